@@ -1,0 +1,237 @@
+"""One column: its kind, its range or values, and the exact way between cells and codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from evenhand.arrays import Mask, Reals
+from evenhand.errors import DataError, DomainError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Kind = Literal["category", "ordinal", "integer", "real", "boolean"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Value: TypeAlias = str | int | float | bool
+
+LARGEST_EXACT_INTEGER = 2**53
+"""Integers beyond this are not exact as float64 codes; a column of them lists its values instead."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a cell may be.  Listed kinds (category, ordinal, boolean) have values; numbers have a range.
+
+    `missing` is the share of missing cells that the data shows; 0 means that a cell may not be missing.
+    `dtype` is the pandas dtype that decoded cells get back.
+    """
+
+    name: str
+    kind: Kind
+    values: tuple[Value, ...] = ()
+    low: float | int | None = None
+    high: float | int | None = None
+    missing: float = 0.0
+    dtype: str = ""
+
+    def __post_init__(self) -> None:
+        for fault in self._faults():
+            raise DomainError(f"column {self.name!r}: {fault}")
+
+    def _faults(self) -> list[str]:
+        if self.kind not in KINDS:
+            return [f"kind={self.kind!r} must be one of {', '.join(KINDS)}"]
+        if not 0.0 <= self.missing <= 1.0:
+            return [f"missing={self.missing!r} must be a share between 0 and 1"]
+        return self._faults_of_list() if self.is_listed else self._faults_of_range()
+
+    def _faults_of_list(self) -> list[str]:
+        if not self.values and self.missing < 1.0:
+            return [f"a {self.kind} column needs values"]
+        if len(self._places) != len(self.values):
+            twice = next(v for i, v in enumerate(self.values) if self._places[_identity(v)] != i)
+            return [f"value {twice!r} is listed twice"]
+        if self.kind == "boolean" and len(self.values) > 2:
+            return [f"a boolean column has at most two values, not {len(self.values)}"]
+        return []
+
+    def _faults_of_range(self) -> list[str]:
+        if self.low is None or self.high is None:
+            return [f"a column of kind {self.kind} needs low and high"]
+        if not (np.isfinite(self.low) and np.isfinite(self.high)):
+            return [f"low={self.low!r} and high={self.high!r} must be finite"]
+        if self.low > self.high:
+            return [f"low={self.low!r} is above high={self.high!r}"]
+        if self.kind == "integer" and max(abs(self.low), abs(self.high)) > LARGEST_EXACT_INTEGER:
+            return ["integers beyond 2**53 are not exact as numbers; use kind: ordinal and list the values"]
+        if self.kind == "integer" and (self.low != int(self.low) or self.high != int(self.high)):
+            return [f"low={self.low!r} and high={self.high!r} of an integer column must be whole numbers"]
+        return []
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether codes are positions in `values`."""
+        return self.kind in ("category", "ordinal", "boolean")
+
+    @property
+    def is_integral(self) -> bool:
+        """Whether every code is a whole number."""
+        return self.kind != "real"
+
+    @property
+    def lowest(self) -> float:
+        """The smallest code."""
+        return 0.0 if self.is_listed else float(self.low)  # type: ignore[arg-type]
+
+    @property
+    def highest(self) -> float:
+        """The largest code."""
+        return float(max(len(self.values) - 1, 0)) if self.is_listed else float(self.high)  # type: ignore[arg-type]
+
+    @property
+    def cardinality(self) -> int | None:
+        """How many different codes there are, a missing cell being one of them; None for real numbers."""
+        if not self.is_integral:
+            return None
+        return int(self.highest - self.lowest) + 1 + (self.missing > 0)
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, Value], int]:
+        return {_identity(value): place for place, value in enumerate(self.values)}
+
+    def code(self, value: object) -> float:
+        """The code of one cell, with an error that names what was expected."""
+        if _is_missing(value):
+            return float("nan")
+        if not self.is_listed:
+            if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+                raise DataError(f"column {self.name!r}: {value!r} is not a number")
+            return float(value)
+        place = self._place(value)
+        if place is None:
+            raise DataError(f"column {self.name!r}: {value!r} is not one of {listing(self.values)}")
+        return float(place)
+
+    def _place(self, value: object) -> int | None:
+        exact = self._places.get(_identity(value))  # type: ignore[arg-type]
+        if exact is not None or isinstance(value, str):
+            return exact
+        # 1, 1.0 and True are different cells only where the column lists more than one of them.
+        return next((i for i, known in enumerate(self.values) if not isinstance(known, str) and known == value), None)
+
+    def value(self, code: float) -> Value | None:
+        """The cell that a code stands for; None when it is missing."""
+        if np.isnan(code):
+            return None
+        if self.is_listed:
+            return self.values[int(code)]
+        return int(code) if self.kind == "integer" else float(code)
+
+    def encode(self, cells: pd.Series) -> Reals:
+        """Cells to codes.  Cells that the column does not know raise, naming the first row."""
+        missing = np.asarray(cells.isna(), dtype=bool)
+        codes = self._encode_listed(cells, missing) if self.is_listed else self._encode_numbers(cells, missing)
+        if missing.any() and self.missing == 0.0:
+            row = int(np.flatnonzero(missing)[0])
+            raise DataError(f"column {self.name!r}, row {row}: the cell is missing, but the column allows no missing cells")
+        return codes
+
+    def _encode_numbers(self, cells: pd.Series, missing: Mask) -> Reals:
+        import pandas as pd
+
+        codes = np.full(len(cells), np.nan)
+        try:
+            codes[~missing] = pd.to_numeric(cells[~missing]).to_numpy(dtype=np.float64)
+        except (ValueError, TypeError):
+            for row in np.flatnonzero(~missing):
+                try:
+                    float(cells.iloc[row])
+                except (ValueError, TypeError):
+                    raise DataError(
+                        f"column {self.name!r}, row {row}: {cells.iloc[row]!r} is not a number (kind: {self.kind})"
+                    ) from None
+            raise
+        return codes
+
+    def _encode_listed(self, cells: pd.Series, missing: Mask) -> Reals:
+        import pandas as pd
+
+        # Factorising first makes the Python-level look-up proportional to the distinct cells, not to the rows.
+        plain = cells.astype(object) if not isinstance(cells.dtype, np.dtype) else cells
+        if plain.dtype == object and len({type(v) for v in plain[~missing]}) > 1:
+            keyed = pd.Series([_identity(v) for v in plain[~missing]], dtype=object)
+            places, distinct = pd.factorize(keyed)
+            distinct_values: Sequence[Any] = [value for _, value in distinct]
+        else:
+            places, distinct_index = pd.factorize(plain[~missing])
+            distinct_values = list(distinct_index)
+        table = np.array([-1 if (p := self._place(_plain(v))) is None else p for v in distinct_values], dtype=np.float64)
+        codes = np.full(len(cells), np.nan)
+        codes[~missing] = table[places] if len(table) else []
+        if (unknown := np.flatnonzero(codes == -1)).size:
+            row = int(unknown[0])
+            raise DataError(
+                f"column {self.name!r}, row {row}: {cells.iloc[row]!r} is not one of {listing(self.values)}"
+                + (f" ({unknown.size} such rows)" if unknown.size > 1 else "")
+            )
+        return codes
+
+    def decode(self, codes: Reals) -> pd.Series:
+        """Codes to cells of the column's own dtype."""
+        import pandas as pd
+
+        missing = np.isnan(codes)
+        if self.is_listed:
+            cells = self._value_table[np.where(missing, len(self.values), codes).astype(np.intp)]
+            if self.dtype in ("", "object"):
+                return pd.Series(cells, name=self.name, dtype=object)
+            if self.dtype == "category":
+                return pd.Series(pd.Categorical(cells, categories=list(self.values), ordered=self.kind == "ordinal"), name=self.name)
+            return pd.Series(cells, name=self.name).astype(self.dtype)  # type: ignore[call-overload, no-any-return]
+        series = pd.Series(codes, name=self.name)
+        dtype = self.dtype or ("int64" if self.kind == "integer" else "float64")
+        if missing.any() and dtype.lower().startswith(("int", "uint")):
+            dtype = dtype.replace("uint", "UInt").replace("int", "Int") if dtype[0].islower() else dtype
+        return series.astype(dtype)  # type: ignore[call-overload, no-any-return]
+
+    @cached_property
+    def _value_table(self) -> np.ndarray[Any, Any]:
+        table = np.empty(len(self.values) + 1, dtype=object)
+        table[:-1] = self.values
+        table[-1] = np.nan
+        return table
+
+    def inside(self, codes: Reals) -> Mask:
+        """Which codes the column allows."""
+        with np.errstate(invalid="ignore"):
+            fine = (codes >= self.lowest) & (codes <= self.highest)
+            if self.is_integral:
+                fine &= codes == np.rint(codes)
+        if self.is_listed and not self.values:
+            fine[:] = False
+        return fine | np.isnan(codes) if self.missing > 0 else fine
+
+
+def listing(values: Sequence[object], most: int = 8) -> str:
+    """A few values for a message."""
+    shown = ", ".join(repr(v) for v in values[:most])
+    return f"[{shown}{', ...' if len(values) > most else ''}]"
+
+
+def _identity(value: object) -> tuple[str, Any]:
+    """1, 1.0, True and "1" are four different cells."""
+    return type(value).__name__, value
+
+
+def _plain(value: object) -> object:
+    """A NumPy scalar as the Python value that a YAML file would hold."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float | np.floating) and bool(np.isnan(value))) or type(value).__name__ == "NAType"

@@ -1,0 +1,293 @@
+"""What a row may be, and which part of it is protected.  Knows nothing of models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from evenhand.arrays import Keys, Labels, Mask, Rows
+from evenhand.domain.columns import Column, Value, listing
+from evenhand.domain.keys import row_keys
+from evenhand.domain.twins import Comparison, Implied, TwinMaker, Twins, check_implied
+from evenhand.errors import ConstraintError, DataError, DomainError, UnknownName
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Constraint(Protocol):
+    """A rule that a possible person keeps, compiled to array operations."""
+
+    @property
+    def text(self) -> str:
+        """The rule as the user wrote it."""
+
+    def holds(self, rows: Rows) -> Mask:
+        """Which rows keep it."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """The column that the model predicts, its values in order, and those a person would hope for."""
+
+    column: str
+    values: tuple[Value, ...]
+    favourable: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.values) < 2:
+            raise DomainError(f"label {self.column!r} has only the values {list(self.values)}; a model needs at least two classes")
+        for value in self.favourable:
+            if value not in self.values:
+                raise DomainError(f"label {self.column!r}: favourable value {value!r} is not one of {listing(self.values)}")
+
+
+@dataclass(frozen=True)
+class TabularDomain:
+    """Columns, constraints and protection: the only authority on what is a valid row."""
+
+    columns: tuple[Column, ...]
+    protected: tuple[str, ...] = ()
+    label: Label | None = None
+    constraints: tuple[Constraint, ...] = ()
+    comparisons: Mapping[str, Comparison] = field(default_factory=dict)
+    implied: tuple[Implied, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        if not names:
+            raise DomainError("a domain needs at least one column")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise DomainError(f"column {twice!r} is declared twice")
+        if self.label and self.label.column in names:
+            raise DomainError(f"label {self.label.column!r} is declared as an input column too")
+        for name in (*self.protected, *self.comparisons):
+            if name not in names:
+                raise UnknownName("protected column", name, names)
+        check_implied(self.implied, self.columns, self.protected)
+        if self.protected:
+            self._check_protection()
+
+    def _check_protection(self) -> None:
+        if len(set(self.protected)) < len(self.protected):
+            raise DomainError(f"protected: {list(self.protected)} names a column twice")
+        for name, codes in zip(self.protected, self._maker.compared, strict=True):
+            if len(codes) < 2:
+                raise DomainError(f"protected column {name!r} has a single value: there is nobody to compare with")
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The input columns, in the order of the codes."""
+        return tuple(column.name for column in self.columns)
+
+    def place(self, name: str) -> int:
+        """The position of a column."""
+        if name not in self.names:
+            raise UnknownName("column", name, self.names)
+        return self.names.index(name)
+
+    def protect(self, *names: str) -> TabularDomain:
+        """The same domain with other protected columns."""
+        return replace(self, protected=tuple(names))
+
+    @cached_property
+    def protected_places(self) -> tuple[int, ...]:
+        """Positions of the protected columns."""
+        return tuple(self.place(name) for name in self.protected)
+
+    @cached_property
+    def free_places(self) -> tuple[int, ...]:
+        """Positions of the other columns."""
+        return tuple(i for i in range(len(self.columns)) if i not in self.protected_places)
+
+    @cached_property
+    def low(self) -> Rows:
+        """The smallest code of every column."""
+        return np.array([column.lowest for column in self.columns])
+
+    @cached_property
+    def high(self) -> Rows:
+        """The largest code of every column."""
+        return np.array([column.highest for column in self.columns])
+
+    @cached_property
+    def integral(self) -> Mask:
+        """Which columns have whole codes."""
+        return np.array([column.is_integral for column in self.columns])
+
+    @cached_property
+    def missing(self) -> Rows:
+        """The share of missing cells of every column."""
+        return np.array([column.missing for column in self.columns])
+
+    @cached_property
+    def _maker(self) -> TwinMaker:
+        if not self.protected:
+            raise DomainError("no column is protected; name at least one (protected: [...])")
+        comparisons = tuple(self.comparisons.get(name, Comparison()) for name in self.protected)
+        return TwinMaker(self.columns, self.protected_places, comparisons, self.implied)
+
+    @property
+    def combinations(self) -> Rows:
+        """Every compared combination of protected codes, one a row."""
+        return self._maker.combinations
+
+    def twins(self, rows: Rows) -> Twins:
+        """Every row under every protected combination, itself included."""
+        orbit = self._maker.orbit(rows)
+        if self.constraints:
+            valid = self.keeps_constraints(orbit.reshape(-1, rows.shape[1])).reshape(orbit.shape[:2])
+        else:
+            valid = np.broadcast_to(np.True_, orbit.shape[:2])
+        return Twins(orbit, valid, self._maker.own(rows))
+
+    def own_combination(self, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+        """The combination that each row itself has; -1 when it has none of the compared ones."""
+        return self._maker.own(rows)
+
+    def keys(self, rows: Rows) -> Keys:
+        """One integer per row, equal for rows that differ only in protected (and implied) cells."""
+        rows = self._maker.reference(rows) if self.implied else rows
+        return row_keys(rows, self.columns, self.free_places)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Rows:
+        """Valid rows, uniform over the domain; constraints are kept by drawing again."""
+        rows = self._uniform(n, rng)
+        if not self.constraints:
+            return rows
+        wanting = np.flatnonzero(~self.keeps_constraints(rows))
+        for _ in range(200):
+            if not wanting.size:
+                return rows
+            rows[wanting] = self._uniform(wanting.size, rng)
+            wanting = wanting[~self.keeps_constraints(rows[wanting])]
+        rows[wanting] = self.project(rows[wanting])
+        return rows
+
+    def _uniform(self, n: int, rng: np.random.Generator) -> Rows:
+        rows = rng.random((n, len(self.columns)))
+        rows *= self.high - self.low + self.integral
+        np.floor(rows, out=rows, where=self.integral) if not self.integral.all() else np.floor(rows, out=rows)
+        rows += self.low
+        # (high - low + 1) * u can round up to the upper border when the span is near 2**53.
+        if (self.high - self.low).max() > 2**50 or not self.integral.all():
+            np.minimum(rows, self.high, out=rows)
+        if (self.missing > 0).any():
+            rows[rng.random(rows.shape) < self.missing] = np.nan
+        return rows
+
+    def inside(self, rows: Rows) -> Mask:
+        """Which rows keep every column's range, constraints aside."""
+        lowest, highest = rows.min(axis=0, initial=np.inf), rows.max(axis=0, initial=-np.inf)
+        # One pass over column extremes settles the usual case; a NaN makes the comparison false.
+        if (lowest >= self.low).all() and (highest <= self.high).all() and self._whole(rows):
+            return np.ones(len(rows), dtype=bool)
+        fine = np.ones(len(rows), dtype=bool)
+        for place, column in enumerate(self.columns):
+            fine &= column.inside(rows[:, place])
+        return fine
+
+    def _whole(self, rows: Rows) -> bool:
+        integral = rows if self.integral.all() else rows[:, self.integral]
+        return bool((integral == np.rint(integral)).all())
+
+    def keeps_constraints(self, rows: Rows) -> Mask:
+        """Which rows keep every constraint, ranges aside."""
+        fine = np.ones(len(rows), dtype=bool)
+        for constraint in self.constraints:
+            fine &= constraint.holds(rows)
+        return fine
+
+    def contains(self, rows: Rows) -> Mask:
+        """Which rows are valid: inside every range and keeping every constraint."""
+        return self.inside(rows) & self.keeps_constraints(rows)
+
+    def clip(self, rows: Rows) -> Rows:
+        """Every cell moved to the nearest code of its column, constraints aside."""
+        clipped = np.where(self.integral, np.rint(rows), rows)
+        np.clip(clipped, self.low, self.high, out=clipped)
+        forbidden = np.isnan(clipped) & (self.missing == 0)
+        return np.where(forbidden, np.floor((self.low + self.high) / 2), clipped) if forbidden.any() else clipped
+
+    def project(self, rows: Rows) -> Rows:
+        """The nearest valid rows: cells clipped, then as few and as small changes as keep the constraints."""
+        from evenhand.domain.projection import repair
+
+        clipped = self.clip(rows)
+        broken = np.flatnonzero(~self.keeps_constraints(clipped)) if self.constraints else []
+        if len(broken):
+            clipped[broken] = repair(self, clipped[broken])
+        return clipped
+
+    def broken_shares(self, rows: Rows) -> dict[str, float]:
+        """For every constraint, the share of rows that break it."""
+        return {c.text: float(np.mean(~c.holds(rows))) if len(rows) else 0.0 for c in self.constraints}
+
+    def encode(self, frame: object) -> Rows:
+        """A table (pandas or polars) to codes; extra columns are ignored, missing ones named."""
+        from evenhand.domain.frames import as_frame
+
+        table = as_frame(frame)
+        absent = [name for name in self.names if name not in table.columns]
+        if absent:
+            raise DataError(f"the table lacks the column{'s' * (len(absent) > 1)} {listing(absent)}; it has {listing(list(table.columns))}")
+        if table.columns.duplicated().any():
+            raise DataError(f"the table has two columns called {table.columns[table.columns.duplicated()][0]!r}")
+        rows = np.empty((len(table), len(self.columns)))
+        for place, column in enumerate(self.columns):
+            rows[:, place] = column.encode(table[column.name])
+        return rows
+
+    def decode(self, rows: Rows) -> pd.DataFrame:
+        """Codes back to a pandas table with the columns' own dtypes."""
+        import pandas as pd
+
+        rows = np.atleast_2d(rows)
+        return pd.DataFrame({column.name: column.decode(rows[:, place]) for place, column in enumerate(self.columns)})
+
+    def encode_labels(self, frame: object) -> Labels:
+        """The label column as positions in the label's values."""
+        from evenhand.domain.frames import as_frame
+
+        if self.label is None:
+            raise DomainError("the domain has no label; declare one (label: {column: ..., favourable: ...})")
+        table = as_frame(frame)
+        if self.label.column not in table.columns:
+            raise DataError(f"the table lacks the label column {self.label.column!r}; it has {listing(list(table.columns))}")
+        column = Column(self.label.column, "category", self.label.values)
+        return column.encode(table[self.label.column]).astype(np.intp)
+
+
+def describe_combination(domain: TabularDomain, combination: int) -> dict[str, Value | None]:
+    """The protected values of one combination, by column name."""
+    codes = domain.combinations[combination]
+    return {name: domain.columns[p].value(code) for name, p, code in zip(domain.protected, domain.protected_places, codes, strict=True)}
+
+
+def satisfiable(domain: TabularDomain, rows: Rows | None, rng: np.random.Generator, tries: int = 20_000) -> None:
+    """Raise, naming the conflicting constraints, when neither data nor random rows keep them all."""
+    if not domain.constraints:
+        return
+    tried = domain.clip(domain._uniform(tries, rng))
+    pool = tried if rows is None else np.vstack([rows, tried])
+    held = np.array([c.holds(pool) for c in domain.constraints])
+    if held.all(axis=0).any():
+        return
+    if domain.contains(domain.project(pool[:1]))[0]:
+        return
+    raise ConstraintError(f"no row keeps all constraints together; {_conflict([c.text for c in domain.constraints], held)}")
+
+
+def _conflict(texts: Sequence[str], held: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> str:
+    for first in range(len(texts)):
+        if not held[first].any():
+            return f"this one alone is broken by every row: {texts[first]}"
+        for second in range(first):
+            if not (held[first] & held[second]).any():
+                return f"these two exclude each other: {texts[second]}  |  {texts[first]}"
+    return "together: " + "  |  ".join(texts)

@@ -1,0 +1,82 @@
+"""What a model can do, as protocols.  A method names the one it needs; the engine checks before it runs.
+
+Every model answers rows of codes (see `arrays`); how codes become its inputs is the adapter's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Labels, Rows, Scores
+
+SCORES = "scores"
+"""The layer name that stands for the model's output."""
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Anything that scores rows."""
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The label values, in the order of the score columns."""
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether only labels are known; scores are then 0 and 1."""
+
+    @property
+    def batch_rows(self) -> int:
+        """How many rows one call takes best."""
+
+    def scores(self, rows: Rows) -> Scores:
+        """One row of scores per input, (n, classes); the largest one is the label."""
+
+    def fingerprint(self) -> str:
+        """A short text that is equal for equal models."""
+
+
+@runtime_checkable
+class Differentiable(Model, Protocol):
+    """A model that says how its output moves with its input."""
+
+    def gradient(self, rows: Rows, cotangent: NDArray[Any], layer: str = SCORES) -> Rows:
+        """Per row, the gradient by the codes of sum(cotangent * layer's values), (n, columns).
+
+        With `layer` one of `layers()` and a cotangent (n, units) this is the gradient of any hidden loss.
+        """
+
+
+@runtime_checkable
+class Transparent(Differentiable, Protocol):
+    """A model whose hidden layers can be read."""
+
+    def layers(self) -> tuple[str, ...]:
+        """The names of the layers that can be read, from input to output."""
+
+    def activations(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
+        """Values of the named layers, each flattened to (n, units)."""
+
+
+@runtime_checkable
+class Trainable(Model, Protocol):
+    """A model that can be fitted anew."""
+
+    def refit(self, rows: Rows, labels: Labels, rng: np.random.Generator) -> Model:
+        """A new model of the same kind, trained on these rows; this one stays as it is."""
+
+
+def labels_of(scores: Scores) -> Labels:
+    """The position of the largest score; the first of equals."""
+    if scores.shape[1] == 2:
+        return (scores[:, 1] > scores[:, 0]).astype(np.intp)
+    return scores.argmax(axis=1)
+
+
+def one_hot(labels: Labels, classes: int) -> Scores:
+    """Scores of a model that only says labels."""
+    return np.eye(classes, dtype=np.float32)[labels]

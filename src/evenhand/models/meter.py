@@ -1,0 +1,138 @@
+"""The only gate to a model: it counts, cuts into fitting batches, keeps the budget, and checks every answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Rows, Scores
+from evenhand.errors import BudgetSpent, EvenhandError, MissingAbility, ModelFailed, UnsteadyModel, WrongAnswer
+from evenhand.models.abilities import SCORES, Differentiable, Model, Transparent, labels_of
+from evenhand.models.budget import Budget
+
+
+class Meter:
+    """A model that counts what it is asked.  Methods and oracles see the model only through one of these."""
+
+    def __init__(self, model: Model, budget: Budget | None = None) -> None:
+        self.model = model
+        self.budget = budget or Budget(seconds=float("inf"))
+        self.rows_asked = 0
+        self.calls = 0
+        self._started = time.monotonic()
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The label values, in the order of the score columns."""
+        return self.model.classes
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether only labels are known."""
+        return self.model.is_hard
+
+    @property
+    def batch_rows(self) -> int:
+        """How many rows one call takes best."""
+        return self.model.batch_rows
+
+    def fingerprint(self) -> str:
+        """The model's own fingerprint."""
+        return self.model.fingerprint()
+
+    @property
+    def rows_left(self) -> int | None:
+        """How many rows the budget still allows; None for no limit."""
+        limit = self.budget.model_rows
+        return None if limit is None else limit - self.rows_asked
+
+    @property
+    def seconds_used(self) -> float:
+        """Wall-clock seconds since the meter was made."""
+        return time.monotonic() - self._started
+
+    def charge(self, rows: int) -> None:
+        """Count rows against the budget, or raise BudgetSpent and count nothing."""
+        if self.rows_left is not None and rows > self.rows_left:
+            raise BudgetSpent(f"{rows} more rows asked of a budget of {self.budget.model_rows}")
+        self.check_time()
+        self.rows_asked += rows
+
+    def check_time(self) -> None:
+        """Raise BudgetSpent when the seconds are over."""
+        if self.budget.seconds is not None and self.seconds_used > self.budget.seconds:
+            raise BudgetSpent(f"{self.budget.seconds} seconds are over")
+
+    def scores(self, rows: Rows) -> Scores:
+        """The model's scores, counted, in fitting batches, with every answer checked."""
+        self.charge(len(rows))
+        step = max(1, self.batch_rows)
+        if len(rows) <= step:
+            return self._ask(rows, 0)
+        return np.concatenate([self._ask(rows[at : at + step], at) for at in range(0, len(rows), step)])
+
+    def _ask(self, rows: Rows, at: int) -> Scores:
+        self.calls += 1
+        try:
+            scores = self.model.scores(rows)
+        except EvenhandError:
+            raise
+        except Exception as fault:  # the model is foreign code: whatever it raises is reported as the model's failure
+            raise ModelFailed(
+                f"the model raised {type(fault).__name__} on a batch of {len(rows)} rows (rows {at} to {at + len(rows) - 1}): {fault}"
+            ) from fault
+        return self._checked(scores, len(rows), at)
+
+    def _checked(self, scores: Scores, rows: int, at: int) -> Scores:
+        shape = getattr(scores, "shape", None)
+        if shape != (rows, len(self.classes)):
+            raise WrongAnswer(
+                f"the model answered {rows} rows with an array of shape {shape}; expected ({rows}, {len(self.classes)}): "
+                f"one score for each of the classes {list(self.classes)}"
+            )
+        if not np.isfinite(scores).all():
+            row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
+            raise WrongAnswer(f"the model answered row {at + row} with {scores[row].tolist()}; scores must be finite numbers")
+        return scores
+
+    def gradient(self, rows: Rows, cotangent: NDArray[Any], layer: str = SCORES) -> Rows:
+        """The model's gradient, counted like an answer."""
+        if not isinstance(self.model, Differentiable):
+            raise MissingAbility(f"{type(self.model).__name__} offers no gradients")
+        self.charge(len(rows))
+        self.calls += 1
+        step = max(1, self.batch_rows)
+        parts = [self.model.gradient(rows[i : i + step], cotangent[i : i + step], layer) for i in range(0, len(rows), step)]
+        return np.concatenate(parts) if parts else np.zeros_like(rows)
+
+    def layers(self) -> tuple[str, ...]:
+        """The readable layers."""
+        return self._transparent().layers()
+
+    def activations(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
+        """Hidden values, counted like an answer."""
+        self.charge(len(rows))
+        self.calls += 1
+        return self._transparent().activations(rows, layers)
+
+    def _transparent(self) -> Transparent:
+        if not isinstance(self.model, Transparent):
+            raise MissingAbility(f"{type(self.model).__name__} offers no hidden layers")
+        return self.model
+
+
+def assert_steady(model: Model, rows: Rows) -> None:
+    """Ask twice and raise when the labels differ: findings of such a model could not be replayed."""
+    first, second = (Meter(model).scores(rows) for _ in range(2))
+    changed = np.flatnonzero(labels_of(first) != labels_of(second))
+    if changed.size:
+        row = int(changed[0])
+        raise UnsteadyModel(
+            f"the model changed its answer between two calls for {changed.size} of {len(rows)} rows; "
+            f"row {row}: {first[row].tolist()} and then {second[row].tolist()}.  Fix its seed, or switch off dropout and "
+            "training mode, before it is tested"
+        )
