@@ -1,0 +1,255 @@
+"""A plain ReLU network with softmax output in NumPy: fast in batches, with exact gradients and readable hidden layers.
+
+Trains nothing itself; `training.fit_dense` does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Labels, Rows, Scores
+from evenhand.errors import InvalidArgument, ModelFailed, UnknownName, WrongAnswer
+from evenhand.models.abilities import SCORES, Model
+
+Floats: TypeAlias = NDArray[np.float32]
+
+LOGITS = "logits"
+"""The layer before the softmax; gradients and activations know it, `layers()` lists only the hidden ones."""
+
+BATCH_ROWS = 8192
+"""Measured on [64, 32, 16, 8, 4]: 4.1 million rows a CPU-second, 3.2 million at 512 rows; larger batches leave the cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseNet:
+    """Layers of weights; ReLU between them, softmax behind the last.
+
+    `fill` holds one code per column that stands in for a missing cell; without it a missing cell makes the scores NaN.
+    """
+
+    kernels: tuple[Floats, ...]  # (inputs, units) each
+    biases: tuple[Floats, ...]  # (units,) each
+    classes: tuple[Any, ...] = (0, 1)
+    fill: Floats | None = None  # (columns,)
+
+    def __post_init__(self) -> None:
+        if not self.kernels or len(self.kernels) != len(self.biases):
+            raise InvalidArgument(f"a network needs as many kernels as biases, got {len(self.kernels)} and {len(self.biases)}")
+        widths = [self.kernels[0].shape[0]]
+        for place, (kernel, bias) in enumerate(zip(self.kernels, self.biases, strict=True)):
+            if kernel.shape != (widths[-1], bias.shape[0]):
+                raise InvalidArgument(
+                    f"kernel {place} has shape {kernel.shape}; expected ({widths[-1]}, {bias.shape[0]}): "
+                    "the inputs of its layer and the units of its bias"
+                )
+            widths.append(bias.shape[0])
+        if widths[-1] != len(self.classes):
+            raise InvalidArgument(f"classes={list(self.classes)!r} must name the {widths[-1]} outputs of the network")
+        if self.fill is not None and self.fill.shape != (widths[0],):
+            raise InvalidArgument(f"fill has shape {self.fill.shape}; expected ({widths[0]},): one code per column")
+
+    @classmethod
+    def from_npz(cls, path: str | Path, classes: Sequence[Any] | None = None) -> DenseNet:
+        """Read `linear[_i].kernel` (inputs, units) and `linear[_i].bias`; never a pickle."""
+        arrays = _read_npz(Path(path))
+        stems = sorted({name.rsplit(".", 1)[0] for name in arrays if name.endswith(".kernel")}, key=_order)
+        if not stems or any(f"{stem}.bias" not in arrays for stem in stems):
+            raise InvalidArgument(f"{path} holds {sorted(arrays)[:6]}; expected pairs linear.kernel, linear.bias, linear_1.kernel, ...")
+        kernels = tuple(_floats(arrays[f"{stem}.kernel"]) for stem in stems)
+        biases = tuple(_floats(arrays[f"{stem}.bias"]) for stem in stems)
+        stored = json.loads(str(arrays["classes"])) if "classes" in arrays else range(len(biases[-1]))
+        fill = _floats(arrays["fill"]) if "fill" in arrays else None
+        return cls(kernels, biases, tuple(stored if classes is None else classes), fill)
+
+    @classmethod
+    def from_sklearn(cls, estimator: Any, classes: Sequence[Any] | None = None) -> DenseNet:
+        """The same function as a fitted scikit-learn MLPClassifier with ReLU units."""
+        if not hasattr(estimator, "coefs_"):
+            raise InvalidArgument(f"estimator={type(estimator).__name__} must be a fitted MLPClassifier")
+        if estimator.activation != "relu":
+            raise InvalidArgument(f"activation={estimator.activation!r} of the MLPClassifier must be 'relu'")
+        kernels, biases = ([_floats(part) for part in parts] for parts in (estimator.coefs_, estimator.intercepts_))
+        if estimator.out_activation_ == "logistic":
+            if kernels[-1].shape[1] != 1:
+                raise InvalidArgument("the MLPClassifier was fitted on several labels at once; one label is expected")
+            # One logit z for the second class is softmax over (0, z).
+            kernels[-1] = np.hstack([np.zeros_like(kernels[-1]), kernels[-1]])
+            biases[-1] = np.append(np.float32(0), biases[-1])
+        names = [_plain(value) for value in estimator.classes_] if classes is None else classes
+        return cls(tuple(kernels), tuple(biases), tuple(names))
+
+    def save(self, path: str | Path) -> None:
+        """Write an npz file that `from_npz` reads back."""
+        arrays: dict[str, Any] = {"classes": np.array(json.dumps(list(self.classes)))}
+        for place, (kernel, bias) in enumerate(zip(self.kernels, self.biases, strict=True)):
+            stem = f"linear_{place}" if place else "linear"
+            arrays |= {f"{stem}.kernel": kernel, f"{stem}.bias": bias}
+        if self.fill is not None:
+            arrays["fill"] = self.fill
+        with Path(path).open("wb") as file:
+            np.savez(file, **arrays)
+
+    @property
+    def is_hard(self) -> bool:
+        """A network gives scores."""
+        return False
+
+    @property
+    def batch_rows(self) -> int:
+        """How many rows one call takes best."""
+        return BATCH_ROWS
+
+    @cached_property
+    def _transposed(self) -> list[tuple[Floats, Floats]]:
+        return [(np.ascontiguousarray(kernel.T), bias[:, None].copy()) for kernel, bias in zip(self.kernels, self.biases, strict=True)]
+
+    def scores(self, rows: Rows) -> Scores:
+        """Softmax probabilities, (n, classes)."""
+        out = np.empty((len(rows), len(self.classes)), dtype=np.float32)
+        for part in _parts(len(rows)):
+            out[part] = _softmax(self._forward(self._inputs(rows[part]))[-1]).T
+        return out
+
+    def _inputs(self, rows: Rows) -> Floats:
+        """Rows as float32 columns, (columns, n): units along the first axis keep every later step contiguous."""
+        if rows.ndim != 2 or rows.shape[1] != len(self.kernels[0]):
+            raise WrongAnswer(f"the network takes rows of {len(self.kernels[0])} columns, got an array of shape {rows.shape}")
+        inputs = np.ascontiguousarray(rows.T, dtype=np.float32)
+        if self.fill is not None:
+            missing = np.isnan(inputs)
+            if missing.any():
+                inputs = np.where(missing, self.fill[:, None], inputs)
+        return inputs
+
+    def _forward(self, inputs: Floats, keep: bool = False, depth: int | None = None) -> list[Floats]:
+        """Values of the layers up to `depth`; only of the last one unless `keep`."""
+        layers = self._transposed[:depth]
+        values, hidden = [], inputs
+        for place, (kernel, bias) in enumerate(layers):
+            hidden = kernel @ hidden
+            hidden += bias
+            if place < len(self.kernels) - 1:
+                np.maximum(hidden, 0, out=hidden)
+            if keep or place == len(layers) - 1:
+                values.append(hidden)
+        return values
+
+    def layers(self) -> tuple[str, ...]:
+        """The hidden layers, values after their ReLU."""
+        return tuple(f"relu_{place}" for place in range(1, len(self.kernels)))
+
+    def _depth(self, layer: str) -> int:
+        known = (*self.layers(), LOGITS)
+        if layer not in known:
+            raise UnknownName("layer", layer, (*known, SCORES))
+        return known.index(layer) + 1
+
+    def activations(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
+        """Values of the named layers, (n, units) each."""
+        depths = {layer: len(self.kernels) if layer == SCORES else self._depth(layer) for layer in layers}
+        out = {layer: np.empty((len(rows), len(self.biases[depth - 1])), dtype=np.float32) for layer, depth in depths.items()}
+        for part in _parts(len(rows)) if depths else ():
+            values = self._forward(self._inputs(rows[part]), keep=True, depth=max(depths.values()))
+            for layer, depth in depths.items():
+                out[layer][part] = (_softmax(values[depth - 1]) if layer == SCORES else values[depth - 1]).T
+        return dict(out)
+
+    def gradient(self, rows: Rows, cotangent: NDArray[Any], layer: str = SCORES) -> Rows:
+        """Per row, the gradient by the codes of sum(cotangent * layer's values), (n, columns); a missing cell has gradient 0."""
+        depth = len(self.kernels) if layer == SCORES else self._depth(layer)
+        units = len(self.biases[depth - 1])
+        if cotangent.shape != (len(rows), units):
+            raise InvalidArgument(f"cotangent has shape {cotangent.shape}; expected ({len(rows)}, {units}): a weight per unit of {layer!r}")
+        out = np.empty(rows.shape)
+        for part in _parts(len(rows)):
+            values = self._forward(self._inputs(rows[part]), keep=True, depth=depth)
+            back = np.ascontiguousarray(cotangent[part].T, dtype=np.float32)
+            out[part] = self._backward(values, _through_softmax(values[-1], back) if layer == SCORES else back).T
+        if self.fill is not None:
+            out[np.isnan(rows)] = 0.0
+        return out
+
+    def _backward(self, values: list[Floats], back: Floats) -> Floats:
+        for place in range(len(values) - 1, -1, -1):
+            if place < len(self.kernels) - 1:
+                back = back * (values[place] > 0)
+            back = self.kernels[place] @ back
+        return back
+
+    def refit(self, rows: Rows, labels: Labels, rng: np.random.Generator) -> Model:
+        """A new network of the same widths."""
+        from evenhand.models.training import fit_dense
+
+        return fit_dense(rows, labels, self.classes, rng, hidden=tuple(len(bias) for bias in self.biases[:-1]))
+
+    def fingerprint(self) -> str:
+        """A digest of the weights and classes."""
+        digest = hashlib.sha256(json.dumps([str(value) for value in self.classes]).encode())
+        for array in (*self.kernels, *self.biases, *(() if self.fill is None else (self.fill,))):
+            digest.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+        return f"dense-{digest.hexdigest()[:24]}"
+
+    def without(self, layer: str, units: Sequence[int]) -> DenseNet:
+        """The same network with these hidden units held at zero."""
+        depth = self._depth(layer)
+        kernels = list(self.kernels)
+        kernels[depth] = kernels[depth].copy()
+        kernels[depth][list(units)] = 0.0
+        return DenseNet(tuple(kernels), self.biases, self.classes, self.fill)
+
+
+def _parts(rows: int) -> list[slice]:
+    return [slice(at, at + BATCH_ROWS) for at in range(0, rows, BATCH_ROWS)]
+
+
+def _softmax(logits: Floats) -> Floats:
+    """Probabilities down the first axis, (classes, n)."""
+    if len(logits) == 2:
+        with np.errstate(over="ignore"):
+            odds: Floats = np.exp(logits[::-1] - logits)
+        odds += 1
+        np.reciprocal(odds, out=odds)
+        return odds
+    powers: Floats = np.exp(logits - logits.max(axis=0))
+    powers /= powers.sum(axis=0)
+    return powers
+
+
+def _through_softmax(logits: Floats, back: Floats) -> Floats:
+    probabilities = _softmax(logits)
+    weighted: Floats = probabilities * (back - (back * probabilities).sum(axis=0))
+    return weighted
+
+
+def _floats(array: Any) -> Floats:
+    return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _order(stem: str) -> tuple[str, int]:
+    name, _, number = stem.rpartition("_")
+    return (name, int(number)) if number.isdigit() else (stem, 0)
+
+
+def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    read: Callable[..., Any] = np.load
+    try:
+        with read(path, allow_pickle=False) as file:
+            return dict(file)
+    except FileNotFoundError:
+        raise InvalidArgument(f"there is no file {str(path)!r}") from None
+    except (ValueError, OSError, zipfile.BadZipFile, TypeError) as fault:
+        raise ModelFailed(f"{path} is not a readable npz file of plain arrays: {fault}") from fault
