@@ -1,0 +1,1 @@
+"""What an input may be, which part of it is protected, and how tables and files become that."""
