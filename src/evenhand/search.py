@@ -5,14 +5,14 @@ A method never counts, removes duplicates, prints, stores or asks the time; the 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Index, Labels, Mask, Reals, Rows
+from evenhand.arrays import Labels, Mask, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.models.abilities import Model, labels_of
 from evenhand.models.meter import Meter
@@ -60,6 +60,7 @@ class Task:
     labels: Labels | None = None
     population: Population | None = None
     facts: dict[str, Any] = field(default_factory=dict)  # what the method wants to tell the reader of the run
+    fitting: Callable[[int], int] = lambda n: n  # of n candidates, how many the budget still judges
 
     def predict(self, rows: Rows) -> Labels:
         """Labels of rows, counted by the meter."""
@@ -89,14 +90,6 @@ class Oracle(Protocol):
 
     def rows_per_candidate(self, domain: TabularDomain) -> int:
         """How many rows the model is asked for one candidate."""
-
-
-@dataclass(frozen=True)
-class Pair:
-    """The two twins of each finding that show it best."""
-
-    first: Index  # (n,) combination
-    second: Index  # (n,) combination
 
 
 def parameters(method: Method) -> Mapping[str, Any]:

@@ -13,10 +13,10 @@ _EMPTY = -1
 class KeyTable:
     """Gives each distinct key its place: 0 for the first key ever added, 1 for the second, and so on."""
 
-    def __init__(self) -> None:
+    def __init__(self, expected: int = 1 << 11) -> None:
         self.size = 0
-        self.keys: Keys = np.empty(1 << 12, dtype=np.uint64)
-        self._slots = np.full(1 << 13, _EMPTY, dtype=np.int64)
+        self.keys: Keys = np.empty(expected, dtype=np.uint64)
+        self._slots = np.full(1 << (3 * expected - 1).bit_length(), _EMPTY, dtype=np.int32)
 
     def add(self, keys: Keys) -> tuple[Index, Mask]:
         """The place of every key, and whether this is its first appearance."""
@@ -81,12 +81,12 @@ class KeyTable:
         return ((keys * _SPREAD) >> bits).astype(np.intp)
 
     def _reserve(self, more: int) -> None:
-        """Keep the table at most half full."""
+        """Keep the table at most a third full: longer probe sequences cost more than the memory."""
         needed = self.size + more
         if needed > len(self.keys):
             self.keys = np.concatenate([self.keys[: self.size], np.empty(2 * needed - self.size, dtype=np.uint64)])
-        if 2 * needed > len(self._slots):
-            self._slots = np.full(1 << (4 * needed - 1).bit_length(), _EMPTY, dtype=np.int64)
+        if 3 * needed > len(self._slots):
+            self._slots = np.full(1 << (4 * needed - 1).bit_length(), _EMPTY, dtype=np.int32)
             self._rebuild()
 
     def _rebuild(self) -> None:

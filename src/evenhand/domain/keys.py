@@ -25,7 +25,7 @@ def row_keys(rows: Rows, columns: Sequence[Column], places: Sequence[int]) -> Ke
         return _hash(rows[:, list(places)])
     weights, offset, total, missing = plan
     if missing is None and total < _EXACT_AS_FLOAT:
-        return (rows @ weights - offset).astype(np.uint64)
+        return (rows @ weights - offset).astype(np.int64).view(np.uint64)
     keys = np.zeros(len(rows), dtype=np.uint64)
     for place in places:
         column = columns[place]

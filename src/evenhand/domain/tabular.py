@@ -12,6 +12,7 @@ import numpy as np
 from evenhand.arrays import Keys, Labels, Mask, Rows
 from evenhand.domain.columns import Column, Value, listing
 from evenhand.domain.keys import row_keys
+from evenhand.domain.strips import column_extremes, in_strips
 from evenhand.domain.twins import Comparison, Implied, TwinMaker, Twins, check_implied
 from evenhand.errors import ConstraintError, DataError, DomainError, UnknownName
 
@@ -144,7 +145,7 @@ class TabularDomain:
             valid = self.keeps_constraints(orbit.reshape(-1, rows.shape[1])).reshape(orbit.shape[:2])
         else:
             valid = np.broadcast_to(np.True_, orbit.shape[:2])
-        return Twins(orbit, valid, self._maker.own(rows))
+        return Twins(orbit, valid)
 
     def own_combination(self, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         """The combination that each row itself has; -1 when it has none of the compared ones."""
@@ -171,9 +172,12 @@ class TabularDomain:
 
     def _uniform(self, n: int, rng: np.random.Generator) -> Rows:
         rows = rng.random((n, len(self.columns)))
-        rows *= self.high - self.low + self.integral
-        np.floor(rows, out=rows, where=self.integral) if not self.integral.all() else np.floor(rows, out=rows)
-        rows += self.low
+        in_strips(np.multiply, rows, self.high - self.low + self.integral)
+        if self.integral.all():
+            np.floor(rows, out=rows)
+        else:
+            rows[:, self.integral] = np.floor(rows[:, self.integral])
+        in_strips(np.add, rows, self.low)
         # (high - low + 1) * u can round up to the upper border when the span is near 2**53.
         if (self.high - self.low).max() > 2**50 or not self.integral.all():
             np.minimum(rows, self.high, out=rows)
@@ -183,7 +187,7 @@ class TabularDomain:
 
     def inside(self, rows: Rows) -> Mask:
         """Which rows keep every column's range, constraints aside."""
-        lowest, highest = rows.min(axis=0, initial=np.inf), rows.max(axis=0, initial=-np.inf)
+        lowest, highest = column_extremes(rows)
         # One pass over column extremes settles the usual case; a NaN makes the comparison false.
         if (lowest >= self.low).all() and (highest <= self.high).all() and self._whole(rows):
             return np.ones(len(rows), dtype=bool)

@@ -98,7 +98,6 @@ class Twins:
 
     rows: Orbit  # (combinations, n, columns)
     valid: Mask  # (combinations, n): which of them the domain's constraints allow
-    own: Index  # (n,): the combination that the input itself has; -1 when it has none of them
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def labels_of(scores: Scores) -> Labels:
     """The position of the largest score; the first of equals."""
     if scores.shape[1] == 2:
         return (scores[:, 1] > scores[:, 0]).astype(np.intp)
-    return scores.argmax(axis=1)
+    return np.asarray(scores.argmax(axis=1), dtype=np.intp)
 
 
 def one_hot(labels: Labels, classes: int) -> Scores:

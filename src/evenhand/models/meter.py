@@ -62,9 +62,14 @@ class Meter:
         self.check_time()
         self.rows_asked += rows
 
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether the seconds are over."""
+        return self.budget.seconds is not None and self.seconds_used > self.budget.seconds
+
     def check_time(self) -> None:
         """Raise BudgetSpent when the seconds are over."""
-        if self.budget.seconds is not None and self.seconds_used > self.budget.seconds:
+        if self.is_out_of_time:
             raise BudgetSpent(f"{self.budget.seconds} seconds are over")
 
     def scores(self, rows: Rows) -> Scores:

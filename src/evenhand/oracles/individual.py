@@ -61,7 +61,7 @@ def ask_twins(rows: Rows, domain: TabularDomain, model: Model) -> tuple[NDArray[
     labels = labels_of(scores).astype(np.int16).reshape(combinations, n)
     if domain.constraints:
         labels[~twins.valid] = IMPOSSIBLE
-    return np.ascontiguousarray(labels.T), _gap(scores.reshape(combinations, n, -1), twins.valid if domain.constraints else None)
+    return labels.T, _gap(scores.reshape(combinations, n, -1), twins.valid if domain.constraints else None)
 
 
 def _gap(scores: Scores, valid: NDArray[np.bool_] | None) -> Reals:

@@ -1,0 +1,161 @@
+"""scikit-learn estimators and pipelines, and XGBoost, LightGBM and CatBoost through the same interface."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evenhand.arrays import Labels, Rows, Scores
+from evenhand.domain.columns import listing
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import InvalidArgument, MissingAbility
+from evenhand.models.abilities import Model
+from evenhand.models.answers import Reader, plain, reader_for
+from evenhand.models.inputs import Takes, fingerprint_by_answers, guarded, inputs_of, probe_rows
+from evenhand.models.training import check_labels, seed_of
+
+_NUMBERED = re.compile(r"(Column_|column_|f|x|feature_)?\d+")
+"""Names that the libraries make up for the columns of an array."""
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorModel:
+    """A fitted estimator, what it takes, and which of its methods is asked."""
+
+    estimator: Any
+    domain: TabularDomain
+    takes: Takes
+    reader: Reader
+    asks: str  # predict_proba, decision_function or predict
+    names: tuple[str, ...] = ()  # the columns in the estimator's order; empty for a matrix
+    batch_rows: int = 16_384
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The label values, in the order of the score columns."""
+        return self.reader.classes
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether the estimator only says labels."""
+        return self.reader.is_hard
+
+    def _inputs(self, rows: Rows) -> Any:
+        inputs = inputs_of(rows, self.domain, self.takes)
+        return inputs[list(self.names)] if self.names else inputs
+
+    def scores(self, rows: Rows) -> Scores:
+        """Probabilities, or what stands for them."""
+        ask = getattr(self.estimator, self.asks)
+        return self.reader.read(guarded(lambda: ask(self._inputs(rows)), f"{type(self.estimator).__name__}.{self.asks}"), len(rows))
+
+    def refit(self, rows: Rows, labels: Labels, rng: np.random.Generator) -> Model:
+        """A fresh clone fitted on these rows, seeded by rng wherever it takes a seed."""
+        from sklearn.base import clone
+
+        if not hasattr(self.estimator, "fit"):
+            raise MissingAbility(f"{type(self.estimator).__name__} has no fit method; wrap the estimator that it was made from")
+        check_labels(rows, labels, len(self.classes))
+        fresh = _seeded(clone(self.estimator), rng)
+        own = [plain(value) for value in _classes_of(self.estimator) or self.reader.columns]
+        values = np.array([own[self.reader.columns.index(name)] if name in self.reader.columns else name for name in self.classes])
+        guarded(lambda: fresh.fit(self._inputs(rows), values[labels]), f"{type(fresh).__name__}.fit")
+        reader = reader_for(self.domain, _classes_of(fresh) or self.reader.columns, single=self.reader.single)
+        return replace(self, estimator=fresh, reader=replace(reader, form=self.reader.form, logits=self.reader.logits))
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return fingerprint_by_answers(type(self.estimator).__name__, self.scores, self.domain)
+
+    def fingerprint(self) -> str:
+        """The estimator's type and a digest of its answers to fixed rows."""
+        return self._fingerprint
+
+
+def from_estimator(
+    estimator: Any, domain: TabularDomain, classes: Sequence[Any] | None = None, takes: Takes | None = None
+) -> EstimatorModel:
+    """A fitted estimator as a model; it must answer a few rows of the domain."""
+    own = classes if classes is not None else _classes_of(estimator)
+    _check_fitted(estimator)
+    asks = next((name for name in ("predict_proba", "decision_function", "predict") if hasattr(estimator, name)), "")
+    if not asks:
+        raise InvalidArgument(f"{type(estimator).__name__} has neither predict_proba nor predict; wrap a fitted classifier or a callable")
+    names = _names(estimator, domain, takes)
+    kind: Takes = takes or ("frame" if names else "codes")
+    reader = _reader(asks, domain, own)
+    model = EstimatorModel(estimator, domain, kind, reader, asks, names if kind in ("frame", "codes_frame") else ())
+    _check_width(model)
+    model.scores(probe_rows(domain, 8))
+    return model
+
+
+def _reader(asks: str, domain: TabularDomain, own: Sequence[Any] | None) -> Reader:
+    reader = reader_for(domain, own)
+    if asks == "predict":
+        return replace(reader, form="labels")
+    if asks == "decision_function":
+        # A binary decision function speaks for the estimator's second class.
+        second = reader.classes.index(reader.columns[1])
+        return replace(reader, form="favourable" if len(reader.columns) == 2 else "scores", logits=True, single=second)
+    return reader
+
+
+def _classes_of(estimator: Any) -> list[Any] | None:
+    try:
+        classes = getattr(estimator, "classes_", None)
+    except AttributeError:
+        classes = None
+    if classes is None:
+        return None
+    if isinstance(classes, list) and classes and isinstance(classes[0], np.ndarray):
+        raise InvalidArgument(f"{type(estimator).__name__} predicts {len(classes)} labels at once; wrap one that predicts a single label")
+    return [plain(value) for value in classes] or None
+
+
+def _check_fitted(estimator: Any) -> None:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        raise InvalidArgument(f"{type(estimator).__name__} is not fitted; call fit before wrapping it") from None
+    except TypeError:
+        return  # not scikit-learn's own kind of estimator: its answers to the probe rows tell
+
+
+def _names(estimator: Any, domain: TabularDomain, takes: Takes | None) -> tuple[str, ...]:
+    """The frame columns that the estimator was fitted on, in its order; empty when it was fitted on an array."""
+    seen = getattr(estimator, "feature_names_in_", None)
+    if seen is None:
+        seen = getattr(estimator, "feature_names_", None)
+    names = tuple(str(name) for name in seen) if seen is not None else ()
+    unknown = [name for name in names if name not in domain.names]
+    if not unknown or takes in ("codes", "matrix"):
+        return names
+    if all(_NUMBERED.fullmatch(name) for name in names):
+        return ()
+    raise InvalidArgument(
+        f"{type(estimator).__name__} was fitted on the column {unknown[0]!r}, which the domain lacks; it has {listing(domain.names)}.  "
+        "Wrap the whole pipeline that starts from the original columns, or a callable that prepares them"
+    )
+
+
+def _check_width(model: EstimatorModel) -> None:
+    width = getattr(model.estimator, "n_features_in_", None)
+    if not model.names and isinstance(width, int | np.integer) and width != len(model.domain.columns):
+        raise InvalidArgument(
+            f"{type(model.estimator).__name__} was fitted on {width} columns, the domain has {len(model.domain.columns)}; "
+            "wrap the pipeline that includes the preparation of the columns, or a callable"
+        )
+
+
+def _seeded(estimator: Any, rng: np.random.Generator) -> Any:
+    seeds = [name for name in estimator.get_params(deep=True) if name.split("__")[-1] in ("random_state", "random_seed")]
+    return estimator.set_params(**{name: seed_of(rng) for name in sorted(seeds)}) if seeds else estimator

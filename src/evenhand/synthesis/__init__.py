@@ -1,0 +1,1 @@
+"""Synthesisers: populations of realistic rows, learnt from data and steered by the user."""

@@ -1,0 +1,163 @@
+"""One column cut into cells: single values, runs of integers, intervals of reals, and the missing cell.
+
+A cell is what a synthesiser gives a probability to; the place inside a cell is uniform.  Knows nothing of other columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.arrays import Index, Reals
+from evenhand.domain.columns import Column
+
+MOST_DECIMALS = 9
+NEAREST_KNOWN = 1e-9
+"""A decoded real closer than this share of its column's range to a value of the data is that value."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells in ascending order; the missing one, where the column allows it, comes last."""
+
+    column: Column
+    start: Reals  # (cells,) smallest code of the cell
+    width: Reals  # (cells,) how many integers, or the length of the interval; 0 for a single real
+    edges: Reals  # borders that a code is looked up in
+    at_edge: Index  # (edges,) cell of a code equal to the border
+    above_edge: Index  # (edges,) cell of a code above the border and below the next
+    has_missing: bool
+    grid: int | str | None = None  # decimals, "float32", or None: what real codes of this column look like
+    known: Reals = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def count(self) -> int:
+        """How many cells there are, the missing one included."""
+        return len(self.start) + self.has_missing
+
+    def locate(self, codes: Reals) -> Index:
+        """The cell of every code; -1 outside the column's range."""
+        place = np.searchsorted(self.edges, codes, side="right") - 1
+        inside = (place >= 0) & (codes <= self.column.highest)
+        place = np.clip(place, 0, len(self.edges) - 1)
+        found = np.where(codes == self.edges[place], self.at_edge[place], self.above_edge[place])
+        if self.column.is_integral:
+            inside &= codes == np.rint(codes)
+        found = np.where(inside, found, -1)
+        return np.where(np.isnan(codes), len(self.start) if self.has_missing else -1, found).astype(np.intp)
+
+    def inner(self, codes: Reals, cells: Index) -> tuple[Reals, Reals]:
+        """The part of its cell, within 0..1, that stands for each code: its lower and its upper end."""
+        cells = np.minimum(cells, len(self.start) - 1)
+        width = self.width[cells]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low = np.where((width > 0) & ~np.isnan(codes), (codes - self.start[cells]) / width, 0.0)
+        if not self.column.is_integral:
+            return low, np.where(width > 0, low, 1.0)
+        return low, np.where(np.isnan(codes), 1.0, low + 1.0 / width)
+
+    def codes(self, cells: Index, inner: Reals) -> Reals:
+        """The code at a place within 0..1 of each cell."""
+        if self.is_single:
+            codes = self.start[np.minimum(cells, len(self.start) - 1)]
+        else:
+            place = np.minimum(cells, len(self.start) - 1)
+            codes = self._inside(self.start[place], self.width[place], inner)
+        if self.has_missing:
+            codes = np.where(cells == len(self.start), np.nan, codes)
+        return codes
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether every cell is one value."""
+        return self.column.is_integral and bool((self.width == 1).all())
+
+    def _inside(self, start: Reals, width: Reals, inner: Reals) -> Reals:
+        if self.column.is_integral:
+            return start + np.minimum(np.floor(width * inner), width - 1)
+        codes = np.clip(start + width * inner, self.column.lowest, self.column.highest)
+        if isinstance(self.grid, int):
+            return np.clip(np.round(codes, self.grid), self.column.lowest, self.column.highest)
+        if self.grid == "float32":
+            return np.clip(codes.astype(np.float32).astype(np.float64), self.column.lowest, self.column.highest)
+        return _snapped(codes, self.known, NEAREST_KNOWN * (self.column.highest - self.column.lowest))
+
+    def log_width(self) -> Reals:
+        """(cells,) logarithm of what a cell's probability is divided by to be that of one code."""
+        with np.errstate(divide="ignore"):
+            width = np.where(self.width > 0, self.width, 1.0)
+        return np.append(np.log(width), np.zeros(int(self.has_missing)))
+
+
+def cut(column: Column, codes: Reals, most: int) -> Cells:
+    """Cells for one column: every value its own where they are few, frequent values and quantiles where they are many."""
+    present = codes[~np.isnan(codes)]
+    has_missing = column.missing > 0 or len(present) < len(codes)
+    if column.is_listed or (column.is_integral and column.highest - column.lowest < most):
+        starts = np.arange(column.lowest, column.highest + 1)
+        places = np.arange(len(starts))
+        return Cells(column, starts, np.ones(len(starts)), starts, places, places, has_missing)
+    singles, borders = _landmarks(present, most)
+    if column.is_integral:
+        return _integer_cells(column, singles, borders, has_missing)
+    return _real_cells(column, np.unique(present), (singles, borders), has_missing)
+
+
+def _landmarks(present: Reals, most: int) -> tuple[Reals, Reals]:
+    """Values that deserve a cell of their own, and quantiles of the others."""
+    distinct, counts = np.unique(present, return_counts=True)
+    if len(distinct) <= most:
+        return distinct, np.empty(0)
+    frequent = counts >= max(2.0, len(present) / most)
+    others = np.repeat(distinct[~frequent], counts[~frequent])
+    if not len(others):
+        return distinct[frequent], np.empty(0)
+    cells = int(np.clip(len(others) * most // len(present), 1, most))
+    return distinct[frequent], np.unique(np.quantile(others, np.linspace(0, 1, cells + 1), method="lower"))
+
+
+def _integer_cells(column: Column, singles: Reals, borders: Reals, has_missing: bool) -> Cells:
+    starts = np.unique(np.concatenate([[column.lowest], singles, singles + 1, borders]))
+    starts = starts[(starts >= column.lowest) & (starts <= column.highest)]
+    places = np.arange(len(starts))
+    return Cells(column, starts, np.diff(np.append(starts, column.highest + 1)), starts, places, places, has_missing)
+
+
+def _real_cells(column: Column, distinct: Reals, landmarks: tuple[Reals, Reals], has_missing: bool) -> Cells:
+    ends = np.array([column.lowest, column.highest])
+    singles = np.union1d(landmarks[0], ends)
+    edges = np.union1d(singles, landmarks[1])
+    edges = edges[(edges >= ends[0]) & (edges <= ends[1])]
+    is_single = np.isin(edges, singles)
+    # Every border starts an interval except the last; a single value has one more cell just before that interval.
+    first = np.cumsum(1 + is_single) - (1 + is_single)
+    above = first + is_single
+    count = int(above[-1])
+    start, width = np.empty(count), np.zeros(count)
+    start[first[is_single]] = edges[is_single]
+    start[above[:-1]], width[above[:-1]] = edges[:-1], np.diff(edges)
+    above[-1] = count - 1
+    at_edge = np.where(is_single, first, above).astype(np.intp)
+    grid = _grid(distinct)
+    known = distinct if grid is None else np.empty(0)
+    return Cells(column, start, width, edges, at_edge, above.astype(np.intp), has_missing, grid, known)
+
+
+def _grid(distinct: Reals) -> int | str | None:
+    for decimals in range(MOST_DECIMALS + 1):
+        if np.array_equal(np.round(distinct, decimals), distinct):
+            return decimals
+    with np.errstate(over="ignore"):
+        return "float32" if np.array_equal(distinct.astype(np.float32).astype(np.float64), distinct) else None
+
+
+def _snapped(codes: Reals, known: Reals, tolerance: float) -> Reals:
+    if not len(known):
+        return codes
+    above = np.clip(np.searchsorted(known, codes), 1, max(len(known) - 1, 1))
+    below = known[above - 1]
+    upper = known[np.minimum(above, len(known) - 1)]
+    nearest = np.where(codes - below <= upper - codes, below, upper)
+    return np.where(np.abs(nearest - codes) <= tolerance, nearest, codes)

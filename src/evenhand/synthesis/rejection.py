@@ -1,0 +1,64 @@
+"""Rows that keep a domain's constraints: drawn again, then moved, and never silently fewer than asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from evenhand.arrays import Index, Rows
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import ConstraintError
+
+ROUNDS = 60
+LARGEST_ROUND = 400_000
+"""Rows drawn at most in one round; a rare event is looked for with more draws than rows are wanting."""
+
+
+def keep_constraints(draw: Callable[[Index], Rows], n: int, domain: TabularDomain, fixed: Sequence[int] = ()) -> Rows:
+    """n rows of `draw` that keep every constraint, or a ConstraintError that names the rules in the way.
+
+    `draw` makes one row for each of the given places.  What redrawing does not settle is projected, the fixed columns
+    being left alone, and what projection cannot mend ends in the error.
+    """
+    rows = draw(np.arange(n))
+    wanting = np.flatnonzero(~domain.keeps_constraints(rows))
+    for tries in range(1, ROUNDS + 1):
+        if not wanting.size:
+            return rows
+        repeats = int(np.clip(min(tries * 2, LARGEST_ROUND // wanting.size), 1, 200))
+        wanting = _redraw(rows, wanting, repeats, (draw, domain))
+    if wanting.size:
+        _project(rows, wanting, domain, fixed)
+    return rows
+
+
+def _redraw(rows: Rows, wanting: Index, repeats: int, source: tuple[Callable[[Index], Rows], TabularDomain]) -> Index:
+    """Give every wanting row its first fitting draw of several; return those that got none."""
+    draw, domain = source
+    places = np.repeat(wanting, repeats)
+    drawn = draw(places)
+    fits = domain.keeps_constraints(drawn)
+    served, first = np.unique(places[fits], return_index=True)
+    rows[served] = drawn[fits][first]
+    return np.setdiff1d(wanting, served, assume_unique=True)
+
+
+def _project(rows: Rows, wanting: Index, domain: TabularDomain, fixed: Sequence[int]) -> None:
+    moved = domain.project(rows[wanting])
+    kept = np.ones(len(moved), dtype=bool)
+    for at in fixed:
+        kept &= (moved[:, at] == rows[wanting, at]) | (np.isnan(moved[:, at]) & np.isnan(rows[wanting, at]))
+    fine = domain.contains(moved) & kept
+    rows[wanting[fine]] = moved[fine]
+    if fine.all():
+        return
+    broken = rows[wanting[~fine]]
+    shares = {text: share for text, share in domain.broken_shares(broken).items() if share > 0}
+    names = ", ".join(domain.names[at] for at in fixed)
+    raise ConstraintError(
+        f"{len(broken)} of {len(rows)} rows cannot keep the constraints"
+        + (f" with the fixed columns {names}" if fixed else "")
+        + "; in the way: "
+        + "  |  ".join(sorted(shares, key=lambda text: -shares[text]))
+    )
