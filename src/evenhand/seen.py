@@ -23,16 +23,19 @@ class KeyTable:
         self._reserve(len(keys))
         owner, new = self._claim(keys)
         first = np.flatnonzero(new)
-        places = np.empty(len(keys), dtype=np.intp)
-        places[first] = np.arange(self.size, self.size + len(first))
-        self.keys[self.size : self.size + len(first)] = keys[first]
-        self._slots[self._slot_of_new] = places[first]
-        self.size += len(first)
-        within = owner <= -2
-        places[within] = places[-2 - owner[within]]
-        known = owner >= 0
-        places[known] = owner[known]
-        return places, new
+        end = self.size + len(first)
+        places = np.arange(self.size, end)
+        self.keys[self.size : end] = keys[first]
+        self._slots[self._slot_of_new] = places
+        self.size = end
+        if len(first) == len(keys):  # the usual case of a random search
+            return places, new
+        every = np.empty(len(keys), dtype=np.intp)
+        every[first] = places
+        within, known = owner <= -2, owner >= 0
+        every[within] = every[-2 - owner[within]]
+        every[known] = owner[known]
+        return every, new
 
     def find(self, keys: Keys) -> Index:
         """The place of every key; -1 for one never added."""

@@ -33,7 +33,7 @@ class Themis:
     confidence: float = 0.999
     margin: float = 1e-4
     population: str = "domain"
-    batch: int = 16_384
+    batch: int = 32_768
 
     needs: ClassVar[type] = Model
 
