@@ -112,9 +112,9 @@ class _Binder:
         """A code between two neighbours, for a number that an ascending list of numbers does not hold."""
         if not _are_numbers(column.values) or not _are_numbers((literal.value,)) or literal.value in column.values:
             return None
-        if list(column.values) != sorted(column.values):  # type: ignore[type-var]
+        if list(column.values) != sorted(column.values):
             return None
-        return bisect.bisect_left(column.values, literal.value) - 0.5  # type: ignore[type-var]
+        return bisect.bisect_left(column.values, literal.value) - 0.5
 
     def code(self, column: Column, literal: Literal) -> float:
         """The code of a literal in a column, with a cure for the usual slips."""
@@ -125,11 +125,7 @@ class _Binder:
         shown = parser.quote_value(literal.value)
         if not column.is_listed:
             raise self.mistake(literal.at, f"column {column.name!r} holds numbers, {shown} is not one; compare it with a number")
-        if isinstance(literal.value, str):
-            twin = next((value for value in column.values if not isinstance(value, str) and str(value) == literal.value), None)
-        else:
-            twin = next((value for value in column.values if isinstance(value, str) and value == str(literal.value)), None)
-        if twin is not None:
+        if (twin := next((value for value in column.values if str(value) == str(literal.value)), None)) is not None:
             raise self.mistake(literal.at, f"column {column.name!r} has no value {shown}; write {parser.quote_value(twin)}")
         raise self.mistake(literal.at, f"column {column.name!r} has no value {shown}; {_hint(str(literal.value), map(str, column.values))}")
 

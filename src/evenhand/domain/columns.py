@@ -90,8 +90,8 @@ class Column:
 
     @property
     def highest(self) -> float:
-        """The largest code."""
-        return float(max(len(self.values) - 1, 0)) if self.is_listed else float(self.high)  # type: ignore[arg-type]
+        """The largest code; below the smallest where every cell is missing."""
+        return float(len(self.values) - 1) if self.is_listed else float(self.high)  # type: ignore[arg-type]
 
     @property
     def cardinality(self) -> int | None:
@@ -118,7 +118,7 @@ class Column:
         return float(place)
 
     def _place(self, value: object) -> int | None:
-        exact = self._places.get(_identity(value))  # type: ignore[arg-type]
+        exact = self._places.get(_identity(value))
         if exact is not None or isinstance(value, str):
             return exact
         # 1, 1.0 and True are different cells only where the column lists more than one of them.

@@ -117,7 +117,7 @@ def _mapped(places: list[int], columns: tuple[Column, ...], entries: object) -> 
     back = [_values(entry, places, columns) for entry in table]
     # A mapping reads best, but holds only what has different keys in YAML and Python: 1 and True are one key there.
     as_mapping = len(places) == 2 and len({entry[0] for entry in back}) == len(back)
-    source = {"columns": names[:-1], "determines": names[-1], "map": dict(back) if as_mapping else back}
+    source = {"columns": names[:-1], "determines": names[-1], "map": {entry[0]: entry[1] for entry in back} if as_mapping else back}
     condition = Dependency(tuple(places[:-1]), places[-1], Lookup(sources), tuple(entry[-1] for entry in table))
     return CompiledConstraint(text, source, tuple(sorted(places)), condition)
 

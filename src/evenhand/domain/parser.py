@@ -266,7 +266,7 @@ class _Parser:
         return Determines(sources, target[0], at)
 
     def names(self) -> tuple[Name, ...]:
-        found = []
+        found: list[Name] = []
         while not found or self.accept(","):
             token = self.expect("name", "a column name")
             found.append(Name(str(token.value), token.at))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -14,10 +14,12 @@ from evenhand.domain.columns import Column, Value, listing
 from evenhand.domain.keys import row_keys
 from evenhand.domain.strips import column_extremes, in_strips
 from evenhand.domain.twins import Comparison, Implied, TwinMaker, Twins, check_implied
-from evenhand.errors import ConstraintError, DataError, DomainError, UnknownName
+from evenhand.errors import DataError, DomainError, UnknownName
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from evenhand.domain.parts import Part
 
 
 class Constraint(Protocol):
@@ -157,18 +159,22 @@ class TabularDomain:
         return row_keys(rows, self.columns, self.free_places)
 
     def sample(self, n: int, rng: np.random.Generator) -> Rows:
-        """Valid rows, uniform over the domain; constraints are kept by drawing again."""
+        """Valid rows, uniform over the domain as far as its constraints allow."""
         rows = self._uniform(n, rng)
-        if not self.constraints:
-            return rows
-        wanting = np.flatnonzero(~self.keeps_constraints(rows))
-        for _ in range(200):
-            if not wanting.size:
-                return rows
-            rows[wanting] = self._uniform(wanting.size, rng)
-            wanting = wanting[~self.keeps_constraints(rows[wanting])]
-        rows[wanting] = self.project(rows[wanting])
+        # Constraints that share no column are independent of each other, so each part is drawn again by itself.
+        for part in self.parts:
+            places = np.array(part.places)
+            broken = np.flatnonzero(~part.keeps(rows[:, places]))
+            if broken.size:
+                rows[np.ix_(broken, places)] = part.sample(broken.size, rng)
         return rows
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The constraints in groups that share no column."""
+        from evenhand.domain.parts import split
+
+        return split(self) if self.constraints else ()
 
     def _uniform(self, n: int, rng: np.random.Generator) -> Rows:
         rows = rng.random((n, len(self.columns)))
@@ -215,16 +221,19 @@ class TabularDomain:
         """Every cell moved to the nearest code of its column, constraints aside."""
         clipped = np.where(self.integral, np.rint(rows), rows)
         np.clip(clipped, self.low, self.high, out=clipped)
+        if (always_missing := self.high < self.low).any():
+            clipped[:, always_missing] = np.nan
         forbidden = np.isnan(clipped) & (self.missing == 0)
-        return np.where(forbidden, np.floor((self.low + self.high) / 2), clipped) if forbidden.any() else clipped
+        middle = (self.low + self.high) / 2
+        return np.where(forbidden, np.where(self.integral, np.floor(middle), middle), clipped) if forbidden.any() else clipped
 
     def project(self, rows: Rows) -> Rows:
         """The nearest valid rows: cells clipped, then as few and as small changes as keep the constraints."""
         from evenhand.domain.projection import repair
 
         clipped = self.clip(rows)
-        broken = np.flatnonzero(~self.keeps_constraints(clipped)) if self.constraints else []
-        if len(broken):
+        broken = np.flatnonzero(~self.keeps_constraints(clipped))
+        if broken.size:
             clipped[broken] = repair(self, clipped[broken])
         return clipped
 
@@ -273,25 +282,9 @@ def describe_combination(domain: TabularDomain, combination: int) -> dict[str, V
     return {name: domain.columns[p].value(code) for name, p, code in zip(domain.protected, domain.protected_places, codes, strict=True)}
 
 
-def satisfiable(domain: TabularDomain, rows: Rows | None, rng: np.random.Generator, tries: int = 20_000) -> None:
-    """Raise, naming the conflicting constraints, when neither data nor random rows keep them all."""
-    if not domain.constraints:
+def satisfiable(domain: TabularDomain, rows: Rows | None = None) -> None:
+    """Raise, naming the conflicting constraints, when no row keeps them all; a valid row among `rows` settles it at once."""
+    if rows is not None and len(rows) and domain.contains(rows).any():
         return
-    tried = domain.clip(domain._uniform(tries, rng))
-    pool = tried if rows is None else np.vstack([rows, tried])
-    held = np.array([c.holds(pool) for c in domain.constraints])
-    if held.all(axis=0).any():
-        return
-    if domain.contains(domain.project(pool[:1]))[0]:
-        return
-    raise ConstraintError(f"no row keeps all constraints together; {_conflict([c.text for c in domain.constraints], held)}")
-
-
-def _conflict(texts: Sequence[str], held: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> str:
-    for first in range(len(texts)):
-        if not held[first].any():
-            return f"this one alone is broken by every row: {texts[first]}"
-        for second in range(first):
-            if not (held[first] & held[second]).any():
-                return f"these two exclude each other: {texts[second]}  |  {texts[first]}"
-    return "together: " + "  |  ".join(texts)
+    for part in domain.parts:
+        assert len(part.pool)  # an empty one raises
