@@ -1,0 +1,434 @@
+"""Torch modules as they are: scores, gradients by the codes of any layer, activations through hooks, refitting.
+
+How codes become inputs is `TorchSettings.inputs`; `torch_inputs` does it.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Labels, Rows, Scores
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import InvalidArgument, MissingAbility, ModelFailed, UnknownName, UnsteadyModel, WrongAnswer, require
+from evenhand.models.abilities import SCORES, Model
+from evenhand.models.answers import Reader, reader_for
+from evenhand.models.differences import Steps, in_batches, neighbour_gradient
+from evenhand.models.inputs import first_line, probe_rows
+from evenhand.models.torch_inputs import Front, Inputs, make_front
+from evenhand.models.training import check_labels, seed_of
+
+Outputs = Literal["auto", "logits", "probabilities"]
+
+
+@dataclass(frozen=True)
+class TorchSettings:
+    """How a module is used.
+
+    inputs: "codes" (float), "standard" ((code - mean) / scale), "one_hot" (category columns spread out), "long" (whole codes
+    for embedding layers), or a differentiable callable on the float tensor of codes.
+    outputs: "auto" takes rows that sum to one (or a single output within 0..1) for probabilities, everything else for logits.
+    fill: one code per column for missing cells.  differences: columns whose gradient is taken between neighbouring codes
+    because the inputs cut the graph (embedding look-ups); "long" implies all columns.
+    """
+
+    inputs: Inputs | Callable[[Any], Any] = "codes"
+    outputs: Outputs = "auto"
+    precision: Literal["float32", "bfloat16"] = "float32"
+    mean: Sequence[float] = ()
+    scale: Sequence[float] = ()
+    fill: Sequence[float] = ()
+    one_hot: Sequence[str] | None = None
+    differences: Sequence[str] = ()
+    batch_rows: int = 8192
+    epochs: int = 20
+    learning_rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if self.outputs not in ("auto", "logits", "probabilities"):
+            raise InvalidArgument(f"outputs={self.outputs!r} must be 'auto', 'logits' or 'probabilities'")
+        if self.precision not in ("float32", "bfloat16"):
+            raise InvalidArgument(f"precision={self.precision!r} must be 'float32' or 'bfloat16'")
+
+
+class _Reached(Exception):
+    """Ends a forward pass at the layer that was wanted."""
+
+
+@dataclass(frozen=True, eq=False)
+class TorchModel:
+    """A module under test.  It is put into evaluation mode for every use and left as it was found."""
+
+    module: Any
+    domain: TabularDomain
+    front: Front
+    reader: Reader
+    settings: TorchSettings = field(default_factory=TorchSettings)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The label values, in the order of the score columns."""
+        return self.reader.classes
+
+    @property
+    def is_hard(self) -> bool:
+        """A module gives scores."""
+        return False
+
+    @property
+    def batch_rows(self) -> int:
+        """How many rows one call takes best."""
+        return self.settings.batch_rows
+
+    def scores(self, rows: Rows) -> Scores:
+        """Probabilities, (n, classes)."""
+        return self._values(rows, (SCORES,))[SCORES]
+
+    def _values(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
+        import torch
+
+        with torch.no_grad(), _evaluating(self.module):
+            parts = [self._read(rows[at : at + self.batch_rows], layers) for at in range(0, max(len(rows), 1), self.batch_rows)]
+        return {layer: np.concatenate([part[layer] for part in parts]) for layer in layers}
+
+    def _read(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
+        with self._watching(tuple(layers)) as seen:
+            output = self._forward(self.front.tensor(rows))
+        if SCORES in layers:
+            seen[SCORES] = _scores(output, self.reader, len(rows))
+        return {layer: _flat(seen[layer]).float().numpy() for layer in layers}
+
+    def _forward(self, inputs: Any) -> Any:
+        import torch
+
+        prepared = self.front.prepare(inputs)
+        try:
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.settings.precision == "bfloat16"):
+                return self.module(*prepared) if isinstance(prepared, tuple) else self.module(prepared)
+        except _Reached:
+            raise
+        except Exception as fault:
+            raise ModelFailed(
+                f"the module {type(self.module).__name__} raised {type(fault).__name__} on inputs of {_describe(prepared)}: "
+                f"{first_line(fault)}.  TorchSettings(inputs=...) says how codes become its inputs"
+            ) from fault
+
+    @contextmanager
+    def _watching(self, layers: tuple[str, ...], stop: bool = False) -> Iterator[dict[str, Any]]:
+        """The values of layers during a forward pass; with `stop` the pass ends at the first of them."""
+        seen: dict[str, Any] = {}
+        calls: dict[str, int] = {}
+
+        def watch(name: str) -> Callable[[Any, Any, Any], None]:
+            def hook(_module: Any, _inputs: Any, output: Any) -> None:
+                calls[name] = calls.get(name, 0) + 1
+                call = _call_name(name, calls[name])
+                if call in layers:
+                    # A later step may overwrite the tensor in place, so that it is copied, or nothing later runs.
+                    seen[call] = output if stop else output.detach().clone()
+                    if stop:
+                        raise _Reached
+
+            return hook
+
+        wanted = {layer.split("#")[0] for layer in layers}
+        handles = [part.register_forward_hook(watch(name)) for name, part in self.module.named_modules() if name in wanted]
+        try:
+            yield seen
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    @cached_property
+    def _layers(self) -> tuple[str, ...]:
+        import torch
+
+        found: list[str] = []
+        calls: dict[str, int] = {}
+        rows = probe_rows(self.domain, 3)
+
+        def watch(name: str) -> Callable[[Any, Any, Any], None]:
+            def hook(_module: Any, _inputs: Any, output: Any) -> None:
+                calls[name] = calls.get(name, 0) + 1
+                if isinstance(output, torch.Tensor) and output.ndim >= 1 and len(output) == len(rows) and output.is_floating_point():
+                    found.append(_call_name(name, calls[name]))
+
+            return hook
+
+        handles = [] if _is_script(self.module) else [m.register_forward_hook(watch(n)) for n, m in self.module.named_modules() if n]
+        try:
+            with torch.no_grad(), _evaluating(self.module):
+                self._forward(self.front.tensor(rows))
+        finally:
+            for handle in handles:
+                handle.remove()
+        return tuple(found)
+
+    def layers(self) -> tuple[str, ...]:
+        """Submodules that produce tensors, in the order of their calls; a second call of one module is `name#2`."""
+        return self._layers
+
+    def _check_layers(self, layers: Sequence[str]) -> None:
+        for layer in layers:
+            if layer != SCORES and layer not in self.layers():
+                raise UnknownName("layer", layer, (*self.layers(), SCORES))
+
+    def activations(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
+        """Values of the named layers, each flattened to (n, units)."""
+        self._check_layers(layers)
+        return self._values(rows, tuple(layers)) if layers else {}
+
+    def gradient(self, rows: Rows, cotangent: NDArray[Any], layer: str = SCORES) -> Rows:
+        """Per row, the gradient by the codes of sum(cotangent * layer's values), (n, columns)."""
+        self._check_layers((layer,))
+        if len(cotangent) != len(rows):
+            raise InvalidArgument(f"cotangent has {len(cotangent)} rows for {len(rows)} rows of codes")
+        out = np.zeros(rows.shape)
+        size, cut = self.batch_rows, self.front.cut_places
+        for at in range(0, len(rows), size):
+            part = slice(at, at + size)
+            if len(cut) < rows.shape[1]:
+                out[part] = self._autograd(rows[part], cotangent[part], layer)
+            if cut:
+                out[part][:, list(cut)] = self._by_neighbours(rows[part], cotangent[part], layer)[:, list(cut)]
+        return out
+
+    def _by_neighbours(self, rows: Rows, cotangent: NDArray[Any], layer: str) -> Rows:
+        steps = Steps(self.front.cut_places, 1.0, self.domain.low, self.domain.high)
+        values = self._values
+        return neighbour_gradient(
+            lambda asked: in_batches(lambda batch: values(batch, (layer,))[layer], asked, self.batch_rows), rows, cotangent, steps
+        )
+
+    def _autograd(self, rows: Rows, cotangent: NDArray[Any], layer: str) -> Rows:
+        import torch
+
+        inputs = self.front.tensor(rows).requires_grad_(True)
+        with torch.enable_grad(), _evaluating(self.module):
+            value = self._value(inputs, layer, len(rows))
+            weights = torch.as_tensor(np.ascontiguousarray(cotangent), dtype=value.dtype)
+            if weights.shape != value.shape:
+                raise InvalidArgument(f"cotangent has shape {tuple(weights.shape)}; the values of {layer!r} have {tuple(value.shape)}")
+            found = torch.autograd.grad(value, inputs, weights, allow_unused=True)[0] if value.requires_grad else None
+        if found is None:
+            raise MissingAbility(
+                f"no gradient reaches the inputs from {layer!r}: a step between them is not differentiable (rounding, comparison, "
+                "look-up, detach, no_grad).  Name the columns in TorchSettings(differences=[...]), or use DifferenceGradients(model)"
+            )
+        return self._checked(self.front.by_codes(found.double().numpy(), rows), layer)
+
+    def _value(self, inputs: Any, layer: str, rows: int) -> Any:
+        if layer == SCORES:
+            return _scores(self._forward(inputs), self.reader, rows)
+        with self._watching((layer,), stop=True) as seen:
+            try:
+                self._forward(inputs)
+            except _Reached:
+                return _flat(seen[layer])
+        raise UnknownName("layer", layer, self.layers())
+
+    def _checked(self, gradient: Rows, layer: str) -> Rows:
+        bad = np.flatnonzero(~np.isfinite(gradient).all(axis=1))
+        if bad.size:
+            raise WrongAnswer(
+                f"the gradient of {layer!r} is {gradient[bad[0]].tolist()} for row {int(bad[0])} ({bad.size} such rows); "
+                "look for a square root, logarithm or division at zero in the module, or use DifferenceGradients(model)"
+            )
+        return gradient
+
+    def refit(self, rows: Rows, labels: Labels, rng: np.random.Generator) -> Model:
+        """A re-initialised copy trained with Adam; the global state of torch's randomness stays as it is."""
+        check_labels(rows, labels, len(self.classes))
+        fresh = copy.deepcopy(self.module)
+        model = replace(self, module=fresh, front=self.front.around(fresh))
+        _train(model, rows, labels, seed_of(rng))
+        return model
+
+    def fingerprint(self) -> str:
+        """A digest of parameters and buffers, or of answers where a module has none."""
+        digest = hashlib.sha256(f"{type(self.module).__name__} {self.reader} {self.settings.inputs!r:.20}".encode())
+        state = sorted(self.module.state_dict().items())
+        for name, tensor in state:
+            digest.update(name.encode() + tensor.detach().cpu().contiguous().flatten().view(-1).double().numpy().tobytes())
+        digest.update(np.round(self.scores(probe_rows(self.domain)), 4).tobytes())
+        return f"torch-{digest.hexdigest()[:24]}"
+
+
+def from_module(
+    module: Any, domain: TabularDomain, classes: Sequence[Any] | None = None, settings: TorchSettings | None = None
+) -> TorchModel:
+    """A torch module as a model, once it answers a few rows alike alone and in company, and alike twice.
+
+    A single output speaks for the second of `classes`, as in training with binary cross-entropy.
+    """
+    require("torch", "torch")
+    settings = settings or TorchSettings()
+    reader = reader_for(domain, classes)
+    reader = replace(reader, single=reader.classes.index(reader.columns[-1]))
+    model = TorchModel(module, domain, make_front(module, domain, settings), reader, settings)
+    model = replace(model, reader=_settled(model))
+    _check_steady(model)
+    return model
+
+
+def _settled(model: TorchModel) -> Reader:
+    import torch
+
+    rows = probe_rows(model.domain)
+    with torch.no_grad(), _evaluating(model.module):
+        output = model._forward(model.front.tensor(rows))
+    if not isinstance(output, torch.Tensor):
+        raise WrongAnswer(f"the module answered with a {type(output).__name__}; expected one tensor of scores per row and class")
+    flat = _flat(output).float()
+    if len(flat) != len(rows):
+        raise WrongAnswer(f"the module answered {len(rows)} rows with a tensor of shape {tuple(output.shape)}")
+    form: Literal["favourable", "scores"] = "favourable" if flat.shape[1] == 1 else "scores"
+    reader = replace(model.reader, form=form)
+    logits = not _are_probabilities(flat) if model.settings.outputs == "auto" else model.settings.outputs == "logits"
+    reader = replace(reader, logits=logits)
+    reader.read(flat.numpy(), len(rows))
+    return reader
+
+
+def _are_probabilities(values: Any) -> bool:
+    if not (bool((values >= -1e-4).all()) and bool((values <= 1 + 1e-4).all())):
+        return False
+    return values.shape[1] == 1 or bool(((values.sum(dim=1) - 1).abs() < 2e-2).all())
+
+
+def _check_steady(model: TorchModel) -> None:
+    rows = probe_rows(model.domain, 8)
+    together, again = model.scores(rows), model.scores(rows)
+    # bfloat16 keeps 8 bits, so that a different order of summation shows.
+    slack = 5e-2 if model.settings.precision == "bfloat16" else 1e-3
+    if not np.allclose(together, again, atol=slack, equal_nan=True):
+        raise UnsteadyModel(
+            "the module gives two answers to one question although it is in evaluation mode; look for functional dropout "
+            "without training=self.training, or noise drawn in forward"
+        )
+    alone = np.concatenate([model.scores(row[None]) for row in rows])
+    if not np.allclose(together, alone, atol=slack, equal_nan=True):
+        raise UnsteadyModel(
+            "the module's answer to a row depends on the other rows of its batch although it is in evaluation mode; look for batch norm "
+            "with track_running_stats=False or functional batch norm with training=True"
+        )
+
+
+def _scores(output: Any, reader: Reader, rows: int) -> Any:
+    """A differentiable tensor of probabilities in the order of the classes."""
+    import torch
+
+    values = _flat(output).float()
+    if len(values) != rows:
+        raise WrongAnswer(f"the module answered {rows} rows with a tensor of shape {tuple(output.shape)}")
+    if reader.form == "favourable":
+        chance = torch.sigmoid(values[:, 0]) if reader.logits else values[:, 0]
+        pair = (1 - chance, chance)
+        return torch.stack(pair if reader.single == 1 else pair[::-1], dim=1)
+    values = torch.softmax(values, dim=1) if reader.logits else values
+    if reader.columns == reader.classes:
+        return values
+    blank = torch.zeros_like(values[:, 0])
+    by_name = {name: values[:, at] for at, name in enumerate(reader.columns)}
+    return torch.stack([by_name.get(name, blank) for name in reader.classes], dim=1)
+
+
+@contextmanager
+def _evaluating(module: Any) -> Iterator[None]:
+    before = [(part, part.training) for part in module.modules()]
+    if not any(training for _, training in before):
+        yield
+        return
+    _set_mode(module, False)
+    try:
+        yield
+    finally:
+        for part, training in before:
+            part.training = training
+
+
+def _set_mode(module: Any, training: bool) -> None:
+    try:
+        module.train(training)
+    except NotImplementedError:  # exported programs refuse train() and eval(): they were fixed when exported
+        for part in module.modules():
+            part.training = training
+
+
+def _train(model: TorchModel, rows: Rows, labels: Labels, seed: int) -> None:
+    import torch
+
+    order = np.array([model.reader.columns.index(name) if name in model.reader.columns else -1 for name in model.classes])
+    if (order[labels] < 0).any():
+        raise InvalidArgument("labels holds a class that the module has no output for")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        _reset(model.module)
+        modes = [(part, part.training) for part in model.module.modules()]
+        _set_mode(model.module, True)
+        _descend(model, rows, torch.as_tensor(order[labels]))
+        for part, training in modes:
+            part.training = training
+
+
+def _descend(model: TorchModel, rows: Rows, targets: Any) -> None:
+    import torch
+
+    parameters = [p for p in model.module.parameters() if p.requires_grad]
+    if not parameters:
+        raise MissingAbility("the module has no parameters that can be trained (all have requires_grad=False)")
+    optimiser = torch.optim.Adam(parameters, lr=model.settings.learning_rate)
+    inputs = model.front.tensor(rows)
+    for _ in range(model.settings.epochs):
+        shuffled = torch.randperm(len(rows))
+        for batch in torch.split(shuffled, 256):
+            if len(batch) > 1 or len(rows) == 1:  # batch norm cannot train on a single row
+                optimiser.zero_grad()
+                _loss(model, inputs[batch], targets[batch]).backward()
+                optimiser.step()
+
+
+def _loss(model: TorchModel, inputs: Any, targets: Any) -> Any:
+    import torch
+
+    values = _flat(model._forward(inputs)).float()
+    if model.reader.form == "favourable":
+        towards = (targets == 1).float()
+        chance = torch.sigmoid(values[:, 0]) if model.reader.logits else values[:, 0]
+        return torch.nn.functional.binary_cross_entropy(chance.clamp(1e-7, 1 - 1e-7), towards)
+    if model.reader.logits:
+        return torch.nn.functional.cross_entropy(values, targets)
+    return torch.nn.functional.nll_loss(values.clamp_min(1e-7).log(), targets)
+
+
+def _reset(module: Any) -> None:
+    for part in module.modules():
+        if hasattr(part, "reset_parameters"):
+            part.reset_parameters()
+
+
+def _flat(values: Any) -> Any:
+    return values.reshape(len(values), -1) if len(values) else values.reshape(0, int(np.prod(values.shape[1:])))
+
+
+def _call_name(name: str, call: int) -> str:
+    return name if call == 1 else f"{name}#{call}"
+
+
+def _is_script(module: Any) -> bool:
+    import torch
+
+    return isinstance(module, torch.jit.ScriptModule)
+
+
+def _describe(prepared: Any) -> str:
+    parts = prepared if isinstance(prepared, tuple) else (prepared,)
+    return ", ".join(f"{str(getattr(p, 'dtype', type(p).__name__)).removeprefix('torch.')} {tuple(getattr(p, 'shape', ()))}" for p in parts)
