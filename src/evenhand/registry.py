@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from evenhand.errors import InvalidArgument, MethodError, UnknownName
-from evenhand.search import Method
+from evenhand.search import Method, Oracle
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,16 @@ def method(name: str, **parameters: Any) -> Method:
     if name not in known:
         raise UnknownName("method", name, known)
     made: Method = known[name].with_parameters(parameters)
+    return made
+
+
+def oracle(name: str) -> Oracle:
+    """The oracle of this name; a threshold may follow, as in `score_gap=0.2`."""
+    stem, _, threshold = name.partition("=")
+    known = oracles()
+    if stem not in known:
+        raise UnknownName("oracle", stem, known)
+    made: Oracle = known[stem].with_parameters({"threshold": threshold} if threshold else {})
     return made
 
 

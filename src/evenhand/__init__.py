@@ -1,0 +1,72 @@
+"""Fairness testing for machine-learning models: find unfair treatment, prove it with pairs, say how often, mend it.
+
+The public names are loaded when they are first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Budget": "evenhand.models.budget",
+    "Column": "evenhand.domain.columns",
+    "Comparison": "evenhand.domain.twins",
+    "Gate": "evenhand.scan",
+    "Implied": "evenhand.domain.twins",
+    "Label": "evenhand.domain.tabular",
+    "Options": "evenhand.scan",
+    "TabularDomain": "evenhand.domain.tabular",
+    "datasets": "",
+    "examine": "evenhand.doctor",
+    "infer": "evenhand.domain.infer",
+    "method": "evenhand.registry",
+    "planted": "",
+    "scan": "evenhand.scan",
+    "wrap": "evenhand.models.wrap",
+}
+
+if TYPE_CHECKING:
+    from evenhand import datasets, planted
+    from evenhand.doctor import examine
+    from evenhand.domain.columns import Column
+    from evenhand.domain.infer import infer
+    from evenhand.domain.tabular import Label, TabularDomain
+    from evenhand.domain.twins import Comparison, Implied
+    from evenhand.models.budget import Budget
+    from evenhand.models.wrap import wrap
+    from evenhand.registry import method
+    from evenhand.scan import Gate, Options, scan
+
+__all__ = [
+    "Budget",
+    "Column",
+    "Comparison",
+    "Gate",
+    "Implied",
+    "Label",
+    "Options",
+    "TabularDomain",
+    "datasets",
+    "examine",
+    "infer",
+    "method",
+    "planted",
+    "scan",
+    "wrap",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
+    home = _HOMES[name]
+    value = getattr(importlib.import_module(home), name) if home else importlib.import_module(f"evenhand.{name}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])
