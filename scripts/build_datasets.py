@@ -29,19 +29,25 @@ import pyarrow.parquet as pq
 TABLES = Path(__file__).resolve().parents[1] / "src" / "evenhand" / "datasets" / "tables"
 LARGEST_TOTAL_BYTES = 8_000_000
 
-ADULT_NAMES = (
+
+def words(listed: str) -> list[str]:
+    """A list of names written as one text."""
+    return listed.split()
+
+
+ADULT_NAMES = words(
     "age workclass fnlwgt education education_num marital_status occupation relationship race sex "
     "capital_gain capital_loss hours_per_week native_country income"
-).split()
-CREDIT_NAMES = (
+)
+CREDIT_NAMES = words(
     "checking_status duration credit_history purpose credit_amount savings_status employment installment_rate "
     "personal_status other_parties residence_since property age other_payment_plans housing existing_credits job "
     "num_dependents telephone foreign_worker credit_risk"
-).split()
-COMPAS_KEPT = (
+)
+COMPAS_KEPT = words(
     "sex age age_cat race juv_fel_count juv_misd_count juv_other_count priors_count c_charge_degree c_charge_desc "
     "days_b_screening_arrest decile_score score_text v_decile_score v_score_text is_recid is_violent_recid two_year_recid"
-).split()
+)
 MEPS_RENAMED = {
     "REGION53": "REGION", "AGE53X": "AGE", "SEX": "SEX", "RACE": "RACE", "MARRY53X": "MARRY",
     "FTSTU53X": "FTSTU", "ACTDTY53": "ACTDTY", "HONRDC53": "HONRDC", "RTHLTH53": "RTHLTH", "MNHLTH53": "MNHLTH",
@@ -108,9 +114,7 @@ def adult(wheel: zipfile.ZipFile) -> pd.DataFrame:
 
 def _adult_half(wheel: zipfile.ZipFile, file: str, skipped: int) -> pd.DataFrame:
     source = text(wheel, f"aif360/data/raw/adult/{file}")
-    return pd.read_csv(
-        source, names=ADULT_NAMES, skiprows=skipped, skipinitialspace=True, na_values=["?"], keep_default_na=False
-    )
+    return pd.read_csv(source, names=ADULT_NAMES, skiprows=skipped, skipinitialspace=True, na_values=["?"], keep_default_na=False)
 
 
 def credit(wheel: zipfile.ZipFile) -> pd.DataFrame:

@@ -1,0 +1,123 @@
+"""A table together with the domain that it lives in.  Knows nothing of where tables come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.arrays import Labels, Mask, Rows
+from evenhand.domain.columns import Value
+from evenhand.domain.tabular import Label, TabularDomain
+from evenhand.errors import DomainError, InvalidArgument
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Inputs and labels as cells (`frame`) and as codes (`rows`, `labels`).
+
+    `frame` holds every row.  `rows` and `labels` hold the rows whose cells lie in the columns' ranges; `inside` says which
+    these are and `left_out` how many are not.  Rows that break a constraint stay: `domain.broken_shares(rows)` counts them.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    domain: TabularDomain
+    source: str = ""
+    licence: str = ""
+    citation: str = ""
+    notes: str = ""
+    protectable: tuple[str, ...] = ()
+    coding: str = "readable"
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __repr__(self) -> str:
+        left_out = f", {self.left_out:,} outside the domain" if self.left_out else ""
+        return (
+            f"Dataset({self.name!r}, {self.coding}: {len(self):,} rows{left_out}, {len(self.domain.columns)} columns, "
+            f"label {self.label!r}, protected {list(self.domain.protected)})"
+        )
+
+    @property
+    def _label(self) -> Label:
+        if self.domain.label is None:
+            raise DomainError(f"data set {self.name!r} has no label; declare one (label: {{column: ..., favourable: ...}})")
+        return self.domain.label
+
+    @property
+    def label(self) -> str:
+        """The name of the column that a model predicts."""
+        return self._label.column
+
+    @property
+    def favourable(self) -> tuple[Value, ...]:
+        """The label's values that a person would hope for."""
+        return self._label.favourable
+
+    @property
+    def inputs(self) -> pd.DataFrame:
+        """The frame without the label."""
+        return self.frame[list(self.domain.names)]
+
+    @cached_property
+    def encoded(self) -> Rows:
+        """Every row as codes, also those outside the domain."""
+        return self.domain.encode(self.frame)
+
+    @cached_property
+    def inside(self) -> Mask:
+        """Which rows lie in the columns' ranges."""
+        return self.domain.inside(self.encoded)
+
+    @property
+    def left_out(self) -> int:
+        """How many rows of the frame are not among `rows`."""
+        return int((~self.inside).sum())
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows inside the domain as codes."""
+        return self.encoded if self.inside.all() else self.encoded[self.inside]
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The labels of `rows` as positions in the label's values."""
+        return self.domain.encode_labels(self.frame)[self.inside]
+
+    def protect(self, *names: str) -> Dataset:
+        """The same data with other protected columns."""
+        return replace(self, domain=self.domain.protect(*names))
+
+    def split(self, test_share: float, rng: np.random.Generator) -> tuple[Dataset, Dataset]:
+        """A training and a test part with the same share of every label, rows in their old order."""
+        if not 0.0 < test_share < 1.0:
+            raise InvalidArgument(f"test_share={test_share!r} must be between 0 and 1, both excluded")
+        labels = self.domain.encode_labels(self.frame)
+        # Shuffled within each label, the first share of every label's rows is the test part.
+        order = np.lexsort((rng.random(len(labels)), labels))
+        counts = np.bincount(labels)
+        place = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
+        test = np.zeros(len(labels), dtype=bool)
+        test[order[place < np.rint(test_share * np.repeat(counts, counts))]] = True
+        if test.all() or not test.any():
+            raise InvalidArgument(f"test_share={test_share!r} of {len(labels)} rows leaves one part empty; take another share")
+        return self._part("train", ~test), self._part("test", test)
+
+    def _part(self, part: str, chosen: Mask) -> Dataset:
+        return replace(self, name=f"{self.name} ({part})", frame=self.frame[chosen].reset_index(drop=True))
+
+
+def from_frame(frame: object, domain: TabularDomain, name: str = "data") -> Dataset:
+    """A user's own table (pandas or polars) as a data set; raises where a cell does not fit the domain."""
+    from evenhand.domain.frames import as_frame
+
+    dataset = Dataset(name, as_frame(frame), domain)
+    _ = dataset.rows if domain.label is None else dataset.labels
+    return dataset
