@@ -1,0 +1,214 @@
+"""ONNX files through onnxruntime: one matrix input or one input per column; labels with probabilities, or one score tensor."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Rows, Scores
+from evenhand.domain.columns import listing
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer, require
+from evenhand.models.answers import Reader, plain, reader_for, settle
+from evenhand.models.inputs import Takes, first_line, inputs_of, probe_rows
+
+_TYPES: dict[str, Any] = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(float16)": np.float16,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(bool)": np.bool_,
+    "tensor(string)": np.str_,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class OnnxModel:
+    """A session, what it takes, and how its answers are read."""
+
+    session: Any
+    domain: TabularDomain
+    takes: Takes
+    reader: Reader
+    digest: str
+    output: str
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The label values, in the order of the score columns."""
+        return self.reader.classes
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether the file only gives labels."""
+        return self.reader.is_hard
+
+    @cached_property
+    def _fixed_rows(self) -> int | None:
+        first = self.session.get_inputs()[0].shape[0] if self.session.get_inputs()[0].shape else None
+        return first if isinstance(first, int) and first > 0 else None
+
+    @property
+    def batch_rows(self) -> int:
+        """How many rows one call takes best, or the only number that the file allows."""
+        return self._fixed_rows or 8192
+
+    def scores(self, rows: Rows) -> Scores:
+        """The file's answers as scores."""
+        return self.reader.read(self._answers(rows), len(rows))
+
+    def _answers(self, rows: Rows) -> Any:
+        size = self.batch_rows
+        parts = [self._run(rows[at : at + size]) for at in range(0, max(len(rows), 1), size)]
+        return np.concatenate(parts)
+
+    def _run(self, rows: Rows) -> NDArray[Any]:
+        padded = rows if self._fixed_rows is None else np.vstack([rows, np.repeat(rows[-1:], self._fixed_rows - len(rows), axis=0)])
+        feed = _feed(self.session.get_inputs(), padded, self.domain, self.takes)
+        try:
+            (answer,) = self.session.run([self.output], feed)
+        except Exception as fault:  # onnxruntime raises its own types, none of them public
+            raise ModelFailed(f"onnxruntime raised {type(fault).__name__}: {first_line(fault)}") from fault
+        return _table(answer)[: len(rows)]
+
+    def fingerprint(self) -> str:
+        """A digest of the file."""
+        return f"onnx-{self.digest}"
+
+
+def from_onnx(
+    path: str | Path, domain: TabularDomain, classes: Sequence[Any] | None = None, takes: Takes | None = None, returns: str | None = None
+) -> OnnxModel:
+    """An ONNX file as a model."""
+    session, content = _session(Path(path))
+    kind = takes or ("frame" if len(session.get_inputs()) > 1 or _is_text(session) else "codes")
+    _check_inputs(session.get_inputs(), domain, Path(path).name)
+    rows = probe_rows(domain)
+    output = _output(session, returns)
+    own = classes if classes is not None else _own_classes(session, domain, kind, content)
+    reader = reader_for(domain, own)
+    reader = replace(reader, single=reader.classes.index(reader.columns[-1]))
+    model = OnnxModel(session, domain, kind, reader, hashlib.sha256(content).hexdigest()[:24], output)
+    return replace(model, reader=settle(reader, model._answers(rows), len(rows), returns))
+
+
+def _session(path: Path) -> tuple[Any, bytes]:
+    runtime = require("onnxruntime", "onnx")
+    try:
+        content = path.read_bytes()
+    except OSError as fault:
+        raise InvalidArgument(f"the ONNX file {str(path)!r} cannot be read: {fault.strerror}") from None
+    options = runtime.SessionOptions()
+    options.log_severity_level = 3
+    try:
+        return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]), content
+    except Exception as fault:  # onnxruntime raises its own types, none of them public
+        raise ModelFailed(f"{path.name} is not an ONNX file that onnxruntime can load: {first_line(fault)}") from fault
+
+
+def _is_text(session: Any) -> bool:
+    return any(entry.type == "tensor(string)" for entry in session.get_inputs())
+
+
+def _check_inputs(inputs: Sequence[Any], domain: TabularDomain, file: str) -> None:
+    for entry in inputs:
+        if entry.type not in _TYPES:
+            raise InvalidArgument(f"{file}: input {entry.name!r} has type {entry.type}, which no column can become")
+        if len(inputs) > 1 and _column(entry.name, domain) is None:
+            raise InvalidArgument(f"{file}: input {entry.name!r} is no column of the domain; it has {listing(domain.names)}")
+    width = inputs[0].shape[-1] if inputs[0].shape else None
+    if len(inputs) == 1 and isinstance(width, int) and len(inputs[0].shape) == 2 and width != len(domain.columns):
+        raise InvalidArgument(f"{file}: the input takes {width} columns, the domain has {len(domain.columns)}")
+
+
+def _column(name: str, domain: TabularDomain) -> str | None:
+    """The domain's column behind an input name; converters replace characters that ONNX tools dislike."""
+    plain_names = {"".join(c if c.isalnum() else "_" for c in column): column for column in domain.names}
+    return name if name in domain.names else plain_names.get(name)
+
+
+def _feed(inputs: Sequence[Any], rows: Rows, domain: TabularDomain, takes: Takes) -> dict[str, NDArray[Any]]:
+    if len(inputs) == 1:
+        table = inputs_of(rows, domain, "matrix" if takes == "frame" else "codes" if takes == "codes_frame" else takes)
+        cells = _cast(table, inputs[0])
+        return {inputs[0].name: cells.reshape(_shape(inputs[0], cells))}
+    frame = inputs_of(rows, domain, "codes_frame" if takes in ("codes", "codes_frame") else "frame")
+    return {entry.name: _cast(frame[_column(entry.name, domain)].to_numpy(), entry).reshape(-1, 1) for entry in inputs}
+
+
+def _cast(cells: NDArray[Any], entry: Any) -> NDArray[Any]:
+    kind = _TYPES[entry.type]
+    try:
+        if kind is np.str_:
+            return np.where(np.equal(cells, cells), cells, "").astype(np.str_).astype(object)
+        return cells.astype(kind)
+    except (TypeError, ValueError) as fault:
+        raise ModelFailed(
+            f"input {entry.name!r} of the ONNX file takes {entry.type}, but its cells do not fit: {first_line(fault)}.  "
+            "takes='codes' sends codes instead of cells"
+        ) from fault
+
+
+def _shape(entry: Any, cells: NDArray[Any]) -> tuple[int, ...]:
+    """The declared shape where it only regroups the columns (an image, a trailing 1), the matrix's own otherwise."""
+    rest = entry.shape[1:] if entry.shape else []
+    regrouped = len(rest) > 1 and all(isinstance(part, int) for part in rest) and int(np.prod(rest)) == cells.shape[1]
+    return (len(cells), *rest) if regrouped else cells.shape
+
+
+def _output(session: Any, returns: str | None) -> str:
+    """The name of the output that is read: scores when there are any, else labels."""
+    outputs = session.get_outputs()
+    for entry in outputs:
+        numeric = entry.type.startswith("seq(map") or (entry.type in ("tensor(float)", "tensor(double)", "tensor(float16)"))
+        if numeric != (returns == "labels"):
+            return str(entry.name)
+    return str(outputs[0].name)
+
+
+def _table(answer: Any) -> NDArray[Any]:
+    """An output as an array; a ZipMap's list of dictionaries becomes a table in the order of its keys."""
+    if isinstance(answer, list):
+        if answer and not isinstance(answer[0], dict):
+            raise WrongAnswer(f"the ONNX file answers with a list of {type(answer[0]).__name__}; expected a tensor or a ZipMap")
+        keys = list(answer[0]) if answer else []
+        return np.array([[entry[key] for key in keys] for entry in answer], dtype=np.float32).reshape(len(answer), len(keys))
+    table = np.asarray(answer)
+    return table.reshape(len(table), -1) if table.ndim > 2 else table
+
+
+def _own_classes(session: Any, domain: TabularDomain, takes: Takes, content: bytes) -> list[Any] | None:
+    """The classes in the file's own order: a ZipMap's keys, a classifier node's labels, or what labels and scores show together."""
+    for entry in session.get_outputs():
+        if entry.type.startswith("seq(map"):
+            (answer,) = session.run([entry.name], _feed(session.get_inputs(), probe_rows(domain, 1), domain, takes))
+            return [plain(key) for key in answer[0]]
+    return _declared_classes(content)
+
+
+def _declared_classes(content: bytes) -> list[Any] | None:
+    try:
+        import onnx
+    except ImportError:
+        return None
+    graph = onnx.load_model_from_string(content).graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.name in ("classlabels_strings", "classlabels_int64s", "classlabels_ints") and len(node.output):
+                values = [text.decode() for text in attribute.strings] or list(attribute.ints)
+                if len(values) > 1:
+                    return values
+    constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    for node in graph.node:
+        # skl2onnx picks the label out of a constant called classes.
+        if node.op_type == "ArrayFeatureExtractor" and "classes" in node.input[0] and node.input[0] in constants:
+            return [value.decode() if isinstance(value, bytes) else plain(value) for value in constants[node.input[0]].reshape(-1)]
+    return None
