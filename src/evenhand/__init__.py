@@ -14,17 +14,17 @@ _HOMES = {
     "Budget": "evenhand.models.budget",
     "Column": "evenhand.domain.columns",
     "Comparison": "evenhand.domain.twins",
-    "Gate": "evenhand.scan",
+    "Gate": "evenhand.scanning",
     "Implied": "evenhand.domain.twins",
     "Label": "evenhand.domain.tabular",
-    "Options": "evenhand.scan",
+    "Options": "evenhand.scanning",
     "TabularDomain": "evenhand.domain.tabular",
     "datasets": "",
     "examine": "evenhand.doctor",
     "infer": "evenhand.domain.infer",
     "method": "evenhand.registry",
     "planted": "",
-    "scan": "evenhand.scan",
+    "scan": "evenhand.scanning",
     "wrap": "evenhand.models.wrap",
 }
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from evenhand.models.budget import Budget
     from evenhand.models.wrap import wrap
     from evenhand.registry import method
-    from evenhand.scan import Gate, Options, scan
+    from evenhand.scanning import Gate, Options, scan
 
 __all__ = [
     "Budget",

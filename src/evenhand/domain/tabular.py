@@ -154,9 +154,18 @@ class TabularDomain:
         return self._maker.own(rows)
 
     def keys(self, rows: Rows) -> Keys:
-        """One integer per row, equal for rows that differ only in protected (and implied) cells."""
-        rows = self._maker.reference(rows) if self.implied else rows
-        return row_keys(rows, self.columns, self.free_places)
+        """One integer per row, equal for rows that are twins of each other.
+
+        Without implied changes that is the non-protected part; with them, the implied cells under every combination belong to it.
+        """
+        if not self.implied:
+            return row_keys(rows, self.columns, self.free_places)
+        implied = sorted({self.place(name) for rule in self.implied for name in rule.changes})
+        fixed = [place for place in self.free_places if place not in implied]
+        orbit = self._maker.orbit(rows)
+        cells = np.hstack([rows[:, fixed], *(twins[:, implied] for twins in orbit)])
+        columns = [self.columns[p] for p in fixed] + [self.columns[p] for p in implied] * len(orbit)
+        return row_keys(cells, columns, range(len(columns)))
 
     def sample(self, n: int, rng: np.random.Generator) -> Rows:
         """Valid rows, uniform over the domain as far as its constraints allow."""

@@ -142,14 +142,6 @@ class TwinMaker:
             self._apply(rule, rows, orbit)
         return orbit
 
-    def reference(self, rows: Rows) -> Rows:
-        """Every row under the first combination: equal for two rows that are twins of each other."""
-        first = rows.copy()
-        first[:, list(self.protected)] = self.combinations[0]
-        for rule in self._rules:
-            self._apply(rule, rows, first[None])
-        return first
-
     @property
     def _rules(self) -> tuple[Implied, ...]:
         return self.implied + tuple(rule.reversed() for rule in self.implied)

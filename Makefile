@@ -1,0 +1,60 @@
+# Two commands do everything on a fresh machine with Python 3.11: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+WORKERS ?= 2
+
+.PHONY: demo test test-slow check bench format clean
+.DEFAULT_GOAL := demo
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Evenhand needs Python 3.11 or newer; this is " + sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+
+# Each stamp is one step of installation; it is repeated only when what it depends on has changed.
+$(VENV)/core.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+# torch comes first and alone: whatever wants it afterwards finds the CPU build in place.
+$(VENV)/torch.stamp: constraints.txt | $(BIN)/python
+	$(PIP) install --quiet --constraint constraints.txt torch
+	@touch $@
+
+$(VENV)/test.stamp: pyproject.toml $(VENV)/core.stamp $(VENV)/torch.stamp
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[test]'
+	@touch $@
+
+$(VENV)/check.stamp: pyproject.toml $(VENV)/test.stamp
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[check]'
+	@touch $@
+
+demo: $(VENV)/core.stamp
+	$(BIN)/evenhand demo
+
+# One thread per worker: two workers with two threads each would only wait for one another.
+test: $(VENV)/test.stamp
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow'
+
+test-slow: $(VENV)/test.stamp
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+check: $(VENV)/check.stamp
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) test
+	$(MAKE) test-slow
+
+bench: $(VENV)/test.stamp
+	@mkdir -p bench-results
+	set -e; for script in benchmarks/[a-z]*.py; do echo "== $$script"; OMP_NUM_THREADS=1 $(BIN)/python $$script --quick --json bench-results/$$(basename $$script .py).json; done
+
+format: $(VENV)/check.stamp
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) bench-results .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,13 @@
+"""Every registered method keeps every promise; a new file in methods/ is covered the moment it exists."""
+
+import pytest
+
+from evenhand import checks, registry
+
+SUBJECT = checks.standard_subject()
+
+
+@pytest.mark.parametrize("check", checks.for_method(), ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", registry.entries())
+def test_every_method_keeps_every_promise(name, check):
+    check(registry.entries()[name].make, SUBJECT)
