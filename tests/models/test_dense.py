@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from pathlib import Path
@@ -21,7 +22,7 @@ published = pytest.mark.skipif(not (DATA / "models").is_dir(), reason="the publi
 
 def net(widths: tuple[int, ...] = (5, 8, 6, 3), seed: int = 0, fill: bool = False) -> DenseNet:
     rng = np.random.default_rng(seed)
-    kernels = tuple(rng.normal(size=pair).astype(np.float32) for pair in zip(widths, widths[1:], strict=False))
+    kernels = tuple(rng.normal(size=pair).astype(np.float32) for pair in itertools.pairwise(widths))
     biases = tuple(rng.normal(size=width).astype(np.float32) for width in widths[1:])
     standing_in = np.arange(widths[0], dtype=np.float32) if fill else None
     return DenseNet(kernels, biases, tuple("abcdefg"[: widths[-1]]), standing_in)

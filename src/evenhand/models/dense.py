@@ -18,8 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Labels, Rows, Scores
+from evenhand.domain.columns import listing
+from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, ModelFailed, UnknownName, WrongAnswer
 from evenhand.models.abilities import SCORES, Model
+from evenhand.models.answers import plain, reader_for
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -85,7 +88,7 @@ class DenseNet:
             # One logit z for the second class is softmax over (0, z).
             kernels[-1] = np.hstack([np.zeros_like(kernels[-1]), kernels[-1]])
             biases[-1] = np.append(np.float32(0), biases[-1])
-        names = [_plain(value) for value in estimator.classes_] if classes is None else classes
+        names = [plain(value) for value in estimator.classes_] if classes is None else classes
         return cls(tuple(kernels), tuple(biases), tuple(names))
 
     def save(self, path: str | Path) -> None:
@@ -199,6 +202,15 @@ class DenseNet:
             digest.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
         return f"dense-{digest.hexdigest()[:24]}"
 
+    def named(self, columns: Sequence[Any], domain: TabularDomain) -> DenseNet:
+        """The same network with its outputs, which are called `columns`, put into the order of the domain's label."""
+        reader = reader_for(domain, columns)
+        if len(reader.columns) != len(self.classes) or len(reader.classes) != len(self.classes):
+            raise InvalidArgument(f"the network has {len(self.classes)} outputs for the classes {listing(reader.classes)}")
+        order = [reader.columns.index(name) for name in reader.classes]
+        kernels = (*self.kernels[:-1], np.ascontiguousarray(self.kernels[-1][:, order]))
+        return DenseNet(kernels, (*self.biases[:-1], self.biases[-1][order]), reader.classes, self.fill)
+
     def without(self, layer: str, units: Sequence[int]) -> DenseNet:
         """The same network with these hidden units held at zero."""
         depth = self._depth(layer)
@@ -233,10 +245,6 @@ def _through_softmax(logits: Floats, back: Floats) -> Floats:
 
 def _floats(array: Any) -> Floats:
     return np.ascontiguousarray(array, dtype=np.float32)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _order(stem: str) -> tuple[str, int]:

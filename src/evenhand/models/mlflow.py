@@ -1,0 +1,124 @@
+"""MLflow model folders: flavours with a safe file of their own are read directly, pickled ones only when trusted."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.errors import InvalidArgument, MissingExtra, UntrustedModel, require
+from evenhand.models.files import load_pickle, load_torch
+
+
+def is_folder(path: Path) -> bool:
+    """Whether this is an MLflow model folder."""
+    return path.is_dir() and (path / "MLmodel").is_file()
+
+
+def load_folder(path: Path, trusted: bool = False) -> Any:
+    """What the folder holds: the path of an ONNX file, an estimator, a module, or a callable on frames."""
+    flavours = _flavours(path)
+    for flavour, load in _LOADERS.items():
+        if flavour in flavours:
+            found = load(path, flavours[flavour], trusted)
+            if found is not None:
+                return found
+    return _load_pyfunc(path, sorted(flavours), trusted)
+
+
+def _flavours(path: Path) -> Mapping[str, Mapping[str, Any]]:
+    import yaml
+
+    try:
+        described = yaml.safe_load((path / "MLmodel").read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as fault:
+        raise InvalidArgument(f"{path.name}/MLmodel is not readable YAML: {fault}") from fault
+    flavours = described.get("flavors") if isinstance(described, dict) else None
+    if not isinstance(flavours, dict) or not flavours:
+        raise InvalidArgument(f"{path.name}/MLmodel names no flavors; is the folder a complete MLflow model?")
+    return {str(name): settings or {} for name, settings in flavours.items()}
+
+
+def _inside(path: Path, name: str) -> Path:
+    """A file of the folder; a name that points out of it is refused."""
+    file = (path / name).resolve()
+    if not file.is_relative_to(path.resolve()):
+        raise InvalidArgument(f"{path.name}/MLmodel names the file {name!r}, which lies outside the folder")
+    if not file.exists():
+        raise InvalidArgument(f"{path.name}/MLmodel names the file {name!r}, which is not there")
+    return file
+
+
+def _load_onnx(path: Path, settings: Mapping[str, Any], _trusted: bool) -> Any:
+    return _inside(path, str(settings.get("data", "model.onnx")))
+
+
+def _load_xgboost(path: Path, settings: Mapping[str, Any], _trusted: bool) -> Any:
+    file = _inside(path, str(settings.get("data", "model.xgb")))
+    if file.suffix in (".pkl", ".pickle"):
+        return None
+    xgboost = require("xgboost", "boosting")
+    booster = xgboost.Booster()
+    booster.load_model(str(file))
+    return BoosterFunction(lambda frame: booster.predict(xgboost.DMatrix(frame, enable_categorical=True)))
+
+
+def _load_lightgbm(path: Path, settings: Mapping[str, Any], _trusted: bool) -> Any:
+    file = _inside(path, str(settings.get("data", "model.lgb")))
+    if file.suffix in (".pkl", ".pickle"):
+        return None
+    booster = require("lightgbm", "boosting").Booster(model_file=str(file))
+    return BoosterFunction(booster.predict)
+
+
+def _load_catboost(path: Path, settings: Mapping[str, Any], _trusted: bool) -> Any:
+    file = _inside(path, str(settings.get("data", "model.cb")))
+    return require("catboost", "boosting").CatBoostClassifier().load_model(str(file))
+
+
+def _load_sklearn(path: Path, settings: Mapping[str, Any], trusted: bool) -> Any:
+    return load_pickle(_inside(path, str(settings.get("pickled_model", "model.pkl"))), trusted)
+
+
+def _load_pytorch(path: Path, settings: Mapping[str, Any], trusted: bool) -> Any:
+    folder = _inside(path, str(settings.get("model_data", "data")))
+    file = next((f for f in (folder / "model.pth", folder / "model.pt2", folder / "model.pt") if f.is_file()), None)
+    return None if file is None else load_torch(file, trusted)
+
+
+class BoosterFunction:
+    """A booster's own predict on a frame: one number per row is the probability of the second class."""
+
+    def __init__(self, predict: Callable[[Any], Any]) -> None:
+        self._predict = predict
+
+    def __call__(self, frame: Any) -> Any:
+        """Two columns for a binary booster, its own columns otherwise."""
+        answer = np.asarray(self._predict(frame))
+        return np.stack([1 - answer, answer], axis=1) if answer.ndim == 1 else answer
+
+
+def _load_pyfunc(path: Path, flavours: list[str], trusted: bool) -> Any:
+    if not trusted:
+        raise UntrustedModel(
+            f"the MLflow model {path.name} (flavors: {', '.join(flavours)}) can only be loaded by running its own code; "
+            "pass trusted=True if you know where it comes from"
+        )
+    if importlib.util.find_spec("mlflow") is None:
+        raise MissingExtra(
+            f"the MLflow model {path.name} (flavors: {', '.join(flavours)}) needs mlflow; install it with: pip install 'evenhand[mlflow]'"
+        )
+    return importlib.import_module("mlflow.pyfunc").load_model(str(path)).predict
+
+
+_LOADERS: dict[str, Callable[[Path, Mapping[str, Any], bool], Any]] = {
+    "onnx": _load_onnx,
+    "xgboost": _load_xgboost,
+    "lightgbm": _load_lightgbm,
+    "catboost": _load_catboost,
+    "sklearn": _load_sklearn,
+    "pytorch": _load_pytorch,
+}
