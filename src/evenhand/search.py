@@ -6,7 +6,7 @@ A method never counts, removes duplicates, prints, stores or asks the time; the 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -94,5 +94,4 @@ class Oracle(Protocol):
 
 def parameters(method: Method) -> Mapping[str, Any]:
     """A method's parameters by name."""
-    names = getattr(method, "__dataclass_fields__", {})
-    return {name: getattr(method, name) for name in names}
+    return {each.name: getattr(method, each.name) for each in fields(method)} if is_dataclass(method) else {}

@@ -187,17 +187,32 @@ class Column:
 
         missing = np.isnan(codes)
         if self.is_listed:
-            cells = self._value_table[np.where(missing, len(self.values), codes).astype(np.intp)]
-            if self.dtype in ("", "object"):
-                return pd.Series(cells, name=self.name, dtype=object)
-            if self.dtype == "category":
-                return pd.Series(pd.Categorical(cells, categories=list(self.values), ordered=self.kind == "ordinal"), name=self.name)
-            return pd.Series(cells, name=self.name).astype(self.dtype)  # type: ignore[call-overload, no-any-return]
+            return self._decode_listed(codes, missing)
         series = pd.Series(codes, name=self.name)
+        if self.dtype == "object" and self.kind == "integer":
+            cells = np.where(missing, 0.0, codes).astype(np.int64).astype(object)
+            return pd.Series(cells, name=self.name, dtype=object).mask(missing, np.nan)
         dtype = self.dtype or ("int64" if self.kind == "integer" else "float64")
         if missing.any() and dtype.lower().startswith(("int", "uint")):
             dtype = dtype.replace("uint", "UInt").replace("int", "Int") if dtype[0].islower() else dtype
         return series.astype(dtype)  # type: ignore[call-overload, no-any-return]
+
+    def _decode_listed(self, codes: Reals, missing: Mask) -> pd.Series:
+        import pandas as pd
+
+        places = np.where(missing, len(self.values), codes).astype(np.intp)
+        if self.dtype.startswith("category"):
+            inner = self.dtype[len("category[") : -1] or None
+            categories = pd.Index(list(self.values), dtype=inner)
+            chosen = pd.CategoricalDtype(categories, ordered=self.kind == "ordinal")
+            return pd.Series(pd.Categorical.from_codes(np.where(missing, -1, places), dtype=chosen), name=self.name)
+        cells = pd.Series(self._value_table[places], name=self.name, dtype=object)
+        # Before pandas 3, "str" meant Python's str(), which turns a missing cell into the text 'nan'.
+        if self.dtype in ("", "object") or (self.dtype == "str" and int(pd.__version__.split(".")[0]) < 3):
+            return cells
+        if missing.any() and self.dtype.lower().startswith(("int", "uint", "bool")) and self.dtype.islower():
+            return cells.astype({"bool": "boolean"}.get(self.dtype, self.dtype.replace("uint", "UInt").replace("int", "Int")))
+        return cells.astype(self.dtype)
 
     @cached_property
     def _value_table(self) -> np.ndarray[Any, Any]:

@@ -1,13 +1,36 @@
-"""Tables at the border: pandas, polars, CSV and Parquet in, pandas out."""
+"""Tables at the border: pandas, polars, CSV and Parquet in, pandas out.  What cells mean is the domain's business."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import csv
+import difflib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+DELIMITERS = (",", ";", "\t", "|")
+MISSING_VALUES = ("", "NaN", "nan")
+"""CSV cells that are missing unless the caller says otherwise; '?', 'NA' and the like may be real answers."""
+PARQUET = (".parquet", ".pq")
+TEXT = (".csv", ".tsv", ".txt", ".data", "")
+_SNIFFED_LINES = 50
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """How a text file is read: delimiter (None: found out), encoding, and the cells that are missing."""
+
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    missing_values: tuple[str, ...] = MISSING_VALUES
 
 
 def as_frame(table: object) -> pd.DataFrame:
@@ -16,6 +39,174 @@ def as_frame(table: object) -> pd.DataFrame:
 
     if isinstance(table, pd.DataFrame):
         return table
-    if type(table).__module__.split(".")[0] == "polars" and hasattr(table, "to_pandas"):
-        return table.to_pandas()  # type: ignore[no-any-return]
+    if type(table).__module__.split(".")[0] == "polars":
+        collected = table.collect() if hasattr(table, "collect") else table
+        if hasattr(collected, "to_pandas") and hasattr(collected, "columns"):
+            return _from_polars(collected)
     raise DataError(f"expected a pandas or polars table, got {type(table).__module__}.{type(table).__name__}")
+
+
+def _from_polars(table: Any) -> pd.DataFrame:
+    """Whole numbers and truth values with missing cells stay what they are: as floats, large ones would lose digits."""
+    import pandas as pd
+
+    frame: pd.DataFrame = table.to_pandas()
+    for name in table.columns:
+        cells = table[name]
+        if cells.null_count() and cells.dtype.is_integer():
+            dtype = "UInt64" if str(cells.dtype).startswith("UInt") else "Int64"
+            frame[name] = pd.array(cells.to_list(), dtype=dtype)
+        elif cells.null_count() and str(cells.dtype) == "Boolean":
+            frame[name] = pd.array(cells.to_list(), dtype="boolean")
+    return frame
+
+
+def read_table(
+    path: str | Path, *, delimiter: str | None = None, encoding: str = "utf-8", missing_values: Sequence[str] = MISSING_VALUES
+) -> pd.DataFrame:
+    """A CSV or Parquet file as a pandas table, or a DataError that names the line at fault and the cure."""
+    path = Path(path)
+    _check_exists(path)
+    if path.suffix.lower() in PARQUET:
+        return _read_parquet(path)
+    if path.suffix.lower() not in TEXT:
+        raise DataError(f"{path}: files ending in {path.suffix!r} cannot be read; expected .csv, .tsv, .txt, .data or .parquet")
+    if not (isinstance(missing_values, Sequence) and not isinstance(missing_values, str)):
+        raise DataError(f"missing_values={missing_values!r} must be a list of texts, such as ['', '?']")
+    return _read_text(path, TextFormat(delimiter, encoding, tuple(missing_values)))
+
+
+def _check_exists(path: Path) -> None:
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; name the table file in it")
+    if path.exists():
+        return
+    folder = path.parent
+    beside = [file.name for file in folder.iterdir() if file.is_file()] if folder.is_dir() else []
+    close = difflib.get_close_matches(path.name, beside, n=1)
+    hint = f"did you mean {str(folder / close[0])!r}?" if close else "check the path" if folder.is_dir() else f"there is no folder {folder}"
+    raise DataError(f"there is no file {path}; {hint}")
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError) as fault:
+        raise DataError(f"{path} is not a readable Parquet file: {fault}") from fault
+
+
+def _read_text(path: Path, form: TextFormat) -> pd.DataFrame:
+    import pandas as pd
+
+    text = _decoded(path, form.encoding)
+    if not text.strip():
+        raise DataError(f"{path} is empty; expected a header line and data lines")
+    delimiter = form.delimiter or _delimiter(text)
+    _check_lines(path, text, delimiter, form.delimiter is not None)
+    dialect: dict[str, Any] = {"sep": delimiter, "skipinitialspace": _spaced(text, delimiter)}
+    try:
+        frame: pd.DataFrame = pd.read_csv(
+            path, encoding=_codec(form.encoding), keep_default_na=False, na_values=list(form.missing_values),
+            float_precision="round_trip", low_memory=False, index_col=False, **dialect,
+        )  # fmt: skip
+    except (pd.errors.ParserError, ValueError) as fault:
+        raise DataError(f"{path} cannot be read as a table: {fault}") from fault
+    return frame
+
+
+def _codec(encoding: str) -> str:
+    return "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+
+
+def _decoded(path: Path, encoding: str) -> str:
+    raw = path.read_bytes()
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff") and "16" not in encoding:
+        raise DataError(f"{path} is written in UTF-16; pass encoding='utf-16'")
+    try:
+        text = raw.decode(_codec(encoding))
+    except LookupError:
+        raise DataError(f"encoding={encoding!r} is unknown; the usual ones are 'utf-8', 'latin-1', 'cp1252', 'utf-16'") from None
+    except UnicodeDecodeError as fault:
+        line = raw[: fault.start].count(b"\n") + 1
+        raise DataError(
+            f"{path}:{line}: byte {raw[fault.start]:#04x} is not {encoding}; save the file as UTF-8, or pass encoding='latin-1' or 'cp1252'"
+        ) from None
+    if "\0" in text:
+        raise DataError(f"{path}:{text[: text.index(chr(0))].count(chr(10)) + 1}: a zero byte; this is not a text table")
+    return text
+
+
+def _records(text: str, delimiter: str, most: int | None = None) -> Iterator[tuple[int, list[str]]]:
+    """Each record with the line it begins on; blank lines are skipped, as pandas skips them."""
+    reader = csv.reader(islice(io.StringIO(text, newline=""), most), delimiter=delimiter)
+    begins = 1
+    for record in reader:
+        if record:
+            yield begins, record
+        begins = reader.line_num + 1
+
+
+def _delimiter(text: str) -> str:
+    """The delimiter that gives the first lines equally many fields, and the most of them."""
+    best, most = ",", 1
+    head = text[:200_000]
+    for delimiter in DELIMITERS:
+        widths = [len(record) for _, record in _records(head, delimiter, _SNIFFED_LINES)]
+        # The last line of the head may be cut, and a ragged line is better reported than taken for another delimiter.
+        steady = sum(width == widths[0] for width in widths) >= 0.7 * len(widths)
+        if steady and widths[0] > most:
+            best, most = delimiter, widths[0]
+    return best
+
+
+def _spaced(text: str, delimiter: str) -> bool:
+    """Whether every field of the first lines but the first begins with a space, as in the UCI files."""
+    fields = [field for _, record in _records(text[:20_000], delimiter, 20) for field in record[1:]]
+    return bool(fields) and all(field.startswith(" ") for field in fields[:-1])
+
+
+def _check_lines(path: Path, text: str, delimiter: str, is_chosen: bool) -> None:
+    records = _records(text, delimiter)
+    try:
+        _, header = next(records)
+        if len(header) == 1:
+            _check_single(path, text, header[0], delimiter, is_chosen)
+        names = [name.strip() for name in header]
+        if twice := [name for place, name in enumerate(names) if name in names[:place]]:
+            raise DataError(f"{path}:1: the header names {twice[0]!r} twice; rename one of the columns")
+        ragged = [(line, len(record)) for line, record in records if len(record) != len(header)]
+    except csv.Error as fault:
+        raise DataError(f"{path} is not a readable CSV file: {fault}") from fault
+    if ragged:
+        lines = ", ".join(f"line {line} has {width}" for line, width in ragged[:3]) + (", ..." if len(ragged) > 3 else "")
+        raise DataError(
+            f"{path}:{ragged[0][0]}: {len(ragged)} line{'s' * (len(ragged) > 1)} without {len(header)} fields as in the header ({lines}); "
+            "quote cells that contain the delimiter, or mend the lines"
+        )
+
+
+def _check_single(path: Path, text: str, header: str, delimiter: str, is_chosen: bool) -> None:
+    other = _delimiter(text)
+    if is_chosen and other != delimiter and len(next(_records(text, other))[1]) > 1:
+        raise DataError(f"{path}: delimiter={delimiter!r} gives the single column {header!r}; the file looks separated by {other!r}")
+    found = [mark for mark in (*DELIMITERS, ":", " ") if mark in header.strip()]
+    if found and header.strip().count(found[0]) >= 2:
+        raise DataError(f"{path}: read as the single column {header!r}; pass the delimiter, such as delimiter={found[0]!r}")
+
+
+SUSPECTS = ("?", "NA", "N/A", "null", "None", "-")
+
+
+def suspected_missing(frame: pd.DataFrame, marks: Sequence[str] = SUSPECTS) -> dict[str, list[str]]:
+    """Cells that look like missing ones but are kept as answers: the columns that hold each mark."""
+    found: dict[str, list[str]] = {}
+    for name in frame.columns:
+        cells = frame[name]
+        if cells.dtype.kind == "O":
+            present = {value for value in cells.dropna().unique() if isinstance(value, str)}
+            for mark in marks:
+                if mark in present:
+                    found.setdefault(mark, []).append(str(name))
+    return found
