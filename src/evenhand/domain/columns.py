@@ -210,9 +210,10 @@ class Column:
         # Before pandas 3, "str" meant Python's str(), which turns a missing cell into the text 'nan'.
         if self.dtype in ("", "object") or (self.dtype == "str" and int(pd.__version__.split(".")[0]) < 3):
             return cells
-        if missing.any() and self.dtype.lower().startswith(("int", "uint", "bool")) and self.dtype.islower():
-            return cells.astype({"bool": "boolean"}.get(self.dtype, self.dtype.replace("uint", "UInt").replace("int", "Int")))
-        return cells.astype(self.dtype)
+        dtype = self.dtype
+        if missing.any() and dtype.startswith(("int", "uint", "bool")) and "[" not in dtype:
+            dtype = {"bool": "boolean"}.get(dtype, dtype.replace("uint", "UInt").replace("int", "Int"))
+        return cells.astype(pd.api.types.pandas_dtype(dtype))
 
     @cached_property
     def _value_table(self) -> np.ndarray[Any, Any]:

@@ -57,6 +57,13 @@ def compile_constraint(source: object, columns: Sequence[Column], rows: Rows | N
     raise ConstraintError(f"a constraint is a text or a mapping, not {source!r}; put the text in quotes")
 
 
+def is_learned(source: object) -> bool:
+    """Whether a rule is a dependency without a map, which only data rows can complete."""
+    if isinstance(source, str):
+        return any(token.kind == "determines" for token in parser.tokens(source))
+    return isinstance(source, Mapping) and "determines" in source and "map" not in source
+
+
 def _from_text(source: str, columns: tuple[Column, ...], rows: Rows | None) -> CompiledConstraint:
     text = source.strip()
     node = parser.parse(text)

@@ -1,0 +1,357 @@
+"""Domains and projects as YAML files that a person reads and edits; every mistake is reported with file and line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from evenhand.arrays import Rows
+from evenhand.domain.columns import Column, Value
+from evenhand.domain.constraints import CompiledConstraint, compile_constraint, is_learned
+from evenhand.domain.frames import MISSING_VALUES, read_table
+from evenhand.domain.infer import Proposal
+from evenhand.domain.layout import domain_text, section_text
+from evenhand.domain.schema import ColumnSection, ModelSection, ProjectFile, ScanSection, known_keys
+from evenhand.domain.tabular import Label, TabularDomain, satisfiable
+from evenhand.domain.twins import Comparison, Implied, check_implied
+from evenhand.domain.yamltext import Document, read_yaml
+from evenhand.errors import ConstraintError, DataError, DomainError, EvenhandError, UnknownName
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """The table of a project, and how it is read."""
+
+    path: Path
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    missing_values: tuple[str, ...] = MISSING_VALUES
+
+    def read(self) -> pd.DataFrame:
+        """The table."""
+        return read_table(self.path, delimiter=self.delimiter, encoding=self.encoding, missing_values=self.missing_values)
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """The model of a project: a file or an endpoint, and how it is wrapped.  `http` holds only what the file sets."""
+
+    path: Path | None = None
+    url: str | None = None
+    trusted: bool = False
+    takes: str | None = None
+    returns: str | None = None
+    classes: tuple[Value, ...] | None = None
+    http: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MethodChoice:
+    """A method by name, with the parameters that the file sets."""
+
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ScanSettings:
+    """How a project is searched; None leaves the choice to the scan."""
+
+    methods: tuple[MethodChoice, ...] = ()
+    candidates: int | None = None
+    model_rows: int | None = None
+    seconds: float | None = None
+    seed: int = 0
+    population: str | None = None
+    runs: Path = Path("runs")
+    rate_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class GateSettings:
+    """When a scan passes."""
+
+    max_rate: float = 0.0
+    confidence: float = 0.95
+    resolution: float = 0.001
+
+
+@dataclass(frozen=True)
+class Project:
+    """Everything that an evenhand.yaml says.  Paths are taken from the folder of the file."""
+
+    domain: TabularDomain
+    data: DataSource | None = None
+    model: ModelSource | None = None
+    scan: ScanSettings = field(default_factory=ScanSettings)
+    gate: GateSettings = field(default_factory=GateSettings)
+
+
+def save(domain: TabularDomain, path: str | Path) -> None:
+    """Write a domain so that `load` gives back an equal one."""
+    _write(Path(path), domain_text(domain))
+
+
+def save_project(project: Project, path: str | Path, proposal: Proposal | None = None) -> None:
+    """Write a project file; what a proposal suggests stands in it as comments, for a person to decide."""
+    base = Path(path).parent
+    text = domain_text(project.domain, proposal)
+    for title, section in _sections(project, base):
+        text += section_text(title, section)
+    _write(Path(path), text)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as fault:
+        raise DomainError(f"the file cannot be written: {fault.strerror or fault}", file=str(path)) from fault
+
+
+def _sections(project: Project, base: Path) -> list[tuple[str, object]]:
+    """The sections after the domain, without what is left at its default."""
+    found: list[tuple[str, object]] = []
+    if project.data is not None:
+        found.append(("data", _without_defaults(project.data, DataSource(project.data.path), base, "path")))
+    if project.model is not None:
+        found.append(("model", _without_defaults(project.model, ModelSource(), base)))
+    scan = _without_defaults(project.scan, ScanSettings(), base)
+    assert isinstance(scan, dict)
+    if budget := {name: scan.pop(name) for name in ("candidates", "model_rows", "seconds") if name in scan}:
+        scan["budget"] = budget
+    if "methods" in scan:
+        scan["methods"] = [m.name if not m.parameters else {m.name: dict(m.parameters)} for m in project.scan.methods]
+    gate = _without_defaults(project.gate, GateSettings(), base)
+    return found + [(title, section) for title, section in (("scan", scan), ("gate", gate)) if section]
+
+
+def _without_defaults(settings: Any, defaults: Any, base: Path, always: str = "") -> object:
+    kept = {}
+    for one in fields(settings):
+        value = getattr(settings, one.name)
+        if value != getattr(defaults, one.name) or one.name == always:
+            kept[one.name] = _relative(value, base) if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
+    if kept.get("runs") == "runs":
+        del kept["runs"]
+    return next(iter(kept.values())) if list(kept) in (["path"], ["url"]) else kept
+
+
+def _relative(path: Path, base: Path) -> str:
+    return path.relative_to(base).as_posix() if path.is_relative_to(base) else path.as_posix()
+
+
+def load(path: str | Path, rows: Rows | None = None) -> TabularDomain:
+    """The domain in a file.  `rows` are what dependencies without a map are learned from; else the file's own data is read."""
+    return _Reader(Path(path), rows).domain()
+
+
+def read_project(path: str | Path, rows: Rows | None = None) -> Project:
+    """Everything in a project file."""
+    reader = _Reader(Path(path), rows)
+    return Project(reader.domain(), reader.data(), reader.model(), reader.scan(), reader.gate())
+
+
+class _Reader:
+    """One file while it is read: its values, its lines, and the rows that dependencies are learned from."""
+
+    def __init__(self, path: Path, rows: Rows | None) -> None:
+        self.path = path
+        self.rows = rows
+        self.document = read_yaml(_text(path), str(path))
+        self.content = _validated(self.document)
+
+    def domain(self) -> TabularDomain:
+        columns = tuple(self._column(name, section) for name, section in self.content.columns.items())
+        plain = TabularDomain(columns, label=self._label(columns))
+        comparisons = self._comparisons(plain)
+        self._check_protected(plain)
+        rules = tuple(self._constraint(place, source, plain) for place, source in enumerate(self.content.constraints))
+        domain: TabularDomain = self._at(
+            ("protected",),
+            lambda: TabularDomain(columns, tuple(self.content.protected), plain.label, rules, comparisons, self._implied(plain)),
+        )
+        self._at(("constraints",), lambda: satisfiable(domain))
+        return domain
+
+    def _at(self, path: tuple[object, ...], make: Any) -> Any:
+        """What `make` makes; its errors get the file and the line of the path."""
+        try:
+            return make()
+        except DomainError as fault:
+            if fault.line:
+                raise
+            raise type(fault)(fault.message, file=str(self.path), line=self.document.line(path)) from None
+        except EvenhandError as fault:
+            raise DomainError(str(fault), file=str(self.path), line=self.document.line(path)) from None
+
+    def _column(self, name: str, section: ColumnSection) -> Column:
+        return self._at(  # type: ignore[no-any-return]
+            ("columns", name),
+            lambda: Column(name, section.kind, tuple(section.values), section.low, section.high, float(section.missing), section.dtype),
+        )
+
+    def _label(self, columns: Sequence[Column]) -> Label | None:
+        section = self.content.label
+        if section is None:
+            return None
+        if section.column in [column.name for column in columns]:
+            message = f"label {section.column!r} is declared as an input column too; remove it from columns"
+            raise self.document.error(message, ("label", "column"))
+        return self._at(("label",), lambda: Label(section.column, tuple(section.values), tuple(section.favourable)))  # type: ignore[no-any-return]
+
+    def _comparisons(self, plain: TabularDomain) -> dict[str, Comparison]:
+        found = {}
+        for name, section in self.content.twins.compare.items():
+            path = ("twins", "compare", name)
+            if section.values and section.bins:
+                raise self.document.error(f"compare {name!r} has both values and bins; keep one of them", path)
+            if not section.values and not section.bins:
+                raise self.document.error(f"compare {name!r} needs values: [...] or bins: [...]", path)
+            comparison = Comparison(tuple(section.values), tuple(section.bins))
+            place = self._at(path, lambda name=name: plain.place(name))
+            self._at(path, lambda comparison=comparison, place=place: comparison.codes(plain.columns[place]))
+            found[name] = comparison
+        return found
+
+    def _check_protected(self, plain: TabularDomain) -> None:
+        for place, name in enumerate(self.content.protected):
+            if name not in plain.names:
+                raise self.document.error(str(UnknownName("protected column", name, plain.names)), ("protected", place))
+            if name in self.content.protected[:place]:
+                raise self.document.error(f"protected column {name!r} is named twice; remove one", ("protected", place))
+
+    def _implied(self, plain: TabularDomain) -> tuple[Implied, ...]:
+        rules = []
+        for place, section in enumerate(self.content.twins.implied):
+            rule = Implied(section.column, section.source, section.target, section.changes)
+            self._at(("twins", "implied", place), lambda rule=rule: check_implied([rule], plain.columns, self.content.protected))
+            rules.append(rule)
+        return tuple(rules)
+
+    def _constraint(self, place: int, source: object, plain: TabularDomain) -> CompiledConstraint:
+        def compiled() -> CompiledConstraint:
+            rows = self._rows(plain) if self.rows is not None or is_learned(source) else None
+            return compile_constraint(source, plain.columns, rows)
+
+        return self._at(("constraints", place), compiled)  # type: ignore[no-any-return]
+
+    def _rows(self, plain: TabularDomain) -> Rows | None:
+        data = self.data()
+        if self.rows is None and data is not None:
+            try:
+                self.rows = plain.encode(data.read())
+            except DataError as fault:
+                raise ConstraintError(f"the data that this rule is learned from cannot be used: {fault}") from None
+        return self.rows
+
+    def data(self) -> DataSource | None:
+        section = self.content.data
+        if section is None:
+            return None
+        marks = MISSING_VALUES if section.missing_values is None else tuple(section.missing_values)
+        return DataSource(self.path.parent / section.path, section.delimiter, section.encoding, marks)
+
+    def model(self) -> ModelSource | None:
+        section = self.content.model
+        if section is None:
+            return None
+        self._check_model(section)
+        http = section.http.model_dump(exclude_none=True) if section.http else {}
+        if "cache" in http:
+            http["cache"] = str(self.path.parent / http["cache"])
+        classes = None if section.classes is None else tuple(section.classes)
+        path = None if section.path is None else self.path.parent / section.path
+        return ModelSource(path, section.url, section.trusted, section.takes, section.returns, classes, http)
+
+    def _check_model(self, section: ModelSection) -> None:
+        if (section.path is None) == (section.url is None):
+            raise self.document.error("model needs either path: or url:, and not both", ("model",))
+        if section.http and section.url is None:
+            raise self.document.error("http: settings are for a model with a url:", ("model", "http"))
+        if section.url is not None and not section.url.startswith(("http://", "https://", "${")):
+            raise self.document.error(f"url {section.url!r} must begin with http:// or https://", ("model", "url"))
+
+    def scan(self) -> ScanSettings:
+        section: ScanSection = self.content.scan
+        methods = []
+        for place, entry in enumerate(section.methods):
+            if isinstance(entry, dict) and len(entry) != 1:
+                raise self.document.error("a method is a name, or one name with its parameters", ("scan", "methods", place))
+            name, parameters = (entry, {}) if isinstance(entry, str) else next(iter(entry.items()))
+            methods.append(MethodChoice(name, parameters))
+        budget = section.budget.model_dump() if section.budget else {}
+        if section.budget and not any(value is not None for value in budget.values()):
+            raise self.document.error("budget needs at least one of candidates, model_rows, seconds", ("scan", "budget"))
+        return ScanSettings(
+            tuple(methods), seed=section.seed, population=section.population, runs=self.path.parent / section.runs,
+            rate_rows=section.rate_rows, **budget,
+        )  # fmt: skip
+
+    def gate(self) -> GateSettings:
+        section = self.content.gate
+        return GateSettings(float(section.max_rate), float(section.confidence), float(section.resolution))
+
+
+def _text(path: Path) -> str:
+    if path.is_dir():
+        raise DomainError("this is a folder; name the YAML file in it", file=str(path))
+    if not path.exists():
+        raise DomainError("there is no such file; `evenhand init data.csv` writes one", file=str(path))
+    raw = path.read_bytes()
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise DomainError("the file is not UTF-8; save it as UTF-8", file=str(path), line=raw[: fault.start].count(b"\n") + 1) from None
+
+
+def _validated(document: Document) -> ProjectFile:
+    if not isinstance(document.value, dict):
+        raise document.error("the file must hold keys such as version, columns, label, protected", ())
+    try:
+        return ProjectFile.model_validate(document.value)
+    except ValidationError as faults:
+        fault = min(faults.errors(), key=lambda one: document.line(_path(one["loc"], document)))
+        raise _translated(fault, document) from None
+
+
+def _path(location: tuple[int | str, ...], document: Document) -> tuple[object, ...]:
+    """The location without the steps that name a choice of types rather than a place in the file."""
+    path: tuple[object, ...] = ()
+    value = document.value
+    for step in location:
+        inside = isinstance(value, dict) and step in value
+        if inside or (isinstance(value, list) and isinstance(step, int) and step < len(value)):
+            path, value = (*path, step), value[step]
+    return path
+
+
+def _translated(fault: Any, document: Document) -> DomainError:
+    """One fault in the words of the file."""
+    path = _path(fault["loc"], document)
+    where = ".".join(str(step) for step in path)
+    last = str(fault["loc"][-1])
+    if fault["type"] == "extra_forbidden":
+        known = known_keys(path[:-1])
+        close = difflib.get_close_matches(last, known, n=1, cutoff=0.5)
+        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+        return document.error(f"unknown key {where!r}; {hint}", path)
+    if fault["type"] == "missing":
+        return document.error(f"the key {last!r} is missing" + (f" in {where!r}" if where else ""), path)
+    if last == "[key]":
+        return document.error(f"{where}: the key {fault['input']!r} must be text; put it in quotes", path)
+    message = fault["msg"][0].lower() + fault["msg"][1:]
+    hint = "; put it in quotes" if fault["type"] == "string_type" and isinstance(fault["input"], int | float) else ""
+    return document.error(f"{where}: {message}, got {_short(fault['input'])}{hint}", path)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

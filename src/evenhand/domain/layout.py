@@ -1,0 +1,110 @@
+"""How a domain looks as a YAML file: the order of its sections, and the comments that explain them to a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from evenhand.domain.columns import Column
+from evenhand.domain.tabular import TabularDomain
+from evenhand.domain.yamltext import entry, flow, item_text, scalar
+
+if TYPE_CHECKING:
+    from evenhand.domain.infer import Proposal
+
+_HEAD = "# What an input of the model may be, and which part of it is protected.  Edit freely: mistakes are reported with their line.\n"
+_COMMENTS = {
+    "label": "# What the model predicts.  `favourable`: the outcomes that a person hopes for.",
+    "protected": "# Columns that must not change the model's answer.  Each person is compared with its twins under every other value.",
+    "columns": "# One line per input.  kind: category, ordinal (values in order), boolean, integer or real (from low to high).\n"
+    "# missing: the share of missing cells (left out: none may be missing).  dtype: the pandas type that the model expects.",
+    "twins": "# How twins are made.  compare: which values or bins of a protected number are compared.\n"
+    "# implied: what else must change with a protected value, so that a twin is a possible person.",
+    "constraints": "# Rules that a possible person keeps: age >= 18, start <= end, relationship == \"Husband\" => sex == \"Male\",\n"
+    "# education determines education_num.  A missing cell breaks no rule, except through `is missing`.",
+    "data": "# The table, beside this file.",
+    "model": "# The model under test: a file or a URL.  `trusted: true` allows formats that run code when loaded (pickle, joblib).",
+    "scan": "# How the model is searched.",
+    "gate": "# When a scan passes: the largest tolerated rate, how sure it must be, and the rate that counts as none.",
+}
+
+
+def section_text(title: str, value: object) -> str:
+    """One section with its comment."""
+    return f"\n{_COMMENTS[title]}\n{entry(title, value, 0)}"
+
+
+def domain_text(domain: TabularDomain, proposal: Proposal | None = None) -> str:
+    """A domain as the text of a file; suggestions stand in it as comments."""
+    text = _HEAD + _notes(proposal) + "version: 1\n"
+    if domain.label is not None:
+        label = {"column": domain.label.column, "values": domain.label.values, "favourable": domain.label.favourable}
+        text += section_text("label", label)
+    text += _candidates(proposal) + (section_text("protected", domain.protected) if domain.protected else "")
+    text += f"\n{_COMMENTS['columns']}\ncolumns:\n" + "".join(entry(column.name, _column(column), 2) for column in domain.columns)
+    if domain.comparisons or domain.implied:
+        text += f"\n{_COMMENTS['twins']}\ntwins:\n{_twins(domain)}"
+    return text + _constraints(domain, proposal)
+
+
+def _notes(proposal: Proposal | None) -> str:
+    if proposal is None:
+        return ""
+    notes = [*proposal.notes, *(f"column {name!r} is left out: {why}" for name, why in proposal.left_out.items())]
+    return "".join(f"# Note: {_one_line(note)}\n" for note in notes)
+
+
+def _one_line(text: str) -> str:
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _candidates(proposal: Proposal | None) -> str:
+    if proposal is None or not proposal.protected_candidates:
+        return ""
+    return f"\n# Columns whose names suggest protection: {_one_line(flow(proposal.protected_candidates))}\n"
+
+
+def _column(column: Column) -> dict[str, object]:
+    spec: dict[str, object] = {"kind": column.kind}
+    spec |= {"values": column.values} if column.is_listed else {"low": column.low, "high": column.high}
+    if column.missing:
+        spec["missing"] = column.missing
+    return spec | ({"dtype": column.dtype} if column.dtype else {})
+
+
+def _twins(domain: TabularDomain) -> str:
+    text = ""
+    if domain.comparisons:
+        text += "  compare:\n"
+        for name, comparison in domain.comparisons.items():
+            text += entry(name, {"bins": comparison.edges} if comparison.edges else {"values": comparison.values}, 4)
+    if domain.implied:
+        rules = ({"column": r.column, "from": r.source, "to": r.target, "changes": r.changes} for r in domain.implied)
+        text += "  implied:\n" + "".join(f"    - {flow(rule)}\n" for rule in rules)
+    return text
+
+
+def _constraints(domain: TabularDomain, proposal: Proposal | None) -> str:
+    suggested = [f"#  - {_one_line(_rule(s.text))}  # {_share(s.broken)} of the rows break it" for s in (proposal.constraints if proposal else ())]
+    rules = [f"  - {_rule(getattr(constraint, 'source', constraint.text))}" for constraint in domain.constraints]
+    if not suggested and not rules:
+        return ""
+    text = f"\n{_COMMENTS['constraints']}\n"
+    if suggested:
+        text += "# The data suggests these; put the ones that are true of every possible person into force:\n"
+        text += ("" if rules else "# constraints:\n") + _lines(suggested)
+    return text + ("constraints:\n" + _lines(rules) if rules else "")
+
+
+def _share(broken: float) -> str:
+    return "none" if broken == 0 else "under 0.01%" if broken < 0.0001 else f"{broken:.2%}"
+
+
+def _rule(source: object) -> str:
+    if isinstance(source, Mapping):
+        return flow(source)
+    return item_text(source) if isinstance(source, str) else scalar(source)
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)

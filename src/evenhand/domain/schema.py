@@ -1,0 +1,198 @@
+"""What evenhand.yaml may hold, as data models: unknown keys are refused, values keep their types.
+
+Whether names and values fit each other is checked where the domain is built, not here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, WithJsonSchema
+
+from evenhand.domain.columns import Kind
+
+Cell = StrictBool | StrictInt | StrictFloat | StrictStr
+Number = StrictInt | StrictFloat
+
+_RULE_SCHEMA: dict[str, Any] = {
+    "description": "A rule such as `age >= 18`, allowed or forbidden combinations, or a functional dependency.",
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["columns"],
+            "properties": {
+                "columns": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+                "allowed": {"type": "array", "items": {"type": "array"}},
+                "forbidden": {"type": "array", "items": {"type": "array"}},
+                "determines": {"type": "string"},
+                "map": {"type": ["object", "array"]},
+            },
+        },
+    ],
+}
+_METHOD_SCHEMA: dict[str, Any] = {
+    "anyOf": [{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": {"type": "object"}}]
+}
+Rule = Annotated[Any, WithJsonSchema(_RULE_SCHEMA)]
+MethodEntry = Annotated[StrictStr | dict[StrictStr, dict[StrictStr, Any]], WithJsonSchema(_METHOD_SCHEMA)]
+
+
+class Section(BaseModel):
+    """The base of all sections: no unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+
+class LabelSection(Section):
+    """The column that the model predicts."""
+
+    column: StrictStr
+    values: list[Cell] = Field(min_length=2)
+    favourable: list[Cell] = Field(default_factory=list, description="The outcomes that a person hopes for.")
+
+
+class ColumnSection(Section):
+    """What a cell of one column may be."""
+
+    kind: Kind
+    values: list[Cell] = Field(default_factory=list, description="Of category, ordinal (in order) and boolean columns.")
+    low: Number | None = Field(default=None, description="The smallest value of integer and real columns.")
+    high: Number | None = Field(default=None, description="The largest value of integer and real columns.")
+    missing: Number = Field(default=0.0, description="The share of missing cells; 0 means that none may be missing.")
+    dtype: StrictStr = Field(default="", description="The pandas dtype that the model expects.")
+
+
+class CompareSection(Section):
+    """Which values of a protected column are compared."""
+
+    values: list[Cell] = Field(default_factory=list)
+    bins: list[Number] = Field(default_factory=list, description="Ascending borders; each bin is represented by its middle.")
+
+
+class ImpliedSection(Section):
+    """What else changes when a protected column changes from one value to another."""
+
+    column: StrictStr
+    source: Cell = Field(alias="from")
+    target: Cell = Field(alias="to")
+    changes: dict[StrictStr, dict[Cell, Cell]]
+
+
+class TwinsSection(Section):
+    """How the twins of a person are made."""
+
+    compare: dict[StrictStr, CompareSection] = Field(default_factory=dict)
+    implied: list[ImpliedSection] = Field(default_factory=list)
+
+
+class DataSection(Section):
+    """The table, beside this file."""
+
+    path: StrictStr
+    delimiter: StrictStr | None = None
+    encoding: StrictStr = "utf-8"
+    missing_values: list[StrictStr] | None = Field(default=None, description="CSV cells that are missing, such as ['', '?'].")
+
+
+class HttpSection(Section):
+    """How an endpoint is spoken to."""
+
+    request: Any = None
+    answer: StrictStr | None = None
+    rows_as: Literal["records", "lists", "codes"] | None = None
+    headers: dict[StrictStr, StrictStr] | None = None
+    batch_rows: StrictInt | None = Field(default=None, ge=1)
+    concurrency: StrictInt | None = Field(default=None, ge=1)
+    timeout_seconds: Number | None = Field(default=None, gt=0)
+    retries: StrictInt | None = Field(default=None, ge=0)
+    backoff_seconds: Number | None = Field(default=None, ge=0)
+    requests_per_second: Number | None = Field(default=None, gt=0)
+    cache: StrictStr | None = None
+
+
+class ModelSection(Section):
+    """The model under test: a file or an endpoint."""
+
+    path: StrictStr | None = None
+    url: StrictStr | None = None
+    trusted: StrictBool = Field(default=False, description="Whether loading it may run code (pickle, joblib).")
+    takes: Literal["frame", "matrix", "codes", "codes_frame"] | None = None
+    returns: Literal["labels", "favourable", "scores"] | None = None
+    classes: list[Cell] | None = None
+    http: HttpSection | None = None
+
+
+class BudgetSection(Section):
+    """Limits that hold together; the first one reached ends the run."""
+
+    candidates: StrictInt | None = Field(default=None, ge=1)
+    model_rows: StrictInt | None = Field(default=None, ge=1)
+    seconds: Number | None = Field(default=None, gt=0)
+
+
+class ScanSection(Section):
+    """How the model is searched."""
+
+    methods: list[MethodEntry] = Field(default_factory=list)
+    budget: BudgetSection | None = None
+    seed: StrictInt = Field(default=0, ge=0)
+    population: StrictStr | None = None
+    runs: StrictStr = "runs"
+    rate_rows: StrictInt | None = Field(default=None, ge=1)
+
+
+class GateSection(Section):
+    """When a scan passes."""
+
+    max_rate: Number = Field(default=0.0, ge=0, le=1)
+    confidence: Number = Field(default=0.95, gt=0, lt=1)
+    resolution: Number = Field(default=0.001, ge=0, le=1)
+
+
+def _as_data(value: object) -> object:
+    return {"path": value} if isinstance(value, str) else value
+
+
+def _as_model(value: object) -> object:
+    if isinstance(value, str):
+        return {"url" if value.startswith(("http://", "https://")) else "path": value}
+    return value
+
+
+class ProjectFile(Section):
+    """The whole file: the domain, and optionally the data, the model, the scan and the gate."""
+
+    version: Literal[1]
+    label: LabelSection | None = None
+    protected: list[StrictStr] = Field(default_factory=list)
+    columns: dict[StrictStr, ColumnSection] = Field(min_length=1)
+    twins: TwinsSection = Field(default_factory=TwinsSection)
+    constraints: list[Rule] = Field(default_factory=list)
+    data: Annotated[DataSection | None, BeforeValidator(_as_data, json_schema_input_type=StrictStr | DataSection | None)] = None
+    model: Annotated[ModelSection | None, BeforeValidator(_as_model, json_schema_input_type=StrictStr | ModelSection | None)] = None
+    scan: ScanSection = Field(default_factory=ScanSection)
+    gate: GateSection = Field(default_factory=GateSection)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of evenhand.yaml, for editors."""
+    schema = ProjectFile.model_json_schema(mode="validation")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "evenhand.yaml"}
+
+
+def known_keys(path: tuple[object, ...]) -> list[str]:
+    """The keys that the section at a path may have."""
+    section: type[BaseModel] | None = ProjectFile
+    for step in path:
+        field = section.model_fields.get(str(step)) if section else None
+        if field is not None:
+            section = _section_in(field.annotation)
+    return [field.alias or name for name, field in section.model_fields.items()] if section else []
+
+
+def _section_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _section_in(part))), None)
