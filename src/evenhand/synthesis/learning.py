@@ -1,0 +1,174 @@
+"""How a neural generator is trained: epochs with progress, early stop, checkpoints to resume from.  Knows no network.
+
+Every epoch draws from generators made of (seed, epoch), so a resumed training equals an uninterrupted one, and the global
+state of no library is touched.  Files are npz archives of plain arrays with a JSON header; nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Rows
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import InvalidArgument, StoreError
+
+HEADER = "header"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known after an epoch; `distance` is how far samples are from the data (lower is better), where it was looked at."""
+
+    epoch: int
+    epochs: int
+    losses: Mapping[str, float]
+    distance: float | None = None
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Outer conditions of a training.
+
+    patience: stop after this many looks without a closer match to the data, and keep the closest; None trains to the end
+    look_every: epochs between two looks
+    checkpoint: a file that is written every `save_every` epochs, and continued from where it exists
+    """
+
+    patience: int | None = None
+    look_every: int = 5
+    checkpoint: Path | None = None
+    save_every: int = 10
+    progress: Callable[[Progress], None] = field(default=lambda _: None)
+
+    def __post_init__(self) -> None:
+        for name in ("look_every", "save_every"):
+            if getattr(self, name) < 1:
+                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
+        if self.patience is not None and self.patience < 1:
+            raise InvalidArgument(f"patience={self.patience!r} must be a whole number of at least 1, or None to train to the end")
+
+
+class Learner(Protocol):
+    """A training under way."""
+
+    def epoch(self, number: int) -> dict[str, float]:
+        """Train one epoch; its losses."""
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything that the next epoch depends on."""
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take up a state."""
+
+    def distance(self) -> float:
+        """How far samples are from the data."""
+
+
+def train(learner: Learner, epochs: int, schedule: Schedule, header: Mapping[str, Any]) -> int:
+    """Run the epochs that are not behind yet; returns how many the learner has seen.  `header` guards the checkpoint."""
+    watch = _Watch(schedule)
+    first = _resume(learner, watch, schedule, header)
+    for number in range(first, epochs):
+        if watch.is_over:
+            break
+        losses = learner.epoch(number)
+        looked = watch.look(learner, number) if schedule.patience is not None and (number + 1) % schedule.look_every == 0 else None
+        schedule.progress(Progress(number + 1, epochs, losses, looked))
+        if schedule.checkpoint and ((number + 1) % schedule.save_every == 0 or number + 1 == epochs or watch.is_over):
+            write_arrays(schedule.checkpoint, {**learner.state(), **watch.state()}, {**header, "epoch": number + 1})
+        first = number + 1
+    if watch.best is not None:
+        learner.restore(watch.best)
+    return first
+
+
+class _Watch:
+    """Early stop: the closest state so far and how long ago it was."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.best: dict[str, NDArray[Any]] | None = None
+        self.closest, self.idle = float("inf"), 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the patience has ended."""
+        return self.schedule.patience is not None and self.idle >= self.schedule.patience
+
+    def look(self, learner: Learner, number: int) -> float:  # noqa: ARG002
+        """Compare samples with the data."""
+        distance = learner.distance()
+        if distance < self.closest:
+            self.best, self.closest, self.idle = learner.state(), distance, 0
+        else:
+            self.idle += 1
+        return distance
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """For the checkpoint."""
+        kept = {f"best.{name}": array for name, array in (self.best or {}).items()}
+        return kept | {"watch": np.array([self.closest, self.idle])}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """From the checkpoint."""
+        self.closest, self.idle = float(arrays["watch"][0]), int(arrays["watch"][1])
+        self.best = {name.removeprefix("best."): a for name, a in arrays.items() if name.startswith("best.")} or None
+
+
+def _resume(learner: Learner, watch: _Watch, schedule: Schedule, header: Mapping[str, Any]) -> int:
+    path = schedule.checkpoint
+    if path is None or not path.exists():
+        return 0
+    arrays, found = read_arrays(path)
+    if {name: found.get(name) for name in header} != json.loads(json.dumps(dict(header))):
+        raise StoreError(f"checkpoint {path} belongs to another training (other data, parameters or seed); name another file or remove it")
+    learner.restore({name: array for name, array in arrays.items() if not name.startswith("best.") and name != "watch"})
+    watch.restore(arrays)
+    return int(found["epoch"])
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+    """Write plain arrays and a JSON header; the file appears whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    with partial.open("wb") as file:
+        np.savez(file, **{HEADER: np.array(json.dumps(dict(header)))}, **arrays)
+    partial.replace(path)
+
+
+def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Arrays and header of a file that `write_arrays` made."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        return arrays, json.loads(str(arrays.pop(HEADER)))
+    except FileNotFoundError:
+        raise StoreError(f"there is no file {str(path)!r}") from None
+    except (ValueError, OSError, KeyError, zipfile.BadZipFile) as fault:
+        raise StoreError(f"{path} is not a readable archive of plain arrays: {fault}") from fault
+
+
+def digest(rows: Rows, domain: TabularDomain, *more: object) -> str:
+    """A short text that is equal for equal data, columns and parameters."""
+    made = hashlib.sha256(repr((domain.columns, *more)).encode())
+    made.update(np.ascontiguousarray(rows).tobytes())
+    return made.hexdigest()[:24]
+
+
+def cache_folder() -> Path:
+    """Where trained generators are kept: $EVENHAND_CACHE, else the user's cache folder."""
+    named = os.environ.get("EVENHAND_CACHE")
+    if named:
+        return Path(named)
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "evenhand"
