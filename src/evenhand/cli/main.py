@@ -1,0 +1,67 @@
+"""The `evenhand` command: mounts every subcommand and turns errors into messages and exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+
+import click
+import typer
+
+import evenhand
+from evenhand import cli
+from evenhand.cli.output import INTERRUPTED, USAGE, err, exit_code
+from evenhand.errors import EvenhandError
+
+app = typer.Typer(
+    name="evenhand",
+    help="Finds where a model treats people differently, proves it with pairs, and says how often.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    epilog="Exit codes: 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed, 130 interrupted (resumable).",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"evenhand {evenhand.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version.")) -> None:
+    """Fairness testing for machine-learning models."""
+
+
+def mount() -> None:
+    """Every module here that offers `register(app)` adds its commands: a new command is one file."""
+    for info in pkgutil.iter_modules(cli.__path__):
+        module = importlib.import_module(f"{cli.__name__}.{info.name}")
+        if hasattr(module, "register"):
+            module.register(app)
+
+
+def main() -> None:
+    """Run one command."""
+    mount()
+    try:
+        code = app(standalone_mode=False)
+    except EvenhandError as fault:
+        err.print(f"[bold red]error:[/] {_escaped(str(fault))}", soft_wrap=True)
+        code = exit_code(fault)
+    except click.exceptions.ClickException as fault:
+        fault.show()
+        code = USAGE
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        err.print("interrupted")
+        code = INTERRUPTED
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

@@ -1,0 +1,61 @@
+"""`evenhand methods`: what there is to search with."""
+
+from __future__ import annotations
+
+import typer
+from rich.table import Table
+
+from evenhand import registry
+from evenhand.cli.output import out, say_json
+from evenhand.errors import UnknownName
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("methods")(methods)
+
+
+def methods(
+    name: str = typer.Argument("", help="Show one method with its parameters and its paper."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """List the search methods, what each needs of a model, and its published parameters."""
+    known = registry.entries()
+    if name and name not in known:
+        raise UnknownName("method", name, known)
+    chosen = {name: known[name]} if name else known
+    if as_json:
+        say_json([_facts(entry) for entry in chosen.values()])
+    elif name:
+        _show(known[name])
+    else:
+        _list(chosen)
+
+
+def _facts(entry: registry.Entry) -> dict[str, object]:
+    return {
+        "name": entry.name,
+        "summary": entry.summary,
+        "paper": entry.paper,
+        "needs": entry.make.needs.__name__,  # type: ignore[attr-defined]
+        "parameters": entry.parameters,
+    }
+
+
+def _list(entries: dict[str, registry.Entry]) -> None:
+    table = Table("method", "needs", "what it does", box=None, pad_edge=False)
+    for entry in entries.values():
+        table.add_row(f"[bold]{entry.name}[/]", str(_facts(entry)["needs"]), entry.summary)
+    out.print(table)
+    out.print("\n`evenhand methods NAME` shows the parameters of one.", style="dim")
+
+
+def _show(entry: registry.Entry) -> None:
+    out.print(f"[bold]{entry.name}[/]  {entry.summary}\n")
+    if entry.paper:
+        out.print(f"Paper: {entry.paper}\n")
+    table = Table("parameter", "default", box=None, pad_edge=False)
+    for parameter, default in entry.parameters.items():
+        table.add_row(parameter, repr(default))
+    out.print(table)
+    out.print("\nChange one with `--set name=value`.", style="dim")

@@ -1,0 +1,102 @@
+"""What all commands share: the console, the exit codes, progress bars, and paths that never overwrite."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+from evenhand.engine import Ledger, Watch
+from evenhand.errors import BudgetSpent, EvenhandError, InvalidArgument, MethodError, ModelError, StoreError
+from evenhand.models.budget import Budget
+
+PASS, VIOLATION, USAGE, INCONCLUSIVE, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+BY_OUTCOME = {"pass": PASS, "violation": VIOLATION, "inconclusive": INCONCLUSIVE}
+
+out = Console()
+err = Console(stderr=True)
+
+
+def exit_code(fault: EvenhandError) -> int:
+    """2 for what the user can correct, 3 where no verdict was possible, 4 where the model failed."""
+    if isinstance(fault, ModelError):
+        return MODEL_FAILED
+    return INCONCLUSIVE if isinstance(fault, MethodError | BudgetSpent) else USAGE
+
+
+def say_json(content: Any, path: Path | None = None) -> None:
+    """JSON to a file or to standard output, with nothing around it."""
+    text = json.dumps(content, indent=2, default=_plain, allow_nan=False)
+    if path is None:
+        sys.stdout.write(text + "\n")
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as fault:
+        raise StoreError(f"cannot write {path}: {fault.strerror or fault}") from fault
+
+
+def free_path(path: Path) -> Path:
+    """The path itself, or with -2, -3, ... before its ending where it exists: results are never overwritten."""
+    if not path.exists():
+        return path
+    return next(p for n in range(2, 1_000_000) if not (p := path.with_name(f"{path.stem}-{n}{path.suffix}")).exists())
+
+
+def as_budget(candidates: int | None, model_rows: int | None, seconds: float | None) -> Budget:
+    """The budget that the options describe; 100,000 candidates when they say nothing."""
+    if candidates is None and model_rows is None and seconds is None:
+        candidates = 100_000
+    return Budget(candidates, model_rows, seconds)
+
+
+def named_parameters(given: list[str]) -> dict[str, str]:
+    """`--set name=value` options as a mapping."""
+    pairs = {}
+    for item in given:
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise InvalidArgument(f"--set {item!r} must read name=value")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+@contextmanager
+def watching(budget: Budget, quiet: bool) -> Iterator[Callable[[str], Watch] | None]:
+    """A progress bar per method with rate and findings so far; nothing where nobody watches."""
+    if quiet or not err.is_terminal:
+        yield None
+        return
+    columns = (SpinnerColumn(), TextColumn("[bold]{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TextColumn("{task.fields[found]}"), TimeRemainingColumn(), console=err) as progress:
+
+        def start(name: str) -> Watch:
+            limit = budget.candidates or budget.model_rows
+            bar = progress.add_task(name, total=limit, found="")
+            begun, shown = time.monotonic(), 0.0
+
+            def update(ledger: Ledger) -> None:
+                nonlocal shown
+                now = time.monotonic()
+                if now - shown < 0.1 and ledger.candidates != limit:
+                    return
+                shown = now
+                pace = ledger.candidates / max(now - begun, 1e-9)
+                done = ledger.candidates if budget.candidates else ledger.model_rows
+                progress.update(bar, completed=done, found=f"{ledger.findings:,} findings, {pace:,.0f}/s")
+
+            return update
+
+        yield start
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else str(value)

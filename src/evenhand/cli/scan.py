@@ -1,0 +1,96 @@
+"""`evenhand scan`: search, measure, judge, and leave a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from evenhand import registry, witness
+from evenhand.cli.output import BY_OUTCOME, INTERRUPTED, as_budget, err, free_path, named_parameters, out, say_json, watching
+from evenhand.cli.project import DEFAULT_FILE, Loaded, load_all
+from evenhand.errors import InvalidArgument
+from evenhand.scanning import DEFAULT_METHODS, Gate, Options, ScanResult, scan
+from evenhand.search import Method
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("scan")(scan_command)
+
+
+def scan_command(
+    file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
+    method: list[str] = typer.Option(None, "--method", "-m", help="Search method; repeat for several."),
+    protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
+    model: str = typer.Option(None, help="A model file or URL instead of the file's."),
+    trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
+    candidates: int = typer.Option(None, min=1, help="Budget: candidates."),
+    model_rows: int = typer.Option(None, min=1, help="Budget: rows asked of the model."),
+    seconds: float = typer.Option(None, min=0.001, help="Budget: seconds."),
+    seed: int = typer.Option(None, min=0, help="Seed of everything random."),
+    setting: list[str] = typer.Option(None, "--set", help="A parameter of the method, name=value."),
+    report: Path = typer.Option(None, help="Where to write the HTML report; default: in the runs folder."),
+    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON and nothing else."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+) -> None:
+    """Search for unfair treatment.  Exits with 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed, 130 interrupted."""
+    loaded = load_all(file, model, trusted)
+    settings = loaded.project.scan
+    given = as_budget(
+        candidates or settings.candidates if not (model_rows or seconds) else candidates,
+        model_rows or (None if candidates or seconds else settings.model_rows),
+        seconds or (None if candidates or model_rows else settings.seconds),
+    )
+    columns = [name.strip() for name in protected.split(",")] if protected else None
+    with watching(given, quiet or as_json) as watch:
+        result = scan(
+            loaded.model,
+            loaded.data,
+            protected=columns,
+            methods=_methods(method, setting, loaded),
+            budget=given,
+            seed=settings.seed if seed is None else seed,
+            options=_options(loaded, watch),
+        )
+    _leave(result, settings.runs, report, as_json)
+
+
+def _methods(names: list[str] | None, setting: list[str] | None, loaded: Loaded) -> list[Method]:
+    changed = named_parameters(setting or [])
+    if names:
+        return [registry.method(name, **changed) for name in names]
+    choices = loaded.project.scan.methods
+    if changed and len(choices) > 1:
+        raise InvalidArgument("--set is ambiguous with several methods; name one with --method")
+    if choices:
+        return [registry.method(choice.name, **{**choice.parameters, **changed}) for choice in choices]
+    return [registry.method(name, **changed) for name in DEFAULT_METHODS]
+
+
+def _options(loaded: Loaded, watch: object) -> Options:
+    gate, settings = loaded.project.gate, loaded.project.scan
+    return Options(
+        rate_rows=settings.rate_rows or 10_000,
+        gate=Gate(gate.max_rate, gate.confidence, gate.resolution),
+        folder=settings.runs,
+        watch=watch,  # type: ignore[arg-type]
+    )
+
+
+def _leave(result: ScanResult, runs: Path, report: Path | None, as_json: bool) -> None:
+    """Keep witnesses, result and report; say where they are; exit with the verdict."""
+    for kept in result.witnesses:
+        witness.save(kept, runs / "witnesses")
+    stored = free_path(runs / "result.json")
+    say_json(result.as_dict(), stored)
+    page = result.report(free_path(report or runs / "report.html"))
+    if as_json:
+        say_json(result.as_dict())
+    else:
+        out.print(result.summary(), markup=False, highlight=False)
+        out.print(f"\nReport: {page}", markup=False)
+    if result.is_interrupted:
+        err.print("interrupted: everything so far is saved; the same command continues where it stopped")
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(BY_OUTCOME[result.outcome])
