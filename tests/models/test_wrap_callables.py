@@ -145,6 +145,12 @@ def test_a_function_that_turns_bad_later_is_caught_by_the_meter() -> None:
         Meter(model).scores(CODES)
 
 
+def test_a_gap_among_probabilities_is_reported_as_one() -> None:
+    model = wrap(lambda X: [None, *chance(X)[1:].tolist()], DOMAIN, takes="codes")
+    with pytest.raises(WrongAnswer, match=r"row 0 with \[nan, nan\]; scores must be finite"):
+        Meter(model).scores(CODES)
+
+
 def test_returns_must_be_known() -> None:
     with pytest.raises(InvalidArgument, match="returns='probability'"):
         wrap(chance, DOMAIN, takes="codes", returns="probability")

@@ -5,8 +5,8 @@ Every model answers rows of codes (see `arrays`); how codes become its inputs is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,21 @@ class Differentiable(Model, Protocol):
         """Per row, the gradient by the codes of sum(cotangent * layer's values), (n, columns).
 
         With `layer` one of `layers()` and a cotangent (n, units) this is the gradient of any hidden loss.
+        """
+
+
+Slope: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
+"""A loss, told by its derivative: a layer's values (n, units) to the cotangent (n, units)."""
+
+
+@runtime_checkable
+class Fused(Differentiable, Protocol):
+    """A model that differentiates a loss in one pass, where a gradient after reading the values would take two."""
+
+    def pullback(self, rows: Rows, slope: Slope, layer: str = SCORES) -> Rows:
+        """Per row, the gradient by the codes of the loss whose derivative by the layer's values is `slope`, (n, columns).
+
+        The slope sees all rows at once: a loss may couple them.
         """
 
 

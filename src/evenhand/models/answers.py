@@ -165,7 +165,13 @@ def as_table(answer: Any) -> NDArray[Any]:
         raise WrongAnswer(f"the model's answer is no table: {fault}") from fault
     if table.ndim not in (1, 2):
         raise WrongAnswer(f"the model answered with {_shape(table)}; expected one label per row, or one score per row and class")
-    return table
+    return _with_gaps(table) if table.dtype == object else table
+
+
+def _with_gaps(table: NDArray[Any]) -> NDArray[Any]:
+    """Numbers with a None among them as numbers with NaN, so that the gap is reported as one."""
+    kinds = {type(value) for value in table.reshape(-1)}
+    return table.astype(np.float64) if float in kinds and kinds <= {float, int, type(None)} else table
 
 
 def _flat(table: NDArray[Any]) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Rows, Scores
 from evenhand.errors import BudgetSpent, EvenhandError, MissingAbility, ModelFailed, UnsteadyModel, WrongAnswer
-from evenhand.models.abilities import SCORES, Differentiable, Model, Transparent, labels_of
+from evenhand.models.abilities import SCORES, Differentiable, Fused, Model, Slope, Transparent, labels_of
 from evenhand.models.budget import Budget
 
 
@@ -24,6 +24,7 @@ class Meter:
         self.rows_asked = 0
         self.calls = 0
         self._started = time.monotonic()
+        self._fused = model if isinstance(model, Fused) else None
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -113,6 +114,15 @@ class Meter:
         step = max(1, self.batch_rows)
         parts = [self.model.gradient(rows[i : i + step], cotangent[i : i + step], layer) for i in range(0, len(rows), step)]
         return np.concatenate(parts) if parts else np.zeros_like(rows)
+
+    def pullback(self, rows: Rows, slope: Slope, layer: str = SCORES) -> Rows:
+        """The gradient of a loss of a layer's values; one pass where the model can, else values first and then the gradient."""
+        if self._fused is not None:
+            self.charge(len(rows))
+            self.calls += 1
+            return self._fused.pullback(rows, slope, layer)
+        values = self.scores(rows) if layer == SCORES else self.activations(rows, (layer,))[layer]
+        return self.gradient(rows, slope(values), layer)
 
     def layers(self) -> tuple[str, ...]:
         """The readable layers."""
