@@ -1,0 +1,1 @@
+"""Class-level fairness testing of object recognition."""

@@ -1,0 +1,93 @@
+"""Which labels mean the same class, which labels one object answers to, how tall classes are, and where they may stand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evenhand.errors import DataError
+from evenhand.scenes.scene import PAVEMENT, ROAD, TERRAIN
+
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "person": ("pedestrian", "man", "woman", "boy", "girl", "human", "people", "adult", "child", "male", "female", "worker", "guy"),
+    "cyclist": ("bicyclist", "bike rider"),
+    "rider": ("motorcyclist",),
+    "bicycle": ("bike", "cycle", "bicycle wheel"),
+    "motorcycle": ("motorbike", "moped", "scooter", "motor scooter"),
+    "car": ("automobile", "sedan", "suv", "taxi", "van", "minivan", "coupe", "hatchback", "sports car", "land vehicle"),
+    "truck": ("lorry", "pickup truck", "trailer", "semi-truck"),
+    "bus": ("coach", "minibus", "double decker bus"),
+    "traffic light": ("traffic signal", "traffic lights"),
+    "sign": ("traffic sign", "street sign", "road sign", "signage"),
+    "stop sign": ("stopsign",),
+    "dog": ("puppy", "canine"),
+    "cat": ("kitten", "feline"),
+    "bird": ("pigeon", "seagull", "crow", "duck"),
+}
+# A class whose object also shows, to a recogniser, objects of other classes.  Deleting a cyclist removes a person and a bicycle.
+ALSO_SHOWS: Mapping[str, tuple[str, ...]] = {
+    "cyclist": ("person", "bicycle", "rider"),
+    "rider": ("person", "motorcycle", "bicycle", "cyclist"),
+    "person": ("cyclist", "rider"),
+    "bicycle": ("cyclist",),
+    "motorcycle": ("rider", "person"),
+    "car": ("wheel", "tire", "license plate"),
+    "truck": ("wheel", "tire"),
+    "bus": ("wheel", "tire"),
+}
+# Heights relative to a car of 1.5 metres.
+RELATIVE_HEIGHT: Mapping[str, float] = {
+    "car": 1.0, "person": 1.15, "cyclist": 1.18, "rider": 1.1, "bicycle": 0.7, "motorcycle": 0.95, "truck": 2.1, "bus": 2.05, "train": 2.5,
+    "dog": 0.42, "cat": 0.22, "bird": 0.16, "horse": 1.15, "cow": 1.0, "sheep": 0.65, "traffic light": 2.1, "sign": 1.6, "stop sign": 1.6,
+}  # fmt: skip
+STANDS_ON: Mapping[str, tuple[int, ...]] = {
+    "car": (ROAD,), "truck": (ROAD,), "bus": (ROAD,), "motorcycle": (ROAD,), "rider": (ROAD,), "cyclist": (ROAD,),
+    "person": (ROAD, PAVEMENT, TERRAIN), "bicycle": (ROAD, PAVEMENT), "dog": (ROAD, PAVEMENT, TERRAIN), "cat": (PAVEMENT, ROAD, TERRAIN),
+    "bird": (PAVEMENT, ROAD, TERRAIN),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Labels:
+    """An editable vocabulary: canonical class by synonym, and the set of labels that a mutation of a class touches."""
+
+    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(SYNONYMS))
+    also_shows: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(ALSO_SHOWS))
+    relative_height: Mapping[str, float] = field(default_factory=lambda: dict(RELATIVE_HEIGHT))
+    stands_on: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: dict(STANDS_ON))
+
+    def __post_init__(self) -> None:
+        table: dict[str, str] = {}
+        for name, others in self.synonyms.items():
+            for word in (name, *others):
+                if table.setdefault(word.lower(), name) != name:
+                    raise DataError(f"label {word!r} is a synonym of both {table[word.lower()]!r} and {name!r}; keep one")
+        object.__setattr__(self, "_table", table)
+
+    def canonical(self, label: str) -> str:
+        """The class that this label means; an unknown label stands for itself."""
+        word = " ".join(label.lower().replace("_", " ").split())
+        table: dict[str, str] = self._table  # type: ignore[attr-defined]
+        return table.get(word, word)
+
+    def counts(self, labels: Iterable[str]) -> Counter[str]:
+        """Objects of each canonical class."""
+        return Counter(self.canonical(label) for label in labels)
+
+    def touched(self, label: str) -> frozenset[str]:
+        """Every canonical class whose count a mutation of this class changes by itself."""
+        name = self.canonical(label)
+        return frozenset({name, *(self.canonical(other) for other in self.also_shows.get(name, ()))})
+
+    @classmethod
+    def from_yaml(cls, path: Path) -> Labels:
+        """A vocabulary from a file `synonyms: {person: [man, woman]}` and `also_shows: {...}`; what it leaves out keeps the default."""
+        import yaml
+
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        if not isinstance(content, dict) or set(content) - {"synonyms", "also_shows", "relative_height"}:
+            raise DataError(f"{path}: expected the keys synonyms, also_shows, relative_height; got {sorted(content) if isinstance(content, dict) else content!r}")
+        lists = {key: {name: tuple(words) for name, words in content.get(key, {}).items()} for key in ("synonyms", "also_shows")}
+        return cls({**SYNONYMS, **lists["synonyms"]}, {**ALSO_SHOWS, **lists["also_shows"]}, {**RELATIVE_HEIGHT, **content.get("relative_height", {})})
