@@ -30,7 +30,7 @@ class CompiledConstraint:
     """A rule bound to the positions of its columns."""
 
     text: str  # one line for a reader
-    source: str | Mapping[str, object]  # what goes back into a file; a learned dependency carries its map
+    source: str | Mapping[str, object] = field(hash=False)  # what goes back into a file; a learned dependency carries its map
     columns: tuple[int, ...]
     condition: Condition = field(repr=False)
     disagreement: float = field(default=0.0, compare=False)  # of a learned dependency: the share of its rows that break it

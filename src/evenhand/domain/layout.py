@@ -85,7 +85,8 @@ def _twins(domain: TabularDomain) -> str:
 
 
 def _constraints(domain: TabularDomain, proposal: Proposal | None) -> str:
-    suggested = [f"#  - {_one_line(_rule(s.text))}  # {_share(s.broken)} of the rows break it" for s in (proposal.constraints if proposal else ())]
+    found = proposal.constraints if proposal else ()
+    suggested = [f"#  - {_one_line(_rule(one.text))}  # {_share(one.broken)} of the rows break it" for one in found]
     rules = [f"  - {_rule(getattr(constraint, 'source', constraint.text))}" for constraint in domain.constraints]
     if not suggested and not rules:
         return ""

@@ -26,6 +26,8 @@ MOST_ENUMERATED = 100_000
 """Parts with at most this many combinations of cells are enumerated."""
 STARTS = 4_096
 """How many evenly spread rows a search for valid ones begins with."""
+SAMPLING_BEAM = 3
+"""How hard a sampled row is mended: it must be valid, but nobody asked for the nearest one."""
 MOST_SEARCHED = 512
 """How many of them are mended when hardly any is valid as it is."""
 
@@ -49,6 +51,15 @@ class Part:
         for constraint in self.constraints:
             fine &= constraint.holds(rows)
         return fine
+
+    @cached_property
+    def reads(self) -> NDArray[np.bool_]:
+        """Which columns each constraint reads, (constraints, columns)."""
+        reads = np.ones((len(self.constraints), len(self.columns)), dtype=bool)
+        for place, constraint in enumerate(self.constraints):
+            if isinstance(constraint, CompiledConstraint):
+                reads[place] = np.isin(np.arange(len(self.columns)), constraint.columns)
+        return reads
 
     @cached_property
     def combinations(self) -> int | None:
@@ -127,7 +138,7 @@ class Part:
             filled, drawn = filled + len(fine), drawn + len(fresh)
             if filled < 0.02 * drawn and drawn >= 4 * n:
                 # Drawing again would take forever: the rest are the nearest valid rows to uniform ones.
-                rows[filled:] = mend(self, fresh[: n - filled] if len(fresh) >= n - filled else self._space._uniform(n - filled, rng))
+                rows[filled:] = mend(self, fresh[: n - filled], beam=SAMPLING_BEAM)
                 break
         return rows
 

@@ -44,13 +44,13 @@ def repair(domain: TabularDomain, rows: Rows) -> Rows:
     return mended
 
 
-def mend(part: Part, rows: Rows) -> Rows:
-    """The nearest valid rows of one part."""
+def mend(part: Part, rows: Rows, beam: int = BEAM) -> Rows:
+    """The nearest valid rows of one part; a narrower beam is quicker and less exact."""
     distinct, back = _distinct(part, rows)
     fine = part.keeps(distinct)
     mended = distinct.copy()
     if not fine.all():
-        mended[~fine] = _mend_distinct(part, distinct[~fine])
+        mended[~fine] = _mend_distinct(part, distinct[~fine], beam)
     return mended[back]
 
 
@@ -61,10 +61,10 @@ def _distinct(part: Part, rows: Rows) -> tuple[Rows, Index]:
     return rows[first], back
 
 
-def _mend_distinct(part: Part, rows: Rows) -> Rows:
+def _mend_distinct(part: Part, rows: Rows, beam: int) -> Rows:
     if part.combinations is not None and part.combinations <= EXACT_COMBINATIONS:
         return nearest(part, rows, part.pool)
-    mended, solved = search(part, rows)
+    mended, solved = search(part, rows, beam)
     if not solved.all():
         pool = part.pool[:: max(1, len(part.pool) // FALLBACK_ROWS)]
         mended[~solved] = _restored(part, rows[~solved], nearest(part, rows[~solved], pool))
@@ -106,22 +106,33 @@ def _restored(part: Part, rows: Rows, mended: Rows) -> Rows:
     return mended
 
 
-def search(part: Part, rows: Rows) -> tuple[Rows, Mask]:
+def search(part: Part, rows: Rows, beam: int = BEAM) -> tuple[Rows, Mask]:
     """Rows mended by changing cell after cell, and which of them could be; first without touching protected cells."""
     free = [place for place in range(len(part.columns)) if not part.protected[place]]
     everywhere = list(range(len(part.columns)))
-    plans = [(free, DEEPEST_UNPROTECTED), (everywhere, DEEPEST)] if 0 < len(free) < len(everywhere) else [(everywhere, DEEPEST)]
+    plans = [(everywhere, DEEPEST)]
+    if 0 < len(free) < len(everywhere):
+        plans.insert(0, (free, DEEPEST_UNPROTECTED))
     mended, solved = rows.copy(), np.zeros(len(rows), dtype=bool)
     for places, depth in plans:
         wanting = np.flatnonzero(~solved)
         if wanting.size:
-            mended[wanting], solved[wanting] = _beam_in_chunks(part, rows[wanting], places, depth)
+            mended[wanting], solved[wanting] = _search_in_chunks(part, rows[wanting], _Plan(places, depth, beam))
     return mended, solved
 
 
-def _beam_in_chunks(part: Part, rows: Rows, places: list[int], depth: int) -> tuple[Rows, Mask]:
-    step = max(1, CELLS_AT_ONCE // (BEAM * 24 * len(part.columns) ** 2))
-    pieces = [_beam(part, rows[at : at + step], places, depth) for at in range(0, len(rows), step)]
+@dataclass(frozen=True)
+class _Plan:
+    """Which columns may change, how many cells at most, and how many half-mended versions are followed."""
+
+    places: list[int]
+    depth: int
+    beam: int
+
+
+def _search_in_chunks(part: Part, rows: Rows, plan: _Plan) -> tuple[Rows, Mask]:
+    step = max(1, CELLS_AT_ONCE // (plan.beam * 24 * len(part.columns) ** 2))
+    pieces = [_search_chunk(part, rows[at : at + step], plan) for at in range(0, len(rows), step)]
     return np.vstack([piece[0] for piece in pieces]), np.concatenate([piece[1] for piece in pieces])
 
 
@@ -132,19 +143,20 @@ class _States:
     rows: Rows
     owner: Index
     broken: Index
+    first: Index  # the first constraint that it breaks
     cost: Reals
 
     def take(self, at: Index | Mask) -> _States:
-        return _States(self.rows[at], self.owner[at], self.broken[at], self.cost[at])
+        return _States(self.rows[at], self.owner[at], self.broken[at], self.first[at], self.cost[at])
 
 
-def _beam(part: Part, rows: Rows, places: list[int], depth: int) -> tuple[Rows, Mask]:
+def _search_chunk(part: Part, rows: Rows, plan: _Plan) -> tuple[Rows, Mask]:
     mended, solved = rows.copy(), np.zeros(len(rows), dtype=bool)
     states = _judged(part, rows, rows, np.arange(len(rows)))
-    for _ in range(min(depth, len(places))):
+    for _ in range(min(plan.depth, len(plan.places))):
         if not len(states.rows):
             break
-        grown = _best(_grown(part, rows, states, places))
+        grown = _best(_grown(part, rows, states, plan.places), plan.beam)
         done = grown.take(grown.broken == 0)
         owners, first = np.unique(done.owner, return_index=True)  # sorted by cost within each owner
         mended[owners], solved[owners] = done.rows[first], True
@@ -153,20 +165,22 @@ def _beam(part: Part, rows: Rows, places: list[int], depth: int) -> tuple[Rows, 
 
 
 def _judged(part: Part, originals: Rows, rows: Rows, owner: Index) -> _States:
-    return _States(rows, owner, part.broken(rows).sum(axis=0), distance(part, originals[owner], rows))
+    broken = part.broken(rows)
+    return _States(rows, owner, broken.sum(axis=0), broken.argmax(axis=0), distance(part, originals[owner], rows))
 
 
 def _grown(part: Part, originals: Rows, states: _States, places: list[int]) -> _States:
-    """Every state with one more change."""
+    """Every state with one more change, in a column of its first broken constraint: one of them must change at any rate."""
     rows, owners = [], []
     for place in places:
-        for codes in proposals(part, place, states.rows):
-            now = states.rows[:, place]
+        concerned = states.take(part.reads[states.first, place])
+        now = concerned.rows[:, place]
+        for codes in proposals(part, place, concerned.rows):
             moving = np.flatnonzero(~((codes == now) | (np.isnan(codes) & np.isnan(now))))
-            changed = states.rows[moving]
+            changed = concerned.rows[moving]
             changed[:, place] = codes[moving]
             rows.append(changed)
-            owners.append(states.owner[moving])
+            owners.append(concerned.owner[moving])
     if len(places) == len(part.columns):
         for moved in whole_moves(part, states.rows):
             rows.append(moved)
@@ -176,7 +190,7 @@ def _grown(part: Part, originals: Rows, states: _States, places: list[int]) -> _
     return _judged(part, originals, np.vstack(rows), np.concatenate(owners))
 
 
-def _best(states: _States) -> _States:
+def _best(states: _States, most: int) -> _States:
     """The most promising states of each row, best first, each once."""
     ordered = states.take(np.lexsort((states.cost, states.broken, states.owner)))
     owner = ordered.owner
@@ -185,4 +199,4 @@ def _best(states: _States) -> _States:
     same[1:] = (owner[1:] == owner[:-1]) & alike.all(axis=1)
     ordered = ordered.take(~same)
     starts = np.searchsorted(ordered.owner, ordered.owner)
-    return ordered.take(np.arange(len(ordered.owner)) - starts < BEAM)
+    return ordered.take(np.arange(len(ordered.owner)) - starts < most)

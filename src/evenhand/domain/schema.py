@@ -13,6 +13,10 @@ from evenhand.domain.columns import Kind
 
 Cell = StrictBool | StrictInt | StrictFloat | StrictStr
 Number = StrictInt | StrictFloat
+Positive = Annotated[StrictInt, Field(gt=0)] | Annotated[StrictFloat, Field(gt=0)]
+AtLeastZero = Annotated[StrictInt, Field(ge=0)] | Annotated[StrictFloat, Field(ge=0)]
+Share = Annotated[StrictInt, Field(ge=0, le=1)] | Annotated[StrictFloat, Field(ge=0, le=1)]
+InnerShare = Annotated[StrictFloat, Field(gt=0, lt=1)]
 
 _RULE_SCHEMA: dict[str, Any] = {
     "description": "A rule such as `age >= 18`, allowed or forbidden combinations, or a functional dependency.",
@@ -105,10 +109,10 @@ class HttpSection(Section):
     headers: dict[StrictStr, StrictStr] | None = None
     batch_rows: StrictInt | None = Field(default=None, ge=1)
     concurrency: StrictInt | None = Field(default=None, ge=1)
-    timeout_seconds: Number | None = Field(default=None, gt=0)
+    timeout_seconds: Positive | None = None
     retries: StrictInt | None = Field(default=None, ge=0)
-    backoff_seconds: Number | None = Field(default=None, ge=0)
-    requests_per_second: Number | None = Field(default=None, gt=0)
+    backoff_seconds: AtLeastZero | None = None
+    requests_per_second: Positive | None = None
     cache: StrictStr | None = None
 
 
@@ -129,7 +133,7 @@ class BudgetSection(Section):
 
     candidates: StrictInt | None = Field(default=None, ge=1)
     model_rows: StrictInt | None = Field(default=None, ge=1)
-    seconds: Number | None = Field(default=None, gt=0)
+    seconds: Positive | None = None
 
 
 class ScanSection(Section):
@@ -146,9 +150,9 @@ class ScanSection(Section):
 class GateSection(Section):
     """When a scan passes."""
 
-    max_rate: Number = Field(default=0.0, ge=0, le=1)
-    confidence: Number = Field(default=0.95, gt=0, lt=1)
-    resolution: Number = Field(default=0.001, ge=0, le=1)
+    max_rate: Share = 0.0
+    confidence: InnerShare = 0.95
+    resolution: Share = 0.001
 
 
 def _as_data(value: object) -> object:
