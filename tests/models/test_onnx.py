@@ -109,8 +109,9 @@ def test_one_score_tensor_with_any_number_of_rows(tmp_path: Path, rows_allowed: 
 
 
 def test_one_input_per_column_gets_the_original_cells(tmp_path: Path) -> None:
+    make = helper.make_node
     nodes = [
-        helper.make_node("LabelEncoder", ["sex"], ["s"], domain="ai.onnx.ml", keys_strings=["male"], values_floats=[1.0], default_float=0),
+        make("LabelEncoder", ["sex"], ["s"], domain="ai.onnx.ml", keys_strings=["male"], values_floats=[1.0], default_float=0.0),
         helper.make_node("Cast", ["age"], ["a"], to=FLOAT),
         helper.make_node("Mul", ["a", "small"], ["b"]),
         helper.make_node("Add", ["b", "s"], ["z"]),

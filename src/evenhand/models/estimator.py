@@ -62,11 +62,17 @@ class EstimatorModel:
             raise MissingAbility(f"{type(self.estimator).__name__} has no fit method; wrap the estimator that it was made from")
         check_labels(rows, labels, len(self.classes))
         fresh = _seeded(clone(self.estimator), rng)
-        own = [plain(value) for value in _classes_of(self.estimator) or self.reader.columns]
-        values = np.array([own[self.reader.columns.index(name)] if name in self.reader.columns else name for name in self.classes])
-        guarded(lambda: fresh.fit(self._inputs(rows), values[labels]), f"{type(fresh).__name__}.fit")
-        reader = reader_for(self.domain, _classes_of(fresh) or self.reader.columns, single=self.reader.single)
+        own = self._own_labels()
+        guarded(lambda: fresh.fit(self._inputs(rows), np.array(own)[labels]), f"{type(fresh).__name__}.fit")
+        columns = [self.classes[own.index(value)] for value in _classes_of(fresh) or own]
+        reader = reader_for(self.domain, columns, single=self.reader.single)
         return replace(self, estimator=fresh, reader=replace(reader, form=self.reader.form, logits=self.reader.logits))
+
+    def _own_labels(self) -> list[Any]:
+        """What the estimator itself calls each of the classes; one that it never saw has its position or its name."""
+        own = dict(zip(self.reader.columns, _classes_of(self.estimator) or self.reader.columns, strict=True))
+        is_numbered = all(type(value) is int for value in own.values()) and tuple(own.values()) != self.reader.columns
+        return [own.get(name, place if is_numbered else name) for place, name in enumerate(self.classes)]
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -149,7 +155,7 @@ def _names(estimator: Any, domain: TabularDomain, takes: Takes | None) -> tuple[
 
 def _check_width(model: EstimatorModel) -> None:
     width = getattr(model.estimator, "n_features_in_", None)
-    if not model.names and isinstance(width, int | np.integer) and width != len(model.domain.columns):
+    if not model.names and isinstance(width, int | np.integer) and width not in (0, len(model.domain.columns)):
         raise InvalidArgument(
             f"{type(model.estimator).__name__} was fitted on {width} columns, the domain has {len(model.domain.columns)}; "
             "wrap the pipeline that includes the preparation of the columns, or a callable"

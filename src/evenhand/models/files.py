@@ -14,6 +14,8 @@ PICKLES = (".pkl", ".pickle", ".joblib")
 TORCH = (".pt", ".pth", ".pt2")
 
 TRUSTED_TYPES = (
+    "functools.partial",
+    "numpy.dtype",
     "sklearn._loss.link.LogitLink",
     "sklearn._loss.link.MultinomialLogit",
     "sklearn._loss.link.Interval",
@@ -28,8 +30,9 @@ TRUSTED_TYPES = (
     "sklearn.linear_model._stochastic_gradient._TypeDescription",
     "sklearn.tree._tree.Tree",
     "sklearn.utils._bunch.Bunch",
+    "sklearn.utils.validation.check_array",
 )
-"""Types of scikit-learn that its own models hold and that skops asks about; all are plain containers of numbers."""
+"""What scikit-learn's own models hold and skops asks about.  A partial is safe here because skops asks about its function too."""
 
 
 def load_skops(path: Path, trusted: bool = False) -> Any:
