@@ -31,7 +31,7 @@ class Instance:
     stencil: Stencil  # (box height, box width)
     depth: float | None = None  # larger is farther
     visible: float = 1.0  # share of the object that nothing hides
-    is_crowd: bool = False
+    counted: bool = True  # False for scenery and crowds: they hide and are hidden, but nobody counts them
 
     @classmethod
     def from_mask(cls, label: str, mask: Stencil, depth: float | None = None, visible: float = 1.0) -> Instance:
@@ -128,8 +128,8 @@ class Scene:
 
 
 def counts(instances: Iterable[Instance]) -> Counter[str]:
-    """How many objects of each class; a crowd counts as none, because nobody counted it."""
-    return Counter(instance.label for instance in instances if not instance.is_crowd)
+    """How many objects of each class; scenery and crowds are left out."""
+    return Counter(instance.label for instance in instances if instance.counted)
 
 
 def union(instances: Iterable[Instance], shape: tuple[int, int]) -> Stencil:

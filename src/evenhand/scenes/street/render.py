@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import InvalidArgument, UnknownName, require
-from evenhand.scenes.scene import PLANTS, STRUCTURE, Instance, Regions, Scene
+from evenhand.scenes.scene import PLANTS, STRUCTURE, Instance, Scene
 from evenhand.scenes.street import figures, furniture, vehicles
 from evenhand.scenes.street.backdrop import Backdrop, Painter, Plan, sample_plan
 from evenhand.scenes.street.camera import Camera
@@ -237,15 +237,12 @@ def _compose(sprite: Sprite, ahead: float, light: Light, layers: tuple[Floats, F
 def _instances(actors: list[Actor], owner: NDArray[np.int32], whole: NDArray[np.float64]) -> tuple[Instance, ...]:
     found = []
     for place, actor in enumerate(actors):
-        if actor.label not in CLASSES or not whole[place]:
+        if not whole[place]:
             continue
         mask = owner == place
         seen = int(mask.sum())
         if seen >= LEAST_PIXELS and seen / whole[place] >= LEAST_VISIBLE:
-            found.append(Instance.from_mask(actor.label, mask, actor.ahead, seen / float(whole[place])))
+            one = Instance.from_mask(actor.label, mask, actor.ahead, seen / float(whole[place]))
+            found.append(replace(one, counted=actor.label in CLASSES))
     return tuple(found)
 
-
-def region_share(regions: Regions, code: int) -> float:
-    """How much of the picture a region covers."""
-    return float(np.mean(regions == code))

@@ -1,0 +1,154 @@
+"""An object cut out of its picture: clean edges, its light, and how it is set into another place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.errors import require
+from evenhand.scenes.scene import Instance, Picture, Scene, Stencil, grown
+
+Floats = NDArray[np.float32]
+MARGIN = 3
+LIGHT_SHARE = 0.6  # how much of the difference in light is taken over
+SHADOW = 0.42
+
+
+@dataclass(frozen=True, eq=False)
+class Cutout:
+    """Colours with the object's own spread past its edge, a soft cover, and the brightness of the ground below it."""
+
+    label: str
+    colour: Floats  # (height, width, 3)
+    cover: Floats  # (height, width)
+    ground: float  # lightness below the feet, 0..255
+    origin: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width."""
+        height, width = self.cover.shape
+        return height, width
+
+    def scaled(self, factor: float) -> Cutout:
+        """The same object at another size."""
+        cv2 = require("cv2", "image")
+        if abs(factor - 1) < 0.02:
+            return self
+        size = max(3, round(self.cover.shape[1] * factor)), max(3, round(self.cover.shape[0] * factor))
+        how = cv2.INTER_AREA if factor < 1 else cv2.INTER_CUBIC
+        cover = np.clip(cv2.resize(self.cover, size, interpolation=how), 0, 1)
+        return Cutout(self.label, np.clip(cv2.resize(self.colour, size, interpolation=how), 0, 255), cover, self.ground, self.origin)
+
+    def turned(self, degrees: float) -> Cutout:
+        """The same object turned about its middle, at the same size."""
+        cv2 = require("cv2", "image")
+        height, width = self.cover.shape
+        side = int(np.ceil(np.hypot(height, width))) + 2
+        turn = cv2.getRotationMatrix2D((width / 2, height / 2), degrees, 1.0)
+        turn[:, 2] += (side - width) / 2, (side - height) / 2
+        cover = cv2.warpAffine(self.cover, turn, (side, side), flags=cv2.INTER_LINEAR)
+        colour = cv2.warpAffine(self.colour, turn, (side, side), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+        rows, columns = np.flatnonzero(cover.max(axis=1) > 0.05), np.flatnonzero(cover.max(axis=0) > 0.05)
+        tight = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
+        return Cutout(self.label, np.clip(colour[tight], 0, 255), cover[tight], self.ground, self.origin)
+
+
+def cut(scene: Scene, instance: Instance, erode: bool = True) -> Cutout:
+    """Cut an object out: its colours bled outwards, one pixel eroded, the edge feathered."""
+    cv2 = require("cv2", "image")
+    left, top, right, bottom = box = grown(instance.box, MARGIN, scene.shape)
+    mask = instance.mask(scene.shape)[top:bottom, left:right]
+    colour = scene.picture[top:bottom, left:right].astype(np.float32)
+    solid = mask.astype(np.uint8)
+    if erode and min(instance.width, instance.height) > 14:
+        solid = cv2.erode(solid, np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], np.uint8))
+    colour = _bled(cv2, colour, solid.astype(bool))
+    cover = np.clip(cv2.GaussianBlur(solid.astype(np.float32), (0, 0), 0.8), 0, 1)
+    return Cutout(instance.label, colour, cover, ground_light(scene.picture, scene.occupied, (left, bottom, right)), f"{scene.name}:{box}")
+
+
+def _bled(cv2: Any, colour: Floats, solid: Stencil) -> Floats:
+    """Outside the object, the nearest colours of the object."""
+    weight = cv2.GaussianBlur(solid.astype(np.float32), (0, 0), 2.0)
+    spread = cv2.GaussianBlur(colour * solid[..., None], (0, 0), 2.0) / np.maximum(weight, 1e-4)[..., None]
+    return np.asarray(np.where(solid[..., None], colour, spread), np.float32)
+
+
+def ground_light(picture: Picture, occupied: Stencil, foot: tuple[int, int, int]) -> float:
+    """Median lightness of the free strip around the feet (left, bottom row, right)."""
+    left, bottom, right = foot
+    deep = max(4, (right - left) // 5)
+    rows, columns = slice(max(0, bottom - deep), min(picture.shape[0], bottom + deep)), slice(max(0, left - deep), right + deep)
+    strip = picture[rows, columns].mean(axis=2)[~occupied[rows, columns]]
+    return float(np.median(strip)) if strip.size else 0.0
+
+
+def paste(picture: Picture, cutout: Cutout, corner: tuple[int, int], front: Stencil, here: float = 0.0) -> Stencil:
+    """Set a cutout in place (left, top), behind `front`, in the light of the ground `here`; returns the pixels that it now owns."""
+    left, top = corner
+    height, width = cutout.shape
+    y0, x0, y1, x1 = max(0, top), max(0, left), min(picture.shape[0], top + height), min(picture.shape[1], left + width)
+    rows, columns = slice(y0, y1), slice(x0, x1)
+    inner = slice(y0 - top, y1 - top), slice(x0 - left, x1 - left)
+    cover = cutout.cover[inner] * ~front[rows, columns]
+    colour = cutout.colour[inner] * _gain(cutout.ground, here)
+    part = picture[rows, columns].astype(np.float32)
+    blended = part * (1 - cover[..., None]) + colour * cover[..., None]
+    picture[rows, columns] = np.clip(blended + 0.5, 0, 255).astype(np.uint8)
+    owned = np.zeros(picture.shape[:2], bool)
+    owned[rows, columns] = cover > 0.5
+    return owned
+
+
+def _gain(there: float, here: float) -> float:
+    if there < 8 or here < 8:
+        return 1.0
+    return float(np.clip((here / there) ** LIGHT_SHARE, 0.6, 1.5))
+
+
+def contact_shadow(picture: Picture, cutout: Cutout, corner: tuple[int, int], front: Stencil) -> None:
+    """Darken the ground below the lowest part, over its whole width, softly."""
+    cv2 = require("cv2", "image")
+    left, top = corner
+    height, width = cutout.shape
+    low = np.flatnonzero(cutout.cover[int(height * 0.86) :].max(axis=0) > 0.3)
+    if not low.size:
+        return
+    first, last = left + int(low[0]), left + int(low[-1]) + 1
+    thick = float(np.clip(0.05 * height + 0.04 * (last - first), 1.2, 14))
+    bottom = top + height - MARGIN
+    rows = slice(max(0, int(bottom - 3 * thick)), min(picture.shape[0], int(bottom + 3 * thick) + 1))
+    columns = slice(max(0, int(first - 3 * thick)), min(picture.shape[1], int(last + 3 * thick) + 1))
+    canvas = np.zeros((rows.stop - rows.start, columns.stop - columns.start), np.float32)
+    if not canvas.size:
+        return
+    centre = ((first + last) / 2 - columns.start, bottom - 0.4 * thick - rows.start)
+    axes = ((last - first) / 2 * 0.98, thick)
+    fixed = [int(round(value * 16)) for value in (*centre, *axes)]
+    cv2.ellipse(canvas, (fixed[0], fixed[1]), (fixed[2], fixed[3]), 0, 0, 360, SHADOW, -1, cv2.LINE_AA, 4)
+    canvas = cv2.GaussianBlur(canvas, (0, 0), max(0.8, thick * 0.5)) * ~front[rows, columns]
+    part = picture[rows, columns]
+    picture[rows, columns] = (part * (1 - canvas[..., None])).astype(np.uint8)
+
+
+def noise_level(picture: Picture, where: Stencil | None = None) -> float:
+    """Standard deviation of the fine residual (robust), in grey levels."""
+    cv2 = require("cv2", "image")
+    grey = picture.mean(axis=2).astype(np.float32)
+    residual = grey - cv2.medianBlur(grey, 3)
+    values = residual[where] if where is not None else residual
+    return float(1.4826 * np.median(np.abs(values))) if values.size else 0.0
+
+
+def with_noise(cutout: Cutout, wanted: float, rng: np.random.Generator) -> Cutout:
+    """Add the sensor noise that scaling took away."""
+    own = noise_level(np.clip(cutout.colour, 0, 255).astype(np.uint8), cutout.cover > 0.9)
+    missing = float(np.sqrt(max(0.0, wanted**2 - own**2)))
+    if missing < 0.3:
+        return cutout
+    grain = rng.standard_normal(cutout.cover.shape, np.float32)[..., None] * np.float32(missing)
+    return Cutout(cutout.label, np.clip(cutout.colour + grain, 0, 255), cutout.cover, cutout.ground, cutout.origin)

@@ -1,0 +1,85 @@
+"""Deletion: every object of a class, with its shadow, replaced by what the same picture shows beside it, or by a learned inpainter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from evenhand.errors import require
+from evenhand.scenes.operators.fill import fill
+from evenhand.scenes.operators.mutation import DELETE, Mutation, Skipped, finished
+from evenhand.scenes.operators.seams import seam_ratio
+from evenhand.scenes.scene import Instance, Picture, Scene, Stencil, union
+
+Inpainter = Callable[[Picture, Stencil], Picture]
+MOST_SHARE = 0.35  # of the picture; a larger hole cannot be filled believably
+DARKER = 0.84  # ground darker than this share of its surroundings, next to the feet, is taken for the object's shadow
+
+
+def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Mutation | Skipped:
+    """Remove every object of a class, or skip and say why."""
+    places = scene.of(label)
+    if not places:
+        return Skipped(DELETE, label, scene.name, "no object of this class")
+    gone = [scene.instances[place] for place in places]
+    hole = hole_for(scene, gone)
+    if hole.mean() > MOST_SHARE:
+        return Skipped(DELETE, label, scene.name, f"the objects cover {hole.mean():.0%} of the picture")
+    picture, how = emptied(scene, gone, hole, inpainter)
+    old: list[Instance | None] = [None if place in places else one for place, one in enumerate(scene.instances)]
+    return replace(finished(DELETE, label, scene, picture, (old, [])), how=how)
+
+
+def hole_for(scene: Scene, gone: Sequence[Instance]) -> Stencil:
+    """The objects' pixels, dilated, with their shadows, without the pixels of any other object."""
+    cv2 = require("cv2", "image")
+    mask = union(gone, scene.shape)
+    tall = max(one.height for one in gone)
+    reach = int(np.clip(2 + 0.02 * tall, 2, 5))
+    hole = cv2.dilate(mask.astype(np.uint8), cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1,) * 2)).astype(bool)
+    for one in gone:
+        hole |= _shadow(scene, one)
+    removed = {id(one) for one in gone}
+    others = union([one for one in scene.instances if id(one) not in removed], scene.shape)
+    return np.asarray(hole & ~others, bool)
+
+
+def _shadow(scene: Scene, one: Instance) -> Stencil:
+    """Dark ground that is joined to the object's feet."""
+    cv2 = require("cv2", "image")
+    shadow = np.zeros(scene.shape, bool)
+    left, top, right, bottom = one.box
+    wide, tall = right - left, bottom - top
+    rows = slice(max(0, int(bottom - 0.35 * tall)), min(scene.shape[0], int(bottom + 0.25 * tall) + 3))
+    columns = slice(max(0, int(left - 0.8 * wide - 4)), min(scene.shape[1], int(right + 0.8 * wide + 4)))
+    grey = scene.picture[rows, columns].mean(axis=2)
+    free = ~scene.occupied[rows, columns]
+    if scene.regions is not None:
+        free &= np.isin(scene.regions[rows, columns], (0, 1, 2, 3))
+    if free.sum() < 30:
+        return shadow
+    dark = free & (grey < DARKER * np.percentile(grey[free], 60))
+    body = one.mask(scene.shape)[rows, columns]
+    near = cv2.dilate(body.astype(np.uint8), np.ones((5, 5), np.uint8)).astype(bool)
+    count, pieces = cv2.connectedComponents((dark | (near & free)).astype(np.uint8))
+    touching = np.unique(pieces[near & free]) if count > 1 else np.zeros(0, int)
+    found = np.isin(pieces, touching[touching > 0])
+    if found.sum() < 1.2 * one.area:  # a dark street is not a shadow
+        shadow[rows, columns] = cv2.dilate(found.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
+    return shadow
+
+
+def emptied(scene: Scene, gone: Sequence[Instance], hole: Stencil, inpainter: Inpainter | None) -> tuple[Picture, str]:
+    """The picture without these objects, and which way of filling was the better one by its seams."""
+    removed = {id(one) for one in gone}
+    others = union([one for one in scene.instances if id(one) not in removed], scene.shape)
+    cloned = fill(scene.picture, hole, others, scene.regions)
+    if inpainter is None:
+        return cloned, "shifted clone"
+    learned = np.where(hole[..., None], inpainter(scene.picture, hole), scene.picture).astype(np.uint8)
+    marks = [abs(np.log(max(seam_ratio(picture, hole), 1e-3))) for picture in (cloned, learned)]
+    if marks[1] < marks[0]:
+        return learned, f"learned inpainter (seam mark {marks[1]:.2f} against {marks[0]:.2f} of the shifted clone)"
+    return cloned, f"shifted clone (seam mark {marks[0]:.2f} against {marks[1]:.2f} of the learned inpainter)"

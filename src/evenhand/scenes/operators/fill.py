@@ -1,0 +1,165 @@
+"""Filling a hole with shifted pieces of the same picture, matched along the rim and evened out in brightness.  Nothing is blurred."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.errors import require
+from evenhand.scenes.scene import Box, Picture, Regions, Stencil, box_of, grown
+
+Floats = NDArray[np.float32]
+CANDIDATES = 6
+REGION_WEIGHT = 900.0  # squared grey levels that one rim pixel of the wrong kind costs
+WORK_SIDE = 90  # a larger hole is matched on a smaller copy
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """A picture under repair: what may be neither source nor rim, and which pixels are ground."""
+
+    picture: Floats
+    forbidden: Stencil  # other objects
+    ground: Stencil
+
+
+def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions | None = None) -> Picture:
+    """The picture with every piece of the hole filled; pixels outside the hole stay as they are."""
+    cv2 = require("cv2", "image")
+    ground = np.isin(regions, (1, 2, 3)) if regions is not None else np.zeros(hole.shape, bool)
+    work = picture.astype(np.float32)
+    joined = cv2.morphologyEx(hole.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
+    count, pieces = cv2.connectedComponents(joined)
+    for place in range(1, count):
+        part = hole & (pieces == place)
+        box = box_of(part)
+        if box is not None:
+            rest = (hole & ~part) | forbidden
+            _fill_piece(cv2, Canvas(work, rest, ground), part, box)
+    return np.asarray(np.clip(work + 0.5, 0, 255), np.uint8)
+
+
+def _fill_piece(cv2: Any, canvas: Canvas, hole: Stencil, box: Box) -> None:
+    rim = int(np.clip(5 + 0.08 * max(box[2] - box[0], box[3] - box[1]), 6, 16))
+    box = grown(box, rim, hole.shape)
+    left, top, right, bottom = box
+    inner = hole[top:bottom, left:right]
+    distance = cv2.distanceTransform((~inner).astype(np.uint8), cv2.DIST_L2, 3)
+    known = ~inner & ~canvas.forbidden[top:bottom, left:right] & (distance <= rim)
+    shifts = _shifts(cv2, canvas, hole, box, known)
+    target = canvas.picture[top:bottom, left:right]
+    if not shifts:
+        flat = np.clip(target, 0, 255).astype(np.uint8)
+        target[inner] = cv2.inpaint(flat, inner.astype(np.uint8), 3, cv2.INPAINT_TELEA)[inner]
+        return
+    patches, costs = _patches(cv2, canvas, hole, box, known, shifts)
+    weights = _territories(cv2, costs)
+    source = np.einsum("khw,khwc->hwc", weights, patches)
+    offset = _diffused(cv2, (target - source), known & (distance <= 4), inner)
+    mended = source + np.clip(offset, -45, 45)
+    soft = np.clip(cv2.GaussianBlur(inner.astype(np.float32), (0, 0), 1.0) * 2.0, 0, 1)[..., None] * inner[..., None]
+    target[:] = np.where(inner[..., None], target * (1 - soft) + mended * soft, target)
+    edge = inner & (soft[..., 0] < 1)
+    target[edge] = mended[edge]
+
+
+def _shifts(cv2: Any, canvas: Canvas, hole: Stencil, box: Box, known: Stencil) -> list[tuple[int, int]]:
+    """The best few displacements (rows, columns) at which the rim matches and the hole falls on free background."""
+    left, top, right, bottom = box
+    step = 2 if max(right - left, bottom - top) > WORK_SIDE else 1
+    reach = max(6, int(0.16 * (bottom - top)))
+    first, last = max(0, top - reach), min(hole.shape[0], bottom + reach)
+    window = canvas.picture[first:last:step, ::step]
+    template = canvas.picture[top:bottom:step, left:right:step]
+    mask = known[::step, ::step].astype(np.float32)
+    if mask.sum() < 8 or window.shape[0] < template.shape[0] or window.shape[1] < template.shape[1]:
+        return []
+    cost = _rim_cost(cv2, window, template, mask)
+    soil = canvas.ground[first:last:step, ::step].astype(np.float32) * 30.0
+    cost += _rim_cost(cv2, soil, canvas.ground[top:bottom:step, left:right:step].astype(np.float32) * 30.0, mask)
+    bad = (hole | canvas.forbidden)[first:last:step, ::step].astype(np.float32)
+    overlap = cv2.matchTemplate(bad, hole[top:bottom:step, left:right:step].astype(np.float32), cv2.TM_CCORR)
+    inner = max(float(hole[top:bottom:step, left:right:step].sum()), 1.0)
+    cost = cost / mask.sum() + 4000.0 * np.clip(overlap / inner - 0.004, 0, 1)
+    rows, columns = np.mgrid[0 : cost.shape[0], 0 : cost.shape[1]]
+    away = np.abs(columns * step - left) / max(right - left, 1)
+    cost = cost + 12.0 * np.clip(away - 2, 0, None) + 2.0 * np.abs(rows * step + first - top)
+    found = _minima(cost, (right - left) // (3 * step))
+    lowest, farthest = hole.shape[0] - bottom, hole.shape[1] - right
+    return [(min(row * step + first - top, lowest), min(column * step - left, farthest)) for row, column in found]
+
+
+def _rim_cost(cv2: Any, window: Floats, template: Floats, mask: Floats) -> Floats:
+    """Sum over the rim of squared differences for every displacement, by three correlations."""
+    if window.ndim == 2:
+        window, template = window[..., None], template[..., None]
+    total: Floats = cv2.matchTemplate(np.ascontiguousarray((window**2).sum(axis=2)), mask, cv2.TM_CCORR)
+    for channel in range(window.shape[2]):
+        layer = np.ascontiguousarray(window[..., channel])
+        total = total - 2 * cv2.matchTemplate(layer, np.ascontiguousarray(template[..., channel] * mask), cv2.TM_CCORR)
+    own = float(((template**2).sum(axis=2) * mask).sum())
+    return np.maximum(total + own, 0)
+
+
+def _minima(cost: Floats, apart: int) -> list[tuple[int, int]]:
+    cost, apart = cost.copy(), max(3, apart)
+    found: list[tuple[int, int]] = []
+    best = float(cost.min())
+    for _ in range(CANDIDATES):
+        place = int(cost.argmin())
+        row, column = divmod(place, cost.shape[1])
+        if not np.isfinite(cost[row, column]) or cost[row, column] > best * 3 + 500:
+            break
+        found.append((row, column))
+        cost[:, max(0, column - apart) : column + apart + 1] = np.inf
+    return found
+
+
+def _patches(
+    cv2: Any, canvas: Canvas, hole: Stencil, box: Box, known: Stencil, shifts: list[tuple[int, int]]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:  # six parts of one geometry; a dataclass would only rename them
+    """The shifted pieces, and for each pixel how badly each piece fits the rim nearby."""
+    left, top, right, bottom = box
+    target = canvas.picture[top:bottom, left:right]
+    spread = max(4.0, 0.22 * max(right - left, bottom - top))
+    rim = known.astype(np.float32)
+    share = cv2.GaussianBlur(rim, (0, 0), spread) + 1e-6
+    patches, costs = [], []
+    for down, over in shifts:
+        rows, columns = slice(top + down, bottom + down), slice(left + over, right + over)
+        patch = canvas.picture[rows, columns]
+        bad = (hole | canvas.forbidden)[rows, columns]
+        miss = ((target - patch) ** 2).sum(axis=2) * rim
+        costs.append(cv2.GaussianBlur(miss, (0, 0), spread) / share + 1e5 * bad)
+        patches.append(patch.copy())
+    return np.stack(patches), np.stack(costs)
+
+
+def _territories(cv2: Any, costs: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A smooth share of every pixel for each piece."""
+    owner = costs.argmin(axis=0).astype(np.uint8)
+    if min(owner.shape) > 9:
+        owner = cv2.medianBlur(owner, 7)
+    weights = np.stack([cv2.GaussianBlur((owner == place).astype(np.float32), (0, 0), 1.5) for place in range(len(costs))])
+    weights = np.where(costs > 5e4, 1e-4 * weights, weights) + 1e-8
+    return np.asarray(weights / weights.sum(axis=0, keepdims=True), np.float32)
+
+
+def _diffused(cv2: Any, values: Floats, known: Stencil, wanted: Stencil) -> Floats:
+    """Known values spread smoothly into the hole: coarse averages where nothing is near, fine ones at the rim."""
+    weight = known.astype(np.float32)
+    layers = []
+    field, mass = values * weight[..., None], weight
+    while min(mass.shape) > 3:
+        layers.append((field, mass))
+        field, mass = cv2.pyrDown(field), cv2.pyrDown(mass)
+    spread = field.sum(axis=(0, 1)) / max(float(mass.sum()), 1e-6) * np.ones_like(field)
+    for field, mass in reversed(layers):
+        rough = cv2.resize(np.ascontiguousarray(spread), mass.shape[::-1], interpolation=cv2.INTER_LINEAR)
+        trust = np.clip(mass * 2, 0, 1)[..., None]
+        spread = rough * (1 - trust) + field / np.maximum(mass, 1e-6)[..., None] * trust
+    smooth = cv2.GaussianBlur(spread, (0, 0), 1.5)
+    return np.asarray(np.where(wanted[..., None], smooth, 0), np.float32)

@@ -1,0 +1,173 @@
+"""Insertion: donors of the right size, on the right ground, behind what is nearer, in the light of the place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.errors import InvalidArgument
+from evenhand.scenes.labels import Labels
+from evenhand.scenes.operators.cutout import MARGIN, Cutout, contact_shadow, ground_light, noise_level, paste, with_noise
+from evenhand.scenes.operators.donors import Donor, DonorBank, pick
+from evenhand.scenes.operators.ground import allowed
+from evenhand.scenes.operators.mutation import INSERT, Mutation, Skipped, covered, finished
+from evenhand.scenes.operators.perspective import SizeLaw, fit_law
+from evenhand.scenes.scene import Instance, Scene, Stencil, union
+
+PROPOSALS = 240
+DONORS_TRIED = 8
+LEAST_PIXELS = 20  # height of an inserted car-sized thing; smaller classes may be smaller in proportion
+MOST_SCALE = 1.25  # a donor is never enlarged more than this: it would look soft
+HIDES_AT_MOST = 0.45  # of any object behind
+SEEN_AT_LEAST = 0.6  # of the inserted object
+
+
+@dataclass(frozen=True, eq=False)
+class Spot:
+    """A donor at its final size and place."""
+
+    donor: Donor
+    cutout: Cutout
+    left: int
+    top: int
+    foot: int
+
+    @property
+    def box(self) -> tuple[int, int, int, int]:
+        """Left, top, right, bottom."""
+        height, width = self.cutout.shape
+        return self.left, self.top, self.left + width, self.top + height
+
+
+def insert(scene: Scene, label: str, count: int, bank: DonorBank, labels: Labels, rng: np.random.Generator) -> Mutation | Skipped:
+    """Add `count` objects of a class, or skip and say why.  (Six arguments: a scene, an order and three shared tools.)"""
+    if count < 1:
+        raise InvalidArgument(f"count={count!r} must be a whole number of at least 1")
+    if not bank.of(label):
+        return Skipped(INSERT, label, scene.name, "the data set has no whole object of this class to insert")
+    law = fit_law(scene, labels, bank.prior)
+    ground = allowed(scene, label, labels)
+    if ground.sum() < 200:
+        return Skipped(INSERT, label, scene.name, "no ground on which this class may stand")
+    spots: list[Spot] = []
+    used = set(bank.looks.get(scene.name, ()))
+    relative = labels.relative_height.get(labels.canonical(label), 1.0)
+    for _ in range(count):
+        spot = _find(scene, (label, relative), (bank, law, ground), (spots, used), rng)
+        if spot is None:
+            return Skipped(INSERT, label, scene.name, f"room for {len(spots)} of the {count} objects that are needed")
+        spots.append(spot)
+        used.add(spot.donor.appearance)
+    return _compose(scene, label, spots, rng)
+
+
+def _find(
+    scene: Scene, kind: tuple[str, float], tools: tuple[DonorBank, SizeLaw, Stencil], so_far: tuple[list[Spot], set[int]], rng: np.random.Generator
+) -> Spot | None:
+    label, relative = kind
+    bank, law, ground = tools
+    spots, used = so_far
+    summed = np.pad(ground.astype(np.int32).cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+    rows, columns = np.nonzero(ground)
+    tall = np.maximum(relative * (law.height + law.slope * (rows - law.centre)), 0.0)
+    good = (tall > LEAST_PIXELS * min(1.0, 0.25 + relative)) & (tall < 0.8 * scene.shape[0])
+    rows, columns, tall = rows[good], columns[good], tall[good]
+    if not rows.size:
+        return None
+    for donor in pick(bank.of(label), used, rng)[:DONORS_TRIED]:
+        chosen = rng.choice(rows.size, min(PROPOSALS, rows.size), replace=False)
+        order = _ranked(scene, donor, (rows[chosen], columns[chosen], tall[chosen]), summed, rng)
+        for place in order[:12]:
+            spot = _spot(donor, int(rows[chosen[place]]), int(columns[chosen[place]]), float(tall[chosen[place]]))
+            if _is_believable(scene, spot, spots):
+                return spot
+    return None
+
+
+def _ranked(
+    scene: Scene, donor: Donor, places: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]], summed: NDArray[np.int32], rng: np.random.Generator
+) -> list[int]:
+    """Proposals that stand on the ground inside the picture, those most like the donor's own place first, with chance."""
+    rows, columns, tall = places
+    scale = tall / donor.height
+    wide = donor.cutout.shape[1] * scale
+    strip = np.maximum(2, 0.07 * tall)
+    x0, x1 = np.round(columns - 0.46 * wide).astype(int), np.round(columns + 0.46 * wide).astype(int)
+    y0, y1 = np.round(rows - strip).astype(int), rows + 1
+    inside = (x0 >= 2) & (x1 < scene.shape[1] - 2) & (rows - tall > 1) & (y1 < scene.shape[0] - 1) & (scale < MOST_SCALE) & (scale > 0.18) & (y0 >= 0)
+    x0, x1, y0 = np.clip(x0, 0, scene.shape[1] - 1), np.clip(x1, 1, scene.shape[1]), np.maximum(y0, 0)
+    x1 = np.maximum(x1, x0 + 1)
+    share = (summed[y1, x1] - summed[y0, x1] - summed[y1, x0] + summed[y0, x0]) / ((y1 - y0) * (x1 - x0))
+    liking = -(((columns / scene.shape[1] - donor.across) / 0.17) ** 2) - 1.2 * np.abs(np.log(scale)) + rng.gumbel(size=len(rows))
+    liking[~(inside & (share > 0.985))] = -np.inf
+    order = np.argsort(-liking)
+    return [int(place) for place in order if np.isfinite(liking[place])]
+
+
+def _spot(donor: Donor, row: int, column: int, tall: float) -> Spot:
+    cutout = donor.cutout.scaled(tall / donor.height)
+    height, width = cutout.shape
+    margin = max(1, round(MARGIN * tall / donor.height))
+    return Spot(donor, cutout, column - width // 2, row - height + margin, row)
+
+
+def _is_believable(scene: Scene, spot: Spot, spots: list[Spot]) -> bool:
+    if any(_crowds(spot, other.box, other.foot) for other in spots) or any(_crowds(spot, one.box, one.foot) for one in scene.instances):
+        return False
+    left, top, right, bottom = (max(0, value) for value in spot.box)
+    rows, columns = slice(top, min(bottom, scene.shape[0])), slice(left, min(right, scene.shape[1]))
+    mine = np.zeros(scene.shape, bool)
+    mine[rows, columns] = spot.cutout.cover[: rows.stop - top, : columns.stop - left] > 0.5
+    total, hidden = max(1, int(mine.sum())), 0
+    for one in scene.instances:
+        x0, y0, x1, y1 = one.box
+        if x1 <= left or x0 >= right or y1 <= top or y0 >= bottom:
+            continue
+        overlap = int((one.stencil & mine[y0:y1, x0:x1]).sum())
+        if one.nearer_than(spot.foot):
+            hidden += overlap
+        elif overlap > HIDES_AT_MOST * one.area:
+            return False
+    for other in spots:
+        hidden += _box_overlap(spot.box, other.box) if other.foot > spot.foot else 0
+    return hidden < (1 - SEEN_AT_LEAST) * total
+
+
+def _box_overlap(one: tuple[int, int, int, int], other: tuple[int, int, int, int]) -> int:
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    tall = min(one[3], other[3]) - max(one[1], other[1])
+    return max(0, wide) * max(0, tall)
+
+
+def _crowds(spot: Spot, box: tuple[int, int, int, int], foot: int) -> bool:
+    """Whether two things would stand in the same place: feet on nearly the same row, and boxes that overlap sideways."""
+    left, _, right, bottom = spot.box
+    shared = min(right, box[2]) - max(left, box[0])
+    near = abs(foot - spot.foot) < 0.16 * min(spot.cutout.shape[0], box[3] - box[1]) + 3
+    if near:
+        return shared > 0.12 * min(right - left, box[2] - box[0])
+    return _box_overlap(spot.box, box) > 0.7 * min((right - left) * (bottom - spot.top), (box[2] - box[0]) * (box[3] - box[1]))
+
+
+def _compose(scene: Scene, label: str, spots: list[Spot], rng: np.random.Generator) -> Mutation:
+    """Far objects first; what is nearer stays in front."""
+    picture = scene.picture.copy()
+    old: list[Instance | None] = list(scene.instances)
+    new: list[Instance | None] = []
+    grain = noise_level(scene.picture)
+    for spot in sorted(spots, key=lambda one: one.foot):
+        is_front = [one.nearer_than(spot.foot) for one in scene.instances]
+        front = union([one for one, flag in zip(scene.instances, is_front, strict=True) if flag], scene.shape)
+        left, _, right, bottom = spot.box
+        here = ground_light(scene.picture, scene.occupied, (max(0, left), min(bottom, scene.shape[0]), right))
+        contact_shadow(picture, spot.cutout, (spot.left, spot.top), front)
+        owned = paste(picture, with_noise(spot.cutout, grain, rng), (spot.left, spot.top), front, here)
+        old = covered(old, owned, [not flag for flag in is_front])
+        new = covered(new, owned, [True] * len(new))
+        if owned.any():
+            whole = float((spot.cutout.cover > 0.5).sum())
+            new.append(Instance.from_mask(label, owned, None, min(1.0, float(owned.sum()) / max(whole, 1.0))))
+    made = finished(INSERT, label, scene, picture, (old, [one for one in new if one is not None]))
+    return replace(made, how=f"{len(spots)} from other pictures", origins=tuple(spot.donor.cutout.origin for spot in spots))

@@ -1,0 +1,80 @@
+"""How tall a thing must be at a row of the picture: the size law, fitted robustly from the objects that are already there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.scenes.labels import Labels
+from evenhand.scenes.scene import Scene
+
+Points = NDArray[np.float64]  # (n, 2): foot row as a share of the picture's height, reference height as such a share
+PRIOR_WEIGHT = 1.0
+ROUNDS = 12
+
+
+@dataclass(frozen=True)
+class SizeLaw:
+    """Height of the reference object (a car): `height` at the centre row, and `slope` more for each row below it."""
+
+    centre: float
+    height: float
+    slope: float
+    support: int  # objects that it was fitted on
+
+    def at(self, row: float, relative: float) -> float:
+        """Pixels of height for an object whose foot stands on this row."""
+        return relative * (self.height + self.slope * (row - self.centre))
+
+    @property
+    def horizon(self) -> float:
+        """The row where everything is a point."""
+        return self.centre - self.height / self.slope
+
+
+def evidence(scene: Scene, labels: Labels) -> Points:
+    """Whole, unhidden objects of classes with a known relative height."""
+    tall = scene.shape[0]
+    points = [
+        (one.foot / tall, one.height / labels.relative_height[labels.canonical(one.label)] / tall)
+        for one in scene.instances
+        if one.counted and one.visible > 0.9 and not one.touches_border(scene.shape)
+        and labels.canonical(one.label) in labels.relative_height and one.height >= 8
+    ]  # fmt: skip
+    return np.array(points, np.float64).reshape(-1, 2)
+
+
+def pooled_law(scenes: Iterable[Scene], labels: Labels) -> tuple[float, float]:
+    """Intercept and slope over a whole data set, in shares of the height: what a picture with few objects falls back on."""
+    every = np.concatenate([evidence(scene, labels) for scene in scenes] or [np.zeros((0, 2))])
+    start = np.array([[0.46, 0.0], [1.0, 0.5]])  # a camera at eye height above a level road
+    return _robust_line(np.concatenate([every, start]), np.concatenate([np.ones(len(every)), np.full(2, 2.0)]))
+
+
+def fit_law(scene: Scene, labels: Labels, prior: tuple[float, float] = (-0.426, 0.926)) -> SizeLaw:
+    """The picture's own law, held by two pseudo-objects of the data set's law."""
+    own = evidence(scene, labels)
+    rows = np.array([0.6, 0.95])
+    held = np.stack([rows, prior[0] + prior[1] * rows], axis=1)
+    weights = np.concatenate([np.ones(len(own)), np.full(2, PRIOR_WEIGHT)])
+    intercept, slope = _robust_line(np.concatenate([own, held]), weights)
+    if slope < 0.25 * prior[1] or slope > 4 * prior[1]:  # objects on stairs, shelves or in the air: trust the data set
+        intercept, slope = prior
+    tall = scene.shape[0]
+    centre = tall / 2
+    return SizeLaw(centre, (intercept + slope * 0.5) * tall, slope, len(own))
+
+
+def _robust_line(points: Points, weights: NDArray[np.float64]) -> tuple[float, float]:
+    """Least absolute deviations, relative to size, by repeated weighting."""
+    design = np.stack([np.ones(len(points)), points[:, 0]], axis=1)
+    trust = weights / np.maximum(points[:, 1], 0.02)
+    solution = np.zeros(2)
+    for _ in range(ROUNDS):
+        solution, *_ = np.linalg.lstsq(design * trust[:, None] ** 0.5, points[:, 1] * trust**0.5, rcond=None)
+        miss = np.abs(points[:, 1] - design @ solution) / np.maximum(points[:, 1], 0.02)
+        trust = weights / np.maximum(points[:, 1], 0.02) / np.maximum(miss, 0.05)
+    return float(solution[0]), float(solution[1])
