@@ -144,7 +144,10 @@ def test_a_mistake_is_named_and_pointed_at(rule, message, at):
         ({"columns": ["sex", "education"], "allowed": [[None, "HS"]]}, "a missing cell belongs to no combination"),
         ({"columns": ["sex", "age"], "allowed": [["Male", 500]]}, "500 is outside the range of column 'age', 0 to 100"),
         ({"columns": ["sex"], "allowed": [["Male"]]}, "a combination needs at least two columns"),
-        ({"columns": ["education"], "determines": "age"}, "has no map, and there are no data rows to learn it from; give data, or write the map out"),
+        (
+            {"columns": ["education"], "determines": "age"},
+            "has no map, and there are no data rows to learn it from; give data, or write the map out",
+        ),
         ("education determines age", "has no map, and there are no data rows to learn it from"),
         ({"columns": ["education"], "determines": "age", "map": [["HS", 1], ["HS", 2]]}, "['HS'] is determined twice, and differently"),
         ({"columns": ["sex", "education"], "determines": "age", "map": {"a": 1}}, "with several columns, `map` is a list of lists"),
@@ -257,12 +260,16 @@ def conditions() -> st.SearchStrategy[tuple[str, object]]:
 
     return st.recursive(
         comparisons(),
-        lambda inner: st.one_of(st.builds(both, inner, inner), st.builds(either, inner, inner), st.builds(implies, inner, inner), st.builds(negated, inner)),
+        lambda inner: st.one_of(
+            st.builds(both, inner, inner), st.builds(either, inner, inner), st.builds(implies, inner, inner), st.builds(negated, inner)
+        ),
         max_leaves=8,
     )
 
 
-@given(condition=conditions(), cells=st.lists(st.tuples(*[st.sampled_from([0.0, 1.0, -1.0, NAN]) for _ in COLUMNS]), min_size=1, max_size=6))
+@given(
+    condition=conditions(), cells=st.lists(st.tuples(*[st.sampled_from([0.0, 1.0, -1.0, NAN]) for _ in COLUMNS]), min_size=1, max_size=6)
+)
 @settings(deadline=None)
 def test_three_valued_logic_agrees_with_a_row_by_row_reading(condition, cells):
     text, truth = condition

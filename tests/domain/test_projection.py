@@ -97,10 +97,16 @@ SMALL = (
     Column("g", "category", ("m", "f")),
 )
 SMALL_RULES = [
-    "x < y", "x + y == 4", 'c == "p" => x > 2', "y is missing => x == 0", 'g == "m" => c != "q"', "x * y < 9", "x != 2",
+    "x < y",
+    "x + y == 4",
+    'c == "p" => x > 2',
+    "y is missing => x == 0",
+    'g == "m" => c != "q"',
+    "x * y < 9",
+    "x != 2",
     {"columns": ["c", "g"], "allowed": [["p", "m"], ["q", "f"], ["r", "f"]]},
     {"columns": ["c"], "determines": "x", "map": {"p": 1, "q": 4}},
-]  # fmt: skip
+]
 
 
 def everything() -> np.ndarray:

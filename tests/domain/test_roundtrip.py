@@ -14,8 +14,72 @@ from hypothesis import strategies as st
 from evenhand.domain.files import load, save
 from evenhand.domain.infer import infer
 
-NASTY_NAMES = ["yes", "null", "1", "no:", "", " ", "a b", 'say "hi"', "it's", "`tick`", "new\nline", "tab\t", "ünï€", "🙂", "- x", "#", "{a}", "? q", "~", "1e5", "2020-01-01", "0x1f", "x" * 1500, "\u2028", "\x7f"]
-NASTY_TEXTS = ["", " ", "?", "nan", "NaN", "None", "1", "1.0", "True", "yes", "no", "on", "2020-01-01", "a: b", "- a", "é", "\n", "'", '"', "`", "\\", "007", "1_000", "1:30", ".inf", "=", "<<", "😀", "\x00", "\x85", "a,b", "[x]", "&a", "*a", "!t", "%", "@"]
+NASTY_NAMES = [
+    "yes",
+    "null",
+    "1",
+    "no:",
+    "",
+    " ",
+    "a b",
+    'say "hi"',
+    "it's",
+    "`tick`",
+    "new\nline",
+    "tab\t",
+    "ünï€",
+    "🙂",
+    "- x",
+    "#",
+    "{a}",
+    "? q",
+    "~",
+    "1e5",
+    "2020-01-01",
+    "0x1f",
+    "x" * 1500,
+    "\u2028",
+    "\x7f",
+]
+NASTY_TEXTS = [
+    "",
+    " ",
+    "?",
+    "nan",
+    "NaN",
+    "None",
+    "1",
+    "1.0",
+    "True",
+    "yes",
+    "no",
+    "on",
+    "2020-01-01",
+    "a: b",
+    "- a",
+    "é",
+    "\n",
+    "'",
+    '"',
+    "`",
+    "\\",
+    "007",
+    "1_000",
+    "1:30",
+    ".inf",
+    "=",
+    "<<",
+    "😀",
+    "\x00",
+    "\x85",
+    "a,b",
+    "[x]",
+    "&a",
+    "*a",
+    "!t",
+    "%",
+    "@",
+]
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 
 
@@ -54,7 +118,9 @@ def series_of(n: int) -> st.SearchStrategy[pd.Series]:
         nullable("UInt64", 0, 2**64 - 1),
         nullable("Int8", -5, 5),
         st.lists(st.booleans() | st.none(), min_size=n, max_size=n).map(lambda cells: pd.Series(cells, dtype="boolean")),
-        st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.none(), min_size=n, max_size=n).map(lambda c: pd.Series(c, dtype="Float64")),
+        st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.none(), min_size=n, max_size=n).map(
+            lambda c: pd.Series(c, dtype="Float64")
+        ),
         texts(n).map(lambda cells: pd.Series(cells, dtype=object)),
         texts(n).map(lambda cells: pd.Series(cells, dtype="string")),
         texts(n).map(lambda cells: pd.Series(cells)),
@@ -102,7 +168,13 @@ def test_a_saved_domain_loads_as_an_equal_one(frame, tmp_path_factory):
 @QUICK
 @given(frame=frames(), data=st.data())
 def test_a_saved_label_keeps_the_types_of_its_values(frame, data, tmp_path_factory):
-    values = data.draw(st.lists(st.sampled_from(NASTY_TEXTS) | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False), min_size=4, max_size=4))
+    values = data.draw(
+        st.lists(
+            st.sampled_from(NASTY_TEXTS) | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False),
+            min_size=4,
+            max_size=4,
+        )
+    )
     from dataclasses import replace
 
     from evenhand.domain.tabular import Label

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,8 +64,8 @@ class Column:
     def _faults_of_range(self) -> list[str]:
         if self.low is None or self.high is None:
             return [f"a column of kind {self.kind} needs low and high"]
-        if not (np.isfinite(self.low) and np.isfinite(self.high)):
-            return [f"low={self.low!r} and high={self.high!r} must be finite"]
+        if not (abs(self.low) <= sys.float_info.max and abs(self.high) <= sys.float_info.max):
+            return [f"low={self.low!r} and high={self.high!r} must be finite numbers"]
         if self.low > self.high:
             return [f"low={self.low!r} is above high={self.high!r}"]
         if self.kind == "integer" and max(abs(self.low), abs(self.high)) > LARGEST_EXACT_INTEGER:

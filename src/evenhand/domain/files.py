@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from pydantic import ValidationError
 
 from evenhand.arrays import Rows
 from evenhand.domain.columns import Column, Value
@@ -16,10 +13,11 @@ from evenhand.domain.constraints import CompiledConstraint, compile_constraint, 
 from evenhand.domain.frames import MISSING_VALUES, read_table
 from evenhand.domain.infer import Proposal
 from evenhand.domain.layout import domain_text, section_text
-from evenhand.domain.schema import ColumnSection, ModelSection, ProjectFile, ScanSection, known_keys
+from evenhand.domain.schema import ColumnSection, ModelSection, ScanSection
 from evenhand.domain.tabular import Label, TabularDomain, satisfiable
 from evenhand.domain.twins import Comparison, Implied, check_implied
-from evenhand.domain.yamltext import Document, read_yaml
+from evenhand.domain.validation import validated
+from evenhand.domain.yamltext import read_yaml
 from evenhand.errors import ConstraintError, DataError, DomainError, EvenhandError, UnknownName
 
 if TYPE_CHECKING:
@@ -166,7 +164,7 @@ class _Reader:
         self.path = path
         self.rows = rows
         self.document = read_yaml(_text(path), str(path))
-        self.content = _validated(self.document)
+        self.content = validated(self.document)
 
     def domain(self) -> TabularDomain:
         columns = tuple(self._column(name, section) for name, section in self.content.columns.items())
@@ -310,48 +308,3 @@ def _text(path: Path) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         raise DomainError("the file is not UTF-8; save it as UTF-8", file=str(path), line=raw[: fault.start].count(b"\n") + 1) from None
-
-
-def _validated(document: Document) -> ProjectFile:
-    if not isinstance(document.value, dict):
-        raise document.error("the file must hold keys such as version, columns, label, protected", ())
-    try:
-        return ProjectFile.model_validate(document.value)
-    except ValidationError as faults:
-        fault = min(faults.errors(), key=lambda one: document.line(_path(one["loc"], document)))
-        raise _translated(fault, document) from None
-
-
-def _path(location: tuple[int | str, ...], document: Document) -> tuple[object, ...]:
-    """The location without the steps that name a choice of types rather than a place in the file."""
-    path: tuple[object, ...] = ()
-    value = document.value
-    for step in location:
-        inside = isinstance(value, dict) and step in value
-        if inside or (isinstance(value, list) and isinstance(step, int) and step < len(value)):
-            path, value = (*path, step), value[step]
-    return path
-
-
-def _translated(fault: Any, document: Document) -> DomainError:
-    """One fault in the words of the file."""
-    path = _path(fault["loc"], document)
-    where = ".".join(str(step) for step in path)
-    last = str(fault["loc"][-1])
-    if fault["type"] == "extra_forbidden":
-        known = known_keys(path[:-1])
-        close = difflib.get_close_matches(last, known, n=1, cutoff=0.5)
-        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
-        return document.error(f"unknown key {where!r}; {hint}", path)
-    if fault["type"] == "missing":
-        return document.error(f"the key {last!r} is missing" + (f" in {where!r}" if where else ""), path)
-    if last == "[key]":
-        return document.error(f"{where}: the key {fault['input']!r} must be text; put it in quotes", path)
-    message = fault["msg"][0].lower() + fault["msg"][1:]
-    hint = "; put it in quotes" if fault["type"] == "string_type" and isinstance(fault["input"], int | float) else ""
-    return document.error(f"{where}: {message}, got {_short(fault['input'])}{hint}", path)
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -25,6 +25,7 @@ _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _PLAIN = re.compile(r"[^\W\d_](?:[\w ./+<>=()-]*[\w./+<>=()-])?")
 _TAKEN = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
+_DEEPEST = 40
 _LONGEST_KEY = 120
 _WIDTH = 118
 
@@ -53,7 +54,7 @@ def read_yaml(text: str, file: str) -> Document:
     """The document in a text, or a DomainError that names file and line."""
     document = Document(file)
     try:
-        _refuse_anchors(text, document)
+        _refuse_tricks(text, document)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         if node is None:
             raise DomainError("the file is empty; expected keys such as columns, label, protected", file=file, line=1)
@@ -64,8 +65,6 @@ def read_yaml(text: str, file: str) -> Document:
     except yaml.reader.ReaderError as fault:
         line = text[: fault.position].count("\n") + 1
         raise DomainError(f"character {fault.character!r} is not allowed in YAML; remove it", file=file, line=line) from None
-    except RecursionError:
-        raise DomainError("the file is nested too deeply to be a domain", file=file, line=1) from None
     return document
 
 
@@ -80,10 +79,13 @@ def _problem(fault: yaml.MarkedYAMLError) -> str:
     return f"not valid YAML: {problem}" + (f" ({fault.context})" if fault.context and fault.context != problem else "")
 
 
-def _refuse_anchors(text: str, document: Document) -> None:
-    documents = 0
+def _refuse_tricks(text: str, document: Document) -> None:
+    documents = depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         line = event.start_mark.line + 1
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise DomainError(f"nested deeper than {_DEEPEST} levels; no section needs that", file=document.file, line=line)
         documents += isinstance(event, yaml.DocumentStartEvent)
         if getattr(event, "anchor", None) is not None:
             raise DomainError("anchors and aliases (& and *) are not used here; write the value out", file=document.file, line=line)
