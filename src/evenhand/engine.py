@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Keys, Labels, Mask, Rows
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import BudgetSpent, EvenhandError, MethodError, MissingAbility, ModelError
+from evenhand.errors import BudgetSpent, EvenhandError, MethodError, MissingAbility, StoreError
 from evenhand.findings import Findings, findings_of
 from evenhand.models.abilities import Model
 from evenhand.models.budget import Budget
@@ -104,13 +104,12 @@ def run(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None =
     started_cpu, started = time.process_time(), time.monotonic()
     try:
         ended = _converse(method.search(court.task, np.random.default_rng(plan.seed)), court)
-    except (ModelError, MethodError) as fault:
+    except StoreError:
+        raise
+    except EvenhandError as fault:
         court.save()
         if folder:
             folder.log("failed", str(fault))
-        raise
-    except EvenhandError:
-        court.save()
         raise
     except Exception as fault:  # a method is foreign code: its crash is reported as a crash, with what was found kept
         court.save()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -72,7 +72,9 @@ class Gate:
         low, high = rate.interval.low, rate.interval.high
         if self.max_rate == 0.0:
             if findings:
-                return "violation", f"{findings:,} distinct people are proven to be treated differently, and none are tolerated"
+                return "violation", f"{findings:,} different people were found whom another protected value would give another outcome"
+            if rate.unfair:
+                return "violation", f"{rate.unfair:,} of {rate.interval.n:,} people of the population “{rate.population}” are treated differently"
             if high <= self.resolution:
                 return "pass", f"nothing found, and at most {high:.3%} of the population “{rate.population}” can be affected"
             return "inconclusive", (
@@ -204,8 +206,11 @@ def scan(
     rng = np.random.default_rng([seed, 2])
     rates = measure_rates(subject, plan.oracle, options, rng)
     found = Findings.join([r.findings for r in runs], len(subject.domain.columns))
-    seen = witness.witnesses_of(witness.select(found, options.most_witnesses), subject.rows, subject.domain, model, plan.oracle)
-    outcome, reason = options.gate.decide(rates[0], len(found) + rates[0].unfair)
+    names = np.repeat(np.array([r.method for r in runs], dtype=object), [len(r.findings) for r in runs])
+    shown = witness.select(found, subject.domain, options.most_witnesses)
+    evidence = replace(found[shown], phase=names[shown])
+    seen = witness.witnesses_of(evidence, subject.rows, subject.domain, model, plan.oracle)
+    outcome, reason = options.gate.decide(rates[0], len(np.unique(subject.domain.keys(found.rows))))
     if failures and outcome == "pass":
         outcome, reason = "inconclusive", f"{', '.join(failures)} failed, so that not everything was searched"
     if any(r.ended == "interrupted" for r in runs) and outcome == "pass":

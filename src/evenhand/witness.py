@@ -179,14 +179,23 @@ def _replace_at(findings: Findings, places: Index, by: Findings) -> Findings:
     return replace(findings, rows=rows, twins=twins, outcomes=outcomes, gap=gap, valid=valid)
 
 
-def select(findings: Findings, most: int) -> Findings:
-    """Up to `most` findings for people to look at: possible people first, then one distinct group after another, widest gap first."""
-    order = np.lexsort((-findings.gap, ~findings.valid))
-    return findings[order[:most]]
+def select(findings: Findings, domain: TabularDomain, most: int) -> Index:
+    """Up to `most` findings for people to look at: possible people first, each kind of change in turn, widest gap first."""
+    if not len(findings):
+        return np.empty(0, dtype=np.intp)
+    first, second = domain.own_combination(findings.rows), domain.own_combination(findings.twins)
+    change = first * len(domain.combinations) + second
+    order = np.lexsort((-findings.gap, ~findings.valid, change))
+    starts = np.flatnonzero(np.diff(change[order], prepend=np.iinfo(np.intp).min))
+    turn = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    return order[np.lexsort((-findings.gap[order], turn, ~findings.valid[order]))][:most]
 
 
 def witnesses_of(findings: Findings, real: Rows | None, domain: TabularDomain, model: Model, oracle: Oracle) -> list[Witness]:
-    """Shrink findings and write them down; findings that shrink to the same pair become one witness."""
+    """Shrink findings and write them down; findings that shrink to the same pair become one witness.
+
+    A finding's phase is kept as the witness's origin; pass findings whose phase names the method.
+    """
     shrunk, real_rows, cells = shrink(findings, real, domain, model, oracle)
     kept: dict[str, Witness] = {}
     for place in range(len(shrunk)):
@@ -207,6 +216,7 @@ def witnesses_of(findings: Findings, real: Rows | None, domain: TabularDomain, m
             gap=float(shrunk.gap[place]),
             changed=changed,
             real_row=int(real_rows[place]) if real_rows[place] >= 0 else None,
+            method=str(findings.phase[place]),
             model=model.fingerprint(),
         )
         kept.setdefault(witness.id, witness)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import INCONCLUSIVE, MODEL_FAILED, err, out, say_json
+from evenhand.cli.output import MODEL_FAILED, out, say_json
 from evenhand.cli.project import DEFAULT_FILE, load_all
 from evenhand.domain.infer import Proposal, Wishes, propose
 from evenhand.errors import StoreError
@@ -28,14 +28,16 @@ def init(
     out_file: Path = typer.Option(DEFAULT_FILE, "--out", "-o", help="The project file to write."),
 ) -> None:
     """Look at a table and write evenhand.yaml: columns, ranges, protected candidates, constraints."""
-    from evenhand.domain.files import save_project
+    from evenhand.domain.files import DataSource, ModelSource, Project, save_project
 
     if out_file.exists():
         raise StoreError(f"{out_file} exists already and is not overwritten; move it away, or write elsewhere with --out")
     names = tuple(name.strip() for name in protected.split(",")) if protected else ()
     wishes = Wishes(label, favourable, names, tuple(keep or ()))
     proposal = propose(data, wishes)
-    save_project(proposal, out_file, data=data, model=model)
+    is_url = model is not None and model.startswith(("http://", "https://"))
+    source = None if model is None else ModelSource(url=model) if is_url else ModelSource(path=Path(model))
+    save_project(Project(proposal.domain, DataSource(data), source), out_file, proposal)
     _explain(proposal, out_file)
 
 
@@ -49,7 +51,7 @@ def _explain(proposal: Proposal, file: Path) -> None:
     if proposal.protected_candidates:
         out.print(f"columns that look protected: {', '.join(proposal.protected_candidates)}", markup=False)
     for suggestion in proposal.constraints[:10]:
-        out.print(f"constraint suggested by the data: {suggestion.text}  (broken by {suggestion.broken_share:.2%} of the rows)", markup=False)
+        out.print(f"constraint suggested by the data: {suggestion.text}  (broken by {suggestion.broken:.2%} of the rows)", markup=False)
     out.print(f"\nWritten: {file}.  Read it, correct it, then `evenhand doctor` and `evenhand scan`.", markup=False)
 
 
@@ -72,7 +74,7 @@ def doctor(
     else:
         for check in examination.checks:
             mark = {"ok": "[green]ok  [/]", "warn": "[yellow]warn[/]", "fail": "[red]fail[/]"}[check.status]
-            (out if check.status != "fail" else err).print(mark, check.name, end=": ")
-            (out if check.status != "fail" else err).print(check.sentence, markup=False, highlight=False, soft_wrap=True)
-    worst = {check.status for check in examination.checks}
-    raise typer.Exit(MODEL_FAILED if "fail" in worst else INCONCLUSIVE if "warn" in worst and as_json is None else 0)
+            out.print(mark, check.name, end=": ")
+            out.print(check.sentence, markup=False, highlight=False, soft_wrap=True)
+    if any(check.status == "fail" for check in examination.checks):
+        raise typer.Exit(MODEL_FAILED)

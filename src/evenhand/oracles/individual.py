@@ -55,6 +55,8 @@ class ScoreGap:
 
 def ask_twins(rows: Rows, domain: TabularDomain, model: Model) -> tuple[NDArray[np.int16], Reals]:
     """Labels (n, combinations) and the largest score gap (n,) of every input's possible twins."""
+    if not len(rows):
+        return np.empty((0, len(domain.combinations)), dtype=np.int16), np.empty(0)
     twins = domain.twins(rows)
     combinations, n, width = twins.rows.shape
     scores = model.scores(twins.rows.reshape(combinations * n, width))
