@@ -1,0 +1,81 @@
+"""Album: pictures with what is known about them.  Loaders and the renderer make albums; everything else reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Labels, Rows
+from evenhand.errors import DataError, InvalidArgument, UnknownName
+
+UNKNOWN = -1
+"""The code of an attribute that the source does not say."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """What is known of one side of every picture: names of its values and one code per picture."""
+
+    values: tuple[str, ...]
+    codes: Labels
+
+    def __post_init__(self) -> None:
+        if len(self.codes) and not (UNKNOWN <= self.codes.min() and self.codes.max() < len(self.values)):
+            raise DataError(f"attribute codes must lie between {UNKNOWN} and {len(self.values) - 1}, not {self.codes.min()} to {self.codes.max()}")
+
+    def __getitem__(self, chosen: Any) -> Attribute:
+        return Attribute(self.values, self.codes[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class Album:
+    """Pictures (n, height, width, 3) of bytes, their attributes, and the label that a classifier is to predict.
+
+    `factors` are there only for rendered portraits: with them the same portrait can be drawn anew with one factor changed.
+    """
+
+    name: str
+    pictures: NDArray[np.uint8]
+    attributes: Mapping[str, Attribute]
+    label: Attribute
+    factors: Rows | None = None
+    sources: tuple[str, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if self.pictures.ndim != 4 or self.pictures.shape[3] != 3:
+            raise DataError(f"pictures of album {self.name!r} must have the shape (n, height, width, 3), not {self.pictures.shape}")
+        for name, attribute in {**self.attributes, "label": self.label}.items():
+            if len(attribute.codes) != len(self.pictures):
+                raise DataError(f"album {self.name!r}: {name!r} has {len(attribute.codes)} entries for {len(self.pictures)} pictures")
+
+    def __len__(self) -> int:
+        return len(self.pictures)
+
+    def __getitem__(self, chosen: Any) -> Album:
+        attributes = {name: attribute[chosen] for name, attribute in self.attributes.items()}
+        factors = None if self.factors is None else self.factors[chosen]
+        sources = tuple(np.array(self.sources, dtype=object)[chosen]) if self.sources else ()
+        return replace(self, pictures=self.pictures[chosen], attributes=attributes, label=self.label[chosen], factors=factors, sources=sources)
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether the pictures were drawn by the renderer, so that exact counterfactuals exist."""
+        return self.factors is not None
+
+    def attribute(self, name: str) -> Attribute:
+        """One attribute by name."""
+        if name not in self.attributes:
+            raise UnknownName("attribute", name, self.attributes)
+        return self.attributes[name]
+
+    def split(self, share: float, rng: np.random.Generator) -> tuple[Album, Album]:
+        """Two albums without a common picture; the first holds `share` of the pictures."""
+        if not 0.0 < share < 1.0:
+            raise InvalidArgument(f"share={share!r} must lie strictly between 0 and 1")
+        order = rng.permutation(len(self))
+        cut = round(share * len(self))
+        return self[order[:cut]], self[order[cut:]]

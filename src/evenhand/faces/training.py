@@ -1,0 +1,93 @@
+"""Training the small networks on an album, and training further on added pictures.  Imported only by code that has torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from evenhand.arrays import Labels
+from evenhand.datasets.faces.album import Album
+from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.faces.abilities import Pictures
+from evenhand.faces.classifier import TorchClassifier, to_tensor, torch_classifier
+from evenhand.faces.networks import NETWORKS
+
+Told = Callable[[str, int, int], None]
+"""Called with what is being done, the step and the number of steps."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """How long and how fast to train."""
+
+    epochs: int = 8
+    batch: int = 64
+    rate: float = 2e-3
+    noise: float = 4.0  # standard deviation of pixel noise, of 255
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1 or self.batch < 2:
+            raise InvalidArgument(f"epochs={self.epochs!r} must be at least 1 and batch={self.batch!r} at least 2")
+
+
+def train(architecture: str, album: Album, rng: np.random.Generator, course: Course = Course(), told: Told | None = None) -> TorchClassifier:  # noqa: B008
+    """A new classifier of the album's label."""
+    if architecture not in NETWORKS:
+        raise UnknownName("architecture", architecture, NETWORKS)
+    torch.manual_seed(int(rng.integers(2**31)))
+    network = NETWORKS[architecture](len(album.label.values), album.pictures.shape[1])
+    classifier = torch_classifier(network, album.label.values, network.readable)
+    fit(classifier, album.pictures, album.label.codes, rng, course, told)
+    return classifier
+
+
+def train_further(classifier: TorchClassifier, pictures: Pictures, labels: Labels, rng: np.random.Generator, course: Course) -> TorchClassifier:
+    """A copy of the classifier, trained some more on these pictures; the original stays as it is."""
+    torch.manual_seed(int(rng.integers(2**31)))
+    further = classifier.copy()
+    fit(further, pictures, labels, rng, course)
+    return further
+
+
+def fit(
+    classifier: TorchClassifier, pictures: Pictures, labels: Labels, rng: np.random.Generator, course: Course, told: Told | None = None
+) -> None:
+    """One-cycle training in place."""
+    values, targets = to_tensor(pictures, classifier.device), torch.from_numpy(np.asarray(labels, np.int64)).to(classifier.device)
+    steps = course.epochs * (len(values) // course.batch)
+    if steps == 0:
+        raise InvalidArgument(f"{len(values)} pictures are fewer than one batch of {course.batch}")
+    optimiser = torch.optim.AdamW(classifier.module.parameters(), lr=course.rate, weight_decay=1e-2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, course.rate, total_steps=steps, pct_start=0.25)
+    step = 0
+    for _ in range(course.epochs):
+        order = torch.from_numpy(rng.permutation(len(values)))
+        for start in range(0, len(values) - course.batch + 1, course.batch):
+            part = order[start : start + course.batch]
+            _descend(classifier.module, _noisy(values[part], course.noise), targets[part], optimiser)
+            schedule.step()
+            step += 1
+            if told:
+                told("training", step, steps)
+    classifier.module.eval()
+
+
+def _noisy(batch: torch.Tensor, noise: float) -> torch.Tensor:
+    return batch + noise * torch.randn_like(batch) if noise else batch
+
+
+def _descend(module: nn.Module, batch: torch.Tensor, targets: torch.Tensor, optimiser: torch.optim.Optimizer) -> None:
+    module.train()
+    optimiser.zero_grad(set_to_none=True)
+    loss = nn.functional.cross_entropy(module(batch), targets)
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimiser.step()
+
+
+def accuracy(classifier: TorchClassifier, album: Album) -> float:
+    """The share of the album's labels that the classifier repeats."""
+    return float(np.mean(classifier.scores(album.pictures).argmax(axis=1) == album.label.codes))
