@@ -67,7 +67,7 @@ def trembling() -> object:
 CASES = {
     "random answers": (noisy(), "deterministic", "fail", "changed its label"),
     "trembling scores": (trembling(), "deterministic", "warn", "its labels never"),
-    "answers by company": (lambda c: chance(c - c.mean(axis=0) + np.array([70, 1, 0.5])), "batch equals single", "fail", "depend on the company"),
+    "answers by company": (lambda c: chance(c - c.mean(axis=0) + [70, 1, 0.5]), "batch equals single", "fail", "depend on the company"),
     "labels only": (lambda c: np.where(chance(c) > 0.5, "high", "low"), "scores", "warn", "only says labels"),
     "constant": (lambda c: np.full(len(c), 0.3), "varies", "fail", "constant"),
     "one label": (lambda c: chance(c) / 3, "varies", "warn", "is labelled 'low'"),

@@ -131,11 +131,11 @@ def test_missing_cells_take_the_fill_and_have_no_gradient() -> None:
 
 def test_training_learns_on_raw_codes_with_missing_cells_and_repeats_by_seed() -> None:
     rng = np.random.default_rng(7)
-    rows = rng.integers(0, 5000, size=(1500, 3)).astype(np.float64)
+    rows = rng.integers(0, 5000, size=(700, 3)).astype(np.float64)
     labels = (rows[:, 0] > rows[:, 1]).astype(np.intp)
     rows[rng.random(rows.shape) < 0.01] = np.nan
-    first, second = (fit_dense(rows, labels, ("no", "yes"), np.random.default_rng(0), hidden=(16, 8)) for _ in range(2))
-    assert np.mean(labels_of(first.scores(rows)) == labels) > 0.93
+    first, second = (fit_dense(rows, labels, ("no", "yes"), np.random.default_rng(0), hidden=(16,)) for _ in range(2))
+    assert np.mean(labels_of(first.scores(rows)) == labels) > 0.9
     assert first.fingerprint() == second.fingerprint()
 
 

@@ -61,14 +61,15 @@ class Reader:
         return table[places] if len(table) else np.zeros(0, dtype=np.intp)
 
     def _spread(self, numbers: NDArray[Any]) -> Scores:
-        if len(self.classes) != 2:
+        if len(self.columns) != 2:
             raise WrongAnswer(
-                f"the model answers one number per row, but there are {len(self.classes)} classes {listing(self.classes)}; "
+                f"the model answers one number per row, but there are {len(self.columns)} classes {listing(self.columns)}; "
                 "let it return one score per class"
             )
         probability = sigmoid(numbers) if self.logits else numbers
-        out = np.empty((len(numbers), 2), dtype=probability.dtype)
-        out[:, self.single], out[:, 1 - self.single] = probability, 1 - probability
+        (other,) = (place for place in map(self.classes.index, self.columns) if place != self.single)
+        out = np.zeros((len(numbers), len(self.classes)), dtype=probability.dtype)
+        out[:, self.single], out[:, other] = probability, 1 - probability
         return out
 
     def _ordered(self, numbers: NDArray[Any]) -> Scores:
@@ -95,7 +96,7 @@ def reader_for(domain: TabularDomain, columns: Sequence[Any] | None, single: int
     names = classes if own is None else _by_name(own, classes)
     if single is None:
         favourable = domain.label.favourable if domain.label else ()
-        single = classes.index(favourable[0]) if len(favourable) == 1 else len(classes) - 1
+        single = classes.index(favourable[0] if len(favourable) == 1 and favourable[0] in names else names[-1])
     return Reader(classes, names, single)
 
 

@@ -254,11 +254,11 @@ class TorchModel:
         return model
 
     def fingerprint(self) -> str:
-        """A digest of parameters and buffers, or of answers where a module has none."""
-        digest = hashlib.sha256(f"{type(self.module).__name__} {self.reader} {self.settings.inputs!r:.20}".encode())
-        state = sorted(self.module.state_dict().items())
-        for name, tensor in state:
-            digest.update(name.encode() + tensor.detach().cpu().contiguous().flatten().view(-1).double().numpy().tobytes())
+        """A digest of parameters, buffers and the answers to fixed rows."""
+        inputs = "a callable" if callable(self.settings.inputs) else self.settings.inputs
+        digest = hashlib.sha256(f"{type(self.module).__name__} {self.reader} {inputs}".encode())
+        for name, tensor in sorted(self.module.state_dict().items()):
+            digest.update(name.encode() + tensor.detach().cpu().double().numpy().tobytes())
         digest.update(np.round(self.scores(probe_rows(self.domain)), 4).tobytes())
         return f"torch-{digest.hexdigest()[:24]}"
 

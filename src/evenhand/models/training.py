@@ -33,8 +33,8 @@ def fit_dense(
     seen = check_labels(rows, labels, len(classes))
     mean, scale = standards(rows)
     inputs = np.nan_to_num((rows - mean) / scale, nan=0.0).astype(np.float32)
-    batch = min(256, max(16, len(rows) // 20), len(rows))
-    epochs = int(np.clip(4000 * batch // len(rows), 60, 400))  # small tables need many passes to get as many steps
+    batch = min(256, max(32, len(rows) // 20), len(rows))
+    epochs = int(np.clip(2500 * batch // len(rows), 60, 300))  # small tables need many passes to get as many steps
     estimator = MLPClassifier(
         hidden, learning_rate_init=1e-3, batch_size=batch, max_iter=epochs, n_iter_no_change=8, random_state=seed_of(rng)
     )
