@@ -133,6 +133,10 @@ class ChainedTrees:
         """How many numbers stand for one row."""
         return len(self.order)
 
+    def latents(self, n: int, rng: np.random.Generator) -> Latents:
+        """Standard normal vectors."""
+        return rng.standard_normal((n, self.latent_size))
+
     def sample(self, n: int, rng: np.random.Generator, fixed: Mapping[str, Value | Reals] | None = None) -> Rows:
         """Rows of the population that keep the domain's constraints; `fixed` columns have the given cell or codes."""
         codes = self._fixed(fixed, n)
@@ -159,6 +163,21 @@ class ChainedTrees:
         if (broken := np.flatnonzero(~self.domain.keeps_constraints(rows))).size:
             rows[broken] = self.domain.project(rows[broken])
         return rows
+
+    def redecode(self, latents: Latents, rows: Rows, coordinate: int) -> Rows:
+        """What `decode` gives for latents that differ only in this coordinate from those that `rows` were decoded from."""
+        from scipy.special import ndtr
+
+        if self.domain.constraints:
+            return self.decode(latents)  # a projected row no longer tells what its latent decoded to
+        moved = rows.copy()
+        copies = _copies(rows, self.domain) if (self.domain.missing > 0).any() else rows.astype(np.float32)
+        begin = self.order.index(coordinate)
+        for at, link in zip(self.order[begin:], self.links[begin:], strict=True):
+            levels = np.minimum(ndtr(latents[:, at]), _BELOW_ONE)
+            moved[:, at] = link.codes(levels, link.leaves(copies))
+            copies[:, at] = _copy(moved[:, at], self.domain.columns[at].lowest)
+        return moved
 
     def encode(self, rows: Rows, rng: np.random.Generator) -> Latents:
         """A latent for every row, standard normal if the rows are of this population, that decodes to the very row."""

@@ -1,0 +1,85 @@
+"""A box in a domain: allowed values of some categories and intervals of some numbers, such as one path of a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from evenhand.arrays import Mask, Rows
+from evenhand.domain.tabular import TabularDomain
+
+
+@dataclass(frozen=True)
+class Box:
+    """Columns by place; those that are not named are free."""
+
+    values: Mapping[int, Mask] = field(default_factory=dict)  # category -> which values are allowed
+    intervals: Mapping[int, tuple[float, float]] = field(default_factory=dict)  # number -> closed interval
+
+    def contains(self, rows: Rows) -> Mask:
+        """Which rows lie inside; a missing cell of a named column does not."""
+        fine = np.ones(len(rows), dtype=bool)
+        for place, allowed in self.values.items():
+            codes = rows[:, place]
+            known = ~np.isnan(codes)
+            fine &= known
+            fine[known] &= np.asarray(allowed)[codes[known].astype(np.intp)]
+        for place, (low, high) in self.intervals.items():
+            with np.errstate(invalid="ignore"):
+                fine &= (rows[:, place] >= low) & (rows[:, place] <= high)
+        return fine
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row can lie inside."""
+        return any(not np.any(allowed) for allowed in self.values.values()) or any(low > high for low, high in self.intervals.values())
+
+    def with_values(self, place: int, allowed: Mask) -> Box:
+        """The box cut to some values of a category."""
+        held = self.values.get(place)
+        return replace(self, values={**self.values, place: allowed if held is None else held & allowed})
+
+    def with_interval(self, place: int, low: float, high: float) -> Box:
+        """The box cut to an interval of a number."""
+        held = self.intervals.get(place, (-np.inf, np.inf))
+        return replace(self, intervals={**self.intervals, place: (max(held[0], low), min(held[1], high))})
+
+    def domain(self, domain: TabularDomain) -> TabularDomain:
+        """The domain with the constraint that rows lie in the box."""
+        return replace(domain, constraints=(*domain.constraints, BoxConstraint(self, self.text(domain)))) if domain.constraints else domain
+
+    def text(self, domain: TabularDomain) -> str:
+        """The box in words."""
+        parts = []
+        for place, allowed in self.values.items():
+            column = domain.columns[place]
+            chosen = [str(value) for value, is_in in zip(column.values, allowed, strict=False) if is_in]
+            excluded = len(column.values) - len(chosen)
+            if len(chosen) == 1:
+                parts.append(f"{column.name} = {chosen[0]}")
+            elif excluded == 1:
+                gone = next(str(v) for v, is_in in zip(column.values, allowed, strict=False) if not is_in)
+                parts.append(f"{column.name} != {gone}")
+            else:
+                parts.append(f"{column.name} in [{', '.join(chosen)}]")
+        for place, (low, high) in self.intervals.items():
+            name = domain.names[place]
+            if np.isinf(low):
+                parts.append(f"{name} <= {high:g}")
+            else:
+                parts.append(f"{name} >= {low:g}" if np.isinf(high) else f"{low:g} <= {name} <= {high:g}")
+        return " and ".join(parts) or "everything"
+
+
+@dataclass(frozen=True)
+class BoxConstraint:
+    """A box as a constraint of a domain."""
+
+    box: Box
+    text: str
+
+    def holds(self, rows: Rows) -> Mask:
+        """Which rows lie inside."""
+        return self.box.contains(rows)

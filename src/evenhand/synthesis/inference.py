@@ -1,0 +1,209 @@
+"""What the data say: frequencies, ranges, distributions and associations, each with its inference error (AITEST, section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Index, Reals, Rows
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import DataError
+from evenhand.synthesis.bins import Binned, Groups, bin_column
+from evenhand.synthesis.fitting import Fits, fit_groups
+
+SIGNIFICANT = 0.05
+LARGEST_JOINT = 2**18
+"""Most value combinations of joint sources."""
+LARGEST_TABLE = 2**22
+"""Most entries of one table of joint sources by target."""
+_PACKED = 32
+
+
+@dataclass(frozen=True)
+class CategoryPair:
+    """A significant association of two categories, directed to the one that is explained better."""
+
+    source: int
+    target: int
+    p_value: float  # chi-square
+    certainty: float  # Theil's U of the target given the source
+
+    @property
+    def error(self) -> float:
+        """1 - U."""
+        return 1.0 - self.certainty
+
+
+@dataclass(frozen=True)
+class JointTable:
+    """Frequencies of a target for every combination of its sources, the strongest source first."""
+
+    sources: tuple[int, ...]
+    sizes: tuple[int, ...]
+    counts: Rows  # (combinations, values of the target)
+
+
+@dataclass(frozen=True)
+class DataConstraints:
+    """Everything inferred from one table.  A category's last value is its missing cell."""
+
+    domain: TabularDomain
+    rows: int
+    sizes: tuple[int, ...]  # number of values of a category; 0 for a number
+    frequencies: dict[int, Reals]  # category -> counts
+    numbers: dict[int, Fits]  # number -> the whole column as one group
+    pairs: tuple[CategoryPair, ...]
+    joints: dict[int, JointTable]  # category target -> its joint sources
+    conditionals: dict[tuple[int, int], Fits]  # (category, number) -> one group per value
+
+    @property
+    def categories(self) -> list[int]:
+        """Places of the category columns."""
+        return sorted(self.frequencies)
+
+
+def infer(rows: Rows, domain: TabularDomain) -> DataConstraints:
+    """All constraints of a table of codes."""
+    if rows.ndim != 2 or rows.shape[1] != len(domain.columns) or not len(rows):
+        raise DataError(f"inference needs at least one row of {len(domain.columns)} codes, got an array of shape {rows.shape}")
+    sizes = tuple(len(c.values) + 1 if c.is_listed else 0 for c in domain.columns)
+    codes = {at: category_codes(rows[:, at], size) for at, size in enumerate(sizes) if size}
+    frequencies = {at: np.bincount(cells, minlength=sizes[at]).astype(np.float64) for at, cells in codes.items()}
+    packs = _packs(codes, sizes)
+    pairs = tuple(pair for chosen, counts in _tables(packs, sizes) if (pair := associate(chosen, counts)) is not None)
+    joints = {target: joint for target in codes if (joint := _joint(target, pairs, codes, sizes)) is not None}
+    numbers, conditionals = _numbers(rows, domain, codes, packs)
+    return DataConstraints(domain, len(rows), sizes, frequencies, numbers, pairs, joints, conditionals)
+
+
+def category_codes(cells: Reals, size: int) -> Index:
+    """Codes as whole numbers, the missing cell last."""
+    return np.where(np.isnan(cells), size - 1, cells).astype(np.intp)
+
+
+def associate(pair: tuple[int, int], counts: Rows) -> CategoryPair | None:
+    """The association of two categories by their table of counts, or None where chi-square finds them independent."""
+    first, second = pair
+    p_value, shared, entropies = _dependence(counts)
+    if p_value >= SIGNIFICANT or min(entropies) <= 0:
+        return None
+    # U(target | source) = shared information / entropy of the target: the column with less entropy is explained better.
+    source, target = (first, second) if entropies[1] <= entropies[0] else (second, first)
+    return CategoryPair(source, target, p_value, float(np.clip(shared / min(entropies), 0.0, 1.0)))
+
+
+def _dependence(counts: Rows) -> tuple[float, float, tuple[float, float]]:
+    """Chi-square p-value, mutual information, and both entropies."""
+    from scipy.special import chdtrc
+
+    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    n = counts.sum()
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / n
+    freedom = (counts.shape[0] - 1) * (counts.shape[1] - 1)
+    p_value = float(chdtrc(freedom, ((counts - expected) ** 2 / expected).sum())) if freedom else 1.0
+    shared = float((counts * np.log(counts / expected, out=np.zeros_like(counts), where=counts > 0)).sum() / n)
+    return p_value, shared, (_entropy(counts.sum(axis=1) / n), _entropy(counts.sum(axis=0) / n))
+
+
+def _entropy(shares: Reals) -> float:
+    return float(-(shares * np.log(shares, out=np.zeros_like(shares), where=shares > 0)).sum())
+
+
+def _joint(target: int, pairs: Sequence[CategoryPair], codes: dict[int, Index], sizes: Sequence[int]) -> JointTable | None:
+    """Joint sources of one target, taken by strength while the table stays smaller than the data."""
+    incoming = sorted((pair for pair in pairs if pair.target == target), key=lambda pair: -pair.certainty)
+    return joint_table(target, [pair.source for pair in incoming], codes, sizes)
+
+
+def joint_table(target: int, candidates: Sequence[int], codes: dict[int, Index], sizes: Sequence[int]) -> JointTable | None:
+    """The table over as many of the candidate sources, in their order, as the data support."""
+    n = len(codes[target])
+    most = min(LARGEST_JOINT, max(n // 2, max((sizes[source] for source in candidates[:1]), default=1)), LARGEST_TABLE // sizes[target])
+    sources: list[int] = []
+    product = 1
+    for source in candidates:
+        if product * sizes[source] <= most:
+            sources.append(source)
+            product *= sizes[source]
+    if not sources:
+        return None
+    keys = np.zeros(n, dtype=np.intp)
+    for source in sources:
+        keys = keys * sizes[source] + codes[source]
+    counts = np.bincount(keys * sizes[target] + codes[target], minlength=product * sizes[target])
+    return JointTable(tuple(sources), tuple(sizes[s] for s in sources), counts.reshape(product, sizes[target]).astype(np.float32))
+
+
+def _numbers(
+    rows: Rows, domain: TabularDomain, codes: dict[int, Index], packs: Sequence[_Pack]
+) -> tuple[dict[int, Fits], dict[tuple[int, int], Fits]]:
+    numbers, conditionals = {}, {}
+    sizes = [len(column.values) + 1 for column in domain.columns]
+    small = {place: cells.astype(np.min_scalar_type(sizes[place])) for place, cells in codes.items()}
+    for at, column in enumerate(domain.columns):
+        if column.is_listed:
+            continue
+        binned = bin_column(np.ascontiguousarray(rows[:, at]))
+        groups = _groups(binned, packs, small, sizes)
+        fits = fit_groups(binned, groups)
+        numbers[at] = fits.take(slice(0, 1))
+        begin = 1
+        for source in codes:
+            conditionals[source, at] = fits.take(slice(begin, begin + sizes[source]))
+            begin += sizes[source]
+    return numbers, conditionals
+
+
+@dataclass(frozen=True)
+class _Pack:
+    """A few categories as one code, so that one count over the rows serves them all."""
+
+    members: tuple[int, ...]
+    codes: Index
+
+
+def _packs(codes: dict[int, Index], sizes: Sequence[int]) -> list[_Pack]:
+    packs: list[_Pack] = []
+    for at, cells in codes.items():
+        last = packs[-1] if packs else None
+        if last is not None and int(np.prod([sizes[m] for m in last.members])) * sizes[at] <= _PACKED:
+            packs[-1] = _Pack((*last.members, at), last.codes * sizes[at] + cells)
+        else:
+            packs.append(_Pack((at,), cells))
+    return packs
+
+
+def _tables(packs: Sequence[_Pack], sizes: Sequence[int]) -> Iterator[tuple[tuple[int, int], Rows]]:
+    """The table of counts of every two categories, several of them from one count over the rows."""
+    for place, first in enumerate(packs):
+        for second in packs[place:]:
+            members = first.members if first is second else (*first.members, *second.members)
+            shape = [sizes[member] for member in members]
+            keys = first.codes if first is second else first.codes * int(np.prod([sizes[m] for m in second.members])) + second.codes
+            counts = np.bincount(keys, minlength=int(np.prod(shape))).reshape(shape)
+            for a, b in combinations(range(len(members)), 2):
+                if first is second or (a < len(first.members) <= b):
+                    others = tuple(i for i in range(len(members)) if i not in (a, b))
+                    yield (members[a], members[b]), counts.sum(axis=others).astype(np.float64)
+
+
+def _groups(binned: Binned, packs: Sequence[_Pack], codes: dict[int, NDArray[Any]], sizes: Sequence[int]) -> Groups:
+    """Counts of every value of every category in every bin; the first group is the whole column."""
+    width = binned.bins + 1
+    whole = np.bincount(binned.places, minlength=width)[None].astype(np.float64)
+    parts, source, value = [whole], [np.array([-1])], [np.array([0])]
+    numbered = {at: number for number, at in enumerate(codes)}
+    for pack in packs:
+        shape = [sizes[member] for member in pack.members]
+        counts = np.bincount(pack.codes * width + binned.places, minlength=int(np.prod(shape)) * width).reshape(*shape, width)
+        for axis, member in enumerate(pack.members):
+            others = tuple(i for i in range(len(shape)) if i != axis)
+            parts.append(counts.sum(axis=others).astype(np.float64))
+            source.append(np.full(sizes[member], numbered[member]))
+            value.append(np.arange(sizes[member]))
+    return Groups(np.vstack(parts), tuple(codes.values()), np.concatenate(source), np.concatenate(value))

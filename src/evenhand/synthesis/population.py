@@ -1,0 +1,148 @@
+"""The constraint graph as a population: fit it to rows, steer it by wishes, narrow it to a box, draw any number of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from evenhand.arrays import Index, Mask, Rows
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import ConstraintError
+from evenhand.synthesis.box import Box
+from evenhand.synthesis.generation import Limits, Plan, Unfitted, make_plan
+from evenhand.synthesis.graph import Graph, graph_of
+from evenhand.synthesis.inference import infer
+from evenhand.synthesis.rejection import keep_constraints
+from evenhand.synthesis.steering import steer, wished_domain
+from evenhand.synthesis.wishes import Wishes
+
+
+@dataclass(frozen=True)
+class ConstraintGraph:
+    """AITEST's synthesiser.  Its domain is the data's, changed as the user's wishes say."""
+
+    domain: TabularDomain
+    graph: Graph
+    plan: Plan = field(repr=False)
+    wishes: Wishes = field(default_factory=Wishes)
+    name: str = "constraint graph"
+
+    @classmethod
+    def fit(cls, rows: Rows, domain: TabularDomain, rng: np.random.Generator, unfitted: Unfitted = "range") -> ConstraintGraph:
+        """Infer the constraints of real rows and plan the generation."""
+        graph = graph_of(infer(rows, domain))
+        return cls(domain, graph, make_plan(graph, domain.columns, unfitted, rng))
+
+    def steered(self, wishes: Wishes | Mapping[str, object], rng: np.random.Generator) -> ConstraintGraph:
+        """The same data under a user's constraints."""
+        if not isinstance(wishes, Wishes):
+            wishes = Wishes.parse(wishes, self.domain)
+        together = self.wishes + wishes
+        domain = wished_domain(self.domain, wishes)
+        graph = steer(self.graph, wishes, domain)
+        check_rules(domain, together)
+        plan = make_plan(graph, domain.columns, self.plan.unfitted, rng)
+        return replace(self, domain=domain, graph=graph, plan=plan, wishes=together)
+
+    def within(self, box: Box, rng: np.random.Generator) -> ConstraintGraph:
+        """The same graph under one path's constraints: its rows lie in the box, associations that disagree are ignored."""
+        limits = Limits({at: _with_missing(mask, self.graph.data.sizes[at]) for at, mask in box.values.items()}, box.intervals)
+        plan = make_plan(self.graph, self.domain.columns, self.plan.unfitted, rng, limits)
+        return replace(self, plan=plan, domain=box.domain(self.domain))
+
+    def independent(self, *names: str) -> ConstraintGraph:
+        """The same graph with the named columns made leaves, so that they keep their own frequencies."""
+        graph = self.graph
+        for name in names:
+            graph = graph.without_incoming(self.domain.place(name))
+        plan = make_plan(graph, self.domain.columns, self.plan.unfitted, np.random.default_rng(0))
+        return replace(self, graph=graph, plan=plan)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Rows:
+        """Rows that keep every wish and every constraint of the domain, or an error that names what is in the way."""
+        rows = self.plan.rows(n, rng)
+        if not self.domain.constraints:
+            return rows
+        held = tuple(sorted(at for at in self.graph.settled if at in self.graph.shares))
+        first = [rows]
+
+        def draw(places: Index) -> Rows:
+            if first:
+                return first.pop()
+            fresh = self.plan.rows(len(places), rng)
+            return self._with_fixed(fresh, rows[np.ix_(places, held)], held, rng) if held else fresh
+
+        return keep_constraints(draw, n, self.domain, held)
+
+    def _with_fixed(self, fresh: Rows, wanted: Rows, held: tuple[int, ...], rng: np.random.Generator) -> Rows:
+        """Fresh rows put in an order in which their settled columns agree with the wanted ones; the others are drawn again."""
+        answer = np.full_like(fresh, np.nan)
+        answer[:, held] = wanted
+        keys, wanted_keys = _keys(fresh[:, held]), _keys(wanted)
+        order, wanted_order = np.argsort(keys, kind="stable"), np.argsort(wanted_keys, kind="stable")
+        starts = np.searchsorted(keys[order], wanted_keys[wanted_order])
+        rank = np.arange(len(wanted_order)) - np.searchsorted(wanted_keys[wanted_order], wanted_keys[wanted_order])
+        counts = np.searchsorted(keys[order], wanted_keys[wanted_order], side="right") - starts
+        known = counts > 0
+        chosen = order[np.minimum(starts + rank % np.maximum(counts, 1), len(order) - 1)]
+        answer[wanted_order[known]] = fresh[chosen[known]]
+        lost = wanted_order[~known]
+        answer[lost] = fresh[lost]
+        answer[np.ix_(lost, held)] = wanted[lost]
+        return answer
+
+    def obeyed(self, rows: Rows) -> Mask:
+        """Which rows keep the domain, every wished range and every wished set of values."""
+        fine = self.domain.contains(rows)
+        for wish in self.wishes.wishes:
+            place = self.domain.place(wish.column)
+            if wish.action == "delete":
+                continue
+            column = self.domain.columns[place]
+            mine = np.ones(len(rows), dtype=bool)
+            if wish.source:
+                source = self.domain.place(wish.source)
+                mine = rows[:, source] == self.domain.columns[source].code(wish.value)
+            if wish.frequencies is not None:
+                allowed = [column.code(value) for value, share in wish.frequencies.items() if share > 0]
+                fine &= ~mine | np.isin(rows[:, place], allowed)
+            if wish.range is not None:
+                inside = (rows[:, place] >= wish.range[0]) & (rows[:, place] <= wish.range[1])
+                fine &= ~mine | inside | np.isnan(rows[:, place])
+        return fine
+
+
+def _with_missing(mask: Mask, size: int) -> Mask:
+    return np.append(mask, np.zeros(size - len(mask), dtype=bool)) if len(mask) < size else mask
+
+
+def _keys(cells: Rows) -> Index:
+    return np.unique(np.nan_to_num(cells, nan=-1.0), axis=0, return_inverse=True)[1].ravel()
+
+
+def check_rules(domain: TabularDomain, wishes: Wishes) -> None:
+    """Raise before anything is drawn when the rules, ranges and allowed values exclude each other."""
+    narrowed = list(domain.columns)
+    extra = []
+    for wish in wishes.wishes:
+        if wish.frequencies is not None and not wish.source and wish.action != "delete":
+            values = [value for value, share in wish.frequencies.items() if share > 0]
+            extra.append((wish, {"column": wish.column, "values": values}))
+    if not domain.constraints:
+        return
+    from evenhand.domain.constraints import compile_constraint
+    from evenhand.domain.parser import quote_name, quote_value
+
+    rules = []
+    for wish, words in extra:
+        listed = ", ".join(quote_value(value) for value in words["values"])
+        compiled = compile_constraint(f"{quote_name(wish.column)} in [{listed}]", narrowed)
+        rules.append(replace(compiled, text=wish.text))
+    together = replace(domain, constraints=(*domain.constraints, *rules))
+    for part in together.parts:
+        try:
+            _ = part.pool
+        except ConstraintError as conflict:
+            raise ConstraintError(str(conflict)) from None

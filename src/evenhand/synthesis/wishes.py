@@ -1,0 +1,237 @@
+"""What the user wants instead of what the data say: constraints added, modified and deleted, rules, and presets.
+
+    add:    [{column: salary, distribution: {name: normal, loc: 15000, scale: 1500}, range: [2000, 30000]}]
+    modify: [{column: salary, range: [5000, 50000]}, {column: sex, frequencies: {Female: 1, Male: 1}},
+             {column: income, factor: 1.2}, {association: [sex, salary], value: Female, range: [5000, 50000]}]
+    delete: [{column: zip}, {association: [sex, salary]}, {range: salary}]
+    rules:  ["age >= 18 or marital_status = 'Never-married'"]
+    presets: ["1:1 sex", "income up 20 %", "region X only"]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from evenhand.domain.columns import Value
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import ConstraintError, InvalidArgument, UnknownName
+
+Action = Literal["add", "modify", "delete"]
+_KEYS = {"column", "association", "value", "range", "distribution", "frequencies", "factor"}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One constraint of the user's on a column, or on an association when it has a source."""
+
+    action: Action
+    column: str
+    source: str = ""
+    value: Value | None = None  # the source's value that it speaks of
+    range: tuple[float, float] | None = None
+    distribution: Mapping[str, Any] | None = None
+    frequencies: Mapping[Value, float] | None = None
+    factor: float | None = None
+    only_range: bool = False  # a deletion of the range alone
+
+    @property
+    def text(self) -> str:
+        """The wish on one line, for messages and tables."""
+        what = f"range of {self.column}" if self.only_range else f"{self.source} -> {self.column}" if self.source else self.column
+        parts = [f"{self.source} = {self.value}"] if self.value is not None else []
+        parts += [f"range {self.range[0]:g} to {self.range[1]:g}"] if self.range else []
+        parts += [f"distribution {dict(self.distribution)}"] if self.distribution else []
+        parts += [f"frequencies {dict(self.frequencies)}"] if self.frequencies else []
+        parts += [f"factor {self.factor:g}"] if self.factor is not None else []
+        return f"{self.action} {what}" + (f": {', '.join(parts)}" if parts else "")
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """All of a user's constraints; they take precedence over the data's."""
+
+    wishes: tuple[Wish, ...] = ()
+    rules: tuple[str | Mapping[str, Any], ...] = ()
+
+    @classmethod
+    def parse(cls, words: Mapping[str, Any], domain: TabularDomain) -> Wishes:
+        """From the mapping that a YAML file holds."""
+        unknown = set(words) - {"add", "modify", "delete", "rules", "presets"}
+        if unknown:
+            raise UnknownName("part of the user's constraints", str(min(unknown)), ("add", "modify", "delete", "rules", "presets"))
+        found = [_wish(action, entry, domain) for action in ("delete", "add", "modify") for entry in _entries(words, action)]
+        rules: list[str | Mapping[str, Any]] = list(_entries(words, "rules"))
+        for text in _entries(words, "presets"):
+            preset = cls.preset(str(text), domain)
+            found += preset.wishes
+            rules += preset.rules
+        wishes = cls(tuple(found), tuple(rules))
+        wishes.check()
+        return wishes
+
+    @classmethod
+    def load(cls, file: str | Path, domain: TabularDomain) -> Wishes:
+        """From a YAML file."""
+        import yaml
+
+        words = yaml.safe_load(Path(file).read_text(encoding="utf-8")) or {}
+        if not isinstance(words, Mapping):
+            raise ConstraintError("expected add:, modify:, delete:, rules: or presets: at the top", file=str(file), line=1)
+        return cls.parse(words, domain)
+
+    @classmethod
+    def preset(cls, text: str, domain: TabularDomain) -> Wishes:
+        """A what-if in words: "1:1 sex", "2:1 sex Male:Female", "income up 20 %", "income down 5 %", "region X only"."""
+        for pattern, make in _PRESETS:
+            match = re.fullmatch(pattern, text.strip(), flags=re.IGNORECASE)
+            if match:
+                return make(match, domain)
+        raise InvalidArgument(
+            f"preset {text!r} is not understood; expected for example '1:1 sex', '2:1 sex Male:Female', 'income up 20 %', 'region X only'"
+        )
+
+    def __add__(self, other: Wishes) -> Wishes:
+        both = Wishes(self.wishes + other.wishes, self.rules + other.rules)
+        both.check()
+        return both
+
+    def check(self) -> None:
+        """Raise, naming the two, when one wish decides what another one decides otherwise."""
+        decided: dict[tuple[object, ...], Wish] = {}
+        for wish in self.wishes:
+            for key in _decides(wish):
+                other = decided.setdefault(key, wish)
+                if other is not wish and _differs(other, wish, str(key[0])):
+                    raise ConstraintError(f"these two contradict each other: {other.text}  |  {wish.text}")
+
+
+def _decides(wish: Wish) -> list[tuple[object, ...]]:
+    """What a wish has the last word on."""
+    if wish.action == "delete":
+        return [("deleted", wish.source, wish.column)] if not wish.only_range else [("range", "", wish.column, None)]
+    aspects = [name for name in ("range", "distribution", "frequencies", "factor") if getattr(wish, name) is not None]
+    keys: list[tuple[object, ...]] = [(aspect, wish.source, wish.column, wish.value) for aspect in aspects]
+    return [*keys, ("deleted", wish.source, wish.column), ("deleted", "", wish.column)]
+
+
+def _differs(first: Wish, second: Wish, aspect: str) -> bool:
+    if aspect == "deleted":
+        return (first.action == "delete") != (second.action == "delete")
+    return bool(getattr(first, aspect) != getattr(second, aspect))
+
+
+def _entries(words: Mapping[str, Any], part: str) -> Sequence[Any]:
+    entries = words.get(part) or []
+    if isinstance(entries, str | Mapping) or not isinstance(entries, Sequence):
+        raise ConstraintError(f"{part}: must be a list, got {entries!r}")
+    return entries
+
+
+def _wish(action: Action, entry: Any, domain: TabularDomain) -> Wish:
+    if not isinstance(entry, Mapping):
+        raise ConstraintError(f"{action}: {entry!r} must be a mapping such as {{column: age, range: [18, 65]}}")
+    if action == "delete" and set(entry) == {"range"}:
+        return _bound(Wish(action, str(entry["range"]), only_range=True), domain)
+    unknown = set(entry) - _KEYS
+    if unknown:
+        raise UnknownName(f"key of {action}", str(min(unknown)), _KEYS)
+    pair = entry.get("association")
+    if (pair is None) == ("column" not in entry):
+        raise ConstraintError(f"{action}: {dict(entry)} must name either a column or an association: [source, target]")
+    if pair is not None and (not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2):
+        raise ConstraintError(f"{action}: association must be [source, target], got {pair!r}")
+    source, column = (str(pair[0]), str(pair[1])) if pair is not None else ("", str(entry["column"]))
+    ends = entry.get("range")
+    if ends is not None and not (isinstance(ends, Sequence) and len(ends) == 2 and all(isinstance(e, int | float) for e in ends)):
+        raise ConstraintError(f"{action} {column}: range must be [lowest, highest], got {ends!r}")
+    wish = Wish(
+        action,
+        column,
+        source,
+        entry.get("value"),
+        (float(ends[0]), float(ends[1])) if ends is not None else None,
+        entry.get("distribution"),
+        entry.get("frequencies"),
+        entry.get("factor"),
+    )
+    return _bound(wish, domain)
+
+
+def _bound(wish: Wish, domain: TabularDomain) -> Wish:
+    """Check a wish against the columns."""
+    column = domain.columns[domain.place(wish.column)]
+    if wish.source:
+        source = domain.columns[domain.place(wish.source)]
+        if not source.is_listed:
+            raise ConstraintError(f"{wish.text}: the source of an association must be a category, and {source.name!r} is a number")
+        if wish.value is not None:
+            source.code(wish.value)
+        elif wish.action != "delete":
+            raise ConstraintError(f"{wish.text}: say for which value of {wish.source} (value: ...)")
+    if wish.action != "delete" and not any((wish.range, wish.distribution, wish.frequencies, wish.factor is not None)):
+        raise ConstraintError(f"{wish.text}: say what is wanted: range, distribution, frequencies or factor")
+    if wish.range is not None and wish.range[0] > wish.range[1]:
+        raise ConstraintError(f"{wish.text}: the range is empty, its lowest end lies above its highest")
+    if column.is_listed and any((wish.range, wish.distribution, wish.factor is not None, wish.only_range)):
+        raise ConstraintError(f"{wish.text}: {column.name!r} is a category; it takes frequencies")
+    if wish.frequencies is not None:
+        _check_frequencies(wish, domain)
+    if wish.factor is not None and not (isinstance(wish.factor, int | float) and wish.factor > 0):
+        raise ConstraintError(f"{wish.text}: factor must be a number above 0")
+    return wish
+
+
+def _check_frequencies(wish: Wish, domain: TabularDomain) -> None:
+    column = domain.columns[domain.place(wish.column)]
+    if not column.is_listed:
+        raise ConstraintError(f"{wish.text}: {column.name!r} is a number; it takes a range or a distribution")
+    if not isinstance(wish.frequencies, Mapping) or not wish.frequencies:
+        raise ConstraintError(f"{wish.column}: frequencies must map values to shares, got {wish.frequencies!r}")
+    for value, share in wish.frequencies.items():
+        column.code(value)
+        if not isinstance(share, int | float) or share < 0:
+            raise ConstraintError(f"{wish.text}: the share of {value!r} must be a number of at least 0")
+    if not sum(wish.frequencies.values()) > 0:
+        raise ConstraintError(f"{wish.text}: at least one share must be above 0")
+
+
+def _ratio(match: re.Match[str], domain: TabularDomain) -> Wishes:
+    parts = [float(part) for part in match["ratio"].split(":")]
+    name = match["column"].strip()
+    values: list[str]
+    if match["values"]:
+        values = [part.strip() for part in match["values"].split(":")]
+    else:
+        values = [str(v) for v in domain.columns[domain.place(name)].values]
+    if len(values) != len(parts):
+        raise InvalidArgument(f"preset {match[0]!r}: {len(parts)} shares for the {len(values)} values {values} of {name!r}")
+    known = {str(v): v for v in domain.columns[domain.place(name)].values}
+    shares = {known.get(value, value): part for value, part in zip(values, parts, strict=True)}
+    return Wishes((_bound(Wish("modify", name, frequencies=shares), domain),))
+
+
+def _move(match: re.Match[str], domain: TabularDomain) -> Wishes:
+    percent = float(match["percent"]) * (1 if match["way"].lower() == "up" else -1)
+    return Wishes((_bound(Wish("modify", match["column"].strip(), factor=1 + percent / 100), domain),))
+
+
+def _only(match: re.Match[str], domain: TabularDomain) -> Wishes:
+    words = match["words"]
+    for name in sorted(domain.names, key=len, reverse=True):
+        if words.lower().startswith(name.lower() + " "):
+            column = domain.columns[domain.place(name)]
+            wanted = words[len(name) + 1 :].strip()
+            value = next((v for v in column.values if str(v).lower() == wanted.lower()), wanted)
+            return Wishes((_bound(Wish("modify", name, frequencies={value: 1.0}), domain),))
+    raise UnknownName("column", words.split()[0], domain.names)
+
+
+_PRESETS = (
+    (r"(?P<ratio>\d+(?:\.\d+)?(?::\d+(?:\.\d+)?)+)\s+(?P<column>[^:]+?)(?:\s+(?P<values>[^\s:]+(?::[^\s:]+)+))?", _ratio),
+    (r"(?P<column>.+?)\s+(?P<way>up|down)\s+(?P<percent>\d+(?:\.\d+)?)\s*%", _move),
+    (r"(?P<words>.+)\s+only", _only),
+)
