@@ -92,9 +92,13 @@ def _in_short(record: Record) -> str:
     among = {"data": "Among the real rows", "domain": "Of everything that the domain allows"}.get(
         rate.population, f"In the population “{words.text(rate.population, 60)}”"
     )
-    columns = " and ".join(words.text(name, 60) for name in record.protected) or "the protected columns"
+    columns = _listed([words.text(name, 60) for name in record.protected]) or "the protected columns"
     treated = "get another outcome" if str(record.header.get("oracle", "")).startswith("LabelFlip") else "be treated differently"
     return (
         f"{among}, {words.percent(rate.estimate)} would {treated} if only {columns} were different "
         f"({words.level(rate.confidence)} interval {words.percent(rate.low)} to {words.percent(rate.high)}, n = {rate.n:,})."
     )
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

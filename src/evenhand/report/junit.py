@@ -5,13 +5,15 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from evenhand.report import files, pairs, words
 from evenhand.report.provenance import provenance
 from evenhand.report.record import Record, RunRecord, read
 
 MOST_PAIRS = 10
+
+Evidence: TypeAlias = list[tuple[str, str]]
 
 
 def write(result: Mapping[str, Any], path: Path) -> Path:
@@ -22,7 +24,12 @@ def write(result: Mapping[str, Any], path: Path) -> Path:
 def render(result: Mapping[str, Any]) -> str:
     """The test cases as XML."""
     record = read(result)
-    cases = [_verdict(record), *(_run(run, record) for run in record.runs), *(_failed(name, why) for name, why in record.failures.items())]
+    evidence = _evidence(record)
+    cases = [
+        _verdict(record, evidence),
+        *(_run(run, record, evidence) for run in record.runs),
+        *(_failed(name, why) for name, why in record.failures.items()),
+    ]
     counts = {"tests": len(cases)} | {
         f"{kind}s" if kind != "skipped" else kind: sum(case.find(kind) is not None for case in cases) for kind in _KINDS
     }
@@ -55,18 +62,20 @@ def _mark(case: ET.Element, kind: str, reason: str, body: str = "") -> ET.Elemen
     return case
 
 
-def _verdict(record: Record) -> ET.Element:
+def _verdict(record: Record, evidence: Evidence) -> ET.Element:
     """Inconclusive is an error: a build must not go green on it unseen."""
     case = _case("verdict")
     if record.outcome == "violation":
-        return _mark(case, "failure", record.reason, _evidence(record))
+        return _mark(case, "failure", record.reason, _lines(evidence))
     return case if record.outcome == "pass" else _mark(case, "error", f"inconclusive: {record.reason}")
 
 
-def _run(run: RunRecord, record: Record) -> ET.Element:
+def _run(run: RunRecord, record: Record, evidence: Evidence) -> ET.Element:
     case = _case(run.method, run.wall_seconds)
     if record.outcome == "violation" and run.findings:
-        return _mark(case, "failure", f"{run.findings:,} findings among {run.candidates:,} candidates", _evidence(record, run.method))
+        # A witness that does not say which method found it may be this one's.
+        own = [(method, line) for method, line in evidence if method in ("", run.method)]
+        return _mark(case, "failure", f"{run.findings:,} findings among {run.candidates:,} candidates", _lines(own))
     if run.is_interrupted:
         return _mark(case, "skipped", f"interrupted after {run.candidates:,} candidates")
     return case
@@ -76,8 +85,11 @@ def _failed(name: str, why: str) -> ET.Element:
     return _mark(_case(name), "error", why)
 
 
-def _evidence(record: Record, method: str = "") -> str:
-    """Some pairs in words; of a method only those that are known to be its own, or not known to be another's."""
-    known = [(w, p) for w, p in zip(record.witnesses, pairs.pairs_of(record), strict=True) if not method or w.method in ("", method)]
-    lines = [f"{p.headline}: {p.outcome} becomes {p.twin_outcome} (evenhand replay {p.id})" for _, p in known[:MOST_PAIRS]]
-    return "\n".join(lines)
+def _evidence(record: Record) -> Evidence:
+    """Every pair in words, with the method that found it."""
+    cards = zip(record.witnesses, pairs.pairs_of(record), strict=True)
+    return [(w.method, f"{p.headline}: {p.outcome} becomes {p.twin_outcome} (evenhand replay {p.id})") for w, p in cards]
+
+
+def _lines(evidence: Evidence) -> str:
+    return "\n".join(line for _, line in evidence[:MOST_PAIRS])

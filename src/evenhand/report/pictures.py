@@ -157,7 +157,7 @@ def differences(record: Record) -> Picture | None:
 def _difference_bar(y: int, name: str, counts: Sequence[int], total: int) -> Bar:
     twins, real = counts
     marks = [Mark("candidates", 20, 100.0, 14), Mark("twins", 20, _length(twins, total), 7), Mark("real", 27, _length(real, total), 7)]
-    return Bar(y, _label(name), f"{twins:,} twins · {real:,} real row", tuple(mark for mark in marks if mark.width))
+    return Bar(y, _label(name), f"twins {twins:,} · real row {real:,}", tuple(mark for mark in marks if mark.width))
 
 
 def _length(count: int, most: int) -> float:

@@ -50,7 +50,8 @@ def _driver(record: Record) -> dict[str, Any]:
         "help": {"text": "Ask the model about the pair again with `evenhand replay ID`, where ID is the witness named in the message."},
         "defaultConfiguration": {"level": "error"},
     }
-    return {"name": "Evenhand", "version": words.text(record.header.get("evenhand"), 40), "rules": [rule]}
+    version = record.header.get("evenhand")
+    return {"name": "Evenhand", **({"version": words.text(version, 40)} if version else {}), "rules": [rule]}
 
 
 def _invocation(record: Record) -> dict[str, Any]:

@@ -43,8 +43,11 @@ def text(value: Any, longest: int = LONGEST) -> str:
         return shorten(", ".join(f"{text(name)} = {text(each)}" for name, each in value.items()), longest)
     if isinstance(value, (list, tuple)):
         return shorten(", ".join(text(each) for each in value), longest)
-    written = printable(str(value))
-    return shorten(written, longest) if written.strip() else f"“{written}” (empty)"
+    whole = str(value)
+    if len(whole) > longest:
+        return f"{printable(whole[:longest]).rstrip()}… ({len(whole):,} characters)"
+    written = printable(whole)
+    return written if written.strip() else f"“{written}” (empty)"
 
 
 def printable(written: str) -> str:

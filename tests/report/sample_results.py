@@ -67,7 +67,8 @@ def ordinary() -> dict[str, Any]:
     return {
         "evenhand_result": 1,
         "header": {
-            "evenhand": "0.1.0", "date": "2026-11-15", "data": "adult", "data_digest": "2bfe2fcb", "domain": "64ca4c27", "protected": ["sex"],
+            "evenhand": "0.1.0", "date": "2026-11-15", "data": "adult", "data_digest": "2bfe2fcb", "domain": "64ca4c27",
+            "protected": ["sex"],
             "model": "dense-ca82", "model_kind": "DenseNet", "classes": ["<=50K", ">50K"], "oracle": "LabelFlip()", "population": "data",
             "seed": 7, "budget": {"candidates": 100_000, "model_rows": None, "seconds": None},
             "gate": {"max_rate": 0.0, "confidence": 0.95, "resolution": 0.001},
