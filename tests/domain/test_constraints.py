@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import pickle
 
@@ -61,6 +62,8 @@ def row(**cells: object) -> np.ndarray:
         ("employed == true", {"employed": True}, True),
         ("age in [1, 2, 3]", {"age": 4}, False),
         ("age not in [1, 2, 3]", {"age": 3}, False),
+        ("age in [1, 2, 3]", {"age": None}, True),
+        ("age not in [1, 2, 3]", {"age": None}, True),
         ("age + 1 in [5]", {"age": 4}, True),
         ("grade >= 3", {"grade": 5}, True),
         ("grade >= 3", {"grade": 2}, False),
@@ -211,10 +214,8 @@ def test_quoted_names_and_texts_read_back(text):
 @given(st.text(alphabet="ab01 ()[]`'\"=<>!+-*/,.~\\\nnotandris", max_size=30))
 @settings(max_examples=300)
 def test_any_text_is_compiled_or_refused_and_nothing_else(text):
-    try:
-        compile_constraint(text, COLUMNS)
-    except ConstraintError as fault:
-        assert fault.message
+    with contextlib.suppress(ConstraintError):
+        assert compile_constraint(text, COLUMNS).columns
 
 
 # A second, slow evaluator: one row at a time, None for unknown.

@@ -220,9 +220,33 @@ def test_sampling_is_uniform_over_the_valid_rows_of_enumerable_parts():
 
 def test_sampling_keeps_the_share_of_missing_cells():
     columns = (Column("x", "integer", low=0, high=9, missing=0.3), Column("y", "integer", low=0, high=9))
-    domain = TabularDomain(columns, constraints=compile_constraints(["y > 4"], columns))
+    domain = TabularDomain(columns, constraints=compile_constraints(["x is missing or y > 4"], columns))
     rows = domain.sample(20_000, np.random.default_rng(0))
-    assert abs(np.isnan(rows[:, 0]).mean() - 0.3) < 0.02
+    expected = 0.3 / (0.3 + 0.7 * 0.5)
+    assert abs(np.isnan(rows[:, 0]).mean() - expected) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("rule", "cells", "step"),
+    [
+        ("a < b", {"a": 700.0, "b": 700.0}, 1.0),
+        ("a != b", {"a": 700.0, "b": 700.0}, 1.0),
+        ("a + b < total", {"a": 10.0, "b": 20.0, "total": 30.0}, 1.0),
+        ("a not in [499, 500, 501]", {"a": 500.0}, 2.0),
+        ("a >= 18", {"a": 3.0}, 15.0),
+        ("2 * a >= b", {"a": 10.0, "b": 30.0}, 5.0),
+        ("start < end", {"start": 5.0, "end": 5.0}, 1e-12),
+    ],
+)
+def test_large_ranges_are_mended_by_one_smallest_step(rule, cells, step):
+    domain = domain_with([rule])
+    row = domain.sample(1, np.random.default_rng(0))
+    for name, code in cells.items():
+        row[0, domain.place(name)] = code
+    mended = domain.project(row)
+    moved = np.flatnonzero(~same(row, mended)[0])
+    assert len(moved) == 1
+    assert abs(mended - row)[0, moved[0]] <= step
 
 
 def test_the_same_seed_gives_the_same_rows():

@@ -41,9 +41,7 @@ class CompiledConstraint:
         return ~np.broadcast_to(broken, len(rows))
 
 
-def compile_constraints(
-    sources: Sequence[object], columns: Sequence[Column], rows: Rows | None = None
-) -> tuple[CompiledConstraint, ...]:
+def compile_constraints(sources: Sequence[object], columns: Sequence[Column], rows: Rows | None = None) -> tuple[CompiledConstraint, ...]:
     """Every rule compiled; `rows` are what dependencies without a map are learned from."""
     return tuple(compile_constraint(source, columns, rows) for source in sources)
 
@@ -74,9 +72,7 @@ def _from_text(source: str, columns: tuple[Column, ...], rows: Rows | None) -> C
     return CompiledConstraint(" ".join(text.split()), text, tuple(sorted(condition.places)), condition)
 
 
-_FORMS = (
-    "expected {columns: [...], allowed: [...]}, {columns: [...], forbidden: [...]} or {columns: [...], determines: column, map: {...}}"
-)
+_FORMS = "expected {columns: [...], allowed: [...]}, {columns: [...], forbidden: [...]} or {columns: [...], determines: column, map: {...}}"
 
 
 def _from_mapping(source: Mapping[object, object], columns: tuple[Column, ...], rows: Rows | None) -> CompiledConstraint:

@@ -20,7 +20,7 @@ _COMMENTS = {
     "# missing: the share of missing cells (left out: none may be missing).  dtype: the pandas type that the model expects.",
     "twins": "# How twins are made.  compare: which values or bins of a protected number are compared.\n"
     "# implied: what else must change with a protected value, so that a twin is a possible person.",
-    "constraints": "# Rules that a possible person keeps: age >= 18, start <= end, relationship == \"Husband\" => sex == \"Male\",\n"
+    "constraints": '# Rules that a possible person keeps: age >= 18, start <= end, relationship == "Husband" => sex == "Male",\n'
     "# education determines education_num.  A missing cell breaks no rule, except through `is missing`.",
     "data": "# The table, beside this file.",
     "model": "# The model under test: a file or a URL.  `trusted: true` allows formats that run code when loaded (pickle, joblib).",
