@@ -140,6 +140,7 @@ def empty_cases() -> dict[str, dict[str, Any]]:
         ),
         "unmeasured": changed(outcome="inconclusive", reason="no rows", rates=[unmeasured], runs=[run(**nothing)], witnesses=[]),
         "no time": changed(runs=[run(cpu_seconds=0.0, wall_seconds=None)]),
+        "only sampled": changed(runs=[run(**nothing)], witnesses=[], valid_share=None),
         "unkept": changed(witnesses=[]),
         "tolerated": changed(header={**ordinary()["header"], "gate": {"max_rate": 0.05, "confidence": 0.95, "resolution": 0.001}}),
         "score gap": changed(

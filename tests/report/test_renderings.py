@@ -155,6 +155,7 @@ def test_page_says_the_verdict_the_rates_and_the_pair() -> None:
         ("nothing at all", "No method was run."),
         ("unmeasured", "no input of this population could be judged"),
         ("no time", "not measured"),
+        ("only sampled", "but 777 of the people sampled for the rate are treated differently"),
         ("unkept", "The searches have 1,595 findings, but this result keeps no pairs"),
         ("tolerated", "a rate of 5.00% is tolerated"),
         ("tolerated", "The dashed line is the tolerated rate"),
