@@ -1,0 +1,1 @@
+"""Scenes from data sets in common formats."""

@@ -1,0 +1,1 @@
+"""Systems under test: functions, detectors from files, PyTorch modules, and paid services."""

@@ -1,0 +1,76 @@
+"""Scenes from Cityscapes: polygon files, or instance-id maps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.errors import DataError
+from evenhand.scenes.loaders.files import read_map, read_picture
+from evenhand.scenes.loaders.rle import mask_from_polygons
+from evenhand.scenes.scene import BUILDING, PAVEMENT, PLANTS, ROAD, SKY, STRUCTURE, TERRAIN, Instance, Scene
+
+THINGS: Mapping[int, str] = {24: "person", 25: "rider", 26: "car", 27: "truck", 28: "bus", 31: "train", 32: "motorcycle", 33: "bicycle"}
+PARTS: Mapping[int, str] = {17: "pole", 19: "traffic light", 20: "traffic sign"}
+STUFF: Mapping[int, int] = {7: ROAD, 8: PAVEMENT, 9: PAVEMENT, 11: BUILDING, 12: BUILDING, 13: STRUCTURE, 17: STRUCTURE, 21: PLANTS, 22: TERRAIN, 23: SKY}
+STUFF_NAMES: Mapping[str, int] = {
+    "road": ROAD, "sidewalk": PAVEMENT, "parking": PAVEMENT, "building": BUILDING, "wall": BUILDING, "fence": STRUCTURE, "vegetation": PLANTS,
+    "terrain": TERRAIN, "sky": SKY, "ground": TERRAIN,
+}  # fmt: skip
+THING_NAMES = (*THINGS.values(), "traffic light", "traffic sign", "pole")
+
+
+def from_polygons(pictures: Path, annotations: Path) -> Iterator[Scene]:
+    """Scenes from `*_gtFine_polygons.json` files and the `*_leftImg8bit` pictures; later polygons lie in front of earlier ones."""
+    for path in sorted(annotations.rglob("*_polygons.json")):
+        stem = path.name.split("_gt")[0]
+        content = json.loads(path.read_text(encoding="utf-8"))
+        picture = read_picture(_picture(pictures, stem))
+        shape = (int(content["imgHeight"]), int(content["imgWidth"]))
+        if picture.shape[:2] != shape:
+            raise DataError(f"{path} is for a picture of {shape}, but the picture has {picture.shape[:2]}")
+        owner, regions = np.full(shape, -1, np.int32), np.zeros(shape, np.uint8)
+        for place, thing in enumerate(content["objects"]):
+            mask = mask_from_polygons([np.asarray(thing["polygon"], float).ravel()], shape)
+            owner[mask] = place
+            if thing["label"] in STUFF_NAMES:
+                regions[mask] = STUFF_NAMES[thing["label"]]
+        instances = [_one(owner == place, str(thing["label"])) for place, thing in enumerate(content["objects"]) if _name(str(thing["label"])) in THING_NAMES]
+        yield Scene(stem, picture, tuple(one for one in instances if one is not None), regions)
+
+
+def _name(label: str) -> str:
+    return label.removesuffix("group")
+
+
+def _one(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], label: str) -> Instance | None:
+    if mask.sum() < 20:
+        return None
+    return replace(Instance.from_mask(_name(label), mask), counted=not label.endswith("group") and label != "pole")
+
+
+def _picture(pictures: Path, stem: str) -> Path:
+    found = sorted(pictures.rglob(f"{stem}*.png")) + sorted(pictures.rglob(f"{stem}*.jpg"))
+    if not found:
+        raise DataError(f"{pictures} has no picture whose name begins with {stem!r}")
+    return found[0]
+
+
+def from_instance_ids(pictures: Path, annotations: Path) -> Iterator[Scene]:
+    """Scenes from `*_instanceIds.png`: 26001 is the second car; a number below 1000 is a class without single objects."""
+    for path in sorted(annotations.rglob("*_instanceIds.png")):
+        stem = path.name.split("_gt")[0]
+        codes = read_map(path).astype(np.int64)
+        regions = np.zeros(codes.shape, np.uint8)
+        for code, region in STUFF.items():
+            regions[codes == code] = region
+        instances = []
+        for code in np.unique(codes):
+            kind = int(code) // 1000 if code >= 1000 else int(code)
+            if kind in THINGS and (codes == code).sum() >= 20:
+                instances.append(replace(Instance.from_mask(THINGS[kind], codes == code), counted=code >= 1000))
+        yield Scene(stem, read_picture(_picture(pictures, stem)), tuple(instances), regions)
