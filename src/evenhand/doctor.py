@@ -13,7 +13,7 @@ from evenhand.arrays import Labels, Mask, Rows, Scores
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, ModelError
 from evenhand.models.abilities import Model, labels_of
-from evenhand.models.inputs import probe_rows
+from evenhand.models.inputs import probe_places, probe_rows
 from evenhand.models.meter import Meter
 
 Status = Literal["ok", "warn", "fail"]
@@ -115,14 +115,14 @@ def examine(model: Model, domain: TabularDomain, rows: Rows | None = None, label
 
 
 def _chosen(domain: TabularDomain, rows: Rows | None, labels: Labels | None, n: int) -> tuple[Rows, Labels | None]:
-    """At most n rows, evenly spread over the table."""
+    """At most n rows, spread over the table."""
     if rows is None:
         return probe_rows(domain, n), None
     if rows.ndim != 2 or rows.shape[1] != len(domain.columns) or len(rows) < 2:
         raise InvalidArgument(f"rows has shape {rows.shape}; expected at least two rows of {len(domain.columns)} columns")
     if labels is not None and len(labels) != len(rows):
         raise InvalidArgument(f"labels has {len(labels)} entries for {len(rows)} rows")
-    places = np.linspace(0, len(rows) - 1, min(n, len(rows))).astype(np.intp)
+    places = probe_places(len(rows), n)
     return rows[places], None if labels is None else np.asarray(labels)[places]
 
 

@@ -176,7 +176,7 @@ class DenseNet:
         out = np.empty(rows.shape)
         for part in _parts(len(rows)):
             values = self._forward(self._inputs(rows[part]), keep=True, depth=depth)
-            back = np.ascontiguousarray(cotangent[part].T, dtype=np.float32)
+            back = np.array(cotangent[part].T, dtype=np.float32, order="C")
             out[part] = self._backward(values, _through_softmax(values[-1], back) if layer == SCORES else back).T
         if self.fill is not None:
             out[np.isnan(rows)] = 0.0
@@ -198,7 +198,7 @@ class DenseNet:
     def _backward(self, values: list[Floats], back: Floats) -> Floats:
         for place in range(len(values) - 1, -1, -1):
             if place < len(self.kernels) - 1:
-                back = back * (values[place] > 0)
+                np.multiply(back, values[place] > 0, out=back)
             back = self.kernels[place] @ back
         return back
 

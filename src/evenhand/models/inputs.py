@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Rows, Scores
+from evenhand.arrays import Index, Rows, Scores
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Takes = Literal["frame", "codes", "matrix", "codes_frame"]
 TAKES: tuple[Takes, ...] = get_args(Takes)
 
+_PROBE_SEED = 20_211_114
 PROBE_ROWS = 64
 FINGERPRINT_ROWS = 512
 
@@ -55,7 +56,12 @@ def matrix_of(frame: pd.DataFrame) -> NDArray[Any]:
 
 def probe_rows(domain: TabularDomain, rows: int = PROBE_ROWS) -> Rows:
     """Rows for trying a model out: always the same ones for the same domain."""
-    return domain.sample(rows, np.random.default_rng(20_211_114))
+    return domain.sample(rows, np.random.default_rng(_PROBE_SEED))
+
+
+def probe_places(total: int, most: int) -> Index:
+    """Which rows of a table to try a model out on: at most so many, in order, always the same ones."""
+    return np.sort(np.random.default_rng(_PROBE_SEED).permutation(total)[:most]).astype(np.intp)
 
 
 def fingerprint_by_answers(kind: str, scores: Callable[[Rows], Scores], domain: TabularDomain) -> str:
