@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import typer
 from rich.table import Table
 
@@ -84,7 +83,7 @@ def open_model(name: str, data: Dataset, trusted: bool) -> Model:
     if name in zoo.FAMILIES:
         if data.domain.label is None:
             raise DomainError(f"{data.name} has no label, so that no model can be trained on it")
-        return zoo.load_or_train(name, data.rows, data.labels, data.domain, np.random.default_rng(0))
+        return zoo.load_or_train(name, data.rows, data.labels, data.domain, seed=0)
     if "/" not in name and not Path(name).suffix:
         raise InvalidArgument(f"--model {name!r} must be one of {', '.join(zoo.FAMILIES)}, or a model file or URL")
     return wrap(name, data.domain, trusted=trusted)

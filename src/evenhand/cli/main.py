@@ -5,14 +5,17 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from typing import Any
 
-import click
 import typer
 
 import evenhand
 from evenhand import cli
 from evenhand.cli.output import INTERRUPTED, USAGE, err, exit_code
 from evenhand.errors import EvenhandError
+
+# typer may carry its own copy of click, whose base of all usage errors is reached in either case through this one.
+UsageFault: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
 app = typer.Typer(
     name="evenhand",
@@ -52,10 +55,10 @@ def main() -> None:
     except EvenhandError as fault:
         err.print(f"[bold red]error:[/] {_escaped(str(fault))}", soft_wrap=True)
         code = exit_code(fault)
-    except click.exceptions.ClickException as fault:
+    except UsageFault as fault:
         fault.show()
         code = USAGE
-    except (KeyboardInterrupt, click.exceptions.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         err.print("interrupted")
         code = INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)

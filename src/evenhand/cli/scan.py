@@ -88,7 +88,7 @@ def _leave(result: ScanResult, runs: Path, report: Path | None, as_json: bool) -
     if as_json:
         say_json(result.as_dict())
     else:
-        out.print(result.summary(), markup=False, highlight=False)
+        out.print(result.summary(), markup=False, highlight=False, soft_wrap=True)
         out.print(f"\nReport: {page}", markup=False)
     if result.is_interrupted:
         err.print("interrupted: everything so far is saved; the same command continues where it stopped")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -68,9 +69,10 @@ def doctor(
     loaded = load_all(file, model, trusted)
     domain = loaded.project.domain
     labels = loaded.data.labels if domain.label else None
-    examination = examine(loaded.model, domain, loaded.data.rows, labels, candidates=candidates)
+    examination = examine(loaded.model, domain, loaded.data.rows, labels)
+    cost = examination.cost(candidates)
     if as_json:
-        say_json(examination.as_dict())
+        say_json({"checks": [asdict(check) for check in examination.checks], "cost": asdict(cost)})
     else:
         for check in examination.checks:
             mark = {"ok": "[green]ok  [/]", "warn": "[yellow]warn[/]", "fail": "[red]fail[/]"}[check.status]
