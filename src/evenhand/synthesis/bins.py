@@ -44,7 +44,7 @@ class Binned:
     @cached_property
     def is_single(self) -> Mask:
         """Which bins hold one value only."""
-        return self.bottom == self.top
+        return np.asarray(self.bottom == self.top)
 
 
 def bin_column(codes: Reals) -> Binned:

@@ -158,7 +158,7 @@ def _pack(loc: Reals, scale: Reals, first: Reals | float = 1.0, second: Reals | 
     return np.column_stack([loc, scale, first * ones, second * ones])
 
 
-def _mean_log(column: Binned, weights: Rows, distance: Rows) -> Reals:
+def _mean_log(weights: Rows, distance: Rows) -> Reals:
     """The mean logarithm of positive distances, (groups, bins)."""
     found: Reals = (weights * np.log(np.maximum(distance, 1e-300), out=np.zeros_like(distance), where=weights > 0)).sum(axis=1)
     return found
@@ -168,7 +168,7 @@ def _gamma(column: Binned, weights: Rows, mean: Reals, loc: Reals) -> Parameters
     from scipy.special import digamma, polygamma
 
     centre = np.maximum(mean - loc, 1e-300)
-    gap = np.maximum(np.log(centre) - _mean_log(column, weights, column.middle[None, :] - loc[:, None]), 1e-9)
+    gap = np.maximum(np.log(centre) - _mean_log(weights, column.middle[None, :] - loc[:, None]), 1e-9)
     shape = (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
     for _ in range(3):
         step = (np.log(shape) - digamma(shape) - gap) / (1 / shape - polygamma(1, shape))
@@ -185,7 +185,7 @@ def _beta(column: Binned, weights: Rows, low: Reals, high: Reals) -> Parameters:
     variance = np.maximum((weights * (z - mean[:, None]) ** 2).sum(axis=1), 1e-12)
     common = np.maximum(mean * (1 - mean) / variance - 1, 1e-2)
     a, b = mean * common, (1 - mean) * common
-    left, right = _mean_log(column, weights, z), _mean_log(column, weights, 1 - z)
+    left, right = _mean_log(weights, z), _mean_log(weights, 1 - z)
     for _ in range(8):
         g1, g2 = digamma(a) - digamma(a + b) - left, digamma(b) - digamma(a + b) - right
         shared = polygamma(1, a + b)

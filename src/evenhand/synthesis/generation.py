@@ -64,28 +64,37 @@ class Plan:
     chosen: Mapping[int, int]  # number -> source of the chosen edge
     unfitted: Unfitted
 
-    def rows(self, n: int, rng: np.random.Generator) -> Rows:
-        """Any number of rows."""
+    def rows(self, n: int, rng: np.random.Generator, fixed: Mapping[int, Reals] | None = None) -> Rows:
+        """Any number of rows; `fixed` categories have the given codes, and what depends on them follows."""
         rows = np.empty((n, len(self.columns)))
         for begin in range(0, n, BATCH_ROWS):
-            self._batch(rows[begin : begin + BATCH_ROWS], rng)
+            span = slice(begin, begin + BATCH_ROWS)
+            self._batch(rows[span], {at: codes[span] for at, codes in (fixed or {}).items()}, rng)
         return rows
 
-    def _batch(self, rows: Rows, rng: np.random.Generator) -> None:
+    def _batch(self, rows: Rows, fixed: Mapping[int, Reals], rng: np.random.Generator) -> None:
         cells: dict[int, Index] = {}
         packed: dict[int, Index] = {}
         for step in self.steps:
-            column = self.columns[step.place]
             if isinstance(step, CategoryStep):
-                cells[step.place] = draw_category(step, cells, len(rows), rng)
-                codes = cells[step.place].astype(np.float64)
-                codes[cells[step.place] == len(column.values)] = np.nan
-                rows[:, step.place] = codes
+                cells[step.place] = self._category(step, cells, rows, fixed, rng)
             else:
                 for pack, _, _ in step.bounds:
                     if pack not in packed:
                         packed[pack] = _packed(cells, *self.packs[pack])
-                rows[:, step.place] = draw_number(step, column, (cells, packed, len(rows)), self.unfitted, rng)
+                so_far = SoFar(cells, packed, len(rows))
+                rows[:, step.place] = draw_number(step, self.columns[step.place], so_far, self.unfitted, rng)
+
+    def _category(
+        self, step: CategoryStep, cells: Mapping[int, Index], rows: Rows, fixed: Mapping[int, Reals], rng: np.random.Generator
+    ) -> Index:
+        last = len(self.columns[step.place].values)
+        if step.place in fixed:
+            rows[:, step.place] = fixed[step.place]
+            return np.where(np.isnan(fixed[step.place]), last, fixed[step.place]).astype(np.intp)
+        drawn = draw_category(step, cells, len(rows), rng)
+        rows[:, step.place] = np.where(drawn == last, np.nan, drawn)
+        return drawn
 
 
 @dataclass(frozen=True)
@@ -149,7 +158,8 @@ class _Planner:
         if not kept:
             return None
         counts = joint.counts.reshape(*joint.sizes, -1).sum(axis=tuple(a for a in range(len(joint.sizes)) if a not in kept))
-        return JointTable(tuple(joint.sources[a] for a in kept), tuple(joint.sizes[a] for a in kept), counts.reshape(-1, joint.counts.shape[1]))
+        sources, sizes = tuple(joint.sources[a] for a in kept), tuple(joint.sizes[a] for a in kept)
+        return JointTable(sources, sizes, counts.reshape(-1, joint.counts.shape[1]))
 
     def _allowed(self, place: int, shares: Rows) -> Rows:
         """Shares over the allowed values only; where nothing is left, the column's own, else evenly."""
@@ -160,7 +170,8 @@ class _Planner:
         own = self.graph.shares[place] * mask
         fallback = own / own.sum() if own.sum() > 0 else mask / mask.sum()
         total = kept.sum(axis=1, keepdims=True)
-        return np.divide(kept, total, out=np.tile(fallback, (len(kept), 1)), where=total > 0)
+        narrowed: Rows = np.divide(kept, total, out=np.tile(fallback, (len(kept), 1)), where=total > 0)
+        return narrowed
 
     def _number(self, place: int, rng: np.random.Generator) -> NumberStep:
         own = self.graph.numbers[place]
@@ -273,13 +284,13 @@ def draw_category(step: CategoryStep, cells: Mapping[int, Index], n: int, rng: n
     if step.joint is None:
         # Evenly spaced levels in random order give every value its share of the rows to within one row.
         levels = (rng.permutation(n) + rng.random()) / n
-        return np.minimum(np.searchsorted(step.upto[0] / step.upto[0, -1], levels, side="right"), last)
+        return np.asarray(np.minimum(np.searchsorted(step.upto[0] / step.upto[0, -1], levels, side="right"), last))
     key = joint_key(cells, step.joint, n)
     levels = rng.random(n)
     if last < 64:
-        return np.minimum((levels[:, None] >= step.upto[key]).sum(axis=1), last)
+        return np.asarray(np.minimum((levels[:, None] >= step.upto[key]).sum(axis=1), last))
     flat = (step.upto / step.upto[:, -1:] + np.arange(len(step.upto))[:, None]).ravel()
-    return np.clip(np.searchsorted(flat, levels + key, side="right") - key * (last + 1), 0, last)
+    return np.asarray(np.clip(np.searchsorted(flat, levels + key, side="right") - key * (last + 1), 0, last))
 
 
 def _draw(fits: Fits, groups: Index, unfitted: Unfitted, rng: np.random.Generator) -> Reals:
@@ -306,14 +317,22 @@ def _draw_family(kind: int, fits: Fits, groups: Index, unfitted: Unfitted, rng: 
     left = place.astype(np.intp)
     flat = fits.quantiles.ravel()
     below = flat[groups * QUANTILES + left]
-    return below + (flat[groups * QUANTILES + left + 1] - below) * (place - left)
+    values: Reals = below + (flat[groups * QUANTILES + left + 1] - below) * (place - left)
+    return values
 
 
-def draw_number(
-    step: NumberStep, column: Column, so_far: tuple[Mapping[int, Index], Mapping[int, Index], int], unfitted: Unfitted, rng: np.random.Generator
-) -> Reals:
+@dataclass(frozen=True)
+class SoFar:
+    """The categories of a batch that are already drawn, by column and in packs."""
+
+    cells: Mapping[int, Index]
+    packed: Mapping[int, Index]
+    n: int
+
+
+def draw_number(step: NumberStep, column: Column, so_far: SoFar, unfitted: Unfitted, rng: np.random.Generator) -> Reals:
     """Values of a number inside the ranges that all its associations allow."""
-    cells, packed, n = so_far
+    cells, packed, n = so_far.cells, so_far.packed, so_far.n
     groups = cells[step.source] if step.source is not None else np.zeros(n, dtype=np.intp)
     low, high = _ranges(step, groups, packed)
     if column.is_integral:
@@ -381,7 +400,8 @@ def _inside(fits: Fits, groups: Index, ends: tuple[Reals, Reals, bool], rng: np.
     for kind in np.unique(family[family != NONE]):
         mine = np.flatnonzero(family == kind)
         parameters = fits.parameters[groups[mine]]
-        start, end = families.cdf(int(kind), parameters, low[mine] - spread / 2), families.cdf(int(kind), parameters, high[mine] + spread / 2)
+        start = families.cdf(int(kind), parameters, low[mine] - spread / 2)
+        end = families.cdf(int(kind), parameters, high[mine] + spread / 2)
         cut = families.quantile(int(kind), parameters, start + (end - start) * levels[mine])
         # Far in a tail the distribution has no mass left that a float could tell apart: there the even draw stands.
         sound = (end - start > 1e-12) & np.isfinite(cut)

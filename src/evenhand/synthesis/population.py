@@ -8,15 +8,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from evenhand.arrays import Index, Mask, Rows
+from evenhand.domain.constraints import CompiledConstraint, compile_constraint
+from evenhand.domain.parser import quote_name, quote_value
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import ConstraintError
 from evenhand.synthesis.box import Box
 from evenhand.synthesis.generation import Limits, Plan, Unfitted, make_plan
 from evenhand.synthesis.graph import Graph, graph_of
 from evenhand.synthesis.inference import infer
 from evenhand.synthesis.rejection import keep_constraints
 from evenhand.synthesis.steering import steer, wished_domain
-from evenhand.synthesis.wishes import Wishes
+from evenhand.synthesis.wishes import Wish, Wishes
 
 
 @dataclass(frozen=True)
@@ -62,36 +63,16 @@ class ConstraintGraph:
 
     def sample(self, n: int, rng: np.random.Generator) -> Rows:
         """Rows that keep every wish and every constraint of the domain, or an error that names what is in the way."""
-        rows = self.plan.rows(n, rng)
         if not self.domain.constraints:
-            return rows
+            return self.plan.rows(n, rng)
+        # Wished frequencies are met exactly, so these cells stay while the others are drawn again.
         held = tuple(sorted(at for at in self.graph.settled if at in self.graph.shares))
-        first = [rows]
+        kept = self.plan.rows(n, rng)[:, list(held)] if held else np.empty((n, 0))
 
         def draw(places: Index) -> Rows:
-            if first:
-                return first.pop()
-            fresh = self.plan.rows(len(places), rng)
-            return self._with_fixed(fresh, rows[np.ix_(places, held)], held, rng) if held else fresh
+            return self.plan.rows(len(places), rng, {at: kept[places, i] for i, at in enumerate(held)})
 
         return keep_constraints(draw, n, self.domain, held)
-
-    def _with_fixed(self, fresh: Rows, wanted: Rows, held: tuple[int, ...], rng: np.random.Generator) -> Rows:
-        """Fresh rows put in an order in which their settled columns agree with the wanted ones; the others are drawn again."""
-        answer = np.full_like(fresh, np.nan)
-        answer[:, held] = wanted
-        keys, wanted_keys = _keys(fresh[:, held]), _keys(wanted)
-        order, wanted_order = np.argsort(keys, kind="stable"), np.argsort(wanted_keys, kind="stable")
-        starts = np.searchsorted(keys[order], wanted_keys[wanted_order])
-        rank = np.arange(len(wanted_order)) - np.searchsorted(wanted_keys[wanted_order], wanted_keys[wanted_order])
-        counts = np.searchsorted(keys[order], wanted_keys[wanted_order], side="right") - starts
-        known = counts > 0
-        chosen = order[np.minimum(starts + rank % np.maximum(counts, 1), len(order) - 1)]
-        answer[wanted_order[known]] = fresh[chosen[known]]
-        lost = wanted_order[~known]
-        answer[lost] = fresh[lost]
-        answer[np.ix_(lost, held)] = wanted[lost]
-        return answer
 
     def obeyed(self, rows: Rows) -> Mask:
         """Which rows keep the domain, every wished range and every wished set of values."""
@@ -118,31 +99,16 @@ def _with_missing(mask: Mask, size: int) -> Mask:
     return np.append(mask, np.zeros(size - len(mask), dtype=bool)) if len(mask) < size else mask
 
 
-def _keys(cells: Rows) -> Index:
-    return np.unique(np.nan_to_num(cells, nan=-1.0), axis=0, return_inverse=True)[1].ravel()
-
-
 def check_rules(domain: TabularDomain, wishes: Wishes) -> None:
-    """Raise before anything is drawn when the rules, ranges and allowed values exclude each other."""
-    narrowed = list(domain.columns)
-    extra = []
-    for wish in wishes.wishes:
-        if wish.frequencies is not None and not wish.source and wish.action != "delete":
-            values = [value for value, share in wish.frequencies.items() if share > 0]
-            extra.append((wish, {"column": wish.column, "values": values}))
+    """Raise before anything is drawn when rules, ranges and allowed values exclude each other."""
     if not domain.constraints:
         return
-    from evenhand.domain.constraints import compile_constraint
-    from evenhand.domain.parser import quote_name, quote_value
+    allowed = [_as_rule(wish, domain) for wish in wishes.wishes if wish.frequencies and not wish.source and wish.action != "delete"]
+    for part in replace(domain, constraints=(*domain.constraints, *allowed)).parts:
+        assert len(part.pool)  # an empty pool raises, and its message names the rules
 
-    rules = []
-    for wish, words in extra:
-        listed = ", ".join(quote_value(value) for value in words["values"])
-        compiled = compile_constraint(f"{quote_name(wish.column)} in [{listed}]", narrowed)
-        rules.append(replace(compiled, text=wish.text))
-    together = replace(domain, constraints=(*domain.constraints, *rules))
-    for part in together.parts:
-        try:
-            _ = part.pool
-        except ConstraintError as conflict:
-            raise ConstraintError(str(conflict)) from None
+
+def _as_rule(wish: Wish, domain: TabularDomain) -> CompiledConstraint:
+    assert wish.frequencies is not None
+    listed = ", ".join(quote_value(value) for value, share in wish.frequencies.items() if share > 0)
+    return replace(compile_constraint(f"{quote_name(wish.column)} in [{listed}]", domain.columns), text=wish.text)

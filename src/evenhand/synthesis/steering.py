@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -28,13 +28,7 @@ def wished_domain(domain: TabularDomain, wishes: Wishes) -> TabularDomain:
         if wish.action != "delete" and not columns[place].is_listed:
             columns[place] = _wished_column(columns[place], wish)
     rules = compile_constraints(wishes.rules, columns)
-    kept = tuple(_rebound(constraint, columns) for constraint in domain.constraints)
-    return replace(domain, columns=tuple(columns), constraints=(*kept, *rules))
-
-
-def _rebound(constraint: object, columns: list[Column]) -> object:
-    source = getattr(constraint, "source", None)
-    return compile_constraints([source], columns)[0] if source is not None else constraint
+    return replace(domain, columns=tuple(columns), constraints=(*domain.constraints, *rules))
 
 
 def _wished_column(column: Column, wish: Wish) -> Column:
@@ -133,7 +127,8 @@ def _set_association(graph: Graph, wish: Wish, domain: TabularDomain) -> Graph:
     source, place = domain.place(wish.source), domain.place(wish.column)
     code = int(domain.columns[source].code(wish.value))
     if place in graph.settled:
-        raise ConstraintError(f"these two contradict each other: {graph.settled[place]}  |  {wish.text}; only one can decide {wish.column!r}")
+        rival = graph.settled[place]
+        raise ConstraintError(f"these two contradict each other, as only one can decide {wish.column!r}: {rival}  |  {wish.text}")
     known = next((edge for edge in graph.edges if (edge.source, edge.target) == (source, place)), None)
     rivals = [edge.by_user for edge in graph.incoming(place) if edge.by_user and edge.source != source]
     if rivals:
@@ -177,12 +172,13 @@ def _set_table(graph: Graph, wish: Wish, where: tuple[int, int, int], domain: Ta
     return replace(graph, edges=(*graph.edges, edge), tables={**graph.tables, place: joint})
 
 
-def _shares(column: Column, frequencies: dict[Value, float] | object) -> Reals:
-    assert isinstance(frequencies, dict) or hasattr(frequencies, "items")
-    shares = np.zeros(len(column.values) + 1)
+def _shares(column: Column, frequencies: Mapping[Value, float]) -> Reals:
+    shares: Reals = np.zeros(len(column.values) + 1)
     for value, share in frequencies.items():
         shares[int(column.code(value))] += share
-    return shares / shares.sum()
+    total: float = shares.sum()
+    shares /= total
+    return shares
 
 
 _STEPS: dict[str, Callable[[Graph, Wish, TabularDomain], Graph]] = {"delete": _delete, "add": _set, "modify": _set}

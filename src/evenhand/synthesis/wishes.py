@@ -4,7 +4,7 @@
     modify: [{column: salary, range: [5000, 50000]}, {column: sex, frequencies: {Female: 1, Male: 1}},
              {column: income, factor: 1.2}, {association: [sex, salary], value: Female, range: [5000, 50000]}]
     delete: [{column: zip}, {association: [sex, salary]}, {range: salary}]
-    rules:  ["age >= 18 or marital_status = 'Never-married'"]
+    rules:  ["age >= 18 or marital_status == 'Never-married'"]
     presets: ["1:1 sex", "income up 20 %", "region X only"]
 """
 
