@@ -1,0 +1,167 @@
+"""Natural chains: walks that stay inside the set of findings and move by the population's own conditional distributions.
+
+Paper: none; it goes beyond LIMI (Xiao, Liu, Li, Liu, "Latent Imitator", ISSTA 2023), whose latent space it walks in.
+
+Seeds are findings among plain samples of the population.  Every step moves one coordinate of every walk's latent, near or far,
+and keeps the new place where it is a finding.  Such a move leaves a standard normal latent distributed as it was, so the limit
+of a walk is the population restricted to findings: people who exist as often as the population says, given that they are
+treated unfairly.  Moves that led on are made more often, which changes the speed of a walk and not its limit; a move that
+does not change the row is not asked about.  (The condition part of a CTGAN's latent is not normal: there the limit is only
+close.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+
+from evenhand.arrays import Mask, Reals, Rows
+from evenhand.errors import InvalidArgument
+from evenhand.methods.parts.latent import space_named
+from evenhand.models.abilities import Model
+from evenhand.search import Candidates, Search, Task, Verdict
+from evenhand.synthesis.latent import Latents, LatentSpace
+
+ASKING = 4.0
+"""What one move costs besides decoding, in units of one decoded column."""
+
+SeedSearch: TypeAlias = Generator[Candidates, Verdict, Latents]
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Many walks at once.
+
+    space: the latent space, see `parts.latent`
+    chains: how many walks advance together
+    seeds: how many findings are looked for to start from; walks that share a seed part ways at once
+    seed_share: of the budget at most this share goes into looking for seeds
+    reaches: how far a coordinate moves, from 0 (not at all) to 1 (drawn anew); each reach is tried with each coordinate
+    favour: 0 makes all moves alike often, 1 in proportion to how often each of them led on
+    """
+
+    space: str = "chained-trees"
+    chains: int = 8192
+    seeds: int = 2048
+    seed_share: float = 0.3
+    reaches: tuple[float, ...] = (0.5, 1.0)
+    favour: float = 0.9
+
+    needs: ClassVar[type] = Model
+
+    def __post_init__(self) -> None:
+        for name in ("chains", "seeds"):
+            if getattr(self, name) < 1:
+                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
+        if not 0.0 < self.seed_share <= 1.0:
+            raise InvalidArgument(f"seed_share={self.seed_share!r} must be above 0 and at most 1")
+        if not 0.0 <= self.favour <= 1.0:
+            raise InvalidArgument(f"favour={self.favour!r} must lie between 0 and 1")
+        if not self.reaches or not all(0.0 < reach <= 1.0 for reach in self.reaches):
+            raise InvalidArgument(f"reaches={self.reaches!r} must hold numbers above 0 and at most 1")
+
+    def search(self, task: Task, rng: np.random.Generator) -> Search:
+        """Look for seeds, then walk from them until the budget ends."""
+        space = space_named(self.space, task, rng)
+        seeds = yield from self._seeds(space, task, rng)
+        task.facts["seeds"] = len(seeds)
+        if not len(seeds):
+            task.facts["stopped"] = f"no finding among plain samples of {space.name}: there is nothing to walk from"
+            return
+        here = seeds[rng.permutation(len(seeds))[np.arange(self.chains) % len(seeds)]]
+        yield from self._walk(here, space, task, rng)
+
+    def _seeds(self, space: LatentSpace, task: Task, rng: np.random.Generator) -> SeedSearch:
+        """Latents of findings among plain samples."""
+        found: list[Latents] = []
+        limit = max(1, int(self.seed_share * task.fitting(1 << 62)))
+        drawn, missing = 0, self.seeds
+        while missing > 0 and (n := min(task.fitting(self.chains), limit - drawn)) > 0:
+            latents = space.latents(n, rng)
+            verdict = yield Candidates(space.decode(latents), "seeds")
+            found.append(latents[verdict.unfair])
+            drawn, missing = drawn + n, missing - len(found[-1])
+        task.facts["seed_samples"] = drawn
+        return np.concatenate(found) if found else np.empty((0, space.latent_size))
+
+    def _walk(self, here: Latents, space: LatentSpace, task: Task, rng: np.random.Generator) -> Search:
+        rows, moves = space.decode(here), Moves(here.shape[1], self.reaches, links_after(space))
+        free = list(task.domain.free_places)
+        while fitting := task.fitting(len(here)):
+            move = int(rng.choice(len(moves.tries), p=moves.shares(self.favour)))
+            coordinate, reach = moves.describe(move)
+            cells = blended(here[:, coordinate], space, (coordinate, reach), rng)
+            there = redecoded(here, cells, rows, (space, coordinate))
+            asked = np.flatnonzero((there[:, free] != rows[:, free]).any(axis=1))[:fitting]
+            moves.tries[move] += len(here)
+            if not asked.size:
+                continue
+            verdict = yield Candidates(there[asked], "walk")
+            led_on = asked[verdict.unfair]
+            here[led_on, coordinate], rows[led_on] = cells[led_on], there[led_on]
+            moves.asked[move] += len(asked)
+            moves.led_on[move] += len(led_on)
+            task.facts["walk_hit_rate"] = float(moves.led_on.sum() / moves.asked.sum())
+
+
+@dataclass
+class Moves:
+    """Every coordinate with every reach, and how often each move changed a row and led to another finding."""
+
+    size: int
+    reaches: tuple[float, ...]
+    links: Reals  # (size,) how many columns are decoded again after a move of each coordinate
+    tries: Reals = field(init=False)
+    asked: Reals = field(init=False)
+    led_on: Reals = field(init=False)
+    cost: Reals = field(init=False)
+
+    def __post_init__(self) -> None:
+        count = self.size * len(self.reaches)
+        self.cost = np.tile(ASKING + self.links, len(self.reaches))
+        self.tries, self.asked, self.led_on = np.full(count, 4.0), np.full(count, 2.0), np.ones(count)
+
+    def describe(self, move: int) -> tuple[int, float]:
+        """Coordinate and reach of a move."""
+        return move % self.size, self.reaches[move // self.size]
+
+    def shares(self, favour: float) -> Reals:
+        """How often each move is to be made."""
+        worth = (self.led_on / self.asked) * (self.led_on / self.tries) / self.cost
+        shares: Reals = favour * worth / worth.sum() + (1 - favour) / len(worth)
+        return shares
+
+
+def blended(cells: Reals, space: LatentSpace, move: tuple[int, float], rng: np.random.Generator) -> Reals:
+    """One coordinate moved towards a fresh draw; standard normal again where it was."""
+    coordinate, reach = move
+    fresh = space.latents(len(cells), rng)[:, coordinate] if not hasattr(space, "redecode") else rng.standard_normal(len(cells))
+    return np.sqrt(1.0 - reach**2) * cells + reach * fresh
+
+
+def redecoded(here: Latents, cells: Reals, rows: Rows, where: tuple[LatentSpace, int]) -> Rows:
+    """Rows of the latents with other cells in one coordinate."""
+    space, coordinate = where
+    moved = here.copy()
+    moved[:, coordinate] = cells
+    partly = getattr(space, "redecode", None)
+    decoded: Rows = partly(moved, rows, coordinate) if partly else space.decode(moved)
+    return decoded
+
+
+def links_after(space: LatentSpace) -> Reals:
+    """For each coordinate, the columns that depend on it."""
+    order = getattr(space, "order", None)
+    if order is None:
+        return np.full(space.latent_size, float(len(space.domain.columns)))
+    return len(order) - np.argsort(order).astype(np.float64)
+
+
+def differs(rows: Rows, others: Rows, places: tuple[int, ...]) -> Mask:
+    """Which rows have another cell at one of the places."""
+    changed = (rows != others) & ~(np.isnan(rows) & np.isnan(others))
+    mask: Mask = changed[:, list(places)].any(axis=1)
+    return mask
