@@ -43,7 +43,7 @@ def bench(methods: Sequence[str], arena: Arena, bout: Bout, watch: Callable[[str
     made = {name: registry.method(name) for name in methods}  # an unknown name is said before anything runs
     records = []
     for seed in bout.seeds:
-        rate = measure_rates(subject, oracle, Options(rate_rows=bout.rate_rows), np.random.default_rng([seed, 2]))[0]
+        rate = measure_rates(subject, oracle, Options(rate_rows=bout.rate_rows), np.random.default_rng([seed, 2]))[0][0]
         for name, method in made.items():
             done = run(method, subject, Plan(seed, bout.budget, oracle), None, watch(name, seed) if watch else None)
             records.append(record(name, arena, seed, done, rate) | {"facts": done.facts})

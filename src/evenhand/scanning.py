@@ -16,8 +16,8 @@ from evenhand.digest import domain_digest, rows_digest
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine import Plan, Run, Subject, Watch, run
 from evenhand.errors import DataError, EvenhandError, InvalidArgument
-from evenhand.findings import Findings
-from evenhand.metrics.individual import Rate, data_sample, discrimination_rate, uniform_sample
+from evenhand.findings import Findings, findings_of
+from evenhand.metrics.individual import Rate, Sample, data_sample, judge_all, rate_of, uniform_sample
 from evenhand.models.abilities import Model
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
@@ -204,12 +204,10 @@ def scan(
     header = scan_header(subject, data.name, plan)
     runs, failures, folders = _search(methods, subject, plan, options, header)
     rng = np.random.default_rng([seed, 2])
-    rates = measure_rates(subject, plan.oracle, options, rng)
+    measured = measure_rates(subject, plan.oracle, options, rng)
+    rates = [rate for rate, _ in measured]
     found = Findings.join([r.findings for r in runs], len(subject.domain.columns))
-    names = np.repeat(np.array([r.method for r in runs], dtype=object), [len(r.findings) for r in runs])
-    shown = witness.select(found, subject.domain, options.most_witnesses)
-    evidence = replace(found[shown], phase=names[shown])
-    seen = witness.witnesses_of(evidence, subject.rows, subject.domain, model, plan.oracle)
+    seen = _evidence(measured[0][1], runs, subject, plan.oracle, options.most_witnesses)
     outcome, reason = options.gate.decide(rates[0], len(np.unique(subject.domain.keys(found.rows))))
     if failures and outcome == "pass":
         outcome, reason = "inconclusive", f"{', '.join(failures)} failed, so that not everything was searched"
@@ -244,8 +242,8 @@ def scan_header(subject: Subject, data_name: str, plan: Plan) -> dict[str, Any]:
         "model": subject.model.fingerprint(),
         "model_kind": type(subject.model).__name__,
         "classes": [str(c) for c in subject.model.classes],
+        "favourable": [str(c) for c in subject.domain.label.favourable] if subject.domain.label else [],
         "oracle": repr(plan.oracle),
-        "population": subject.population.name if subject.population else "data",
         "seed": plan.seed,
         "budget": asdict(plan.budget),
     }
@@ -253,7 +251,7 @@ def scan_header(subject: Subject, data_name: str, plan: Plan) -> dict[str, Any]:
 
 def run_header(header: Mapping[str, Any], method: Method) -> dict[str, Any]:
     """A scan's header for one method's run; the date is no part of what fixes it."""
-    fixed = {name: value for name, value in header.items() if name not in ("date", "classes", "model_kind")}
+    fixed = {name: value for name, value in header.items() if name not in ("date", "classes", "favourable", "model_kind")}
     return {"method": type(method).__name__.lower(), "parameters": dict(parameters(method)), **fixed}
 
 
@@ -296,12 +294,32 @@ def _one(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None,
     return finished
 
 
-def measure_rates(subject: Subject, oracle: Oracle, options: Options, rng: np.random.Generator) -> list[Rate]:
-    """The rate among real rows first, then over the whole domain, each from its own sample and outside the search's budget."""
+def measure_rates(subject: Subject, oracle: Oracle, options: Options, rng: np.random.Generator) -> list[tuple[Rate, Findings]]:
+    """The rate among real rows first, then over the whole domain, each from its own sample and outside the search's budget.
+
+    Beside each rate the unfair rows of its sample: among real rows, the strongest evidence there is.
+    """
     meter = Meter(subject.model)
     samples = [data_sample(subject.rows, options.rate_rows, rng)] if subject.rows is not None else []
+    if subject.population is not None:
+        samples.append(Sample(subject.population.sample(options.rate_rows, rng), subject.population.name))
     samples.append(uniform_sample(subject.domain, options.rate_rows, rng))
-    return [discrimination_rate(sample, subject.domain, meter, oracle, options.gate.confidence) for sample in samples]
+    measured = []
+    for sample in samples:
+        verdict = judge_all(sample.rows, subject.domain, meter, oracle)
+        unfair = findings_of(sample.rows, verdict, subject.domain, np.arange(len(sample.rows)), sample.population)
+        measured.append((rate_of(verdict, sample.population, options.gate.confidence), unfair))
+    return measured
+
+
+def _evidence(real: Findings, runs: Sequence[Run], subject: Subject, oracle: Oracle, most: int) -> list[witness.Witness]:
+    """Witnesses for people to look at: real rows for one half, the methods' findings for the other."""
+    real = real if subject.rows is not None else Findings.none(len(subject.domain.columns))
+    found = Findings.join([replace(r.findings, phase=np.full(len(r.findings), r.method, dtype=object)) for r in runs], len(subject.domain.columns))
+    shown_real = witness.select(real, subject.domain, max(most // 2, most - len(found)))
+    shown_found = witness.select(found, subject.domain, most - len(shown_real))
+    evidence = Findings.join([real[shown_real], found[shown_found]], len(subject.domain.columns))
+    return witness.witnesses_of(evidence, subject.rows, subject.domain, subject.model, oracle)
 
 
 def _valid_share(runs: Sequence[Run]) -> float | None:

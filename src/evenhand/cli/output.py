@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -33,7 +34,7 @@ def exit_code(fault: EvenhandError) -> int:
 
 def say_json(content: Any, path: Path | None = None) -> None:
     """JSON to a file or to standard output, with nothing around it."""
-    text = json.dumps(content, indent=2, default=_plain, allow_nan=False)
+    text = json.dumps(_finite(content), indent=2, default=_plain, allow_nan=False)
     if path is None:
         sys.stdout.write(text + "\n")
         return
@@ -98,5 +99,16 @@ def watching(budget: Budget, quiet: bool) -> Iterator[Callable[[str], Watch] | N
         yield start
 
 
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: what is not known is null."""
+    if isinstance(value, dict):
+        return {str(name): _finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else str(value)
+    return str(value)

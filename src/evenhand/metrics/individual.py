@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.arrays import Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.models.abilities import Model
-from evenhand.search import Oracle
+from evenhand.search import Oracle, Verdict
 from evenhand.statistics.intervals import Interval, clopper_pearson
 
 ROWS_AT_ONCE = 65_536
@@ -50,9 +50,20 @@ class Sample:
 
 def discrimination_rate(sample: Sample, domain: TabularDomain, model: Model, oracle: Oracle, confidence: float = 0.95) -> Rate:
     """Judge every sampled row (duplicates count as often as they are drawn) and bound the share of unfair ones."""
+    return rate_of(judge_all(sample.rows, domain, model, oracle), sample.population, confidence)
+
+
+def judge_all(rows: Rows, domain: TabularDomain, model: Model, oracle: Oracle) -> Verdict:
+    """The oracle's verdict on all rows, in slices that fit into memory."""
     step = max(1, ROWS_AT_ONCE // oracle.rows_per_candidate(domain))
-    unfair = sum(int(oracle.judge(sample.rows[i : i + step], domain, model).unfair.sum()) for i in range(0, len(sample.rows), step))
-    return Rate(clopper_pearson(unfair, len(sample.rows), confidence), sample.population, unfair)
+    parts = [oracle.judge(rows[i : i + step], domain, model) for i in range(0, max(1, len(rows)), step)]
+    return Verdict(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("unfair", "gap", "labels")))
+
+
+def rate_of(verdict: Verdict, population: str, confidence: float) -> Rate:
+    """The share of unfair ones among judged rows, with its exact interval."""
+    unfair = int(verdict.unfair.sum())
+    return Rate(clopper_pearson(unfair, len(verdict), confidence), population, unfair)
 
 
 def data_sample(rows: Rows, n: int, rng: np.random.Generator) -> Sample:
