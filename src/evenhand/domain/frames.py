@@ -106,10 +106,12 @@ def _read_text(path: Path, form: TextFormat) -> pd.DataFrame:
     delimiter = form.delimiter or _delimiter(text)
     _check_lines(path, text, delimiter, form.delimiter is not None)
     dialect: dict[str, Any] = {"sep": delimiter, "skipinitialspace": _spaced(text, delimiter)}
+    if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):  # later ones read every digit without being asked
+        dialect["float_precision"] = "round_trip"
     try:
         frame: pd.DataFrame = pd.read_csv(
             path, encoding=_codec(form.encoding), keep_default_na=False, na_values=list(form.missing_values),
-            float_precision="round_trip", low_memory=False, index_col=False, **dialect,
+            low_memory=False, index_col=False, **dialect,
         )  # fmt: skip
     except (pd.errors.ParserError, ValueError) as fault:
         raise DataError(f"{path} cannot be read as a table: {fault}") from fault

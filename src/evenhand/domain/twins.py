@@ -71,6 +71,7 @@ class Comparison:
         if len(edges) < 3 or (np.diff(edges) <= 0).any():
             raise DomainError(f"protected column {column.name!r}: bins need at least three ascending borders, got {list(self.edges)}")
         lows = edges[:-1]
+        middles: Reals
         if column.is_integral:
             highs = np.append(np.ceil(edges[1:-1]) - 1, np.floor(edges[-1]))
             middles = np.floor((np.ceil(lows) + highs) / 2)
