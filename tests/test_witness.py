@@ -1,0 +1,95 @@
+"""A witness is a possible person close to a real one, flips, has an id, and can be replayed by anyone."""
+
+import json
+
+import numpy as np
+import pytest
+
+from evenhand import witness
+from evenhand.checks import standard_subject
+from evenhand.engine import Plan, run
+from evenhand.errors import StoreError
+from evenhand.methods.themis import Themis
+from evenhand.models.budget import Budget
+from evenhand.oracles.individual import LabelFlip
+from evenhand.planted import shapes
+
+SUBJECT = standard_subject("pocket", n=300)
+FOUND = run(Themis(margin=0.0), SUBJECT, Plan(0, Budget(candidates=20_000))).findings[:30]
+
+
+def shrunk():
+    return witness.shrink(FOUND, SUBJECT.rows, SUBJECT.domain, SUBJECT.model, LabelFlip())
+
+
+def test_a_shrunk_finding_still_flips_and_is_nearer_to_a_real_row():
+    found, places, cells = shrunk()
+    assert LabelFlip().judge(found.rows, SUBJECT.domain, SUBJECT.model).unfair.all()
+    free = list(SUBJECT.domain.free_places)
+    before = (FOUND.rows[:, free] != cells[:, free]).sum(axis=1)
+    after = (found.rows[:, free] != SUBJECT.rows[places][:, free]).sum(axis=1)
+    assert (after <= before).all()
+    assert after.sum() < before.sum() / 2
+
+
+def test_no_cell_can_be_put_back():
+    """Minimal: with any changed cell set to the real row's value, the flip is gone."""
+    found, _, cells = shrunk()
+    free = list(SUBJECT.domain.free_places)
+    for row, real in zip(found.rows, cells, strict=True):
+        for cell in (c for c in free if row[c] != real[c]):
+            trial = row.copy()
+            trial[cell] = real[cell]
+            assert not LabelFlip().judge(trial[None], SUBJECT.domain, SUBJECT.model).unfair[0]
+
+
+def test_a_real_row_that_flips_is_its_own_witness():
+    rows = FOUND.rows
+    found, _, cells = witness.shrink(FOUND, rows, SUBJECT.domain, SUBJECT.model, LabelFlip())
+    np.testing.assert_array_equal(found.rows[:, 1:], cells[:, 1:])
+
+
+def test_without_data_a_finding_is_kept_as_it_is():
+    found, places, _ = witness.shrink(FOUND, None, SUBJECT.domain, SUBJECT.model, LabelFlip())
+    np.testing.assert_array_equal(found.rows, FOUND.rows)
+    assert (places == -1).all()
+
+
+def test_a_saved_witness_is_replayed_from_its_file(tmp_path):
+    kept = witness.witnesses_of(FOUND, SUBJECT.rows, SUBJECT.domain, SUBJECT.model, LabelFlip())
+    for one in kept:
+        witness.save(one, tmp_path / "witnesses")
+    paths = witness.find(str(tmp_path), [])
+    assert len(paths) == len({one.id for one in kept}) == len(kept)
+    loaded = [witness.load(path) for path in paths]
+    assert sorted(loaded, key=lambda w: w.id) == sorted(kept, key=lambda w: w.id)
+    replays = [witness.replay(one, SUBJECT.domain, SUBJECT.model) for one in loaded]
+    assert all(again.is_unfair for again in replays)
+    assert all((again.outcome, again.twin_outcome) == (again.witness.outcome, again.witness.twin_outcome) for again in replays)
+
+
+def test_a_mended_model_passes_the_replay(tmp_path):
+    kept = witness.witnesses_of(FOUND[:1], SUBJECT.rows, SUBJECT.domain, SUBJECT.model, LabelFlip())[0]
+    assert not witness.replay(kept, SUBJECT.domain, shapes()["fair"].model).is_unfair
+
+
+def test_a_witness_is_found_by_the_beginning_of_its_id(tmp_path):
+    kept = witness.witnesses_of(FOUND[:1], SUBJECT.rows, SUBJECT.domain, SUBJECT.model, LabelFlip())[0]
+    path = witness.save(kept, tmp_path / "deep" / "witnesses")
+    assert witness.find(kept.id[:6], [tmp_path]) == [path]
+
+
+def test_a_witness_outside_the_domain_is_refused(tmp_path):
+    kept = witness.witnesses_of(FOUND[:1], SUBJECT.rows, SUBJECT.domain, SUBJECT.model, LabelFlip())[0]
+    path = witness.save(kept, tmp_path)
+    content = json.loads(path.read_text())
+    content["person"]["f1"] = 99
+    path.write_text(json.dumps(content))
+    with pytest.raises(StoreError, match="does not fit the domain"):
+        witness.replay(witness.load(path), SUBJECT.domain, SUBJECT.model)
+
+
+def test_the_chosen_witnesses_take_each_kind_of_change_in_turn():
+    chosen = witness.select(FOUND, SUBJECT.domain, 6)
+    firsts = FOUND.rows[chosen, 0]
+    assert set(firsts[:2]) == {0.0, 1.0}
