@@ -63,6 +63,17 @@ class Canvas:
         spin = np.stack([x * np.cos(tilt) - y * np.sin(tilt), x * np.sin(tilt) + y * np.cos(tilt)], axis=1)
         self.polygon(np.asarray(centre) + spin, colour)
 
+    def discs(self, centres: Points, radii: Points, colours: NDArray[np.float64]) -> None:
+        """Many ellipses in one go, in the order given; radii (n, 2) in pixels, colours (n, 3)."""
+        if self.is_empty:
+            return
+        turn = np.linspace(0, 2 * np.pi, 10, endpoint=False)
+        ring = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+        outlines = self._fixed(centres[:, None, :] + ring[None] * radii[:, None, :])
+        for outline, colour in zip(outlines, colours.tolist(), strict=True):
+            self._cv2.fillPoly(self.paint, [outline], colour, self._cv2.LINE_8, 4)
+            self._cv2.fillPoly(self.stencil, [outline], 255, self._cv2.LINE_8, 4)
+
     def limb(self, start: Points, end: Points, radii: tuple[float, float], colour: Colour) -> None:
         """A tapering rod with round ends."""
         start, end = np.asarray(start, np.float64), np.asarray(end, np.float64)

@@ -64,6 +64,10 @@ class Pen:
         at = self._at([centre])[0]
         self.canvas.disc(at, (radii[0] * self.scale, radii[1] * self.scale), self._lit(colour, more), -tilt * self.spot.facing)
 
+    def discs(self, centres: Point, radii: Point, colours: NDArray[np.float64]) -> None:
+        """Many ellipses: centres (n, 2) and radii (n, 2) in metres, colours (n, 3)."""
+        self.canvas.discs(self._at(centres), radii * self.scale, np.clip(colours * self.bright, 0, 1))
+
     def polygon(self, points: list[tuple[float, float]], colour: Colour, more: float = 1.0) -> None:
         """A polygon."""
         self.canvas.polygon(self._at(points), self._lit(colour, more))

@@ -70,9 +70,10 @@ def tree(spot: Spot, camera: Camera, light: Light, rng: np.random.Generator) -> 
     n = 150 if spot.ahead < 25 else 60
     angles, reach = rng.uniform(0, 2 * np.pi, n), np.sqrt(rng.uniform(0, 1, n))
     x, y = reach * np.cos(angles) * tall * 0.27, tall * 0.72 + reach * np.sin(angles) * tall * 0.29
-    for place in np.argsort(rng.uniform(0, 1, n) + (y - y.min()) / (np.ptp(y) + 1e-6) * 0.7):
-        tone = leaf * (0.62 + 0.55 * (y[place] - tall * 0.43) / (tall * 0.58) + rng.uniform(-0.12, 0.12))
-        red, green, blue = (float(part) for part in np.clip(tone, 0.03, 0.9))
-        size = float(rng.uniform(0.16, 0.38)) * (1.0 if n == 150 else 1.5)
-        pen.disc((float(x[place]), float(y[place])), (size, size * 0.75), (red, green, blue), 1.0, float(rng.uniform(0, 3)))
+    order = np.argsort(rng.uniform(0, 1, n) + (y - y.min()) / (np.ptp(y) + 1e-6) * 0.7)
+    tone = 0.62 + 0.55 * (y - tall * 0.43) / (tall * 0.58) + rng.uniform(-0.12, 0.12, n)
+    size = rng.uniform(0.16, 0.38, n) * (1.0 if n == 150 else 1.5)
+    squash = rng.uniform(0.65, 1.2, n)
+    radii = np.stack([size * squash, size / squash], axis=1)
+    pen.discs(np.stack([x, y], axis=1)[order], radii[order], np.clip(leaf * tone[:, None], 0.03, 0.9)[order])
     return pen.canvas

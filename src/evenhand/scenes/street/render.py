@@ -39,7 +39,8 @@ FIGURES: Mapping[str, Callable[[Spot, Camera, Light, np.random.Generator], Canva
 BODIES: Mapping[str, Callable[[np.random.Generator], vehicles.Body]] = {"car": vehicles.car, "truck": vehicles.truck, "bus": vehicles.bus}
 FOOTPRINT: Mapping[str, tuple[float, float]] = {"car": (1.1, 2.6), "truck": (1.4, 4.2), "bus": (1.4, 5.6), "motorcycle": (0.9, 1.4), "cyclist": (0.9, 1.4)}
 
-SHADOW: Mapping[str, tuple[float, float]] = {"car": (1.0, 2.3), "truck": (1.3, 3.9), "bus": (1.35, 5.1), "motorcycle": (0.75, 0.3), "cyclist": (0.65, 0.25)}
+SHADOW: Mapping[str, tuple[float, float]] = {"car": (1.0, 2.3), "truck": (1.3, 3.9), "bus": (1.35, 5.1), "motorcycle": (0.75, 0.3), "cyclist": (0.65, 0.25),
+    "dog": (0.34, 0.12), "cat": (0.2, 0.08), "bird": (0.14, 0.07)}
 
 
 @dataclass(frozen=True)

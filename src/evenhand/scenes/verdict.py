@@ -1,0 +1,126 @@
+"""Which classes are treated unfairly: the paper's rule (above the mean), and exact tests against the other classes with correction.
+
+Several mutations of one scene are not independent, so a test takes one mutation of each scene, drawn at random; many draws are merged
+by twice their median p-value, which is valid whatever their dependence.  Intervals are at the size of one draw.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.scenes.oracles import Marks, judge
+from evenhand.scenes.trials import CONTROL, Trial
+from evenhand.statistics.intervals import Interval, clopper_pearson
+from evenhand.statistics.multiplicity import benjamini_hochberg, twice_the_median
+from evenhand.statistics.shares import above_others
+
+LEAST_OBJECTS = 10
+DRAWS = 41
+
+
+@dataclass(frozen=True)
+class ClassVerdict:
+    """One class under one oracle."""
+
+    label: str
+    objects: int
+    errors: int  # signed, as the paper counts
+    rate: float  # Equation 4
+    wrong: Interval  # share of objects lost or invented, at the size of one draw
+    control: float | None  # the same share under null mutations
+    p_value: float  # corrected
+    unfair_by_mean: bool  # Equation 5
+    unfair: bool  # the exact verdict
+    enough: bool  # at least ten objects
+    shaky: bool  # null mutations alone shake it at a similar rate
+
+    @property
+    def excess(self) -> float:
+        """The share of wrong objects beyond what null mutations cause."""
+        return self.wrong.estimate - (self.control or 0.0)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Levels of the verdict."""
+
+    level: float = 0.05
+    least_objects: int = LEAST_OBJECTS
+    draws: int = DRAWS
+    track_hidden: bool = True
+
+
+def class_verdicts(
+    trials: Sequence[Trial], kind: str, expected: Mapping[str, Counter[str]], rng: np.random.Generator, rules: Rules | None = None
+) -> list[ClassVerdict]:
+    """Every class that has objects, worst first; trials of style "control" serve as the control."""
+    rules = rules or Rules()
+    marks = [(trial, judge(trial, kind, expected.get(trial.scene, Counter()), rules.track_hidden)) for trial in trials]
+    tried = [(trial.scene, mark) for trial, mark in marks if trial.style != CONTROL]
+    control = _totals([(trial.scene, mark) for trial, mark in marks if trial.style == CONTROL])
+    totals = _totals(tried)
+    names = sorted(totals)
+    if not names:
+        return []
+    hits, sizes = _draws(tried, names, rules.draws, rng)
+    listed = [name for name in names if totals[name][0] >= rules.least_objects]
+    corrected = _corrected(hits, sizes, names, listed)
+    mean = float(np.mean([totals[name][1] / totals[name][0] for name in listed])) if listed else 0.0
+    found = [_one(name, totals[name], (hits[:, k].mean(), sizes[:, k].mean()), control.get(name), (corrected[name], mean, rules)) for k, name in enumerate(names)]
+    return sorted(found, key=lambda one: (not one.unfair, -one.wrong.estimate if one.objects else 0.0))
+
+
+def _totals(marks: Sequence[tuple[str, Marks]]) -> dict[str, tuple[int, int, int]]:
+    """Objects, signed errors and wrong objects of each class over all trials."""
+    sums: dict[str, NDArray[np.int64]] = defaultdict(lambda: np.zeros(3, np.int64))
+    for _, mark in marks:
+        for label, n in mark.objects.items():
+            sums[label] += (n, mark.errors[label], mark.wrong[label])
+    return {label: (int(values[0]), int(values[1]), int(values[2])) for label, values in sums.items()}
+
+
+def _draws(marks: Sequence[tuple[str, Marks]], names: Sequence[str], draws: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Wrong objects and objects of each class (draws, classes), with one trial of each scene in each draw."""
+    cells: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
+    place = {name: k for k, name in enumerate(names)}
+    for scene, mark in marks:
+        for label, n in mark.objects.items():
+            cells[place[label], scene].append((mark.wrong[label], n))
+    hits, sizes = np.zeros((draws, len(names)), np.int64), np.zeros((draws, len(names)), np.int64)
+    for (k, _), entries in cells.items():
+        chosen = np.array(entries)[rng.integers(0, len(entries), draws)]
+        hits[:, k] += chosen[:, 0]
+        sizes[:, k] += chosen[:, 1]
+    return hits, sizes
+
+
+def _corrected(hits: NDArray[np.int64], sizes: NDArray[np.int64], names: Sequence[str], listed: Sequence[str]) -> dict[str, float]:
+    columns = [names.index(name) for name in listed]
+    result = dict.fromkeys(names, 1.0)
+    if len(columns) < 2:
+        return result
+    each = np.stack([above_others(h, n) for h, n in zip(hits[:, columns], sizes[:, columns], strict=True)])
+    merged = benjamini_hochberg([twice_the_median(each[:, k]) for k in range(len(columns))])
+    result.update({name: float(value) for name, value in zip(listed, merged, strict=True)})
+    return result
+
+
+def _one(
+    name: str, totals: tuple[int, int, int], draw: tuple[float, float], control: tuple[int, int, int] | None, against: tuple[float, float, Rules]
+) -> ClassVerdict:
+    objects, errors, wrong = totals
+    p_value, mean, rules = against
+    size = max(1, round(draw[1]))
+    # The estimate uses every trial; its bounds use the size of one draw, which repeats of a scene cannot inflate.
+    bounds = clopper_pearson(min(size, round(wrong / max(objects, 1) * size)), size)
+    share = Interval(wrong / max(objects, 1), bounds.low, bounds.high, size, bounds.confidence)
+    enough = objects >= rules.least_objects
+    quiet = control[2] / control[0] if control and control[0] else None
+    rate = errors / max(objects, 1)
+    unfair = enough and p_value <= rules.level
+    return ClassVerdict(name, objects, errors, rate, share, quiet, p_value, enough and rate > mean, unfair, enough, quiet is not None and quiet >= share.low)
