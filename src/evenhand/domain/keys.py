@@ -51,8 +51,9 @@ def _radix(columns: tuple[Column, ...], places: tuple[int, ...]) -> tuple[Rows, 
         total *= cardinality
         if total >= 2**63:
             return None
-    largest = max((abs(weights[p]) * max(abs(columns[p].lowest), abs(columns[p].highest)) for p in places), default=0.0)
-    needs_loop = any(columns[p].missing > 0 for p in places) or largest * len(places) >= _EXACT_AS_FLOAT
+    # No partial sum of the product is larger than this, so that below 2**53 every one of them is exact.
+    largest = sum(weights[p] * max(abs(columns[p].lowest), abs(columns[p].highest)) for p in places)
+    needs_loop = any(columns[p].missing > 0 for p in places) or largest >= _EXACT_AS_FLOAT
     return weights, offset, total, True if needs_loop else None
 
 

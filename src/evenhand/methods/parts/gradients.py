@@ -1,0 +1,72 @@
+"""Gradients of the losses that the white-box methods climb, for pairs of twins in cache-sized batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Mask, Rows
+from evenhand.errors import WrongAnswer
+from evenhand.models.abilities import SCORES, Slope, labels_of
+from evenhand.models.meter import Meter
+
+SMALLEST = 1e-6
+"""Activations nearer to zero than this count as this much, so that their reciprocal stays a number."""
+
+
+def pair_gradients(model: Meter, rows: Rows, twins: Rows, slope: Slope, layer: str = SCORES) -> tuple[Rows, Rows]:
+    """The gradient of a loss by the codes of every row and of its twin; the slope sees rows first, then as many twins."""
+    step = max(1, model.batch_rows // 2)
+    first, second = np.empty(rows.shape), np.empty(rows.shape)
+    for at in range(0, len(rows), step):
+        part = slice(at, at + step)
+        half = len(rows[part])
+        found = model.pullback(np.concatenate([rows[part], twins[part]]), slope, layer)
+        first[part], second[part] = found[:half], found[half:]
+    check_finite(first, layer)
+    check_finite(second, layer)
+    return first, second
+
+
+def check_finite(gradient: Rows, layer: str) -> None:
+    """Raise when a gradient is not a number: a search along it would go nowhere without saying so."""
+    if not np.isfinite(gradient).all():
+        row = int(np.flatnonzero(~np.isfinite(gradient).all(axis=1))[0])
+        raise WrongAnswer(
+            f"the model's gradient of {layer!r} is {gradient[row].tolist()} for a row of a batch of {len(gradient)}; "
+            "mend the model, wrap it in DifferenceGradients, or choose a method that needs no gradients"
+        )
+
+
+def cross_entropy(scores: NDArray[Any]) -> NDArray[Any]:
+    """The slope of the cross-entropy against the model's own label (ADF)."""
+    return np.where(_own(scores), -1.0 / np.maximum(scores, SMALLEST), 0.0)
+
+
+def own_score(scores: NDArray[Any]) -> NDArray[Any]:
+    """The slope of the score of the model's own label (EIDIG)."""
+    return _own(scores).astype(scores.dtype)
+
+
+def _own(scores: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.asarray(np.arange(scores.shape[1]) == labels_of(scores)[:, None])
+
+
+def dynamic_loss(chosen: Mask) -> Slope:
+    """The slope of NeuronFair's loss, -sum over the chosen neurons of f_k(x') log f_k(x), for rows and for twins.
+
+    `chosen` is (units,), or (rows, units) where every row has its own.  A ReLU at zero passes nothing back, so that its infinite
+    logarithm is left out; the logarithm of a negative value is that of its size.
+    """
+
+    def slope(values: NDArray[Any]) -> NDArray[Any]:
+        half = len(values) // 2
+        partner = np.concatenate([values[half:], values[:half]])
+        size = np.abs(values)
+        safe = np.copysign(np.maximum(size, SMALLEST), values)
+        mask = np.concatenate([chosen, chosen]) if chosen.ndim == 2 else chosen
+        return np.where(mask & (size > 0), -partner / safe, 0.0)
+
+    return slope

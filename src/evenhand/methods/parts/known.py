@@ -1,0 +1,42 @@
+"""What a search has already proposed, with the verdicts, so that no row is proposed twice."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TypeAlias
+
+import numpy as np
+
+from evenhand.arrays import Mask, Rows
+from evenhand.domain.tabular import TabularDomain
+from evenhand.search import Candidates, Verdict
+from evenhand.seen import KeyTable
+
+Judging: TypeAlias = Generator[Candidates, Verdict, Mask]
+"""`unfair = yield from known.judge(rows, phase)`."""
+
+
+class Known:
+    """Proposes only rows that nobody has proposed before, and remembers the answer to the others."""
+
+    def __init__(self, domain: TabularDomain) -> None:
+        self.domain = domain
+        self._table = KeyTable()
+        self._unfair = np.zeros(4096, dtype=bool)
+
+    def __len__(self) -> int:
+        return self._table.size
+
+    def judge(self, rows: Rows, phase: str) -> Judging:
+        """Which rows are unfair; only new ones go to the engine."""
+        before = self._table.size
+        places, new = self._table.add(self.domain.keys(rows))
+        self._reserve()
+        if self._table.size > before:
+            verdict = yield Candidates(rows if new.all() else rows[new], phase)
+            self._unfair[before : self._table.size] = verdict.unfair
+        return self._unfair[places]
+
+    def _reserve(self) -> None:
+        if self._table.size > len(self._unfair):
+            self._unfair = np.concatenate([self._unfair, np.zeros(self._table.size, dtype=bool)])
