@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Labels, Rows, Scores
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility, ModelFailed, UnknownName, UnsteadyModel, WrongAnswer, require
-from evenhand.models.abilities import SCORES, Model
+from evenhand.models.abilities import SCORES, Model, Slope
 from evenhand.models.answers import Reader, reader_for
 from evenhand.models.differences import Steps, in_batches, neighbour_gradient
 from evenhand.models.inputs import first_line, probe_rows
@@ -197,7 +197,7 @@ class TorchModel:
         for at in range(0, len(rows), size):
             part = slice(at, at + size)
             if len(cut) < rows.shape[1]:
-                out[part] = self._autograd(rows[part], cotangent[part], layer)
+                out[part] = self._autograd(rows[part], _constant(cotangent[part]), layer)
             if cut:
                 out[part][:, list(cut)] = self._by_neighbours(rows[part], cotangent[part], layer)[:, list(cut)]
         return out
@@ -209,13 +209,20 @@ class TorchModel:
             lambda asked: in_batches(lambda batch: values(batch, (layer,))[layer], asked, self.batch_rows), rows, cotangent, steps
         )
 
-    def _autograd(self, rows: Rows, cotangent: NDArray[Any], layer: str) -> Rows:
+    def pullback(self, rows: Rows, slope: Slope, layer: str = SCORES) -> Rows:
+        """Per row, the gradient by the codes of the loss with this slope; one pass unless some columns go by differences."""
+        self._check_layers((layer,))
+        if self.front.cut_places:
+            return self.gradient(rows, slope(self._values(rows, (layer,))[layer]), layer)
+        return self._autograd(rows, slope, layer)
+
+    def _autograd(self, rows: Rows, slope: Slope, layer: str) -> Rows:
         import torch
 
         inputs = self.front.tensor(rows).requires_grad_(True)
         with torch.enable_grad(), _evaluating(self.module):
             value = self._value(inputs, layer, len(rows))
-            weights = torch.as_tensor(np.ascontiguousarray(cotangent), dtype=value.dtype)
+            weights = torch.as_tensor(np.ascontiguousarray(slope(value.detach().float().numpy())), dtype=value.dtype)
             if weights.shape != value.shape:
                 raise InvalidArgument(f"cotangent has shape {tuple(weights.shape)}; the values of {layer!r} have {tuple(value.shape)}")
             found = torch.autograd.grad(value, inputs, weights, allow_unused=True)[0] if value.requires_grad else None
@@ -252,6 +259,13 @@ class TorchModel:
         model = replace(self, module=fresh, front=self.front.around(fresh))
         _train(model, rows, labels, seed_of(rng))
         return model
+
+    def without(self, layer: str, units: Sequence[int]) -> TorchModel:
+        """A copy of the module with these units of a layer held at zero."""
+        self._check_layers((layer,))
+        module = copy.deepcopy(self.module)
+        _silence(module, layer, list(units))
+        return replace(self, module=module, front=self.front.around(module))
 
     def fingerprint(self) -> str:
         """A digest of parameters, buffers and the answers to fixed rows."""
@@ -428,6 +442,30 @@ def _flat(values: Any) -> Any:
 
 def _at_least_float32(values: Any) -> Any:
     return values if values.dtype.itemsize >= 4 and values.is_floating_point() else values.float()
+
+
+def _constant(cotangent: NDArray[Any]) -> Slope:
+    return lambda _: cotangent
+
+
+def _silence(module: Any, layer: str, units: list[int]) -> None:
+    """Hold units of one call of a submodule at zero, by hooks that stay with the module."""
+    name, _, call = layer.partition("#")
+    counted = {"calls": 0}
+
+    def begin(_module: Any, _inputs: Any) -> None:
+        counted["calls"] = 0
+
+    def hush(_module: Any, _inputs: Any, output: Any) -> Any:
+        counted["calls"] += 1
+        if counted["calls"] != int(call or 1):
+            return output
+        kept = output.new_ones(output[0].numel())
+        kept[units] = 0
+        return output * kept.reshape(output.shape[1:])
+
+    module.register_forward_pre_hook(begin)
+    module.get_submodule(name).register_forward_hook(hush)
 
 
 def _call_name(name: str, call: int) -> str:
