@@ -91,6 +91,6 @@ def _leave(result: ScanResult, runs: Path, report: Path | None, as_json: bool) -
         out.print(result.summary(), markup=False, highlight=False, soft_wrap=True)
         out.print(f"\nReport: {page}", markup=False)
     if result.is_interrupted:
-        err.print("interrupted: everything so far is saved; the same command continues where it stopped")
+        err.print("interrupted: everything so far is saved; the same command continues where it stopped", soft_wrap=True)
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(BY_OUTCOME[result.outcome])

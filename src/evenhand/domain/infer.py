@@ -134,7 +134,8 @@ def _label(frame: pd.DataFrame, wishes: Wishes) -> Label:
 def _useless(cells: pd.Series) -> str:
     """Why a column says nothing about a person that a test could use; empty when it does."""
     present = cells.dropna()
-    if len(present) < FEWEST_IDENTIFIED or _is_float(cells) or isinstance(present.iloc[0], bool | np.bool_):
+    is_protected = bool(_PROTECTED.search(_words(str(cells.name))))
+    if len(present) < FEWEST_IDENTIFIED or is_protected or _is_float(cells) or isinstance(present.iloc[0], bool | np.bool_):
         return ""
     distinct = _distinct_count(present)
     is_named = bool(_IDENTIFIER.search(_words(str(cells.name))))

@@ -1,0 +1,200 @@
+"""The command line: what it prints, what it writes, and its exit codes."""
+
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenhand.cli.main import main
+from evenhand.planted import shapes
+
+PLANTED = shapes()["wide_band"]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("EVENHAND_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@dataclass
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def evenhand(*words, cwd, check=None):
+    """The command in this process: what it prints and the code it exits with."""
+    with contextlib.chdir(cwd), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["evenhand", *map(str, words)])
+        stdout, stderr = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr), pytest.raises(SystemExit) as end:
+            main()
+    done = Done(end.value.code, stdout.getvalue(), stderr.getvalue())
+    if check is not None:
+        assert done.returncode == check, done.stdout + done.stderr
+    return done
+
+
+def test_the_module_runs_as_a_command(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "evenhand", "--version"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stdout.startswith("evenhand ")
+
+
+@pytest.fixture(scope="module")
+def table():
+    rows = PLANTED.domain.sample(800, np.random.default_rng(0))
+    frame = PLANTED.domain.decode(rows)
+    labels = PLANTED.model.scores(rows).argmax(axis=1)
+    frame["decision"] = np.array(["refused", "granted"])[labels]
+    return frame
+
+
+@pytest.fixture
+def project(tmp_path, table):
+    table.to_csv(tmp_path / "people.csv", index=False)
+    PLANTED.model.save(tmp_path / "model.npz")
+    evenhand(
+        "init", "people.csv", "--label", "decision", "--favourable", "granted", "--protected", "group", "--model", "model.npz", cwd=tmp_path, check=0
+    )
+    return tmp_path
+
+
+def test_init_writes_a_file_that_a_person_can_edit_and_never_overwrites_it(project):
+    text = (project / "evenhand.yaml").read_text()
+    assert "protected: [group]" in text
+    assert "favourable: [granted]" in text
+    again = evenhand("init", "people.csv", cwd=project, check=2)
+    assert "exists already and is not overwritten" in again.stderr.replace("\n", " ")
+
+
+def test_doctor_says_that_the_wiring_is_right(project):
+    done = evenhand("doctor", cwd=project, check=0)
+    assert "deterministic" in done.stdout
+    assert "protected: changing group moves" in done.stdout
+    checks = json.loads(evenhand("doctor", "--json", "--candidates", 1000, cwd=project, check=0).stdout)
+    assert checks["cost"]["rows"] == 2000
+
+
+def test_a_scan_that_finds_unfairness_exits_with_1_and_leaves_its_evidence(project):
+    done = evenhand("scan", "--method", "themis", "--candidates", 3000, "--seed", 1, cwd=project, check=1)
+    assert done.stdout.startswith("VIOLATION")
+    result = json.loads((project / "runs" / "result.json").read_text())
+    assert result["outcome"] == "violation"
+    assert result["runs"][0]["candidates"] == 3000
+    assert "<h1" in (project / "runs" / "report.html").read_text()
+    ids = [path.stem for path in (project / "runs" / "witnesses").glob("*.json")]
+    assert ids
+    again = evenhand("replay", ids[0], cwd=project, check=1)
+    assert "still unfair" in again.stdout
+    whole = json.loads(evenhand("replay", "runs/witnesses", "--json", cwd=project, check=1).stdout)
+    assert len(whole) == len(ids)
+    for ending in ("html", "md", "xml", "sarif"):
+        evenhand("report", "runs", f"again.{ending}", cwd=project, check=0)
+        assert (project / f"again.{ending}").stat().st_size > 500
+    assert "not overwritten" in evenhand("report", "runs", "again.html", cwd=project, check=2).stderr
+
+
+def test_a_second_scan_keeps_the_first_result(project):
+    for _ in range(2):
+        evenhand("scan", "--method", "themis", "--candidates", 500, cwd=project, check=1)
+    assert (project / "runs" / "result-2.json").exists()
+    assert (project / "runs" / "report-2.html").exists()
+
+
+def test_json_is_all_that_is_printed(project):
+    done = evenhand("scan", "--method", "themis", "--candidates", 500, "--json", cwd=project, check=1)
+    assert json.loads(done.stdout)["evenhand_result"] == 1
+
+
+def test_a_fair_model_passes_only_with_enough_evidence(project):
+    shapes()["fair"].model.save(project / "fair.npz")
+    done = evenhand("scan", "--method", "themis", "--model", "fair.npz", "--candidates", 500, cwd=project, check=3)
+    assert done.stdout.startswith("INCONCLUSIVE: nothing found, but with 800 judged")
+    text = (project / "evenhand.yaml").read_text()
+    (project / "evenhand.yaml").write_text(text + "gate: {max_rate: 0.01}\n" if "gate:" not in text else text)
+    done = evenhand("scan", "--method", "themis", "--model", "fair.npz", "--candidates", 500, cwd=project)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_broken_model_exits_with_4(project):
+    (project / "evenhand.yaml").write_text((project / "evenhand.yaml").read_text().replace("model: model.npz", "model: http://127.0.0.1:9/none"))
+    text = (project / "evenhand.yaml").read_text()
+    assert "127.0.0.1:9" in text
+    done = evenhand("scan", "--method", "themis", "--candidates", 10, cwd=project, check=4)
+    assert "error:" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["scan"], "evenhand init"),
+        (["scan", "--candidates", "0"], "candidates"),
+        (["bench", "temis"], "did you mean 'themis'"),
+        (["bench", "themis", "--dataset", "adlut"], "did you mean 'adult'"),
+        (["bench", "themis", "--dataset", "x.csv"], "--label is needed"),
+        (["methods", "nothing"], "unknown method"),
+        (["replay", "0123456789"], "evenhand init"),
+        (["nonsense"], "No such command"),
+    ],
+)
+def test_usage_mistakes_exit_with_2(words, message, tmp_path):
+    done = evenhand(*words, cwd=tmp_path, check=2)
+    assert message in " ".join(done.stderr.split())
+
+
+def test_ctrl_c_saves_and_says_how_to_resume(project):
+    command = [sys.executable, "-m", "evenhand", "scan", "--method", "themis", "--set", "batch=200", "--set", "margin=0", "--candidates", "30000000"]
+    process = subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list(project.glob("runs/*/journal/part-*.parquet")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=120)
+    assert process.returncode == 130, stderr
+    assert "the same command continues where it stopped" in stderr
+
+
+def test_bench_writes_the_promised_records(project, tmp_path):
+    words = ["bench", "themis", "--dataset", "evenhand.yaml", "--model", "model.npz", "--candidates", 2000, "--seed", 1, "--seed", 2]
+    evenhand(*words, "--json", "bench.json", cwd=project, check=0)
+    records = json.loads((project / "bench.json").read_text())
+    assert [entry["seed"] for entry in records] == [1, 2]
+    promised = {
+        "method", "dataset", "protected", "model", "seed", "candidates", "findings", "duplicates", "model_rows", "cpu_seconds",
+        "findings_per_cpu_second", "rate", "valid_share",
+    }  # fmt: skip
+    assert promised <= set(records[0])
+    assert {"estimate", "low", "high", "population"} <= set(records[0]["rate"])
+    assert records[0]["candidates"] == 2000
+
+
+def test_bench_trains_a_family_on_a_users_table_once(project):
+    words = ["bench", "themis", "--dataset", "people.csv", "--label", "decision", "--protected", "group", "--model", "forest", "--candidates", 300]
+    evenhand(*words, "--json", "bench.json", cwd=project, check=0)
+    assert json.loads((project / "bench.json").read_text())[0]["model"] == "forest"
+    assert len(list((Path(os.environ["EVENHAND_CACHE"]) / "models").glob("forest-*.skops"))) >= 1
+
+
+def test_selftest_prints_the_power_table(tmp_path):
+    done = evenhand("selftest", "themis", "--candidates", 500, "--seeds", 1, "--json", "power.json", cwd=tmp_path, check=0)
+    assert "needle" in done.stdout
+    assert len(json.loads((tmp_path / "power.json").read_text())) == 9
+
+
+def test_a_table_without_a_label_can_be_looked_at(tmp_path):
+    pd.DataFrame({"age": range(20, 60), "sex": ["f", "m"] * 20}).to_csv(tmp_path / "t.csv", index=False)
+    done = evenhand("init", "t.csv", cwd=tmp_path, check=0)
+    assert "no label" in done.stdout
+    assert "columns that look protected: age, sex" in done.stdout
