@@ -10,11 +10,11 @@ import resource
 import subprocess
 import sys
 import time
-
-from common import cpu, options, papers_data, write_figures
+from itertools import pairwise
 
 import numpy as np
 
+from common import cpu, options, papers_data, write_figures
 from evenhand import datasets
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine import Plan, Run, Subject, run
@@ -44,7 +44,7 @@ def census_net(domain: TabularDomain, seed: int) -> DenseNet:
         return DenseNet.from_npz(data / "models" / "ADF_census.npz")
     rng = np.random.default_rng(seed)
     widths = (len(domain.columns), 64, 32, 16, 8, 4, 2)
-    kernels = tuple(rng.normal(size=pair).astype(np.float32) * (2 / pair[0]) ** 0.5 for pair in zip(widths, widths[1:], strict=False))
+    kernels = tuple(rng.normal(size=pair).astype(np.float32) * (2 / pair[0]) ** 0.5 for pair in pairwise(widths))
     return DenseNet(kernels, tuple(np.zeros(width, dtype=np.float32) for width in widths[1:]))
 
 
@@ -104,9 +104,15 @@ def speed(candidates: int, seed: int) -> dict[str, float]:
     few = rows[: candidates // 200]
     turns = [(cpu(lambda: search(domain, net, candidates, seed))[0], cpu(lambda: bare_loop(bare, rows, sex))[0]) for _ in range(5)]
     engine, plain = (min(times) for times in zip(*turns, strict=True))
-    rowwise, barest = (best * len(rows) / len(few) for best in (cpu(lambda: row_loop(net, domain, few), 3)[0], cpu(lambda: bare_row_loop(bare, few, sex), 3)[0]))
+    rowwise, barest = (
+        best * len(rows) / len(few)
+        for best in (cpu(lambda: row_loop(net, domain, few), 3)[0], cpu(lambda: bare_row_loop(bare, few, sex), 3)[0])
+    )
     print(f"{candidates:,} candidates: engine {engine:.2f} s; bare NumPy, which only predicts the twins in batches, {plain:.2f} s")
-    print(f"one at a time (from {len(few):,} rows): the same judgement {rowwise:.0f} s, two bare predictions {barest:.0f} s = {barest / engine:.0f} times the engine")
+    print(
+        f"one at a time (from {len(few):,} rows): the same judgement {rowwise:.0f} s, "
+        f"two bare predictions {barest:.0f} s = {barest / engine:.0f} times the engine"
+    )
     return {"engine_over_bare": plain / engine, "engine_over_rowwise": rowwise / engine}
 
 
@@ -130,7 +136,10 @@ def published_rates(n: int, seed: int) -> int | None:
         rate = discrimination_rate(uniform_sample(domain, n, np.random.default_rng(seed)), domain, net, LabelFlip()).interval
         agrees = abs(100 * rate.estimate - seen) <= TOLERANCE
         inside += agrees
-        print(f"{table:7} {protected:5} seen {seen:5.2f} %  ours {rate.estimate:7.2%} ({rate.low:.2%} to {rate.high:.2%})  {'agrees' if agrees else 'DIFFERS'}")
+        print(
+            f"{table:7} {protected:5} seen {seen:5.2f} %  ours {rate.estimate:7.2%} ({rate.low:.2%} to {rate.high:.2%})  "
+            f"{'agrees' if agrees else 'DIFFERS'}"
+        )
     return inside
 
 

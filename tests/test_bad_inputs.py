@@ -158,10 +158,22 @@ BAD = {
     "a header with the same name twice": (lambda t, m: read_table(write(t, "a.csv", "a,a\n1,2\n")), DataError, "twice"),
     "a table in another encoding": (lambda t, m: read_table(write(t, "a.csv", "näme\n1\n".encode("latin-1"))), DataError, "encoding"),
     "a Parquet file that is none": (lambda t, m: read_table(write(t, "a.parquet", "no")), DataError, "Parquet"),
-    "something that is no table": (lambda t, m: domain().encode([[1, 2]]), DataError, "expected a pandas or polars table, got builtins.list"),
+    "something that is no table": (
+        lambda t, m: domain().encode([[1, 2]]),
+        DataError,
+        "expected a pandas or polars table, got builtins.list",
+    ),
     "a missing column": (lambda t, m: domain().encode(FRAME.drop(columns="job")), DataError, "the table lacks the column ['job']"),
-    "an unknown category": (lambda t, m: domain().encode(FRAME.replace({"job": {"cook": "chef"}})), DataError, "column 'job', row 3: 'chef' is not one of"),
-    "text in a number column": (lambda t, m: domain().encode(FRAME.assign(age="old")), DataError, "column 'age', row 0: 'old' is not a number"),
+    "an unknown category": (
+        lambda t, m: domain().encode(FRAME.replace({"job": {"cook": "chef"}})),
+        DataError,
+        "column 'job', row 3: 'chef' is not one of",
+    ),
+    "text in a number column": (
+        lambda t, m: domain().encode(FRAME.assign(age="old")),
+        DataError,
+        "column 'age', row 0: 'old' is not a number",
+    ),
     "a missing cell where none may be": (lambda t, m: domain().encode(FRAME.assign(sex=None)), DataError, "allows no missing cells"),
     "no rows inside the domain": (
         lambda t, m: eh.scan(SUBJECT.model, from_frame(FRAME.assign(age=5), files.load(yaml(t))), budget=eh.Budget(candidates=5)),
@@ -171,7 +183,11 @@ BAD = {
     # domains
     "a label that is not in the data": (lambda t, m: eh.infer(FRAME, label="salary"), EvenhandError, "'salary'"),
     "a label with one value": (lambda t, m: eh.infer(FRAME.assign(paid="yes"), label="paid"), EvenhandError, "two"),
-    "a favourable value that never occurs": (lambda t, m: eh.infer(FRAME, label="paid", favourable="maybe"), DomainError, "'maybe' is not one of"),
+    "a favourable value that never occurs": (
+        lambda t, m: eh.infer(FRAME, label="paid", favourable="maybe"),
+        DomainError,
+        "'maybe' is not one of",
+    ),
     "a protected column that is constant": (
         lambda t, m: eh.infer(FRAME.assign(sex="f"), label="paid", protected=["sex"]),
         DomainError,
@@ -191,12 +207,32 @@ BAD = {
     # project files
     "a project file that is not there": (lambda t, m: files.load(t / "evenhand.yaml"), DomainError, "`evenhand init data.csv` writes one"),
     "YAML that does not parse": (lambda t, m: files.load(yaml(t, "[sex]", "[sex")), DomainError, "evenhand.yaml:"),
-    "an unknown key": (lambda t, m: files.load(yaml(t, "protected:", "protectd:")), DomainError, "evenhand.yaml:3: unknown key 'protectd'; did you mean 'protected'?"),
+    "an unknown key": (
+        lambda t, m: files.load(yaml(t, "protected:", "protectd:")),
+        DomainError,
+        "evenhand.yaml:3: unknown key 'protectd'; did you mean 'protected'?",
+    ),
     "an unknown kind": (lambda t, m: files.load(yaml(t, "kind: integer", "kind: int")), DomainError, "evenhand.yaml:5: "),
-    "a range upside down": (lambda t, m: files.load(yaml(t, "low: 18, high: 70", "low: 70, high: 18")), DomainError, "evenhand.yaml:5: column 'age': low=70 is above high=18"),
-    "an unknown protected column": (lambda t, m: files.load(yaml(t, "[sex]", "[sx]")), DomainError, "evenhand.yaml:3: unknown protected column 'sx'; did you mean 'sex'?"),
-    "a constraint with a typing error": (lambda t, m: files.load(yaml(t, more="constraints:\n  - aeg >= 18\n")), ConstraintError, "did you mean 'age'?"),
-    "a constraint with an unknown value": (lambda t, m: files.load(yaml(t, more='constraints:\n  - job == "chef"\n')), ConstraintError, "evenhand.yaml:9: column 'job' has no value \"chef\"; known: ['clerk', 'cook', 'nurse']"),
+    "a range upside down": (
+        lambda t, m: files.load(yaml(t, "low: 18, high: 70", "low: 70, high: 18")),
+        DomainError,
+        "evenhand.yaml:5: column 'age': low=70 is above high=18",
+    ),
+    "an unknown protected column": (
+        lambda t, m: files.load(yaml(t, "[sex]", "[sx]")),
+        DomainError,
+        "evenhand.yaml:3: unknown protected column 'sx'; did you mean 'sex'?",
+    ),
+    "a constraint with a typing error": (
+        lambda t, m: files.load(yaml(t, more="constraints:\n  - aeg >= 18\n")),
+        ConstraintError,
+        "did you mean 'age'?",
+    ),
+    "a constraint with an unknown value": (
+        lambda t, m: files.load(yaml(t, more='constraints:\n  - job == "chef"\n')),
+        ConstraintError,
+        "evenhand.yaml:9: column 'job' has no value \"chef\"; known: ['clerk', 'cook', 'nurse']",
+    ),
     "contradictory constraints": (
         lambda t, m: files.load(yaml(t, more="constraints:\n  - age >= 60\n  - age <= 30\n")),
         ConstraintError,
@@ -206,43 +242,85 @@ BAD = {
     # models
     "a model file that is not there": (lambda t, m: eh.wrap(t / "model.skops", domain()), EvenhandError, "model.skops"),
     "a pickle without trust": (lambda t, m: pickled(t), UntrustedModel, "trusted"),
-    "a model that returns strings nobody declared": (lambda t, m: scanned(lambda frame: ["perhaps"] * len(frame), takes="frame"), WrongAnswer, "'perhaps'"),
+    "a model that returns strings nobody declared": (
+        lambda t, m: scanned(lambda frame: ["perhaps"] * len(frame), takes="frame"),
+        WrongAnswer,
+        "'perhaps'",
+    ),
     "a model that returns too few answers": (lambda t, m: scanned(lambda frame: [0.5], takes="frame"), WrongAnswer, "1"),
     "a model that returns NaN": (lambda t, m: scanned(lambda rows: np.full((len(rows), 2), np.nan), takes="codes"), WrongAnswer, "finite"),
     "a model that raises": (lambda t, m: scanned(lambda frame: frame["salary"], takes="frame"), ModelFailed, "raised KeyError: 'salary'"),
-    "a model that changes its mind": (lambda t, m: scanned(unsteady, takes="codes", returns="favourable"), UnsteadyModel, "changed its answer between two calls"),
+    "a model that changes its mind": (
+        lambda t, m: scanned(unsteady, takes="codes", returns="favourable"),
+        UnsteadyModel,
+        "changed its answer between two calls",
+    ),
     "a method that needs gradients on a black box": (
-        lambda t, m: run(registry.method("adf"), SUBJECT.__class__(domain(), eh.wrap(constant, domain(), takes="codes"), domain().encode(FRAME)), Plan(0, eh.Budget(candidates=9))),
+        lambda t, m: run(
+            registry.method("adf"),
+            SUBJECT.__class__(domain(), eh.wrap(constant, domain(), takes="codes"), domain().encode(FRAME)),
+            Plan(0, eh.Budget(candidates=9)),
+        ),
         MissingAbility,
         "adf needs a differentiable model",
     ),
     # endpoints
     "an endpoint that is down": (
-        lambda t, m: Meter(eh.wrap(HttpModel("http://127.0.0.1:9/x", retries=0, timeout_seconds=2), domain())).scores(domain().encode(FRAME)),
+        lambda t, m: Meter(eh.wrap(HttpModel("http://127.0.0.1:9/x", retries=0, timeout_seconds=2), domain())).scores(
+            domain().encode(FRAME)
+        ),
         ModelFailed,
         "127.0.0.1:9",
     ),
     "an endpoint that is slow": (lambda t, m: asked(slow, timeout_seconds=0.2), ModelFailed, "0.2"),
     "an endpoint that answers HTML": (lambda t, m: asked(lambda b: (200, "text/html", "<html>login</html>")), EvenhandError, "HTML"),
     "an endpoint that answers 403": (lambda t, m: asked(lambda b: (403, "application/json", '{"why": "no key"}')), ModelFailed, "403"),
-    "an endpoint that answers too few": (lambda t, m: asked(lambda b: (200, "application/json", '{"predictions": [0.5]}')), EvenhandError, "1"),
-    "an endpoint whose answer lacks the path": (lambda t, m: asked(lambda b: (200, "application/json", '{"scores": []}')), EvenhandError, "predictions"),
+    "an endpoint that answers too few": (
+        lambda t, m: asked(lambda b: (200, "application/json", '{"predictions": [0.5]}')),
+        EvenhandError,
+        "1",
+    ),
+    "an endpoint whose answer lacks the path": (
+        lambda t, m: asked(lambda b: (200, "application/json", '{"scores": []}')),
+        EvenhandError,
+        "predictions",
+    ),
     # searching
     "an unknown method": (lambda t, m: registry.method("temis"), UnknownName, "unknown method 'temis'; did you mean 'themis'?"),
-    "an unknown parameter": (lambda t, m: registry.method("themis", marging=1), UnknownName, "unknown parameter of themis 'marging'; did you mean 'margin'?"),
-    "a parameter of the wrong kind": (lambda t, m: registry.method("themis", batch="many"), InvalidArgument, "batch='many' must be of the kind of its default"),
-    "a parameter out of range": (lambda t, m: registry.method("themis", confidence=1.0), InvalidArgument, "confidence=1.0 must lie strictly between 0 and 1"),
+    "an unknown parameter": (
+        lambda t, m: registry.method("themis", marging=1),
+        UnknownName,
+        "unknown parameter of themis 'marging'; did you mean 'margin'?",
+    ),
+    "a parameter of the wrong kind": (
+        lambda t, m: registry.method("themis", batch="many"),
+        InvalidArgument,
+        "batch='many' must be of the kind of its default",
+    ),
+    "a parameter out of range": (
+        lambda t, m: registry.method("themis", confidence=1.0),
+        InvalidArgument,
+        "confidence=1.0 must lie strictly between 0 and 1",
+    ),
     "an unknown oracle": (lambda t, m: registry.oracle("label_flop"), UnknownName, "did you mean 'label_flip'?"),
     "a budget of nothing": (lambda t, m: eh.Budget(), InvalidArgument, "needs at least one of candidates, model_rows, seconds"),
     "a negative budget": (lambda t, m: eh.Budget(candidates=-5), InvalidArgument, "candidates=-5 must be a positive number"),
     "an unknown data set": (lambda t, m: eh.datasets.load("adlut"), UnknownName, "did you mean 'adult'?"),
-    "a bench of an unknown method": (lambda t, m: bench(["nope"], Arena(data(), ("sex",), SUBJECT.model, "x"), Bout(eh.Budget(candidates=5))), UnknownName, "unknown method 'nope'"),
+    "a bench of an unknown method": (
+        lambda t, m: bench(["nope"], Arena(data(), ("sex",), SUBJECT.model, "x"), Bout(eh.Budget(candidates=5))),
+        UnknownName,
+        "unknown method 'nope'",
+    ),
     # stores
     "a run folder of another model": (lambda t, m: another_models_folder(t), StoreError, "holds a run with another model (one, now two)"),
     "a full disk": (full_disk, StoreError, "No space left on device; what was saved before is intact"),
     "a folder without a run": (lambda t, m: RunFolder.open(t), StoreError, "it has no header.json"),
     "a witness that is not there": (lambda t, m: witness.find("abcdef0123", [t]), StoreError, "no witness 'abcdef0123'"),
-    "a witness id that is none": (lambda t, m: witness.find("zebra", [t]), InvalidArgument, "neither a file, nor a folder, nor a witness id"),
+    "a witness id that is none": (
+        lambda t, m: witness.find("zebra", [t]),
+        InvalidArgument,
+        "neither a file, nor a folder, nor a witness id",
+    ),
     "a witness file that is none": (lambda t, m: witness.load(write(t, "a.json", "[]")), StoreError, "is not a witness file"),
     "a result that is none": (lambda t, m: load_result(write(t, "r.json", "{}")), EvenhandError, "r.json"),
 }

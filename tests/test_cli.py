@@ -66,7 +66,18 @@ def project(tmp_path, table):
     table.to_csv(tmp_path / "people.csv", index=False)
     PLANTED.model.save(tmp_path / "model.npz")
     evenhand(
-        "init", "people.csv", "--label", "decision", "--favourable", "granted", "--protected", "group", "--model", "model.npz", cwd=tmp_path, check=0
+        "init",
+        "people.csv",
+        "--label",
+        "decision",
+        "--favourable",
+        "granted",
+        "--protected",
+        "group",
+        "--model",
+        "model.npz",
+        cwd=tmp_path,
+        check=0,
     )
     return tmp_path
 
@@ -129,7 +140,9 @@ def test_a_fair_model_passes_only_with_enough_evidence(project):
 
 
 def test_a_broken_model_exits_with_4(project):
-    (project / "evenhand.yaml").write_text((project / "evenhand.yaml").read_text().replace("model: model.npz", "model: http://127.0.0.1:9/none"))
+    (project / "evenhand.yaml").write_text(
+        (project / "evenhand.yaml").read_text().replace("model: model.npz", "model: http://127.0.0.1:9/none")
+    )
     text = (project / "evenhand.yaml").read_text()
     assert "127.0.0.1:9" in text
     done = evenhand("scan", "--method", "themis", "--candidates", 10, cwd=project, check=4)
@@ -155,7 +168,20 @@ def test_usage_mistakes_exit_with_2(words, message, tmp_path):
 
 
 def test_ctrl_c_saves_and_says_how_to_resume(project):
-    command = [sys.executable, "-m", "evenhand", "scan", "--method", "themis", "--set", "batch=200", "--set", "margin=0", "--candidates", "30000000"]
+    command = [
+        sys.executable,
+        "-m",
+        "evenhand",
+        "scan",
+        "--method",
+        "themis",
+        "--set",
+        "batch=200",
+        "--set",
+        "margin=0",
+        "--candidates",
+        "30000000",
+    ]
     process = subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not list(project.glob("runs/*/journal/part-*.parquet")) and time.monotonic() < deadline:
@@ -181,7 +207,20 @@ def test_bench_writes_the_promised_records(project, tmp_path):
 
 
 def test_bench_trains_a_family_on_a_users_table_once(project):
-    words = ["bench", "themis", "--dataset", "people.csv", "--label", "decision", "--protected", "group", "--model", "forest", "--candidates", 300]
+    words = [
+        "bench",
+        "themis",
+        "--dataset",
+        "people.csv",
+        "--label",
+        "decision",
+        "--protected",
+        "group",
+        "--model",
+        "forest",
+        "--candidates",
+        300,
+    ]
     evenhand(*words, "--json", "bench.json", cwd=project, check=0)
     assert json.loads((project / "bench.json").read_text())[0]["model"] == "forest"
     assert len(list((Path(os.environ["EVENHAND_CACHE"]) / "models").glob("forest-*.skops"))) >= 1

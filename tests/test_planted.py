@@ -21,7 +21,9 @@ def every_input(domain, protected_first_only):
 def test_the_planted_share_is_exact(name):
     planted = SHAPES[name]
     inputs = every_input(planted.domain, protected_first_only=not planted.domain.implied)
-    unfair = sum(int(LabelFlip().judge(inputs[at : at + 50_000], planted.domain, planted.model).unfair.sum()) for at in range(0, len(inputs), 50_000))
+    unfair = sum(
+        int(LabelFlip().judge(inputs[at : at + 50_000], planted.domain, planted.model).unfair.sum()) for at in range(0, len(inputs), 50_000)
+    )
     assert unfair == planted.rate * len(inputs)
 
 

@@ -129,7 +129,9 @@ def test_a_folder_in_use_is_refused_and_a_dead_lock_is_taken_over(tmp_path):
         assert (folder.path / "lock").read_text() == str(os.getpid())
 
 
-@pytest.mark.parametrize(("text", "message"), [("{", "not readable as JSON"), ('{"format": 9}', "another version"), ("[]", "another version")])
+@pytest.mark.parametrize(
+    ("text", "message"), [("{", "not readable as JSON"), ('{"format": 9}', "another version"), ("[]", "another version")]
+)
 def test_a_damaged_header_is_said(tmp_path, text, message):
     (tmp_path / "header.json").write_text(text)
     with pytest.raises(StoreError, match=message):
@@ -155,9 +157,15 @@ class Table:
 
 
 def test_a_scan_repeated_in_its_folder_gives_the_same_result_and_keeps_the_first(tmp_path):
-    results = [scan(SUBJECT.model, Table(), methods=[METHOD], budget=PLAN.budget, seed=1, options=Options(folder=tmp_path)) for _ in range(2)]
+    results = [
+        scan(SUBJECT.model, Table(), methods=[METHOD], budget=PLAN.budget, seed=1, options=Options(folder=tmp_path)) for _ in range(2)
+    ]
     first, second = (result.runs[0] for result in results)
-    assert first.as_dict() | {"calls": 0, "cpu_seconds": 0, "wall_seconds": 0} == second.as_dict() | {"calls": 0, "cpu_seconds": 0, "wall_seconds": 0}
+    assert first.as_dict() | {"calls": 0, "cpu_seconds": 0, "wall_seconds": 0} == second.as_dict() | {
+        "calls": 0,
+        "cpu_seconds": 0,
+        "wall_seconds": 0,
+    }
     assert results[0].witnesses == results[1].witnesses
     assert len(list(tmp_path.glob("themis-*"))) == 1
     result = json.loads(next(tmp_path.glob("themis-*/result.json")).read_text())

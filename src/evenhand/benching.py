@@ -69,5 +69,3 @@ def record(method: str, arena: Arena, seed: int, done: Run, rate: Rate) -> dict[
         "valid_share": float(done.findings.valid.mean()) if found else None,
         "ended": done.ended,
     }
-
-

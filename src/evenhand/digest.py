@@ -12,7 +12,13 @@ from evenhand.domain.tabular import TabularDomain
 
 def domain_digest(domain: TabularDomain) -> str:
     """Sixteen hexadecimal digits of everything that a domain declares."""
-    parts = [repr(domain.columns), repr(domain.protected), repr(domain.label), repr(sorted(domain.comparisons.items())), repr(domain.implied)]
+    parts = [
+        repr(domain.columns),
+        repr(domain.protected),
+        repr(domain.label),
+        repr(sorted(domain.comparisons.items())),
+        repr(domain.implied),
+    ]
     parts += [constraint.text for constraint in domain.constraints]
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
 

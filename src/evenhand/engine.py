@@ -203,7 +203,9 @@ class Court:
         self.meter.check_time()
         places, new = self._table.add(self.domain.keys(rows))
         fresh = np.flatnonzero(new) if not new.all() else np.arange(len(rows))
-        verdict = self._judge(rows if len(fresh) == len(rows) else rows[fresh], self._table.keys[self._table.size - len(fresh) : self._table.size])
+        verdict = self._judge(
+            rows if len(fresh) == len(rows) else rows[fresh], self._table.keys[self._table.size - len(fresh) : self._table.size]
+        )
         self._memory.add(verdict)
         if verdict.unfair.any():
             novel = findings_of(rows[fresh], verdict, self.domain, self.ledger.candidates + fresh, phase)

@@ -106,6 +106,4 @@ def require(module: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as missing:
-        raise MissingExtra(
-            f"{module} is not installed; install it with: pip install 'evenhand[{extra}]'"
-        ) from missing
+        raise MissingExtra(f"{module} is not installed; install it with: pip install 'evenhand[{extra}]'") from missing

@@ -74,11 +74,15 @@ class Gate:
             if findings:
                 return "violation", f"{findings:,} different people were found whom another protected value would give another outcome"
             if rate.unfair:
-                return "violation", f"{rate.unfair:,} of {rate.interval.n:,} people of the population “{rate.population}” are treated differently"
+                return (
+                    "violation",
+                    f"{rate.unfair:,} of {rate.interval.n:,} people of the population “{rate.population}” are treated differently",
+                )
             if high <= self.resolution:
                 return "pass", f"nothing found, and at most {high:.3%} of the population “{rate.population}” can be affected"
             return "inconclusive", (
-                f"nothing found, but with {rate.interval.n:,} judged the rate may still be {high:.3%}, above {self.resolution:.3%}; raise rate_rows"
+                f"nothing found, but with {rate.interval.n:,} judged the rate may still be {high:.3%}, "
+                f"above {self.resolution:.3%}; raise rate_rows"
             )
         if low > self.max_rate:
             return "violation", f"the rate is at least {low:.2%}, above the tolerated {self.max_rate:.2%}"
@@ -214,7 +218,16 @@ def scan(
     if any(r.ended == "interrupted" for r in runs) and outcome == "pass":
         outcome, reason = "inconclusive", "the search was interrupted"
     return ScanResult(
-        subject.domain, model, tuple(runs), tuple(rates), tuple(seen), outcome, reason, header | {"gate": asdict(options.gate)}, failures, folders
+        subject.domain,
+        model,
+        tuple(runs),
+        tuple(rates),
+        tuple(seen),
+        outcome,
+        reason,
+        header | {"gate": asdict(options.gate)},
+        failures,
+        folders,
     )
 
 
@@ -315,7 +328,9 @@ def measure_rates(subject: Subject, oracle: Oracle, options: Options, rng: np.ra
 def _evidence(real: Findings, runs: Sequence[Run], subject: Subject, oracle: Oracle, most: int) -> list[witness.Witness]:
     """Witnesses for people to look at: real rows for one half, the methods' findings for the other."""
     real = real if subject.rows is not None else Findings.none(len(subject.domain.columns))
-    found = Findings.join([replace(r.findings, phase=np.full(len(r.findings), r.method, dtype=object)) for r in runs], len(subject.domain.columns))
+    found = Findings.join(
+        [replace(r.findings, phase=np.full(len(r.findings), r.method, dtype=object)) for r in runs], len(subject.domain.columns)
+    )
     shown_real = witness.select(real, subject.domain, max(most // 2, most - len(found)))
     shown_found = witness.select(found, subject.domain, most - len(shown_real))
     evidence = Findings.join([real[shown_real], found[shown_found]], len(subject.domain.columns))

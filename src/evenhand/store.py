@@ -123,7 +123,7 @@ class RunFolder:
         if not tables:
             return None
         keys = np.concatenate([t["key"].to_numpy() for t in tables]).astype(np.uint64)
-        labels = np.concatenate([np.stack(t["labels"].to_numpy()) for t in tables]).astype(np.int16)
+        labels = np.array([labels for t in tables for labels in t["labels"]], dtype=np.int16)
         gap = np.concatenate([t["gap"].to_numpy() for t in tables]).astype(np.float64)
         return Journal(keys, labels, gap, np.concatenate([t["unfair"].to_numpy() for t in tables]).astype(bool))
 
@@ -217,7 +217,8 @@ def _read(path: Path) -> pd.DataFrame:
     import pyarrow.parquet as parquet
 
     try:
-        return parquet.read_table(path).to_pandas()
+        table: pd.DataFrame = parquet.read_table(path).to_pandas()
+        return table
     except (pa.ArrowInvalid, OSError) as fault:
         raise StoreError(f"{path} is damaged ({fault}); remove this part and its namesake, and the run asks those rows again") from fault
 

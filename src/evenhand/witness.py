@@ -164,7 +164,7 @@ def _judge(rows: Rows, owners: Index, court: tuple[TabularDomain, Model, Oracle]
 
 
 def _differing(rows: Rows, target: Rows, domain: TabularDomain) -> Mask:
-    differs = (rows != target) & ~(np.isnan(rows) & np.isnan(target))
+    differs: Mask = (rows != target) & ~(np.isnan(rows) & np.isnan(target))
     differs[:, list(domain.protected_places)] = False
     return differs
 
@@ -174,9 +174,10 @@ def _where(mask: Mask, yes: Findings, no: Findings) -> Findings:
 
 
 def _replace_at(findings: Findings, places: Index, by: Findings) -> Findings:
-    rows, twins, outcomes, gap, valid = (a.copy() for a in (findings.rows, findings.twins, findings.outcomes, findings.gap, findings.valid))
-    rows[places], twins[places], outcomes[places], gap[places], valid[places] = by.rows, by.twins, by.outcomes, by.gap, by.valid
-    return replace(findings, rows=rows, twins=twins, outcomes=outcomes, gap=gap, valid=valid)
+    changed = findings[np.arange(len(findings))]  # a copy
+    for name in ("rows", "twins", "outcomes", "gap", "valid"):
+        getattr(changed, name)[places] = getattr(by, name)
+    return changed
 
 
 def select(findings: Findings, domain: TabularDomain, most: int) -> Index:
@@ -259,7 +260,7 @@ def load(path: Path) -> Witness:
     except (json.JSONDecodeError, UnicodeDecodeError) as fault:
         raise StoreError(f"{path} is not a witness: {fault}") from None
     if not isinstance(content, dict) or content.pop("witness", None) != 1:
-        raise StoreError(f"{path} is not a witness file (expected a JSON object with \"witness\": 1)")
+        raise StoreError(f'{path} is not a witness file (expected a JSON object with "witness": 1)')
     known = set(Witness.__dataclass_fields__)
     if set(content) != known:
         raise StoreError(f"{path}: fields {sorted(set(content) ^ known)} are missing or unknown")
@@ -278,7 +279,13 @@ def find(identity: str, folders: list[Path]) -> list[Path]:
         return found
     if not re.fullmatch(r"[0-9a-f]{4,10}", identity):
         raise InvalidArgument(f"{identity!r} is neither a file, nor a folder, nor a witness id (4 to 10 hexadecimal digits)")
-    hits = {p.name: p for folder in folders if folder.is_dir() for p in sorted(folder.rglob(f"{identity}*.json")) if p.parent.name == "witnesses"}
+    hits = {
+        p.name: p
+        for folder in folders
+        if folder.is_dir()
+        for p in sorted(folder.rglob(f"{identity}*.json"))
+        if p.parent.name == "witnesses"
+    }
     if not hits:
         raise StoreError(f"no witness {identity!r} below {', '.join(str(f) for f in folders)}")
     return list(hits.values())

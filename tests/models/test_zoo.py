@@ -59,9 +59,7 @@ def test_another_seed_or_other_rows_are_another_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("family", "harm"), [("mlp", "changed"), ("boosting", "changed"), ("boosting", "cut"), ("boosting", "no digest")])
-def test_a_harmed_file_is_not_loaded_but_replaced(
-    family: str, harm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_harmed_file_is_not_loaded_but_replaced(family: str, harm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zoo, "fit_dense", partial(fit_dense, hidden=(4,)))
     model = zoo.load_or_train(family, CODES, LABELS, DOMAIN, 0)
     (file,) = (f for f in (tmp_path / "cache" / "models").iterdir() if f.suffix != ".sha256")

@@ -8,13 +8,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import is_dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from evenhand.arrays import Rows, Scores
 from evenhand.engine import Plan, Run, Subject, run
-from evenhand.models.abilities import SCORES
+from evenhand.models.abilities import SCORES, Model
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.oracles.individual import LabelFlip
@@ -56,10 +56,11 @@ def _run(make: Make, subject: Subject, seed: int = 0, budget: Budget | None = No
     return run(make(), subject, Plan(seed, budget or Budget(candidates=CANDIDATES)))
 
 
-def check_is_a_frozen_dataclass(make: Make, subject: Subject) -> None:
+def check_is_a_frozen_dataclass(make: Make, _: Subject) -> None:
     """Parameters are frozen fields, and the fields rebuild the method."""
-    method = make()
-    assert is_dataclass(method) and method.__dataclass_params__.frozen, f"{type(method).__name__} must be a frozen dataclass"  # type: ignore[attr-defined]
+    method: Any = make()
+    assert is_dataclass(method), f"{type(method).__name__} must be a dataclass"
+    assert getattr(method, "__dataclass_params__").frozen, f"{type(method).__name__} must be frozen"  # noqa: B009
     assert type(method)(**parameters(method)) == method, "the method's fields must rebuild it"
 
 
@@ -128,7 +129,7 @@ def check_findings_are_distinct(make: Make, subject: Subject) -> None:
 def check_leaves_global_randomness_alone(make: Make, subject: Subject) -> None:
     """Nobody else's random numbers are touched."""
     # The legacy state is what is watched here, so it has to be read.
-    before, python_before = np.random.get_state()[1].copy(), random.getstate()  # type: ignore[index, union-attr]  # noqa: NPY002
+    before, python_before = np.random.get_state()[1].copy(), random.getstate()  # type: ignore[index]  # noqa: NPY002
     _run(make, subject)
     assert np.array_equal(before, np.random.get_state()[1]), "NumPy's global generator was used"  # type: ignore[index]  # noqa: NPY002
     assert python_before == random.getstate(), "Python's global generator was used"
@@ -146,8 +147,10 @@ def check_does_not_write_to_its_seeds(make: Make, subject: Subject) -> None:
 class _Spied:
     """A method that is overheard."""
 
+    needs: ClassVar[type] = Model
+
     def __init__(self, method: Method, seen: list[Rows]) -> None:
-        self.method, self.seen, self.needs = method, seen, method.needs
+        self.method, self.seen = method, seen
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         search = self.method.search(task, rng)
@@ -160,7 +163,6 @@ class _Spied:
             return
         finally:
             search.close()
-
 
 
 class _Counted:
@@ -182,6 +184,13 @@ class _Counted:
         """The model's gradient, counted."""
         self.rows += len(rows)
         gradient: Rows = self._model.gradient(rows, cotangent, layer)
+        return gradient
+
+    def pullback(self, rows: Rows, slope: Any, layer: str = SCORES) -> Rows:
+        """The gradient of a loss, counted."""
+        meter = Meter(self._model)
+        gradient = meter.pullback(rows, slope, layer)
+        self.rows += meter.rows_asked
         return gradient
 
     def activations(self, rows: Rows, layers: Any) -> Any:

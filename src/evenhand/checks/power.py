@@ -43,7 +43,9 @@ class Power:
     @property
     def beats_random(self) -> bool:
         """Whether it found more than random search with every seed."""
-        return not self.failure and bool(self.findings) and all(mine > other for mine, other in zip(self.findings, self.random, strict=True))
+        return (
+            not self.failure and bool(self.findings) and all(mine > other for mine, other in zip(self.findings, self.random, strict=True))
+        )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""The command line: reads and shows what the other packages compute."""

@@ -97,7 +97,19 @@ def _show(records: list[dict[str, Any]]) -> None:
         f"rate in population “{rate['population']}” {rate['estimate']:.2%} ({rate['low']:.2%} to {rate['high']:.2%})",
         highlight=False,
     )
-    table = Table("method", "seed", "candidates", "findings", "duplicates", "model rows", "CPU s", "findings / CPU s", "valid", box=None, pad_edge=False)
+    table = Table(
+        "method",
+        "seed",
+        "candidates",
+        "findings",
+        "duplicates",
+        "model rows",
+        "CPU s",
+        "findings / CPU s",
+        "valid",
+        box=None,
+        pad_edge=False,
+    )
     for entry in records:
         pace = entry["findings_per_cpu_second"]
         table.add_row(

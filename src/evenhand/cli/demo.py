@@ -33,7 +33,10 @@ def demo(
     from evenhand.models import zoo
 
     adult = datasets.adult()
-    out.print(f"Adult census: {len(adult):,} people, {len(adult.domain.columns)} columns; does the model treat women and men alike?", highlight=False)
+    out.print(
+        f"Adult census: {len(adult):,} people, {len(adult.domain.columns)} columns; does the model treat women and men alike?",
+        highlight=False,
+    )
     with err.status("training the papers' network [64, 32, 16, 8, 4] (kept for the next time)"):
         train, test = adult.split(0.25, np.random.default_rng(seed))
         model = zoo.load_or_train("mlp", train.rows, train.labels, adult.domain, seed)
@@ -42,7 +45,13 @@ def demo(
     budget = Budget(candidates=candidates)
     with watching(budget, quiet=False) as watch:
         result = scan(
-            model, test, protected=["sex"], methods=DEFAULT_METHODS, budget=budget, seed=seed, options=Options(folder=folder / "runs", watch=watch)
+            model,
+            test,
+            protected=["sex"],
+            methods=DEFAULT_METHODS,
+            budget=budget,
+            seed=seed,
+            options=Options(folder=folder / "runs", watch=watch),
         )
     for kept in result.witnesses:
         witness.save(kept, folder / "runs" / "witnesses")
@@ -51,7 +60,14 @@ def demo(
     _leave_project(folder, test, model)
     out.print()
     out.print(result.summary(), markup=False, highlight=False, soft_wrap=True)
-    out.print(f"\nA project to play with is in {folder}: `cd {folder}`, then `evenhand replay {result.witnesses[0].id}` or `evenhand scan`." if result.witnesses else "", markup=False, highlight=False, soft_wrap=True)
+    out.print(
+        f"\nA project to play with is in {folder}: `cd {folder}`, then `evenhand replay {result.witnesses[0].id}` or `evenhand scan`."
+        if result.witnesses
+        else "",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
     out.print(f"Open the report: {page.resolve()}", markup=False, highlight=False, soft_wrap=True)
 
 

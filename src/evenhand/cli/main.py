@@ -17,6 +17,7 @@ from evenhand.errors import EvenhandError
 # typer may carry its own copy of click, whose base of all usage errors is reached in either case through this one.
 UsageFault: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
+
 def build() -> typer.Typer:
     """The whole command: every module here that offers `register(app)` adds its own, so that a new command is one file."""
     app = typer.Typer(

@@ -42,7 +42,7 @@ def load_all(file: Path, model: str | None = None, trusted: bool = False) -> Loa
     source = project.model
     if model is not None:
         given = {"url": model} if model.startswith(("http://", "https://")) else {"path": Path(model)}
-        source = ModelSource(**given, trusted=trusted)  # type: ignore[arg-type]
+        source = ModelSource(**given, trusted=trusted)
     if source is None:
         raise DomainError("the file names no model; add `model: model.skops` (or .onnx, a URL, ...), or pass --model", file=str(file))
     return Loaded(project, data, open_model(source, project.domain, trusted))

@@ -57,7 +57,9 @@ def _show(table: list[Power], methods: list[str], trial: Trial) -> None:
         row = {entry.method: entry for entry in table if entry.shape == shape}
         first = next(iter(row.values()))
         shown.add_row(shape, f"{first.rate:.3%}", f"{first.random_mean:,.0f}", *(_cell(row[name]) for name in methods))
-    out.print(f"Findings per {trial.candidates:,} candidates, mean of {len(trial.seeds)} seeds (green: more than random search with every seed)\n")
+    out.print(
+        f"Findings per {trial.candidates:,} candidates, mean of {len(trial.seeds)} seeds (green: more than random search with every seed)\n"
+    )
     out.print(shown)
     for entry in table:
         if entry.failure:

@@ -44,7 +44,10 @@ def init(
 
 def _explain(proposal: Proposal, file: Path) -> None:
     domain = proposal.domain
-    out.print(f"{len(domain.columns)} columns" + (f", label {domain.label.column!r}" if domain.label else ", no label (name it with --label)"), markup=False)
+    out.print(
+        f"{len(domain.columns)} columns" + (f", label {domain.label.column!r}" if domain.label else ", no label (name it with --label)"),
+        markup=False,
+    )
     for name, why in proposal.left_out.items():
         out.print(f"left out: {name!r}, {why}", markup=False)
     for note in proposal.notes:

@@ -153,9 +153,7 @@ class Column:
                 try:
                     float(cells.iloc[row])
                 except (ValueError, TypeError):
-                    raise DataError(
-                        f"column {self.name!r}, row {row}: {cells.iloc[row]!r} is not a number (kind: {self.kind})"
-                    ) from None
+                    raise DataError(f"column {self.name!r}, row {row}: {cells.iloc[row]!r} is not a number (kind: {self.kind})") from None
             raise
         return codes
 

@@ -230,5 +230,3 @@ def softmax(numbers: NDArray[Any]) -> NDArray[Any]:
     """Rows of logits to rows of probabilities."""
     powers = np.exp(numbers - numbers.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-
-

@@ -51,6 +51,10 @@ class DifferenceGradients:
         columns = len(self.domain.columns) if self.domain else 16
         return max(1, self.model.batch_rows // (columns + 1))
 
+    def gradient_rows(self, columns: int) -> int:
+        """How many rows the model is asked for one gradient."""
+        return columns + 1
+
     def scores(self, rows: Rows) -> Scores:
         """The model's own scores, in its own batches."""
         return np.asarray(in_batches(self.model.scores, rows, self.model.batch_rows))

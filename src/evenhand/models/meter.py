@@ -106,19 +106,23 @@ class Meter:
         return scores
 
     def gradient(self, rows: Rows, cotangent: NDArray[Any], layer: str = SCORES) -> Rows:
-        """The model's gradient, counted like an answer."""
+        """The model's gradient, counted like an answer; one made of differences counts every row that it asks."""
         if not isinstance(self.model, Differentiable):
             raise MissingAbility(f"{type(self.model).__name__} offers no gradients")
-        self.charge(len(rows))
+        self.charge(len(rows) * self._gradient_rows(rows.shape[1]))
         self.calls += 1
         step = max(1, self.batch_rows)
         parts = [self.model.gradient(rows[i : i + step], cotangent[i : i + step], layer) for i in range(0, len(rows), step)]
         return np.concatenate(parts) if parts else np.zeros_like(rows)
 
+    def _gradient_rows(self, columns: int) -> int:
+        ask = getattr(self.model, "gradient_rows", None)
+        return int(ask(columns)) if ask else 1
+
     def pullback(self, rows: Rows, slope: Slope, layer: str = SCORES) -> Rows:
         """The gradient of a loss of a layer's values; one pass where the model can, else values first and then the gradient."""
         if self._fused is not None:
-            self.charge(len(rows))
+            self.charge(len(rows) * self._gradient_rows(rows.shape[1]))
             self.calls += 1
             return self._fused.pullback(rows, slope, layer)
         values = self.scores(rows) if layer == SCORES else self.activations(rows, (layer,))[layer]

@@ -89,6 +89,11 @@ class TorchModel:
         """How many rows one call takes best."""
         return self.settings.batch_rows
 
+    def gradient_rows(self, columns: int) -> int:
+        """How many rows the module is asked for one gradient: more than one where some columns go by differences."""
+        cut = len(self.front.cut_places)
+        return 1 + cut + (1 if 0 < cut < columns else 0)
+
     def scores(self, rows: Rows) -> Scores:
         """Probabilities, (n, classes)."""
         return self._values(rows, (SCORES,))[SCORES]

@@ -1,0 +1,1 @@
+"""What decides that an input is treated unfairly; one idea a file."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Reals, Rows, Scores
+from evenhand.arrays import Mask, Reals, Rows, Scores
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.models.abilities import Model, labels_of
@@ -75,14 +75,17 @@ def _gap(scores: Scores, valid: NDArray[np.bool_] | None) -> Reals:
         high = np.where(valid[:, :, None], watched, -np.inf).max(axis=0)
         low = np.where(valid[:, :, None], watched, np.inf).min(axis=0)
         spread = np.maximum(high - low, 0.0)
-    return spread[:, 0] if spread.shape[1] == 1 else spread.max(axis=1)
+    largest: Reals = spread[:, 0] if spread.shape[1] == 1 else spread.max(axis=1)
+    return largest
 
 
-def differ(labels: NDArray[np.int16]) -> NDArray[np.bool_]:
+def differ(labels: NDArray[np.int16]) -> Mask:
     """Which inputs have two possible twins with different labels; `labels` is (n, combinations)."""
     possible = labels != IMPOSSIBLE
     if possible.all():
-        return (labels != labels[:, :1]).any(axis=1)
+        flips: Mask = (labels != labels[:, :1]).any(axis=1)
+        return flips
     highest = np.where(possible, labels, np.iinfo(np.int16).min).max(axis=1)
     lowest = np.where(possible, labels, np.iinfo(np.int16).max).min(axis=1)
-    return highest > lowest
+    apart: Mask = highest > lowest
+    return apart

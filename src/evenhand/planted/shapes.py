@@ -89,7 +89,9 @@ TOTAL = Unit(dict.fromkeys(FREE, 1.0))
 
 def band(name: str, threshold: int, width: int, story: str) -> Planted:
     """The second group needs `width` points less: unfair where the sum lies within the band below the threshold."""
-    circuit = Circuit({"sum": TOTAL, "group": Unit({"group": 1.0})}, _passing("sum", "group"), {"sum": 1.0, "group": float(width)}, 0.5 - threshold)
+    circuit = Circuit(
+        {"sum": TOTAL, "group": Unit({"group": 1.0})}, _passing("sum", "group"), {"sum": 1.0, "group": float(width)}, 0.5 - threshold
+    )
     rate = share(EVERYWHERE, range(threshold - width, threshold))
     return _planted(name, circuit, rate, story)
 
@@ -132,7 +134,9 @@ def interaction() -> Planted:
 def proxy() -> Planted:
     """The model never reads the group, but a district that goes with it; the twin moves house along."""
     columns = (_group(), Column("district", "category", ("north", "south")), *_digits())
-    circuit = Circuit({"sum": TOTAL, "district": Unit({"district": 1.0})}, _passing("sum", "district"), {"sum": 1.0, "district": 6.0}, -27.5)
+    circuit = Circuit(
+        {"sum": TOTAL, "district": Unit({"district": 1.0})}, _passing("sum", "district"), {"sum": 1.0, "district": 6.0}, -27.5
+    )
     implied = (Implied("group", "a", "b", {"district": {"north": "south"}}),)
     domain = TabularDomain(columns, ("group",), _label(), implied=implied)
     # Only a's in the north and b's in the south have a twin elsewhere: half of all inputs.
@@ -143,9 +147,13 @@ def proxy() -> Planted:
 def one_of_nine() -> Planted:
     """Nine age bands, of which only the last is treated differently."""
     columns = (Column("age_band", "integer", low=1, high=9), *_digits())
-    circuit = Circuit({"sum": TOTAL, "oldest": Unit({"age_band": 1.0}, -8.0)}, _passing("sum", "oldest"), {"sum": 1.0, "oldest": 3.0}, -30.5)
+    circuit = Circuit(
+        {"sum": TOTAL, "oldest": Unit({"age_band": 1.0}, -8.0)}, _passing("sum", "oldest"), {"sum": 1.0, "oldest": 3.0}, -30.5
+    )
     domain = TabularDomain(columns, ("age_band",), _label())
-    return Planted("one_of_nine", domain, circuit.network(domain.names), share(EVERYWHERE, range(28, 31)), "only the ninth age band differs")
+    return Planted(
+        "one_of_nine", domain, circuit.network(domain.names), share(EVERYWHERE, range(28, 31)), "only the ninth age band differs"
+    )
 
 
 def intersection() -> Planted:
@@ -154,7 +162,9 @@ def intersection() -> Planted:
     both = Unit({"group": 1.0, "sex": 1.0}, -1.0)
     circuit = Circuit({"sum": TOTAL, "both": both}, _passing("sum", "both"), {"sum": 1.0, "both": 4.0}, -34.5)
     domain = TabularDomain(columns, ("group", "sex"), _label())
-    return Planted("intersection", domain, circuit.network(domain.names), share(EVERYWHERE, range(31, 35)), "only group b and sex m together differ")
+    return Planted(
+        "intersection", domain, circuit.network(domain.names), share(EVERYWHERE, range(31, 35)), "only group b and sex m together differ"
+    )
 
 
 def fair() -> Planted:
