@@ -45,7 +45,7 @@ class Chains:
 
     space: str = "chained-trees"
     chains: int = 8192
-    seeds: int = 2048
+    seeds: int = 4096
     seed_share: float = 0.3
     reaches: tuple[float, ...] = (0.5, 1.0)
     favour: float = 0.9

@@ -79,6 +79,7 @@ class CtganLearner:
         self._listed = self._listed_slots()
         make = self._torch_generator(0)
         self.generator, self.statistics = self._new_generator(make)
+        self.averaged = {name: tensor.detach().clone() for name, tensor in (self.generator | self.statistics).items()}
         self.critic = self._new_critic(make)
         adam = self.torch.optim.Adam
         options = {"lr": settings.rate, "betas": (0.5, 0.9), "weight_decay": settings.decay, "fused": True}
@@ -153,6 +154,9 @@ class CtganLearner:
         if self.conditioner.size:
             loss = loss + self._disobedience(raw, condition)
         self._step(self.generator_adam, self.generator, loss)
+        with torch.no_grad():
+            for name, tensor in (self.generator | self.statistics).items():
+                self.averaged[name].lerp_(tensor, 1.0 - self.settings.average)
         return float(loss.detach())
 
     def _step(self, adam: Any, weights: dict[str, Any], loss: Any) -> None:
@@ -226,6 +230,7 @@ class CtganLearner:
     def state(self) -> dict[str, NDArray[Any]]:
         """Weights, running statistics and the optimisers' moments."""
         kept = {f"generator.{name}": tensor for name, tensor in (self.generator | self.statistics).items()}
+        kept |= {f"averaged.{name}": tensor for name, tensor in self.averaged.items()}
         kept |= {f"critic.{name}": tensor for name, tensor in self.critic.items()}
         for role, adam, weights in self._optimisers():
             for name, weight in weights.items():
@@ -241,6 +246,7 @@ class CtganLearner:
         with self.torch.no_grad():
             for name, tensor in (self.generator | self.statistics).items():
                 tensor.copy_(tensors[f"generator.{name}"])
+                self.averaged[name].copy_(tensors[f"averaged.{name}"])
             for name, tensor in self.critic.items():
                 tensor.copy_(tensors[f"critic.{name}"])
         for role, adam, weights in self._optimisers():
@@ -258,6 +264,6 @@ class CtganLearner:
         return float(np.abs(real.T @ real - made.T @ made).mean() / DISTANCE_ROWS)
 
     def space(self) -> Ctgan:
-        """The generator as it is now."""
-        state = {name: tensor.detach().numpy() for name, tensor in (self.generator | self.statistics).items()}
+        """The generator as it is now, averaged over the last steps."""
+        state = {name: tensor.numpy() for name, tensor in self.averaged.items()}
         return Ctgan(self.normaliser, self.settings, folded(state, len(self.settings.generator) + 1), self.conditioner.shares())

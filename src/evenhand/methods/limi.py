@@ -1,0 +1,109 @@
+"""LIMI: latents moved onto a flat imitation of the model's decision boundary, and a little to either side of it.
+
+Paper: Xiao, Liu, Li, Liu, "Latent Imitator: Generating Natural Individual Discriminatory Instances for Black-Box Fairness
+Testing", ISSTA 2023.
+
+Agrees with the paper and its code: a million latents, labelled by the model; the most confident 50,000 of each class (at least
+.7), the smaller class repeated; a linear SVM; one step onto its plane, then `step` to either side, first hit wins.  With
+space="ctgan" everything is the published setting (128 noise numbers joined with the condition, generator in evaluation mode).
+
+Differs: the default space is chained trees, which fit in a second, decode and invert exactly, and always give a boundary when there
+is one.  All latents advance together.  The plane's offset is divided by |w| (Eq. 7 as printed divides it by one).  With a budget
+below the million, as many latents are labelled as the budget may later probe.  A model that only says labels has no
+confidence: every latent then counts alike.  More than two classes are two sides, favourable and not.
+
+Better beside it: probing="feedback" follows the label that was heard instead of trying both sides, bisects once the sides differ,
+learns the length of the first step from earlier hits, and (`refit`) fits the plane anew to what was heard beside it.  Where the
+plane is useless (`facts["boundary"]["verdict"]` says so), `fallback` goes on with plain samples of the space.  `local` names
+a method whose local phase goes on from LIMI's findings as its seeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from evenhand.arrays import Mask, Reals, Rows
+from evenhand.errors import InvalidArgument
+from evenhand.methods.parts.boundary import BOUNDARIES, Boundary
+from evenhand.methods.parts.imitation import Imitation, Recipe, imitate
+from evenhand.methods.parts.latent import space_named
+from evenhand.methods.parts.probing import Feedback, Line
+from evenhand.models.abilities import Model
+from evenhand.search import Candidates, Search, Task
+from evenhand.synthesis.latent import Latents, LatentSpace
+
+PROBINGS = ("paper", "feedback")
+
+
+@dataclass(frozen=True)
+class Limi:
+    """Latent imitation; the parameters are the paper's lambda (step), epsilon (confidence) and counts."""
+
+    space: str = "chained-trees"
+    latents: int = 1_000_000
+    confidence: float = 0.7
+    per_class: int = 50_000
+    boundary: str = "svm"
+    step: float = 0.3
+    probing: str = "paper"
+    probes: int = 5
+    refit: bool = False
+    fallback: bool = True
+    batch: int = 8192
+
+    needs: ClassVar[type] = Model
+
+    def __post_init__(self) -> None:
+        for name in ("latents", "per_class", "probes", "batch"):
+            if getattr(self, name) < 1:
+                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
+        if not 0.0 <= self.confidence < 1.0:
+            raise InvalidArgument(f"confidence={self.confidence!r} must be at least 0 and below 1")
+        if not self.step >= 0.0:
+            raise InvalidArgument(f"step={self.step!r} must be at least 0")
+        if self.boundary not in BOUNDARIES:
+            raise InvalidArgument(f"boundary={self.boundary!r} must be one of {', '.join(BOUNDARIES)}")
+        if self.probing not in PROBINGS:
+            raise InvalidArgument(f"probing={self.probing!r} must be one of {', '.join(PROBINGS)}")
+
+    def search(self, task: Task, rng: np.random.Generator) -> Search:
+        """Imitate the boundary, then probe along it."""
+        space = space_named(self.space, task, rng)
+        imitation = imitate(space, task, self._recipe(task), rng)
+        task.facts["space"] = space.name
+        task.facts["boundary"] = imitation.facts
+        if not imitation.is_useful and self.fallback:
+            task.facts["fallback"] = f"plain samples of {space.name}, since there is no useful boundary to move to"
+            yield from plain(space, task, self.batch, rng)
+        elif imitation.boundary is not None:
+            yield from self._probe(imitation, imitation.boundary, task)
+
+    def _recipe(self, task: Task) -> Recipe:
+        """The paper's million, or what the budget can use: a third of its rows may go into the auxiliary set."""
+        fitting = task.fitting(self.latents)
+        left = task.model.rows_left
+        n = max(1, fitting if left is None else min(fitting, left // 3))
+        return Recipe(n, self.confidence, self.per_class, self.boundary, self.batch)
+
+    def _probe(self, imitation: Imitation, boundary: Boundary, task: Task) -> Search:
+        if self.probing == "feedback":
+            feedback = Feedback(task, imitation.stream.space, self.step, self.probes, self.boundary if self.refit else None)
+            yield from feedback.run(imitation.stream, boundary)
+            return
+        for latents in imitation.stream:
+            line = Line(imitation.stream.space, latents, boundary)
+            missed = np.arange(len(latents))
+            for phase, offset in (("boundary", 0.0), ("plus", self.step), ("minus", -self.step)):
+                if not missed.size or (offset == 0.0 and phase != "boundary"):
+                    break
+                verdict = yield Candidates(line.rows(missed, np.full(len(missed), offset)), phase)
+                missed = missed[~verdict.unfair]
+
+
+def plain(space: LatentSpace, task: Task, batch: int, rng: np.random.Generator) -> Search:
+    """Samples of the space until the budget ends."""
+    while n := task.fitting(batch):
+        yield Candidates(space.decode(space.latents(n, rng)), "population")

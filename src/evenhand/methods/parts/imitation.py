@@ -1,0 +1,178 @@
+"""The surrogate boundary of a model in a latent space: an auxiliary set of labelled latents, ranked, balanced and fitted.
+
+Latents are never all held at once: each batch has its own seed, so that it can be drawn a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Mask, Reals, Scores
+from evenhand.methods.parts.boundary import Boundary, fit_boundary, ranking_auc
+from evenhand.models.abilities import labels_of
+from evenhand.search import Task
+from evenhand.synthesis.latent import Latents, LatentSpace
+
+USELESS_AUC = 0.55
+"""A boundary that ranks latents no better than this leads nowhere in particular."""
+LATENTS_OF_FITNESS = 200_000
+"""At most so many latents are ranked for the AUC on all."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the auxiliary set is made: how many latents, the confidence from which on one counts, most of each class, the fit."""
+
+    latents: int
+    confidence: float
+    per_class: int
+    boundary: str
+    batch: int
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Latents that can be drawn again: one seed per batch."""
+
+    space: LatentSpace
+    seeds: tuple[np.random.SeedSequence, ...]
+    batch: int
+    total: int
+
+    @classmethod
+    def new(cls, space: LatentSpace, total: int, batch: int, rng: np.random.Generator) -> Stream:
+        """A stream of `total` latents."""
+        root = np.random.SeedSequence(int(rng.integers(2**62)))
+        return cls(space, tuple(root.spawn(-(-total // batch))), batch, total)
+
+    def __iter__(self) -> Iterator[Latents]:
+        for at, seed in enumerate(self.seeds):
+            yield self.space.latents(min(self.batch, self.total - at * self.batch), np.random.default_rng(seed))
+
+
+@dataclass
+class Ranked:
+    """The most confident latents of one class, at most `room` of them."""
+
+    room: int
+    latents: list[Latents] = field(default_factory=list)
+    confidences: list[Reals] = field(default_factory=list)
+    held: int = 0
+
+    def add(self, latents: Latents, confidences: Reals) -> None:
+        """Remember what may turn out to be among the best."""
+        self.latents.append(latents)
+        self.confidences.append(confidences)
+        self.held += len(latents)
+        if self.held > 3 * self.room:
+            self.settle()
+
+    def settle(self) -> tuple[Latents, Reals]:
+        """The best so far, the most confident first."""
+        latents, confidences = np.concatenate(self.latents), np.concatenate(self.confidences)
+        best = np.argsort(-confidences, kind="stable")[: self.room]
+        self.latents, self.confidences, self.held = [latents[best]], [confidences[best]], len(best)
+        return self.latents[0], self.confidences[0]
+
+
+@dataclass(frozen=True)
+class Imitation:
+    """The surrogate boundary, or None with the reason why there is none; `facts` are for the reader of the run."""
+
+    stream: Stream
+    boundary: Boundary | None
+    facts: dict[str, Any]
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether moving to the boundary is better than not moving."""
+        return self.boundary is not None and not self.facts.get("useless", False)
+
+
+def favourable_classes(task: Task) -> Mask:
+    """Which of the model's classes lie on the favourable side; the last one where the domain does not say."""
+    label = task.domain.label
+    good = label.favourable if label else task.model.classes[-1:]
+    sides = np.array([name in good for name in task.model.classes])
+    return sides if sides.any() and not sides.all() else np.arange(len(sides)) == len(sides) - 1
+
+
+def imitate(space: LatentSpace, task: Task, recipe: Recipe, rng: np.random.Generator) -> Imitation:
+    """Label latents with the model, rank, balance, fit, and say how well the plane fits."""
+    stream = Stream.new(space, recipe.latents, min(recipe.batch, recipe.latents), rng)
+    classes = (Ranked(recipe.per_class), Ranked(recipe.per_class))
+    sides = _labelled(stream, task, classes)
+    facts: dict[str, Any] = {"latents": recipe.latents, "favourable_share": float(sides.mean()), "kind": recipe.boundary}
+    if task.model.is_hard:
+        facts["ranking"] = "the model says labels only: no latent is more confident than another, so none is left out"
+    if sides.all() or not sides.any():
+        facts |= {"useless": True, "verdict": f"the model gives all {recipe.latents:,} samples the same side: there is no boundary to find"}
+        return Imitation(stream, None, facts)
+    latents, is_favourable = _balanced(classes, recipe, facts, rng)
+    boundary = fit_boundary(latents, is_favourable, recipe.boundary)
+    facts["auc_train"] = ranking_auc(boundary.distances(latents), is_favourable)
+    facts |= _fitness(stream, boundary, sides)
+    return Imitation(stream, boundary, facts)
+
+
+def _labelled(stream: Stream, task: Task, classes: tuple[Ranked, Ranked]) -> Mask:
+    """The side of every latent of the stream; the confident ones go to their class."""
+    favourable = favourable_classes(task)
+    sides: list[Mask] = []
+    for latents in stream:
+        scores = task.model.scores(stream.space.decode(latents))
+        side, confidence = side_of(scores, favourable)
+        for which, ranked in enumerate(classes):
+            chosen = side == bool(which)
+            ranked.add(latents[chosen], confidence[chosen])
+        sides.append(side)
+    return np.concatenate(sides)
+
+
+def side_of(scores: Scores, favourable: Mask) -> tuple[Mask, Reals]:
+    """Whether the label is favourable, and the scores of that side together."""
+    side: Mask = favourable[labels_of(scores)]
+    chance = scores[:, favourable].sum(axis=1)
+    return side, np.where(side, chance, scores.sum(axis=1) - chance).astype(np.float64)
+
+
+def _balanced(
+    classes: tuple[Ranked, Ranked], recipe: Recipe, facts: dict[str, Any], rng: np.random.Generator
+) -> tuple[Latents, Mask]:
+    """The confident latents of both classes, each repeated at random up to the same number."""
+    parts = []
+    for name, ranked in zip(("unfavourable", "favourable"), classes, strict=True):
+        latents, confidences = ranked.settle()
+        enough = int(np.searchsorted(-confidences, -recipe.confidence, side="left"))
+        if enough == 0:
+            facts[f"lowered_confidence_{name}"] = float(confidences[-1])
+            enough = len(latents)
+        facts[f"confident_{name}"] = enough
+        parts.append(latents[:enough])
+    size = max(len(part) for part in parts)
+    filled = [np.concatenate([part, part[rng.integers(0, len(part), size - len(part))]]) for part in parts]
+    return np.concatenate(filled), np.repeat([False, True], size)
+
+
+def _fitness(stream: Stream, boundary: Boundary, sides: Mask) -> dict[str, Any]:
+    """AUC on latents as they come, and whether that is any use."""
+    values: list[NDArray[np.floating]] = []
+    heard = 0
+    for latents in stream:
+        values.append(boundary.distances(latents))
+        heard += len(latents)
+        if heard >= LATENTS_OF_FITNESS:
+            break
+    known = sides[:heard]
+    auc = ranking_auc(np.concatenate(values), known)
+    facts: dict[str, Any] = {"auc_all": auc, "auc_all_latents": heard, "useless": False}
+    rarer = int(min(known.sum(), (~known).sum()))
+    # The AUC of chance varies with about 1 / sqrt(12 rarer): below that distance from .5 nothing is known.
+    if not auc > max(USELESS_AUC, 0.5 + 2.0 / np.sqrt(12.0 * max(rarer, 1))):
+        facts |= {"useless": True, "verdict": f"the boundary is useless here: it ranks latents with an AUC of {auc:.3f}, hardly above .5"}
+    return facts
