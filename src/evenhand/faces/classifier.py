@@ -97,6 +97,15 @@ class TorchClassifier:
 
             return self._gradient(pictures, loss)
 
+    def relevance(self, pictures: Pictures, layer: str) -> Activations:
+        """Per picture and unit, activation times the gradient of the winning logit, (n, units)."""
+        parts = []
+        with self.listening([layer]) as heard:
+            for batch in self._batches(pictures):
+                winner = self.logits(batch.requires_grad_(True)).max(dim=1).values.sum()
+                parts.append((torch.autograd.grad(winner, heard["raw:" + layer])[0] * heard["raw:" + layer]).detach().cpu().numpy())
+        return np.concatenate([part.sum(axis=(2, 3)) if part.ndim == 4 else part for part in parts])
+
     @contextmanager
     def listening(self, layers: Sequence[str]) -> Iterator[dict[str, Tensor]]:
         """While open, every forward pass leaves the named layers' values here."""
@@ -120,6 +129,7 @@ class TorchClassifier:
 
 def _hook(heard: dict[str, Tensor], name: str) -> Callable[[nn.Module, Any, Tensor], None]:
     def keep(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
+        heard["raw:" + name] = output
         heard[name] = output.mean(dim=(2, 3)) if output.ndim == 4 else output
 
     return keep

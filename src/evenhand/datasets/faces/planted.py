@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.arrays import Labels, Mask, Reals, Rows
 from evenhand.datasets.faces.album import Album, Attribute
 from evenhand.datasets.faces.factors import FACTORS, changed, draw_factors, factor, place
-from evenhand.datasets.faces.render import render
+from evenhand.datasets.faces.painting import render
 from evenhand.errors import InvalidArgument
 
 AGE_GROUPS = ("young", "middle", "older")

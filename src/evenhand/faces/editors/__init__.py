@@ -1,0 +1,3 @@
+"""Ways to show the same picture with another attribute: exact re-rendering, CycleGAN, FGSM, reflection in a latent space."""
+
+from __future__ import annotations

@@ -1,0 +1,83 @@
+"""Training further on chosen unfair pairs, with the controls that say whether the choice mattered.
+
+Paper: P. Zhang et al., DeepFAIT, 2021, section 4, RQ3.  Plain further training moves the fairness score by itself, so every remedy is
+reported beside "none" (further training without pairs) and "random" (pairs chosen by chance).  Imported only by code that has torch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.arrays import Index
+from evenhand.datasets.faces.album import Album
+from evenhand.faces.abilities import PictureModel
+from evenhand.faces.analysis import LayerStudy, pair_measures
+from evenhand.faces.classifier import TorchClassifier
+from evenhand.faces.pairs import Judged, Pairs, judge
+from evenhand.faces.selection import by_chance, k_multisection
+from evenhand.faces.training import Course, train_further
+from evenhand.neurons.adequacy import LAYER_MEASURES
+
+STRATEGIES = ("none", "random", *LAYER_MEASURES)
+FURTHER = Course(epochs=2, rate=5e-4)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a remedy is tried on: training pictures, pairs to choose from, and what it is scored by."""
+
+    training: Album
+    pool: Pairs  # unfair pairs generated from training pictures
+    study: LayerStudy
+    test: Album  # scored for accuracy
+    test_pairs: Pairs  # scored for fairness: the share of pairs with one label
+    unfair_pairs: Pairs  # unfair before; scored for the share that is mended
+    share: float = 0.1  # of the pool
+    sections: int = 10
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """One further training and its scores."""
+
+    strategy: str
+    fair_share: float
+    mended: float
+    accuracy: float
+
+
+def remedy(strategy: str, classifier: TorchClassifier, trial: Trial, rng: np.random.Generator, course: Course = FURTHER) -> tuple[Remedy, TorchClassifier]:
+    """Choose pairs, train a copy further, score it."""
+    count = max(1, round(trial.share * len(trial.pool)))
+    chosen = np.empty(0, np.intp) if strategy == "none" else _chosen(strategy, classifier, trial, count, rng)
+    pictures = np.concatenate([trial.training.pictures, *_doubled(trial.pool, chosen)])
+    labels = np.concatenate([trial.training.label.codes, np.tile(trial.pool.labels[chosen], 2)])
+    further = train_further(classifier, pictures, labels, rng, course)
+    return score(strategy, further, trial), further
+
+
+def _chosen(strategy: str, classifier: TorchClassifier, trial: Trial, count: int, rng: np.random.Generator) -> Index:
+    values = np.zeros(len(trial.pool))
+    if strategy == "random":
+        return by_chance(values, count, rng)
+    values = pair_measures(trial.study, classifier, trial.pool).measure(strategy)
+    return k_multisection(values, count, trial.sections, rng)
+
+
+def _doubled(pool: Pairs, chosen: Index) -> list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]:
+    """Both pictures of the chosen pairs as bytes; both get the label of the first."""
+    return [np.clip(np.rint(side[chosen]), 0, 255).astype(np.uint8) for side in (pool.first, pool.second)]
+
+
+def score(strategy: str, model: PictureModel, trial: Trial) -> Remedy:
+    """Fairness and accuracy of a model on what the trial holds out."""
+    tested, mended = judge(trial.test_pairs, model), judge(trial.unfair_pairs, model)
+    right = float(np.mean(model.scores(trial.test.pictures).argmax(axis=1) == trial.test.label.codes))
+    return Remedy(strategy, 1.0 - float(tested.unfair.mean()), 1.0 - float(mended.unfair.mean()), right)
+
+
+def unfair_of(*parts: Judged) -> Pairs:
+    """The unfair pairs of several judged batches as one."""
+    return Pairs.joined(*(part[part.unfair].pairs for part in parts))

@@ -1,0 +1,3 @@
+"""Latent spaces: pictures as points in a space of few dimensions, and back."""
+
+from __future__ import annotations

@@ -1,0 +1,138 @@
+"""Pairs of pictures that differ in one attribute, what a classifier says about them, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Labels, Mask, Reals, Scores
+from evenhand.datasets.faces.album import Album
+from evenhand.errors import InvalidArgument
+from evenhand.faces.abilities import PictureModel, Pictures
+from evenhand.faces.editors.editor import Editor
+from evenhand.statistics.intervals import Interval, clopper_pearson
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """First pictures as they are, second pictures with the attribute flipped by an editor."""
+
+    first: Pictures
+    second: Pictures
+    labels: Labels  # what the album calls the first pictures
+    side: Labels  # the attribute's code in the first pictures
+    attribute: str
+    flip: str  # what the flip really is: exact re-rendering, learned translation, classifier flip, latent reflection
+
+    def __post_init__(self) -> None:
+        if self.first.shape != self.second.shape or len(self.labels) != len(self.first) or len(self.side) != len(self.first):
+            raise InvalidArgument(f"first {self.first.shape}, second {self.second.shape}, {len(self.labels)} labels: a pair needs one of each")
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __getitem__(self, chosen: Any) -> Pairs:
+        return replace(self, first=self.first[chosen], second=self.second[chosen], labels=self.labels[chosen], side=self.side[chosen])
+
+    @classmethod
+    def joined(cls, *parts: Pairs) -> Pairs:
+        """Several batches as one."""
+        arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "second", "labels", "side")}
+        return replace(parts[0], **arrays)
+
+
+def make_pairs(album: Album, editor: Editor) -> Pairs:
+    """Every picture of the album with its twin."""
+    known = album[np.flatnonzero(album.attribute(editor.attribute).codes >= 0)]
+    return Pairs(known.pictures, editor.twins(known), known.label.codes, known.attribute(editor.attribute).codes, editor.attribute, editor.flip)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Pairs with both answers."""
+
+    pairs: Pairs
+    first: Scores
+    second: Scores
+    classes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @cached_property
+    def labels(self) -> tuple[Labels, Labels]:
+        """Both labels."""
+        return self.first.argmax(axis=1), self.second.argmax(axis=1)
+
+    @cached_property
+    def unfair(self) -> Mask:
+        """Which pairs get two different labels."""
+        return np.asarray(self.labels[0] != self.labels[1])
+
+    @cached_property
+    def gap(self) -> Reals:
+        """The largest difference of any class's score within the pair."""
+        return np.asarray(np.abs(self.first - self.second).max(axis=1), dtype=np.float64)
+
+    @property
+    def share(self) -> Interval:
+        """The share of unfair pairs, with its exact interval."""
+        return clopper_pearson(int(self.unfair.sum()), len(self))
+
+    def __getitem__(self, chosen: Any) -> Judged:
+        return Judged(self.pairs[chosen], self.first[chosen], self.second[chosen], self.classes)
+
+
+def judge(pairs: Pairs, model: PictureModel) -> Judged:
+    """Ask the model about both pictures of every pair."""
+    return Judged(pairs, model.scores(pairs.first), model.scores(pairs.second), model.classes)
+
+
+@dataclass(frozen=True)
+class Leaning:
+    """Whether a classifier leans one way: per class, how its share changes when the attribute goes from its lower to its higher code."""
+
+    net: dict[str, float]
+    low: dict[str, float]
+    high: dict[str, float]
+    tolerance: float
+    confidence: float
+    pairs: int
+
+    @property
+    def found(self) -> bool:
+        """Whether some class's change lies beyond the tolerance, with all of its interval."""
+        return any(self.low[name] > self.tolerance or self.high[name] < -self.tolerance for name in self.net)
+
+    @property
+    def strongest(self) -> str:
+        """The class that changes most."""
+        return max(self.net, key=lambda name: abs(self.net[name]))
+
+
+def leaning(judged: Judged, tolerance: float = 0.05, confidence: float = 0.95) -> Leaning:
+    """Exact intervals of the net change of every class, holding all together.
+
+    Every classifier flips some labels near its borders, in both directions alike.  A bias shows as flips that mostly go one way, so it
+    is the difference of the two directions that is tested, against a tolerance rather than against zero.  Each direction's share gets an exact
+    interval; Bonferroni over directions and classes makes all of them hold together.
+    """
+    turned = judged.pairs.side > 0
+    lower = np.where(turned, judged.labels[1], judged.labels[0])
+    higher = np.where(turned, judged.labels[0], judged.labels[1])
+    each = 1.0 - (1.0 - confidence) / (2 * len(judged.classes))
+    net, low, high = {}, {}, {}
+    for code, name in enumerate(judged.classes):
+        gained = clopper_pearson(int(np.sum((higher == code) & (lower != code))), len(judged), each)
+        lost = clopper_pearson(int(np.sum((higher != code) & (lower == code))), len(judged), each)
+        net[name], low[name], high[name] = gained.estimate - lost.estimate, gained.low - lost.high, gained.high - lost.low
+    return Leaning(net, low, high, tolerance, confidence, len(judged))
+
+
+def as_bytes(pictures: Pictures) -> NDArray[np.uint8]:
+    """Pictures rounded and clipped to bytes."""
+    return pictures if pictures.dtype == np.uint8 else np.clip(np.rint(pictures), 0, 255).astype(np.uint8)
