@@ -58,10 +58,11 @@ def _run(make: Make, subject: Subject, seed: int = 0, budget: Budget | None = No
 
 def check_is_a_frozen_dataclass(make: Make, _: Subject) -> None:
     """Parameters are frozen fields, and the fields rebuild the method."""
-    method: Any = make()
-    assert is_dataclass(method), f"{type(method).__name__} must be a dataclass"
-    assert getattr(method, "__dataclass_params__").frozen, f"{type(method).__name__} must be frozen"  # noqa: B009
-    assert type(method)(**parameters(method)) == method, "the method's fields must rebuild it"
+    method = make()
+    kind: Any = type(method)
+    assert is_dataclass(kind), f"{type(method).__name__} must be a dataclass"
+    assert getattr(kind, "__dataclass_params__").frozen, f"{type(method).__name__} must be frozen"  # noqa: B009
+    assert kind(**parameters(method)) == method, "the method's fields must rebuild it"
 
 
 def check_proposes_rows_inside_the_domain(make: Make, subject: Subject) -> None:
