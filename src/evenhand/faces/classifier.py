@@ -139,5 +139,7 @@ def torch_classifier(module: nn.Module, classes: Sequence[str], readable: Sequen
     """Wrap a module; without `readable`, every submodule that is an activation function is a layer."""
     if len(classes) < 2:
         raise InvalidArgument(f"classes={tuple(classes)!r} must name at least two classes")
-    found = tuple(readable) or tuple(name for name, part in module.named_modules() if isinstance(part, (nn.ReLU, nn.GELU, nn.SiLU, nn.Tanh)))
+    found = tuple(readable) or tuple(
+        name for name, part in module.named_modules() if isinstance(part, (nn.ReLU, nn.GELU, nn.SiLU, nn.Tanh))
+    )
     return TorchClassifier(module.to(device).to(memory_format=torch.channels_last), tuple(classes), found, device)  # type: ignore[call-overload]

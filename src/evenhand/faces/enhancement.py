@@ -48,7 +48,9 @@ class Remedy:
     accuracy: float
 
 
-def remedy(strategy: str, classifier: TorchClassifier, trial: Trial, rng: np.random.Generator, course: Course = FURTHER) -> tuple[Remedy, TorchClassifier]:
+def remedy(
+    strategy: str, classifier: TorchClassifier, trial: Trial, rng: np.random.Generator, course: Course = FURTHER
+) -> tuple[Remedy, TorchClassifier]:
     """Choose pairs, train a copy further, score it."""
     count = max(1, round(trial.share * len(trial.pool)))
     chosen = np.empty(0, np.intp) if strategy == "none" else _chosen(strategy, classifier, trial, count, rng)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 
@@ -40,7 +39,7 @@ class VggLike(nn.Module):
         values = _normalised(pictures)
         for number in (1, 2, 3):
             values = self.pool(getattr(self, f"conv{number}")(values))
-        values = self.conv4(values)
+        values = self.get_submodule("conv4")(values)
         return self.head(self.fc7(self.fc6(values.flatten(1))))  # type: ignore[no-any-return]
 
 

@@ -30,7 +30,9 @@ class Pairs:
 
     def __post_init__(self) -> None:
         if self.first.shape != self.second.shape or len(self.labels) != len(self.first) or len(self.side) != len(self.first):
-            raise InvalidArgument(f"first {self.first.shape}, second {self.second.shape}, {len(self.labels)} labels: a pair needs one of each")
+            raise InvalidArgument(
+                f"first {self.first.shape}, second {self.second.shape}, {len(self.labels)} labels: a pair needs one of each"
+            )
 
     def __len__(self) -> int:
         return len(self.first)
@@ -41,14 +43,18 @@ class Pairs:
     @classmethod
     def joined(cls, *parts: Pairs) -> Pairs:
         """Several batches as one."""
-        arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "second", "labels", "side")}
+        arrays: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "second", "labels", "side")
+        }
         return replace(parts[0], **arrays)
 
 
 def make_pairs(album: Album, editor: Editor) -> Pairs:
     """Every picture of the album with its twin."""
     known = album[np.flatnonzero(album.attribute(editor.attribute).codes >= 0)]
-    return Pairs(known.pictures, editor.twins(known), known.label.codes, known.attribute(editor.attribute).codes, editor.attribute, editor.flip)
+    return Pairs(
+        known.pictures, editor.twins(known), known.label.codes, known.attribute(editor.attribute).codes, editor.attribute, editor.flip
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +124,8 @@ def leaning(judged: Judged, tolerance: float = 0.05, confidence: float = 0.95) -
     """Exact intervals of the net change of every class, holding all together.
 
     Every classifier flips some labels near its borders, in both directions alike.  A bias shows as flips that mostly go one way, so it
-    is the difference of the two directions that is tested, against a tolerance rather than against zero.  Each direction's share gets an exact
-    interval; Bonferroni over directions and classes makes all of them hold together.
+    is the difference of the two directions that is tested, against a tolerance rather than against zero.  Each direction's share gets
+    an exact interval; Bonferroni over directions and classes makes all hold together.
     """
     turned = judged.pairs.side > 0
     lower = np.where(turned, judged.labels[1], judged.labels[0])

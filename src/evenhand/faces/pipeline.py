@@ -75,7 +75,10 @@ class Clock:
             self.say(f"{stage}: {fact} ({self.seconds[stage]:.1f} CPU-s)")
 
 
-def run_chain(plan: ChainPlan = ChainPlan(), say: Say | None = None) -> Chain:  # noqa: B008
+USUAL = ChainPlan()
+
+
+def run_chain(plan: ChainPlan = USUAL, say: Say | None = None) -> Chain:
     """Run every stage on rendered portraits, each stage on its own random stream."""
     rngs = np.random.default_rng(plan.seed).spawn(8)
     clock = Clock(say)
@@ -106,7 +109,9 @@ def examine(plan: ChainPlan, material: Material, rngs: list[np.random.Generator]
     test_pairs = judge(make_pairs(material.test, editor), classifier)
     clock.done("pairs", f"{test_pairs.share} of test pairs are unfair")
     if not training_pairs.unfair.any() or training_pairs.unfair.all():
-        raise DataError(f"all of {len(training_pairs)} training pairs are {'un' * bool(training_pairs.unfair.all())}fair: neurons cannot be compared")
+        raise DataError(
+            f"all of {len(training_pairs)} training pairs are {'un' * bool(training_pairs.unfair.all())}fair: neurons cannot be compared"
+        )
     studies = study_layers(classifier, training_pairs, classifier.layers())
     deepest = studies[classifier.layers()[-1]]
     clock.done("neurons", f"{len(deepest.related)} of {deepest.neurons} neurons of {deepest.layer} are fairness-related")
@@ -117,10 +122,23 @@ def examine(plan: ChainPlan, material: Material, rngs: list[np.random.Generator]
     coverages = {layer: coverage_table(study, classifier, pair_sets(test_pairs, generated)) for layer, study in studies.items()}
     clock.done("adequacy", f"cosine coverage of fair pairs {coverages[deepest.layer]['fair']['cosine']:.1%}")
     before, remedies = _mend(plan, material, (deepest, test_pairs, generated), rngs[2])
-    clock.done("mending", ", ".join(f"{each.strategy} {each.fair_share:.1%}" for each in remedies) + f" fair, before {before.fair_share:.1%}")
+    clock.done(
+        "mending", ", ".join(f"{each.strategy} {each.fair_share:.1%}" for each in remedies) + f" fair, before {before.fair_share:.1%}"
+    )
     found = leaning(test_pairs)
     return Chain(
-        plan, classifier, material.accuracy, training_pairs, test_pairs, found, studies, generated, coverages, before, remedies, clock.seconds
+        plan,
+        classifier,
+        material.accuracy,
+        training_pairs,
+        test_pairs,
+        found,
+        studies,
+        generated,
+        coverages,
+        before,
+        remedies,
+        clock.seconds,
     )
 
 
@@ -141,4 +159,7 @@ def _mend(
     held_out = unfair_of(test_pairs)
     trial = Trial(material.training, pool, study, material.test, test_pairs.pairs, held_out, share=0.5)
     before = score("before", material.classifier, trial)
-    return before, [remedy(strategy, material.classifier, trial, each)[0] for strategy, each in zip(plan.strategies, rng.spawn(len(plan.strategies)), strict=True)]
+    return before, [
+        remedy(strategy, material.classifier, trial, each)[0]
+        for strategy, each in zip(plan.strategies, rng.spawn(len(plan.strategies)), strict=True)
+    ]

@@ -22,7 +22,11 @@ def png_bytes(picture: NDArray[np.uint8]) -> bytes:
     lines[:, 1:] = picture.reshape(height, 3 * width)
     lines[:, 4:] -= picture.reshape(height, 3 * width)[:, :-3]  # filter 1: difference to the pixel on the left
     lines[:, 0] = 1
-    parts = [_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)), _chunk(b"IDAT", zlib.compress(lines.tobytes(), 6)), _chunk(b"IEND", b"")]
+    parts = [
+        _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
+        _chunk(b"IDAT", zlib.compress(lines.tobytes(), 6)),
+        _chunk(b"IEND", b""),
+    ]
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
 

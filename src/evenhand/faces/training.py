@@ -34,7 +34,10 @@ class Course:
             raise InvalidArgument(f"epochs={self.epochs!r} must be at least 1 and batch={self.batch!r} at least 2")
 
 
-def train(architecture: str, album: Album, rng: np.random.Generator, course: Course = Course(), told: Told | None = None) -> TorchClassifier:  # noqa: B008
+USUAL = Course()
+
+
+def train(architecture: str, album: Album, rng: np.random.Generator, course: Course = USUAL, told: Told | None = None) -> TorchClassifier:
     """A new classifier of the album's label."""
     if architecture not in NETWORKS:
         raise UnknownName("architecture", architecture, NETWORKS)
@@ -45,7 +48,9 @@ def train(architecture: str, album: Album, rng: np.random.Generator, course: Cou
     return classifier
 
 
-def train_further(classifier: TorchClassifier, pictures: Pictures, labels: Labels, rng: np.random.Generator, course: Course) -> TorchClassifier:
+def train_further(
+    classifier: TorchClassifier, pictures: Pictures, labels: Labels, rng: np.random.Generator, course: Course
+) -> TorchClassifier:
     """A copy of the classifier, trained some more on these pictures; the original stays as it is."""
     torch.manual_seed(int(rng.integers(2**31)))
     further = classifier.copy()

@@ -129,7 +129,7 @@ def _rank_sums(keys: NDArray[np.uint64]) -> tuple[Reals, Reals]:
     unfair = _counts(group, starts - line, ends - line + 1)
     # In a run the unfair pairs stand last, so plain ranks gave them the highest; midranks give them the mean.
     excess = unfair * (lengths - unfair) / 2.0
-    return sums - np.bincount(line, excess, neurons), np.bincount(line, lengths**3 - lengths, neurons)
+    return sums - np.bincount(line, excess, neurons), np.bincount(line, lengths**3 - lengths, neurons).astype(np.float64)
 
 
 def _counts(group: NDArray[np.float32], starts: NDArray[np.intp], stops: NDArray[np.intp]) -> Reals:

@@ -6,7 +6,19 @@ No picture of a person is involved: every portrait is arithmetic on a grid, so t
 from __future__ import annotations
 
 from evenhand.datasets.faces.factors import FACTORS, changed, draw_factors, factor, place
-from evenhand.datasets.faces.planted import AGE_GROUPS, Bias, FaceData, age_groups, synthetic_faces
 from evenhand.datasets.faces.painting import render
+from evenhand.datasets.faces.planted import AGE_GROUPS, Bias, FaceData, age_groups, synthetic_faces
 
-__all__ = ["AGE_GROUPS", "FACTORS", "Bias", "FaceData", "age_groups", "changed", "draw_factors", "factor", "place", "render", "synthetic_faces"]
+__all__ = [
+    "AGE_GROUPS",
+    "FACTORS",
+    "Bias",
+    "FaceData",
+    "age_groups",
+    "changed",
+    "draw_factors",
+    "factor",
+    "place",
+    "render",
+    "synthetic_faces",
+]

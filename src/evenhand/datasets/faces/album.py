@@ -24,8 +24,10 @@ class Attribute:
     codes: Labels
 
     def __post_init__(self) -> None:
-        if len(self.codes) and not (UNKNOWN <= self.codes.min() and self.codes.max() < len(self.values)):
-            raise DataError(f"attribute codes must lie between {UNKNOWN} and {len(self.values) - 1}, not {self.codes.min()} to {self.codes.max()}")
+        if len(self.codes) and not (self.codes.min() >= UNKNOWN and self.codes.max() < len(self.values)):
+            raise DataError(
+                f"attribute codes must lie between {UNKNOWN} and {len(self.values) - 1}, not {self.codes.min()} to {self.codes.max()}"
+            )
 
     def __getitem__(self, chosen: Any) -> Attribute:
         return Attribute(self.values, self.codes[chosen])
@@ -59,7 +61,9 @@ class Album:
         attributes = {name: attribute[chosen] for name, attribute in self.attributes.items()}
         factors = None if self.factors is None else self.factors[chosen]
         sources = tuple(np.array(self.sources, dtype=object)[chosen]) if self.sources else ()
-        return replace(self, pictures=self.pictures[chosen], attributes=attributes, label=self.label[chosen], factors=factors, sources=sources)
+        return replace(
+            self, pictures=self.pictures[chosen], attributes=attributes, label=self.label[chosen], factors=factors, sources=sources
+        )
 
     @property
     def is_synthetic(self) -> bool:

@@ -6,13 +6,14 @@ Everything is arithmetic on (n, height, width) arrays; a window is a view, so th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from evenhand.datasets.faces.palette import Colour, Each, Picture, Plane
+from evenhand.datasets.faces.palette import Colour, Each, One, Picture, Plane
 
 
-def column(values: Each | float) -> Plane | np.float32:
+def column(values: One) -> Any:
     """One number per portrait, ready to meet a plane; one number for all stays one."""
     if isinstance(values, np.ndarray) and values.ndim:
         return values.astype(np.float32, copy=False)[:, None, None]
@@ -46,30 +47,30 @@ class Canvas:
 
     def cover(self, depth: Plane, blur: float = 1.0) -> Plane:
         """How much of each pixel lies inside a shape whose inside has positive depth."""
-        return np.clip(depth * (1.0 / (self.soft * blur)) + 0.5, 0.0, 1.0)
+        return np.asarray(np.clip(depth * (1.0 / (self.soft * blur)) + 0.5, 0.0, 1.0))
 
     def paint(self, colour: Colour | Picture, alpha: Plane) -> None:
         """Lay a colour over the pictures where alpha is 1."""
         full = colour[:, :, None, None] if colour.ndim == 2 else colour
         self.picture[...] += (full - self.picture) * alpha[:, None]
 
-    def shade(self, alpha: Plane, amount: Each | float) -> None:
+    def shade(self, alpha: Plane, amount: One) -> None:
         """Darken, with a warm rest: shadows on skin are never grey."""
         dark = alpha * column(amount)
         for channel, share in enumerate((0.88, 1.0, 1.04)):
             self.picture[:, channel] *= np.maximum(1.0 - share * dark, 0.0)
 
-    def glow(self, alpha: Plane, amount: Each | float) -> None:
+    def glow(self, alpha: Plane, amount: One) -> None:
         """Lighten towards white."""
         self.picture[...] += (1.0 - self.picture) * (alpha * column(amount))[:, None]
 
-    def ellipse(self, centre: tuple[Each | float, Each | float], radii: tuple[Each | float, Each | float], blur: float = 1.0) -> Plane:
+    def ellipse(self, centre: tuple[One, One], radii: tuple[One, One], blur: float = 1.0) -> Plane:
         """Cover of a filled ellipse."""
         across = (self.x - column(centre[0])) / column(radii[0])
         down = (self.y - column(centre[1])) / column(radii[1])
         return self.cover((1.0 - np.sqrt(across * across + down * down)) * column(np.minimum(radii[0], radii[1])), blur)
 
-    def blob(self, centre: tuple[Each | float, Each | float], radii: tuple[Each | float, Each | float]) -> Plane:
+    def blob(self, centre: tuple[One, One], radii: tuple[One, One]) -> Plane:
         """A soft spot without an edge."""
         across = (self.x - column(centre[0])) / column(radii[0])
         down = (self.y - column(centre[1])) / column(radii[1])
@@ -82,16 +83,16 @@ class Canvas:
         bend = np.minimum(along * along, 1.5)
         middle = column(curve.y) + column(curve.slope) * along + column(curve.rise) * bend
         thick = column(curve.width) * (1.0 - bend)
-        return self.cover(thick - np.abs(self.y - middle), blur) * (bend < 1.0)
+        return np.asarray(self.cover(thick - np.abs(self.y - middle), blur) * (bend < 1.0))
 
 
 @dataclass(frozen=True)
 class Arc:
     """A stroke around (x, y): `reach` to either side, ends higher or lower by `rise` (down is positive) and `slope`."""
 
-    x: Each | float
-    y: Each | float
-    reach: Each | float
-    rise: Each | float
-    width: Each | float
-    slope: Each | float = 0.0
+    x: One
+    y: One
+    reach: One
+    rise: One
+    width: One
+    slope: One = 0.0

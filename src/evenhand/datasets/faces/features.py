@@ -50,7 +50,9 @@ def _paint_eye(part: Canvas, body: Anatomy, sign: int) -> None:
     glint = part.ellipse((gaze + 0.018 * np.sign(body.get("light_side")), y - 0.026), (0.012, 0.012), 1.4)
     part.glow(glint * inside, 0.85)
     lash = (0.010 + 0.007 * body.feminine).astype(np.float32)
-    lid = part.arc(Arc(x, (y - upper).astype(np.float32), reach * np.float32(1.16), upper * np.float32(1.1), lash, np.float32(-0.012 * sign)))
+    lid = part.arc(
+        Arc(x, (y - upper).astype(np.float32), reach * np.float32(1.16), upper * np.float32(1.1), lash, np.float32(-0.012 * sign))
+    )
     part.paint(np.full((len(x), 3), 0.07, np.float32), lid * column(0.72 + 0.25 * body.feminine))
     part.shade(part.arc(Arc(x, (y - upper - 0.034).astype(np.float32), reach * np.float32(1.05), upper * np.float32(0.9), 0.007)), 0.42)
     part.shade(part.arc(Arc(x, (y + lower).astype(np.float32), reach, -lower, 0.006)), 0.34)
@@ -108,16 +110,18 @@ def paint_mouth(canvas: Canvas, body: Anatomy) -> None:
     high = middle - column(gape) * 0.35 * open_up
     low = middle + column(gape) * open_up
     width = np.abs(along) < 1.0
-    tint = palette.mix(palette.mix(body.skin * 0.80, palette.LIP_TINT, 0.42), np.array([0.66, 0.16, 0.20], np.float32), 0.30 * body.feminine[:, None])
+    tint = palette.mix(
+        palette.mix(body.skin * 0.80, palette.LIP_TINT, 0.42), np.array([0.66, 0.16, 0.20], np.float32), 0.30 * body.feminine[:, None]
+    )
     upper = part.cover(np.minimum(part.y - (high - column(full) * open_up * (0.78 - notch)), low - part.y)) * width
     lower = part.cover(np.minimum(part.y - high, low + column(full) * open_up * 1.05 - part.y)) * width
     part.paint(np.asarray(tint * 0.90, np.float32), upper)
     part.paint(np.asarray(tint, np.float32), lower)
     part.glow(part.blob((x, y + gape + full * np.float32(0.5)), (0.06, 0.02)) * lower, 0.24)
     gap = part.cover(np.minimum(part.y - high, low - part.y)) * width * column(np.clip(gape / 0.01, 0, 1))
-    teeth = np.clip(0.35 + smile, 0.0, 1.0)[:, None] * np.array([0.93, 0.91, 0.87], np.float32) + (1 - np.clip(0.35 + smile, 0, 1))[:, None] * np.array(
-        [0.22, 0.07, 0.07], np.float32
-    )
+    teeth = np.clip(0.35 + smile, 0.0, 1.0)[:, None] * np.array([0.93, 0.91, 0.87], np.float32) + (1 - np.clip(0.35 + smile, 0, 1))[
+        :, None
+    ] * np.array([0.22, 0.07, 0.07], np.float32)
     part.paint(teeth.astype(np.float32), gap)
     line = part.cover(0.006 - np.abs(part.y - np.where(column(gape) > 0.004, high, middle))) * width
     part.shade(line, 0.62)

@@ -31,7 +31,7 @@ def _strands(part: Canvas, body: Anatomy) -> Picture:
     lamp = part.x * column(body.get("light_side")) * 0.55 - 0.35 * (part.y + 0.3)
     light = 0.92 + 0.09 * grain + 0.42 * np.clip(lamp, -0.5, 0.8)
     sheen = np.exp(-(((part.y + 0.44 + 0.35 * part.x**2) / 0.07) ** 2)) * column((0.10 + 0.10 * dark) * (1.0 - 0.75 * curly))
-    return np.clip(body.hair[:, :, None, None] * light[:, None] + sheen[:, None], 0.0, 1.0).astype(np.float32)
+    return np.asarray(np.clip(body.hair[:, :, None, None] * light[:, None] + sheen[:, None], 0.0, 1.0), dtype=np.float32)
 
 
 def paint_back_hair(canvas: Canvas, body: Anatomy) -> None:

@@ -70,7 +70,10 @@ def paint_flush(canvas: Canvas, body: Anatomy) -> None:
     middle = body.shift(0.10)
     for sign in (-1, 1):
         cheek = part.blob((middle + np.float32(sign * 0.235), 0.17), (0.17, 0.13)) * inside
-        part.paint(palette.mix(body.skin, palette.LIP_TINT, 0.45), cheek * column((0.12 + 0.12 * body.feminine - 0.06 * body.years) * (0.35 + 0.65 * body.skin.mean(axis=1))))
+        part.paint(
+            palette.mix(body.skin, palette.LIP_TINT, 0.45),
+            cheek * column((0.12 + 0.12 * body.feminine - 0.06 * body.years) * (0.35 + 0.65 * body.skin.mean(axis=1))),
+        )
         lit = np.clip(0.5 + 0.6 * sign * body.get("light_side"), 0.0, 1.0)
         part.glow(part.blob((middle + np.float32(sign * 0.21), 0.10), (0.12, 0.08)) * inside, 0.20 * lit)
     part.glow(part.blob((middle + 0.10 * body.get("light_side"), -0.33), (0.27, 0.16)) * inside, 0.17)

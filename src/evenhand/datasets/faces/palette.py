@@ -7,10 +7,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Plane: TypeAlias = NDArray[np.float32]  # (n, height, width)
-Picture: TypeAlias = NDArray[np.float32]  # (n, 3, height, width)
-Colour: TypeAlias = NDArray[np.float32]  # (n, 3)
-Each: TypeAlias = NDArray[np.float32]  # (n,): one number per portrait
+Plane: TypeAlias = NDArray[np.floating[Any]]  # (n, height, width)
+Picture: TypeAlias = NDArray[np.floating[Any]]  # (n, 3, height, width)
+Colour: TypeAlias = NDArray[np.floating[Any]]  # (n, 3)
+Each: TypeAlias = NDArray[np.floating[Any]]  # (n,): one number per portrait
+One: TypeAlias = NDArray[np.floating[Any]] | np.floating[Any] | float  # one number per portrait, or one for all
 
 
 def _colours(*codes: str) -> Colour:

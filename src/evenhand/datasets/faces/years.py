@@ -35,7 +35,7 @@ def paint_years(canvas: Canvas, body: Anatomy) -> None:
 
 def _since(body: Anatomy, start: float) -> Each:
     """0 before a share of the life drawn here, then rising to 1."""
-    return np.clip((body.years - np.float32(start)) / np.float32(0.42), 0.0, 1.0).astype(np.float32)
+    return np.asarray(np.clip((body.years - start) / 0.42, 0.0, 1.0), dtype=np.float32)
 
 
 def _line(part: Canvas, inside: Plane, curve: Arc, amount: Each) -> None:

@@ -45,7 +45,9 @@ class CycleSettings:
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.batch < 1 or self.identity not in ("source", "target"):
-            raise InvalidArgument(f"steps={self.steps!r}, batch={self.batch!r} must be at least 1, identity={self.identity!r} source or target")
+            raise InvalidArgument(
+                f"steps={self.steps!r}, batch={self.batch!r} must be at least 1, identity={self.identity!r} source or target"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +107,9 @@ class Lesson:
             identity = (net.forwards(second) - second).abs().mean() + (net.backwards(first) - first).abs().mean()
         _descend(self.translating, adversarial + settings.gamma * identity + settings.eta * cycle)
         real_second, real_first = net.critic_of_second(second), net.critic_of_first(first)
-        judged = discerned(real_second, net.critic_of_second(as_second.detach())) + discerned(real_first, net.critic_of_first(as_first.detach()))
+        judged = discerned(real_second, net.critic_of_second(as_second.detach())) + discerned(
+            real_first, net.critic_of_first(as_first.detach())
+        )
         _descend(self.judging, judged)
         self.step += 1
         told = {"adversarial": adversarial, "identity": identity, "cycle": cycle, "critic": judged}
@@ -153,14 +157,24 @@ class Workshop:
     told: Told | None = None
 
 
+AS_PUBLISHED = CycleSettings()
+NOWHERE = Workshop()
+
+
 def train_cyclegan(
-    album: Album, attribute: str, rng: np.random.Generator, settings: CycleSettings = CycleSettings(), workshop: Workshop = Workshop()  # noqa: B008
+    album: Album,
+    attribute: str,
+    rng: np.random.Generator,
+    settings: CycleSettings = AS_PUBLISHED,
+    workshop: Workshop = NOWHERE,
 ) -> CycleGan:
     """Learn to translate between the attribute's codes 0 and 1."""
     codes = album.attribute(attribute).codes
     sides = [np.flatnonzero(codes == side) for side in (0, 1)]
     if min(len(side) for side in sides) < settings.batch:
-        raise DataError(f"attribute {attribute!r} has {[len(side) for side in sides]} pictures per side; a batch needs {settings.batch} of each")
+        raise DataError(
+            f"attribute {attribute!r} has {[len(side) for side in sides]} pictures per side; a batch needs {settings.batch} of each"
+        )
     torch.manual_seed(int(rng.integers(2**31)))
     device = "cuda" if torch.cuda.is_available() else "cpu"
     lesson = Lesson(attribute, settings, device)

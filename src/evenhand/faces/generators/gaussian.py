@@ -23,7 +23,7 @@ class GaussianInjection:
     deviation: float = 7.0
     steps: int = 10
 
-    def perturbation(self, moment: Moment, model: PictureModel, memory: dict[str, Any], rng: np.random.Generator) -> Pixels:  # noqa: ARG002
+    def perturbation(self, moment: Moment, model: Any, memory: dict[str, Any], rng: np.random.Generator) -> Pixels:  # noqa: ARG002
         """One portion of noise."""
         noise = rng.standard_normal(moment.first.shape, dtype=np.float32)
         return noise * np.float32(self.deviation) + np.float32(self.mean)

@@ -34,7 +34,10 @@ class PairMethod(Protocol):
     """A way to perturb pairs.  Its parameters are the fields of a frozen dataclass."""
 
     needs: ClassVar[type]
-    steps: int
+
+    @property
+    def steps(self) -> int:
+        """At most how many times a pair is perturbed."""
 
     def perturbation(self, moment: Moment, model: Any, memory: dict[str, Any], rng: np.random.Generator) -> Pixels:
         """What to add to both pictures of every pair now."""
@@ -60,7 +63,9 @@ class Generated:
         return self.judged[self.found]
 
 
-def generate(method: PairMethod, pairs: Pairs, model: PictureModel, rng: np.random.Generator, progress: Progress | None = None) -> Generated:
+def generate(
+    method: PairMethod, pairs: Pairs, model: PictureModel, rng: np.random.Generator, progress: Progress | None = None
+) -> Generated:
     """Perturb pairs that the model treats alike, in one batch, at most `method.steps` times each."""
     first, second = pairs.first.astype(np.float32), pairs.second.astype(np.float32)
     asked, found, steps = 2 * len(pairs), np.zeros(len(pairs), bool), np.zeros(len(pairs), np.intp)

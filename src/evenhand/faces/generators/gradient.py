@@ -23,9 +23,7 @@ class GradientGeneration:
     step_size: float = 5.0
     steps: int = 10
 
-    def perturbation(
-        self, moment: Moment, model: DifferentiablePictureModel, memory: dict[str, Any], rng: np.random.Generator
-    ) -> Pixels:  # noqa: ARG002
+    def perturbation(self, moment: Moment, model: Any, memory: dict[str, Any], rng: np.random.Generator) -> Pixels:  # noqa: ARG002
         """One step along the agreed signs."""
         one = np.sign(model.loss_gradient(moment.first, moment.labels))
         other = np.sign(model.loss_gradient(moment.second, moment.labels))

@@ -33,7 +33,7 @@ class NeuronFairImages:
     random_chance: float = 0.05
     steps: int = 10
 
-    def perturbation(self, moment: Moment, model: TransparentPictureModel, memory: dict[str, Any], rng: np.random.Generator) -> Pixels:
+    def perturbation(self, moment: Moment, model: Any, memory: dict[str, Any], rng: np.random.Generator) -> Pixels:
         """One momentum step; the biased neurons are found at the first."""
         if moment.step == 1:
             memory["layer"], memory["biased"] = biased_neurons(model, moment.first, moment.second)

@@ -22,6 +22,6 @@ class RandomGeneration:
     step_size: float = 5.0
     steps: int = 10
 
-    def perturbation(self, moment: Moment, model: PictureModel, memory: dict[str, Any], rng: np.random.Generator) -> Pixels:  # noqa: ARG002
+    def perturbation(self, moment: Moment, model: Any, memory: dict[str, Any], rng: np.random.Generator) -> Pixels:  # noqa: ARG002
         """One random step."""
         return rng.integers(-1, 2, size=moment.first.shape, dtype=np.int8).astype(np.float32) * np.float32(self.step_size)

@@ -65,11 +65,11 @@ class AutoencoderSpace:
                 nn.functional.l1_loss(network(values), values).backward()  # type: ignore[no-untyped-call]
                 optimiser.step()
         codes = _codes(network, pictures)
-        return cls(network, codes.mean(axis=0), np.linalg.cholesky(np.cov(codes.T) + 1e-6 * np.eye(dimensions)))
+        return cls(network, codes.mean(axis=0), np.linalg.cholesky(np.cov(codes.T) + 1e-6 * np.eye(dimensions)).astype(np.float64))
 
     def encode(self, pictures: Pictures) -> Latents:
         """Whitened codes."""
-        return np.linalg.solve(self.root, (_codes(self.network, pictures) - self.mean).T).T
+        return np.linalg.solve(self.root, (_codes(self.network, pictures) - self.mean).T).T.astype(np.float64)
 
     def decode(self, latents: Latents) -> NDArray[np.uint8]:
         """Pictures, clipped to bytes."""

@@ -1,0 +1,113 @@
+"""`evenhand faces`: synthetic portraits, the whole image chain with its report, and CycleGAN editors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from evenhand.cli.output import PASS, VIOLATION, err, free_path, out
+from evenhand.errors import InvalidArgument, require
+
+app = typer.Typer(name="faces", help="Test image classifiers on pairs of faces that differ in one attribute.", no_args_is_help=True)
+
+
+def register(parent: typer.Typer) -> None:
+    """Mount the sub-commands."""
+    parent.add_typer(app)
+
+
+@app.command("draw")
+def draw(
+    count: int = typer.Option(40, min=1, help="How many portraits."),
+    size: int = typer.Option(128, min=16, max=1024, help="Side of a portrait in pixels."),
+    columns: int = typer.Option(8, min=1, help="Portraits per row of the sheet."),
+    output: Path = typer.Option(Path("faces.png"), "--out", "-o", help="A .png file; an existing one is kept."),
+    vary: str | None = typer.Option(None, help="Draw each portrait once per value of this listed factor, such as tone."),
+    seed: int = typer.Option(0, help="The same seed gives the same portraits."),
+) -> None:
+    """Draw a sheet of synthetic portraits."""
+    import numpy as np
+
+    from evenhand.datasets.faces import changed, draw_factors, factor, render
+    from evenhand.faces.png import sheet, write_png
+
+    factors = draw_factors(count, np.random.default_rng(seed))
+    if vary is not None:
+        known = factor(vary)
+        if not known.is_listed:
+            raise InvalidArgument(f"--vary {vary!r} must be a listed factor, such as tone, gender_cue or glasses")
+        factors = np.concatenate(
+            [
+                changed(factors[i : i + 1].repeat(len(known.values), 0), vary, np.arange(len(known.values), dtype=np.float64))
+                for i in range(count)
+            ]
+        )
+        columns = len(known.values)
+    path = free_path(output)
+    write_png(path, sheet(render(factors, size), columns, gap=2))
+    out.print(f"{len(factors)} synthetic portraits in {path}")
+
+
+@app.command("demo")
+def demo(
+    folder: Path = typer.Option(Path("faces-report"), "--out", "-o", help="Folder for the report; an existing one is kept."),
+    attribute: str = typer.Option("tone", help="The protected factor: tone or gender_cue."),
+    architecture: str = typer.Option("vgg", help="The classifier under test: vgg or resnet."),
+    years: float = typer.Option(10.0, help="The planted bias: by how many years one side is labelled older; 0 plants none."),
+    training: int = typer.Option(2400, min=200, help="Training portraits."),
+    seed: int = typer.Option(7, help="The same seed gives the same report."),
+) -> None:
+    """Run the whole chain on synthetic portraits with a planted bias; exit 1 where the classifier leans."""
+    require("torch", "torch")
+    from evenhand.datasets.faces import Bias
+    from evenhand.faces.page import chain_page
+    from evenhand.faces.pipeline import ChainPlan, run_chain
+
+    if attribute not in ("tone", "gender_cue"):
+        raise InvalidArgument(f"--attribute {attribute!r} must be tone or gender_cue")
+    values = (5, 6, 7, 8, 9) if attribute == "tone" else (1,)
+    biases = (Bias(attribute, values, years),) if years else ()
+    plan = ChainPlan(
+        architecture=architecture, attribute=attribute, biases=biases, training=training, testing=min(1000, training // 2), seed=seed
+    )
+    chain = run_chain(plan, err.print)
+    place = free_path(folder)
+    place.mkdir(parents=True)
+    (place / "report.html").write_text(chain_page(chain), encoding="utf-8")
+    out.print(f"{'The classifier leans.' if chain.leaning.found else 'No leaning beyond the tolerance.'} Report: {place / 'report.html'}")
+    raise typer.Exit(VIOLATION if chain.leaning.found else PASS)
+
+
+@app.command("cyclegan")
+def cyclegan(
+    folder: Path = typer.Argument(..., help="Folder for checkpoints and sample sheets."),
+    attribute: str = typer.Option("tone", help="The attribute to translate."),
+    album: Path | None = typer.Option(None, help="A folder of pictures with attributes.csv; without it, synthetic portraits."),
+    size: int = typer.Option(32, min=32, max=128, help="Side of the pictures in pixels."),
+    steps: int = typer.Option(1500, min=1, help="Training steps in all."),
+    resume: bool = typer.Option(False, "--resume", help="Continue from the folder's checkpoint."),
+    seed: int = typer.Option(0, help="Of the first weights and the batches."),
+) -> None:
+    """Train a CycleGAN editor; checkpoints make it resumable."""
+    require("torch", "torch")
+    import numpy as np
+    from rich.progress import Progress
+
+    from evenhand.datasets.faces import synthetic_faces
+    from evenhand.datasets.faces.loaders import folder as read_folder
+    from evenhand.datasets.faces.loaders.reading import Reading
+    from evenhand.faces.editors.cyclegan import CycleSettings, Workshop, train_cyclegan
+
+    rng = np.random.default_rng(seed)
+    pictures = synthetic_faces(2000, rng, size) if album is None else read_folder(album, Reading(attribute, size))
+    with Progress(console=err, transient=True) as progress:
+        task = progress.add_task("training", total=steps)
+        train_cyclegan(
+            pictures,
+            attribute,
+            rng,
+            CycleSettings(steps=steps),
+            Workshop(folder, resume, lambda _, step, __: progress.update(task, completed=step)),
+        )
+    out.print(f"{steps} steps; checkpoint and sample sheets in {folder}")

@@ -1,0 +1,135 @@
+"""One self-contained page about a chain's run: what was tested, how sure, which neurons, what was covered, what mending did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from evenhand.faces.charts import Words, bars, cumulative, lines
+from evenhand.faces.contact import contact_html
+from evenhand.faces.editors.editor import EditorFacts
+from evenhand.faces.pipeline import Chain
+from evenhand.neurons.adequacy import MEASURES
+from evenhand.neurons.kruskal import differences
+
+STYLE = """
+:root { color-scheme: light dark; } body { font: 16px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; } th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #8884; }
+th:first-child, td:first-child { text-align: left; } figure { display: inline-block; margin: .4rem; } figcaption { font-size: .85rem; }
+.contact img { image-rendering: pixelated; border-radius: 4px; }
+svg { max-width: 520px; border-radius: 4px; } .verdict { font-size: 1.25rem; font-weight: 600; }
+"""
+
+
+def chain_page(chain: Chain, facts: Sequence[EditorFacts] = ()) -> str:
+    """The page's HTML."""
+    parts = [
+        _verdict(chain),
+        _editor(chain, facts),
+        _contact(chain),
+        _neurons(chain),
+        _coverage(chain),
+        _generation(chain),
+        _mending(chain),
+    ]
+    title = f"Faces: {chain.plan.attribute} in a {chain.plan.architecture} classifier"
+    about = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    head = f'<!doctype html><html lang="en"><head>{about}<title>{escape(title)}</title>'
+    return f"{head}<style>{STYLE}</style></head><body><h1>{escape(title)}</h1>{''.join(parts)}</body></html>"
+
+
+def table_html(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A plain table."""
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in header)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _verdict(chain: Chain) -> str:
+    found = chain.leaning
+    word = "leans" if found.found else "no leaning beyond the tolerance"
+    rows = [[name, f"{found.net[name]:+.1%}", f"{found.low[name]:+.1%} to {found.high[name]:+.1%}"] for name in found.net]
+    said = f'<p class="verdict">{word} (tolerance {found.tolerance:.0%}, {found.confidence:.0%} confidence, all classes together)</p>'
+    share = f"<p>Test pairs with two different labels: {escape(str(chain.test_pairs.share))}. Accuracy {chain.accuracy:.1%}.</p>"
+    source = "<p>The portraits are synthetic: drawn by arithmetic, nobody's picture.</p>"
+    return source + said + share + table_html(("class", "net change of its share", "interval"), rows)
+
+
+def _editor(chain: Chain, facts: Sequence[EditorFacts]) -> str:
+    told = [line for each in facts for line in each.lines()]
+    said = told or [f"{chain.test_pairs.pairs.flip} of {chain.plan.attribute!r}; not judged by an independent classifier in this run"]
+    return "<h2>The twins</h2><p>" + "<br>".join(escape(line) for line in said) + "</p>"
+
+
+def _contact(chain: Chain) -> str:
+    return f"<h2>Contact sheet</h2><p>Picture, twin, what differs; widest gap first.</p>{contact_html(chain.test_pairs, 18)}"
+
+
+def _neurons(chain: Chain) -> str:
+    rows = []
+    for layer, study in reversed(chain.studies.items()):
+        hochberg, printed = int(study.test.related(rule="benjamini-hochberg").sum()), int(study.test.related(printed=True).sum())
+        related = int(study.test.related().sum())
+        rows.append([layer, str(study.neurons), str(related), str(printed), str(hochberg), f"{study.test.corrected.max():.0f}"])
+    header = ("layer", "neurons", "related (tie-corrected)", "as printed", "Benjamini-Hochberg", "largest H")
+    return f"<h2>Fairness-related neurons</h2>{table_html(header, rows)}<p>{figure_3(chain)}{figure_4(chain)}</p>"
+
+
+def figure_3(chain: Chain) -> str:
+    """Cumulative activation differences of the deepest layer's top neuron, fair and unfair pairs, with the baselines' neurons."""
+    study = chain.studies[chain.classifier.layers()[-1]]
+    judged = chain.training_pairs
+    first = chain.classifier.activations(judged.pairs.first, [study.layer])[study.layer]
+    second = chain.classifier.activations(judged.pairs.second, [study.layer])[study.layer]
+    apart = differences(first, second)
+    top = {"DeepFAIT": study.test.strongest(1)[0], "DeepImportance": study.importance.neurons[0], "activation": study.by_activation[0]}
+    charts = []
+    for name, neuron in top.items():
+        samples = {"fair pairs": apart[~judged.unfair, neuron], "unfair pairs": apart[judged.unfair, neuron]}
+        words = Words(
+            f"{study.layer}, top neuron by {name}: #{neuron}, H {study.test.corrected[neuron]:.0f}",
+            "activation difference",
+            "share of pairs",
+        )
+        charts.append(cumulative(words, samples))
+    return "".join(charts)
+
+
+def figure_4(chain: Chain) -> str:
+    """The sorted statistic of each layer's neurons."""
+    series = {}
+    for layer, study in list(chain.studies.items())[-5:]:
+        values = np.sort(study.test.corrected)[::-1]
+        series[layer] = (np.linspace(0, 1, len(values)), values)
+    return lines(Words("H of every neuron, largest first", "share of the layer's neurons", "H"), series)
+
+
+def _coverage(chain: Chain) -> str:
+    parts = ["<h2>Coverage (%)</h2>"]
+    for layer in reversed(chain.classifier.layers()):
+        rows = [
+            [name, *(f"{100 * cover[key]:.1f}" for key in (*MEASURES, "deepimportance"))] for name, cover in chain.coverages[layer].items()
+        ]
+        parts.append(f"<h3>{escape(layer)}</h3>" + table_html(("pairs", *MEASURES, "DeepImportance"), rows))
+    return "".join(parts)
+
+
+def _generation(chain: Chain) -> str:
+    rows = [
+        [name, str(found.share), f"{found.steps[found.found].mean() if found.found.any() else 0:.1f}"]
+        for name, found in chain.generated.items()
+    ]
+    return "<h2>Generation from fair pairs</h2>" + table_html(("method", "made unfair", "mean steps"), rows)
+
+
+def _mending(chain: Chain) -> str:
+    if chain.before is None:
+        return ""
+    every = [chain.before, *chain.remedies]
+    rows = [[each.strategy, f"{each.fair_share:.1%}", f"{each.mended:.1%}", f"{each.accuracy:.1%}"] for each in every]
+    drawn = bars(Words("Fair test pairs after further training, minus before", "", "change of share"), {
+        each.strategy: (each.fair_share - chain.before.fair_share, 0.0) for each in chain.remedies
+    })  # fmt: skip
+    return "<h2>Mending</h2>" + table_html(("pairs added", "fair test pairs", "unfair pairs mended", "accuracy"), rows) + drawn
