@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.engine import Plan, Subject, run
+from evenhand.errors import InvalidArgument
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.planted import shapes
@@ -39,6 +40,19 @@ def test_the_population_of_the_data_is_another_one():
     facts = themis(planted, Themis(population="data", margin=0.0), rows=rows).facts["causal_discrimination"]
     assert facts["population"] == "data"
     assert facts["estimate"] == 0.0
+
+
+def test_a_synthesiser_can_be_the_population():
+    planted = SHAPES["wide_band"]
+    rows = planted.domain.sample(3_000, np.random.default_rng(1))
+    facts = themis(planted, Themis(population="chained trees", margin=0.0), rows=rows).facts["causal_discrimination"]
+    assert facts["population"] == "chained trees"
+    assert facts["estimate"] == pytest.approx(float(planted.rate), abs=0.05)
+
+
+def test_an_unknown_population_is_named():
+    with pytest.raises(InvalidArgument, match="population='nobody' must be one of domain, data, chained trees"):
+        themis(SHAPES["fair"], Themis(population="nobody"))
 
 
 def test_group_discrimination_is_the_gap_between_groups():

@@ -9,6 +9,7 @@ import typer
 from evenhand import registry, witness
 from evenhand.cli.output import BY_OUTCOME, INTERRUPTED, as_budget, err, free_path, named_parameters, out, say_json, watching
 from evenhand.cli.project import DEFAULT_FILE, Loaded, load_all
+from evenhand.domain.files import MethodChoice
 from evenhand.errors import InvalidArgument
 from evenhand.scanning import DEFAULT_METHODS, Gate, Options, ScanResult, scan
 from evenhand.search import Method
@@ -58,14 +59,19 @@ def scan_command(
 
 def _methods(names: list[str] | None, setting: list[str] | None, loaded: Loaded) -> list[Method]:
     changed = named_parameters(setting or [])
-    if names:
-        return [registry.method(name, **changed) for name in names]
-    choices = loaded.project.scan.methods
+    choices = [MethodChoice(name) for name in names] if names else list(loaded.project.scan.methods)
+    choices = choices or [MethodChoice(name) for name in DEFAULT_METHODS]
     if changed and len(choices) > 1:
         raise InvalidArgument("--set is ambiguous with several methods; name one with --method")
-    if choices:
-        return [registry.method(choice.name, **{**choice.parameters, **changed}) for choice in choices]
-    return [registry.method(name, **changed) for name in DEFAULT_METHODS]
+    return [_method(choice, changed, loaded.project.scan.population) for choice in choices]
+
+
+def _method(choice: MethodChoice, changed: dict[str, str], population: str | None) -> Method:
+    """A method with the file's and the command's parameters; the file's population for one that samples a chosen one."""
+    known = registry.entries()
+    samples = choice.name in known and "population" in known[choice.name].parameters
+    common = {"population": population} if population and samples else {}
+    return registry.method(choice.name, **{**common, **choice.parameters, **changed})
 
 
 def _options(loaded: Loaded, watch: object) -> Options:

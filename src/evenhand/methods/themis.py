@@ -47,7 +47,7 @@ class Themis:
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Draw, hear the verdict, look at doubling sample sizes, stop when the interval is narrow enough."""
-        population = population_named(self.population, task)
+        population = population_named(self.population, task, rng)
         share, groups = SequentialShare(self.confidence), GroupCounts(task)
         next_look = self.batch
         while True:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import InvalidArgument, MissingExtra, UntrustedModel, require
-from evenhand.models.files import load_pickle, load_torch
+from evenhand.models.files import load_pickle, load_skops, load_torch
 
 
 def is_folder(path: Path) -> bool:
@@ -80,7 +80,8 @@ def _load_catboost(path: Path, settings: Mapping[str, Any], _trusted: bool) -> A
 
 
 def _load_sklearn(path: Path, settings: Mapping[str, Any], trusted: bool) -> Any:
-    return load_pickle(_inside(path, str(settings.get("pickled_model", "model.pkl"))), trusted)
+    file = _inside(path, str(settings.get("pickled_model", "model.pkl")))
+    return load_skops(file, trusted) if file.suffix == ".skops" else load_pickle(file, trusted)
 
 
 def _load_pytorch(path: Path, settings: Mapping[str, Any], trusted: bool) -> Any:

@@ -40,15 +40,19 @@ class DataPopulation:
         return self.rows[rng.integers(0, len(self.rows), n)]
 
 
-def population_named(name: str, task: Task) -> Population:
-    """The population of a run: `domain`, `data`, or the one that the task brings along."""
-    if task.population is not None and name in (task.population.name, "task"):
+def population_named(name: str, task: Task, rng: np.random.Generator) -> Population:
+    """The population of a run: `domain`, `data`, a synthesiser fitted to the data (`chained trees`), or the task's own."""
+    if task.population is not None and name == task.population.name:
         return task.population
     if name == "domain":
         return UniformPopulation(task.domain)
+    known = ["domain", "data", "chained trees"] + ([task.population.name] if task.population else [])
+    if name.replace("-", " ") not in known:
+        raise InvalidArgument(f"population={name!r} must be one of {', '.join(known)}")
+    if task.rows is None or not len(task.rows):
+        raise InvalidArgument(f"population={name!r} needs data; pass some rows, or choose population='domain'")
     if name == "data":
-        if task.rows is None:
-            raise InvalidArgument("population='data' needs data; pass some rows, or choose population='domain'")
         return DataPopulation(task.rows)
-    known = ["domain", "data"] + ([task.population.name] if task.population else [])
-    raise InvalidArgument(f"population={name!r} must be one of {', '.join(known)}")
+    from evenhand.synthesis.trees import ChainedTrees  # scikit-learn is loaded only where trees are fitted
+
+    return ChainedTrees.fit(task.rows, task.domain, rng)
