@@ -95,7 +95,7 @@ def _leave(result: ScanResult, runs: Path, report: Path | None, as_json: bool) -
         say_json(result.as_dict())
     else:
         out.print(result.summary(), markup=False, highlight=False, soft_wrap=True)
-        out.print(f"\nReport: {page}", markup=False)
+        out.print(f"\nReport: {page}", markup=False, highlight=False, soft_wrap=True)
     if result.is_interrupted:
         err.print("interrupted: everything so far is saved; the same command continues where it stopped", soft_wrap=True)
         raise typer.Exit(INTERRUPTED)
