@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from evenhand.arrays import Mask, Rows
+from evenhand.domain.constraints import compile_constraints
+from evenhand.domain.parser import quote_name, quote_value
 from evenhand.domain.tabular import TabularDomain
 
 
@@ -47,8 +49,26 @@ class Box:
         return replace(self, intervals={**self.intervals, place: (max(held[0], low), min(held[1], high))})
 
     def domain(self, domain: TabularDomain) -> TabularDomain:
-        """The domain with the constraint that rows lie in the box."""
-        return replace(domain, constraints=(*domain.constraints, BoxConstraint(self, self.text(domain)))) if domain.constraints else domain
+        """A domain with constraints, with those besides that rows lie in the box; one without any stays as it is."""
+        if not domain.constraints:
+            return domain
+        rules = compile_constraints([rule for place in self._places for rule in self._rules(place, domain)], domain.columns)
+        return replace(domain, constraints=(*domain.constraints, *rules))
+
+    @property
+    def _places(self) -> list[int]:
+        return sorted({*self.values, *self.intervals})
+
+    def _rules(self, place: int, domain: TabularDomain) -> list[str]:
+        column = domain.columns[place]
+        name = quote_name(column.name)
+        rules = [f"{name} is not missing"] if column.missing > 0 else []
+        if place in self.values:
+            listed = [quote_value(value) for value, is_in in zip(column.values, self.values[place], strict=False) if is_in]
+            return [*rules, f"{name} in [{', '.join(listed)}]"]
+        low, high = self.intervals[place]
+        rules += [f"{name} >= {low!r}"] if low > column.lowest else []
+        return rules + ([f"{name} <= {high!r}"] if high < column.highest else [])
 
     def text(self, domain: TabularDomain) -> str:
         """The box in words."""
@@ -71,15 +91,3 @@ class Box:
             else:
                 parts.append(f"{name} >= {low:g}" if np.isinf(high) else f"{low:g} <= {name} <= {high:g}")
         return " and ".join(parts) or "everything"
-
-
-@dataclass(frozen=True)
-class BoxConstraint:
-    """A box as a constraint of a domain."""
-
-    box: Box
-    text: str
-
-    def holds(self, rows: Rows) -> Mask:
-        """Which rows lie inside."""
-        return self.box.contains(rows)

@@ -5,12 +5,12 @@ A cell is what a synthesiser gives a probability to; the place inside a cell is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from evenhand.arrays import Index, Reals
+from evenhand.arrays import Index, Mask, Reals
 from evenhand.domain.columns import Column
 
 MOST_DECIMALS = 9
@@ -83,6 +83,30 @@ class Cells:
         if self.grid == "float32":
             return np.clip(codes.astype(np.float32).astype(np.float64), self.column.lowest, self.column.highest)
         return _snapped(codes, self.known, NEAREST_KNOWN * (self.column.highest - self.column.lowest))
+
+    def narrowed(self, allowed: Mask | None, interval: tuple[float, float] | None) -> tuple[Cells, Reals]:
+        """Cells cut to allowed values or to an interval, and the part of every cell that is left."""
+        if allowed is not None:
+            part = np.zeros(self.count)
+            part[: len(allowed)] = allowed[: self.count]
+            return self, part
+        if interval is None:
+            return self, np.ones(self.count)
+        low, high = interval
+        if self.column.is_integral:
+            start = np.maximum(self.start, np.ceil(low))
+            width = np.minimum(self.start + self.width - 1, np.floor(high)) - start + 1
+        else:
+            start = np.maximum(self.start, low)
+            width = np.minimum(self.start + self.width, high) - start
+        return self._shrunk(start, width)
+
+    def _shrunk(self, start: Reals, width: Reals) -> tuple[Cells, Reals]:
+        single = (self.width == 0) & (width >= 0)
+        part = np.divide(np.maximum(width, 0.0), self.width, out=single.astype(np.float64), where=self.width > 0)
+        kept = part > 0
+        cells = replace(self, start=np.where(kept, start, self.start), width=np.where(kept, width, self.width))
+        return cells, np.append(part, np.zeros(int(self.has_missing)))
 
     def log_width(self) -> Reals:
         """(cells,) logarithm of what a cell's probability is divided by to be that of one code."""

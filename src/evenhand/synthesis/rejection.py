@@ -10,9 +10,9 @@ from evenhand.arrays import Index, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError
 
-ROUNDS = 60
-LARGEST_ROUND = 400_000
-"""Rows drawn at most in one round; a rare event is looked for with more draws than rows are wanting."""
+DRAWS_PER_ROW = 40
+FEWEST_DRAWS = 40_000
+"""Rows that are drawn again at most, per row that is wanted and in all; after that the nearest valid rows are taken."""
 
 
 def keep_constraints(draw: Callable[[Index], Rows], n: int, domain: TabularDomain, fixed: Sequence[int] = ()) -> Rows:
@@ -23,10 +23,10 @@ def keep_constraints(draw: Callable[[Index], Rows], n: int, domain: TabularDomai
     """
     rows = draw(np.arange(n))
     wanting = np.flatnonzero(~domain.keeps_constraints(rows))
-    for tries in range(1, ROUNDS + 1):
-        if not wanting.size:
-            return rows
-        repeats = int(np.clip(min(tries * 2, LARGEST_ROUND // wanting.size), 1, 200))
+    left = max(DRAWS_PER_ROW * n, FEWEST_DRAWS)
+    while wanting.size and left > 0:
+        repeats = int(np.clip(max(n, 2_000) // wanting.size, 1, 200))
+        left -= repeats * wanting.size
         wanting = _redraw(rows, wanting, repeats, (draw, domain))
     if wanting.size:
         _project(rows, wanting, domain, fixed)

@@ -7,7 +7,7 @@ the way back (a randomised probability integral transform) and the density are e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from evenhand.arrays import Index, Labels, Reals, Rows
 from evenhand.domain.columns import Value
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import DataError, InvalidArgument
+from evenhand.errors import ConstraintError, DataError, InvalidArgument
+from evenhand.synthesis.box import Box
 from evenhand.synthesis.cells import Cells, cut
 from evenhand.synthesis.leaves import leaf_numbers, leaf_shares
 from evenhand.synthesis.rejection import keep_constraints
@@ -90,7 +91,8 @@ class _Link:
         if self.cells.is_single:
             return self.cells.codes(cells, levels)
         flat = leaves * count + cells
-        inner = (levels - self.before.ravel()[flat]) / self.share.ravel()[flat]
+        with np.errstate(divide="ignore", invalid="ignore"):  # a cut link has cells without any share, which are never drawn
+            inner = (levels - self.before.ravel()[flat]) / self.share.ravel()[flat]
         return self.cells.codes(cells, np.clip(inner, 0.0, _BELOW_ONE))
 
     @cached_property
@@ -151,6 +153,14 @@ class ChainedTrees:
         structure = rng.permutation(len(rows))[: settings.structure_rows]
         maker = _Maker(rows, domain, copies, structure, settings)
         return cls(domain, order, tuple(maker.link(order, step, rng) for step in range(len(order))))
+
+    def within(self, box: Box) -> ChainedTrees:
+        """The same chain cut to a box: each column is drawn among its allowed cells, given the columns before it."""
+        links = list(self.links)
+        for step, at in enumerate(self.order):
+            if at in box.values or at in box.intervals:
+                links[step] = _cut_link(links[step], box, at)
+        return replace(self, links=tuple(links), domain=box.domain(self.domain), name=f"{self.name} where {box.text(self.domain)}")
 
     @property
     def latent_size(self) -> int:
@@ -276,11 +286,7 @@ class _Maker:
         count = int(leaf_of_node.max()) + 1
         counts = np.bincount(leaves * cells.count + places, minlength=count * cells.count).reshape(count, -1).astype(np.float64)
         share = leaf_shares(tree, counts, self.settings.smoothing)
-        upto = np.cumsum(share, axis=1)
-        before = np.hstack([np.zeros((len(upto), 1)), upto[:, :-1]])
-        upto[:, -1] = 1.0
-        ends = (upto + np.arange(len(upto))[:, None]).ravel()
-        return _Link(cells, tree, leaf_of_node, share, before, ends)
+        return _make_link(cells, tree, leaf_of_node, share)
 
     def _tree(self, predictors: list[int], classes: Labels, cells: int, rng: np.random.Generator) -> Any:
         from sklearn.tree import DecisionTreeClassifier
@@ -297,6 +303,24 @@ class _Maker:
         visible = np.zeros((len(self.structure), self.copies.shape[1]), dtype=np.float32)
         visible[:, predictors] = self.copies[self.structure][:, predictors]
         return tree.fit(visible, chosen).tree_
+
+
+def _make_link(cells: Cells, tree: Any, leaf_of_node: Index, share: Rows) -> _Link:
+    upto = np.cumsum(share, axis=1)
+    before = np.hstack([np.zeros((len(upto), 1)), upto[:, :-1]])
+    upto[:, -1] = 1.0
+    return _Link(cells, tree, leaf_of_node, share, before, (upto + np.arange(len(upto))[:, None]).ravel())
+
+
+def _cut_link(link: _Link, box: Box, at: int) -> _Link:
+    """A link whose leaves hold only the allowed part of their cells; a leaf without any takes all allowed cells evenly."""
+    cells, part = link.cells.narrowed(box.values.get(at), box.intervals.get(at))
+    if not part.any():
+        raise ConstraintError(f"no value of column {cells.column.name!r} lies in the box")
+    share = link.share * part
+    total = share.sum(axis=1, keepdims=True)
+    share = np.divide(share, total, out=np.tile(part / part.sum(), (len(share), 1)), where=total > 0)
+    return _make_link(cells, link.tree, link.leaf_of_node, share)
 
 
 _MOST_CLASSES = 24

@@ -78,7 +78,12 @@ class Wishes:
         """From a YAML file."""
         import yaml
 
-        words = yaml.safe_load(Path(file).read_text(encoding="utf-8")) or {}
+        try:
+            words = yaml.safe_load(Path(file).read_text(encoding="utf-8")) or {}
+        except OSError as fault:
+            raise ConstraintError(f"the file cannot be read: {fault.strerror or fault}", file=str(file)) from fault
+        except yaml.YAMLError as fault:
+            raise ConstraintError(f"this is no YAML: {fault}", file=str(file)) from fault
         if not isinstance(words, Mapping):
             raise ConstraintError("expected add:, modify:, delete:, rules: or presets: at the top", file=str(file), line=1)
         return cls.parse(words, domain)

@@ -1,0 +1,99 @@
+"""Any number of rows to a Parquet or CSV file, a batch at a time, so that memory does not grow with the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from evenhand.arrays import Rows
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import InvalidArgument
+
+BATCH_ROWS = 100_000
+
+
+class Source(Protocol):
+    """A population that says which domain its rows live in."""
+
+    @property
+    def domain(self) -> TabularDomain:
+        """The domain."""
+
+    def sample(self, n: int, rng: np.random.Generator) -> Rows:
+        """Rows."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a stream did."""
+
+    rows: int
+    path: Path
+    columns: tuple[str, ...]
+
+
+def write_rows(
+    source: Source, n: int, path: Path, rng: np.random.Generator, left_out: Sequence[str] = (), watch: Callable[[int], None] | None = None
+) -> Written:
+    """Draw n rows and write their decoded cells; `left_out` columns are not written."""
+    if n < 1:
+        raise InvalidArgument(f"rows={n!r} must be a whole number of at least 1")
+    if path.suffix not in (".parquet", ".csv"):
+        raise InvalidArgument(f"{path} must end in .parquet or .csv")
+    columns = tuple(name for name in source.domain.names if name not in left_out)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write = _Parquet(path) if path.suffix == ".parquet" else _Csv(path)
+    try:
+        done = 0
+        while done < n:
+            step = min(BATCH_ROWS, n - done)
+            write.add(source.domain.decode(source.sample(step, rng))[list(columns)])
+            done += step
+            if watch is not None:
+                watch(done)
+    finally:
+        write.close()
+    return Written(n, path, columns)
+
+
+class _Parquet:
+    """One file, one row group per batch; the first batch settles the types."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.writer = path, None  # type: tuple[Path, Any]
+
+    def add(self, frame: Any) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if self.writer is None:
+            schema = pa.schema([_nullable(field) for field in pa.Schema.from_pandas(frame, preserve_index=False)])
+            self.writer = pq.ParquetWriter(self.path, schema)
+        self.writer.write_table(pa.Table.from_pandas(frame, schema=self.writer.schema, preserve_index=False, safe=False))
+
+    def close(self) -> None:
+        if self.writer is not None:
+            self.writer.close()
+
+
+def _nullable(field: Any) -> Any:
+    """A column that happens to be all missing in the first batch still gets a type that later cells fit."""
+    import pyarrow as pa
+
+    return field.with_type(pa.string()) if pa.types.is_null(field.type) else field
+
+
+class _Csv:
+    def __init__(self, path: Path) -> None:
+        self.path, self.begun = path, False
+
+    def add(self, frame: Any) -> None:
+        frame.to_csv(self.path, mode="a" if self.begun else "w", header=not self.begun, index=False)
+        self.begun = True
+
+    def close(self) -> None:
+        """Nothing is held open."""

@@ -1,0 +1,128 @@
+"""The constraints of a graph as a table that a person can edit, and the way back: changed lines become wishes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import ConstraintError
+from evenhand.synthesis import families
+from evenhand.synthesis.fitting import Fits
+from evenhand.synthesis.graph import Graph
+from evenhand.synthesis.wishes import Wishes
+
+FIELDS = ("action", "kind", "source", "value", "column", "share", "low", "high", "distribution", "error")
+"""`action` is for the reader: writing `delete` there removes the constraint."""
+
+Line = Mapping[str, str]
+
+
+def lines_of(graph: Graph, domain: TabularDomain) -> list[dict[str, str]]:
+    """One line per value of a category, per number, and per value of every association."""
+    found = [*_columns(graph, domain), *_associations(graph, domain)]
+    return [{field: line.get(field, "") for field in FIELDS} for line in found]
+
+
+def _columns(graph: Graph, domain: TabularDomain) -> Iterator[dict[str, str]]:
+    for place, column in enumerate(domain.columns):
+        if column.is_listed:
+            for value, share in zip(column.values, graph.shares[place], strict=False):
+                yield {"kind": "category", "column": column.name, "value": str(value), "share": f"{share:.6g}", "error": "0"}
+        else:
+            fits = graph.numbers[place]
+            yield {"kind": "number", "column": column.name, **_numeric(fits, 0), "error": f"{graph.node_error(place):.4g}"}
+
+
+def _associations(graph: Graph, domain: TabularDomain) -> Iterator[dict[str, str]]:
+    for edge in graph.edges:
+        names = {"source": domain.names[edge.source], "column": domain.names[edge.target]}
+        if edge.fits is None:
+            yield {"kind": "category -> category", **names, "error": f"{edge.error:.4g}"}
+            continue
+        for code, value in enumerate(domain.columns[edge.source].values):
+            if edge.fits.count[code] > 0:
+                error = f"{1 - edge.fits.p_value[code]:.4g}"
+                yield {"kind": "category -> number", **names, "value": str(value), **_numeric(edge.fits, code), "error": error}
+
+
+def _numeric(fits: Fits, group: int) -> dict[str, str]:
+    words = families.describe(int(fits.family[group]), fits.parameters[group])
+    distribution = json.dumps({key: round(v, 6) if isinstance(v, float) else v for key, v in words.items()}) if words else ""
+    return {"low": f"{fits.low[group]:.10g}", "high": f"{fits.high[group]:.10g}", "distribution": distribution}
+
+
+def write_table(graph: Graph, domain: TabularDomain, path: Path) -> None:
+    """The table as CSV."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        writer.writeheader()
+        writer.writerows(lines_of(graph, domain))
+
+
+def read_wishes(path: Path, graph: Graph, domain: TabularDomain) -> Wishes:
+    """What a person changed in the table, as wishes."""
+    if not path.is_file():
+        raise ConstraintError("there is no such file", file=str(path))
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        if reader.fieldnames is None or not set(FIELDS) <= set(reader.fieldnames):
+            raise ConstraintError(f"expected a table with the columns {', '.join(FIELDS)}", file=str(path), line=1)
+        edited = list(reader)
+    return Wishes.parse(_differences(lines_of(graph, domain), edited, domain), domain)
+
+
+def _key(line: Line) -> tuple[str, ...]:
+    return tuple(line[field] for field in ("kind", "source", "value", "column"))
+
+
+def _differences(known: Sequence[Line], edited: Sequence[Line], domain: TabularDomain) -> dict[str, list[dict[str, object]]]:
+    before = {_key(line): line for line in known}
+    deleted: list[dict[str, object]] = []
+    modified: list[dict[str, object]] = []
+    shares: dict[str, dict[object, float]] = {}
+    reweighed: set[str] = set()
+    for line in edited:
+        old = before.get(_key(line))
+        where: dict[str, object] = {"association": [line["source"], line["column"]]} if line["source"] else {"column": line["column"]}
+        if line["action"].strip() == "delete":
+            deleted += [where] if where not in deleted else []
+        elif line["kind"] == "category":
+            column = domain.columns[domain.place(line["column"])]
+            value = next((v for v in column.values if str(v) == line["value"]), line["value"])
+            shares.setdefault(line["column"], {})[value] = _number(line, "share")
+            if old is None or old["share"] != line["share"]:
+                reweighed.add(line["column"])
+        elif line["kind"] != "category -> category":
+            modified += _changed(line, old, where, domain)
+    gone = {str(entry.get("column")) for entry in deleted}
+    modified += [{"column": name, "frequencies": shares[name]} for name in sorted(reweighed - gone)]
+    return {"modify": modified, "delete": deleted}
+
+
+def _changed(line: Line, old: Line | None, where: dict[str, object], domain: TabularDomain) -> list[dict[str, object]]:
+    wish = dict(where)
+    if old is None or (line["low"], line["high"]) != (old["low"], old["high"]):
+        wish["range"] = [_number(line, "low"), _number(line, "high")]
+    if line["distribution"] and (old is None or line["distribution"] != old["distribution"]):
+        wish["distribution"] = json.loads(line["distribution"])
+    if len(wish) == len(where):
+        return []
+    if line["source"]:
+        source = domain.columns[domain.place(line["source"])]
+        wish["value"] = next((v for v in source.values if str(v) == line["value"]), line["value"])
+    return [wish]
+
+
+def _number(line: Line, field: str) -> float:
+    try:
+        number = float(line[field])
+    except ValueError:
+        raise ConstraintError(f"{line['kind']} {line['column']}: {field} must be a number, got {line[field]!r}") from None
+    if not np.isfinite(number):
+        raise ConstraintError(f"{line['kind']} {line['column']}: {field} must be finite, got {line[field]!r}")
+    return number
