@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
@@ -117,8 +118,9 @@ def run(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None =
             folder.log("crashed", f"{type(fault).__name__}: {fault}")
         raise MethodError(f"method {name} crashed after {court.ledger.candidates} candidates: {type(fault).__name__}: {fault}") from fault
     court.save()
+    found = court.findings()
     spent = time.process_time() - started_cpu, time.monotonic() - started
-    return Run(name, court.ledger, court.findings(), court.task.facts, ended, *spent)
+    return Run(name, court.ledger, found, court.task.facts, ended, *spent)
 
 
 def _converse(search: Search, court: Court) -> Ending:
@@ -150,6 +152,8 @@ class Court:
         self._table, self._memory = KeyTable(min(plan.budget.candidates or 1 << 11, MOST_EXPECTED)), Memory(len(self.domain.combinations))
         self._archive = Archive(folder.journal() if folder else None)
         self._parts: list[Findings] = []
+        self._waiting: list[tuple[str, Rows, Verdict, Index]] = []
+        self._waiting_rows = 0
         self._saved_keys, self._saved_parts, self._saved_at = 0, 0, time.monotonic()
 
     @property
@@ -208,9 +212,7 @@ class Court:
         )
         self._memory.add(verdict)
         if verdict.unfair.any():
-            novel = findings_of(rows[fresh], verdict, self.domain, self.ledger.candidates + fresh, phase)
-            self._parts.append(novel)
-            self.ledger.findings += len(novel)
+            self._keep(rows, verdict, fresh, phase)
         self.ledger.candidates += len(rows)
         self.ledger.duplicates += len(rows) - len(fresh)
         self.ledger.model_rows, self.ledger.calls = self.meter.rows_asked, self.meter.calls
@@ -218,6 +220,26 @@ class Court:
         if self.watch:
             self.watch(self.ledger)
         return verdict if len(fresh) == len(rows) else self._memory.recall(places)
+
+    def _keep(self, rows: Rows, verdict: Verdict, fresh: Index, phase: str) -> None:
+        """Put the unfair ones aside; their twins are looked up later, for many batches at once."""
+        unfair = verdict.unfair
+        found = fresh[unfair]
+        kept = Verdict(unfair[unfair], verdict.gap[unfair], verdict.labels[unfair])
+        self._waiting.append((phase, rows[found], kept, self.ledger.candidates + found))
+        self.ledger.findings += len(found)
+        self._waiting_rows += len(found)
+        if self._waiting_rows * self.price >= ROWS_AT_ONCE:
+            self._gather()
+
+    def _gather(self) -> None:
+        """Make findings of what waits, one part for each stretch of one phase."""
+        for phase, group in groupby(self._waiting, key=lambda waiting: waiting[0]):
+            rows, verdicts, candidates = zip(*(waiting[1:] for waiting in group), strict=True)
+            verdict = join_verdicts(list(verdicts), len(self.domain.combinations))
+            self._parts.append(findings_of(np.concatenate(rows), verdict, self.domain, np.concatenate(candidates), phase))
+        self._waiting.clear()
+        self._waiting_rows = 0
 
     def _judge(self, rows: Rows, keys: Keys) -> Verdict:
         """The archive's verdict where an earlier, interrupted run has one; the model's elsewhere.  Both are charged."""
@@ -231,6 +253,7 @@ class Court:
 
     def findings(self) -> Findings:
         """All findings so far."""
+        self._gather()
         return Findings.join(self._parts, len(self.domain.columns))
 
     def _save_now_and_then(self) -> None:
@@ -249,6 +272,7 @@ class Court:
         known = self._archive.find(keys)
         novel = np.ones(len(keys), dtype=bool) if known is None else known < 0
         memory = self._memory.recall(np.arange(chosen.start, chosen.stop)[novel])
+        self._gather()
         findings = Findings.join(self._parts[self._saved_parts :], len(self.domain.columns))
         if known is not None and len(findings):
             findings = findings[self._archive.find(self.domain.keys(findings.rows)) < 0]  # type: ignore[operator]
