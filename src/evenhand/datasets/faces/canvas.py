@@ -27,6 +27,7 @@ class Canvas:
     picture: Picture
     x: Plane
     y: Plane
+    head: Plane  # how much of each pixel the head covers; filled in when the head is painted
     soft: float  # the width of an edge: about one pixel
 
     @classmethod
@@ -36,14 +37,16 @@ class Canvas:
         right, down = line[None, None, :] / zoom[:, None, None], (line[None, :, None] + 0.02) / zoom[:, None, None]
         cosine, sine = np.cos(roll)[:, None, None], np.sin(roll)[:, None, None]
         x, y = right * cosine + (down - 0.5) * sine, 0.5 + (down - 0.5) * cosine - right * sine
-        return cls(np.zeros((n, 3, size, size), np.float32), x.astype(np.float32), y.astype(np.float32), 2.0 / size)
+        empty = np.zeros((n, size, size), np.float32)
+        return cls(np.zeros((n, 3, size, size), np.float32), x.astype(np.float32), y.astype(np.float32), empty, 2.0 / size)
 
     def window(self, left: float, right: float, top: float, bottom: float) -> Canvas:
         """A view of the part between these borders, given in the unturned picture's -1 to 1."""
         size = self.x.shape[2]
         rows = slice(max(0, int((top + 1) * size / 2)), min(size, int(np.ceil((bottom + 1) * size / 2))))
         columns = slice(max(0, int((left + 1) * size / 2)), min(size, int(np.ceil((right + 1) * size / 2))))
-        return Canvas(self.picture[:, :, rows, columns], self.x[:, rows, columns], self.y[:, rows, columns], self.soft)
+        place = (slice(None), rows, columns)
+        return Canvas(self.picture[:, :, rows, columns], self.x[place], self.y[place], self.head[place], self.soft)
 
     def cover(self, depth: Plane, blur: float = 1.0) -> Plane:
         """How much of each pixel lies inside a shape whose inside has positive depth."""

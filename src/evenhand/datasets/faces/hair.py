@@ -73,18 +73,19 @@ def paint_front_hair(canvas: Canvas, body: Anatomy) -> None:
         chosen = np.flatnonzero(volume == stand_off)
         alpha[chosen] = part_of(part, chosen).cover(head_depth(part_of(part, chosen), subset(body, chosen), float(stand_off))[0])
     ripple = 0.5 * column(_style(body, CURLY)) * 0.03 * np.sin(40.0 * part.x) * np.sin(36.0 * part.y)
-    alpha *= part.cover(_hairline(part, body) + ripple - part.y, 1.5)
+    edge = _hairline(part, body)
+    alpha *= part.cover(edge + ripple - part.y, 1.5)
     low = np.where(_style(body, LENGTH) > -1, _style(body, LENGTH), np.float32(0.0))
     alpha *= part.cover(column(low) - part.y, 3.0)
     strength = np.where(style == 0, 0.20, np.where(style == 1, 0.82, 1.0)).astype(np.float32)
     part.paint(_strands(part, body), alpha * column(strength))
-    part.shade(_under(part, body) * column(np.where(style > 1, 0.16, 0.0).astype(np.float32)), 1.0)
+    part.shade(_under(part, edge) * column(np.where(style > 1, 0.16, 0.0).astype(np.float32)), 1.0)
 
 
-def _under(part: Canvas, body: Anatomy) -> Plane:
+def _under(part: Canvas, edge: Plane) -> Plane:
     """The shadow that hair throws on the forehead."""
-    below = part.y - _hairline(part, body)
-    return np.asarray(np.clip(1.0 - below / 0.07, 0, 1) * (below > 0) * part.cover(head_depth(part, body)[0]), dtype=np.float32)
+    below = part.y - edge
+    return np.asarray(np.clip(1.0 - below / 0.07, 0, 1) * (below > 0) * part.head, dtype=np.float32)
 
 
 def paint_facial_hair(canvas: Canvas, body: Anatomy) -> None:
@@ -111,7 +112,7 @@ def paint_facial_hair(canvas: Canvas, body: Anatomy) -> None:
 
 def part_of(canvas: Canvas, chosen: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Canvas:
     """Copies of some of the pictures, for shapes that depend on the style."""
-    return Canvas(canvas.picture[chosen], canvas.x[chosen], canvas.y[chosen], canvas.soft)
+    return Canvas(canvas.picture[chosen], canvas.x[chosen], canvas.y[chosen], canvas.head[chosen], canvas.soft)
 
 
 def subset(body: Anatomy, chosen: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Anatomy:

@@ -59,14 +59,14 @@ def paint_head(canvas: Canvas, body: Anatomy) -> None:
     colour = body.skin[:, :, None, None] * light[:, None]
     colour[:, 1] *= 0.94 + 0.06 * np.clip(light, 0, 1)
     colour[:, 2] *= 0.90 + 0.10 * np.clip(light, 0, 1)
-    part.paint(np.minimum(colour, 1.0), part.cover(depth))
+    part.head[...] = part.cover(depth)
+    part.paint(np.minimum(colour, 1.0), part.head)
 
 
 def paint_flush(canvas: Canvas, body: Anatomy) -> None:
     """Cheeks, the light on forehead, cheekbones and chin."""
     part = canvas.window(-0.6, 0.6, -0.75, 0.75)
-    depth, _, _ = head_depth(part, body)
-    inside = part.cover(depth)
+    inside = part.head
     middle = body.shift(0.10)
     for sign in (-1, 1):
         cheek = part.blob((middle + np.float32(sign * 0.235), 0.17), (0.17, 0.13)) * inside

@@ -20,7 +20,7 @@ class Fgsm:
 
     attribute: str
     reader: DifferentiablePictureModel
-    sizes: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)
+    sizes: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
     @property
     def flip(self) -> str:

@@ -1,0 +1,203 @@
+"""Promises of everything that needs torch: gradients, layers, mutants, latent spaces, editors, the chain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="these parts need torch")
+
+from evenhand.datasets.faces import AGE_GROUPS, synthetic_faces  # noqa: E402
+from evenhand.datasets.faces.album import Album  # noqa: E402
+from evenhand.errors import DataError, StoreError, UnknownName  # noqa: E402
+from evenhand.faces.classifier import torch_classifier  # noqa: E402
+from evenhand.faces.editors.cyclegan import CycleSettings, Workshop, load_cyclegan, train_cyclegan  # noqa: E402
+from evenhand.faces.editors.fgsm import Fgsm  # noqa: E402
+from evenhand.faces.editors.reflection import Reflection  # noqa: E402
+from evenhand.faces.editors.rerender import Rerender  # noqa: E402
+from evenhand.faces.generators.generation import generate  # noqa: E402
+from evenhand.faces.generators.gradient import GradientGeneration  # noqa: E402
+from evenhand.faces.generators.limi import LimiImages  # noqa: E402
+from evenhand.faces.generators.neuronfair import NeuronFairImages, biased_neurons, crossing  # noqa: E402
+from evenhand.faces.generators.random import RandomGeneration  # noqa: E402
+from evenhand.faces.latent.autoencoder import AutoencoderSpace  # noqa: E402
+from evenhand.faces.latent.hyperplane import separating  # noqa: E402
+from evenhand.faces.latent.pca import PcaSpace  # noqa: E402
+from evenhand.faces.mutation import OPERATORS, mutate  # noqa: E402
+from evenhand.faces.networks import NETWORKS  # noqa: E402
+from evenhand.faces.pairs import judge, make_pairs  # noqa: E402
+from evenhand.faces.training import Course, accuracy, train, train_further  # noqa: E402
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def album():
+    return synthetic_faces(500, np.random.default_rng(0), 32)
+
+
+@pytest.fixture(scope="module")
+def tone_reader(album):
+    by_tone = Album("tones", album.pictures, album.attributes, album.attribute("tone"), album.factors)
+    return train("vgg", by_tone, np.random.default_rng(1), Course(epochs=2, batch=32))
+
+
+@pytest.fixture(scope="module", params=sorted(NETWORKS))
+def classifier(request):
+    torch.manual_seed(0)
+    network = NETWORKS[request.param](3, 32)
+    return torch_classifier(network, AGE_GROUPS, network.readable)
+
+
+def test_scores_do_not_depend_on_the_batch(classifier, album):
+    whole = classifier.scores(album.pictures[:300])
+    assert np.allclose(whole.sum(axis=1), 1.0, atol=1e-5)
+    assert np.allclose(whole[200:210], classifier.scores(album.pictures[200:210]), atol=1e-5)
+
+
+def test_the_loss_gradient_is_the_slope_of_the_loss(classifier, album):
+    pictures, labels = album.pictures[:4].astype(np.float32), np.array([0, 1, 2, 0])
+    gradient = classifier.loss_gradient(pictures, labels)
+    step = 0.05 * np.sign(gradient)
+
+    def loss(shown):
+        return -np.log(classifier.scores(shown)[np.arange(4), labels].astype(np.float64))
+
+    slope = (loss(pictures + step) - loss(pictures - step)) / 2.0
+    assert np.allclose(slope, (np.abs(gradient) * 0.05).sum(axis=(1, 2, 3)), rtol=0.1, atol=1e-3)
+
+
+def test_layers_can_be_read_and_followed_back(classifier, album):
+    names = classifier.layers()
+    read = classifier.activations(album.pictures[:8], names)
+    deepest = names[-1]
+    assert all(len(values) == 8 for values in read.values())
+    assert (read[deepest] >= 0).all()
+    weights = np.zeros_like(read[deepest])
+    assert not classifier.activation_gradient(album.pictures[:8], deepest, weights).any()
+    weights[:, read[deepest].mean(axis=0).argmax()] = 1.0
+    assert classifier.activation_gradient(album.pictures[:8], deepest, weights).any()
+    assert classifier.relevance(album.pictures[:8], deepest).shape == read[deepest].shape
+    with pytest.raises(UnknownName, match="layer"):
+        classifier.activations(album.pictures[:2], ["nowhere"])
+
+
+@pytest.mark.parametrize("operator", sorted(OPERATORS))
+def test_mutants_differ_and_leave_the_original_alone(classifier, album, operator):
+    before = classifier.scores(album.pictures[:20])
+    mutant = mutate(classifier, operator, 0.5, np.random.default_rng(2))
+    assert not np.allclose(mutant.scores(album.pictures[:20]), before, atol=1e-6)
+    assert np.array_equal(classifier.scores(album.pictures[:20]), before)
+
+
+def test_training_learns_tone_and_further_training_makes_a_copy(tone_reader, album):
+    by_tone = Album("tones", album.pictures, album.attributes, album.attribute("tone"), album.factors)
+    assert accuracy(tone_reader, by_tone) > 0.85
+    before = tone_reader.scores(album.pictures[:10])
+    further = train_further(tone_reader, album.pictures[:64], album.attribute("tone").codes[:64], np.random.default_rng(0), Course(1, 32))
+    assert np.array_equal(tone_reader.scores(album.pictures[:10]), before)
+    assert not np.array_equal(further.scores(album.pictures[:10]), before)
+
+
+def test_gradient_generation_beats_chance(tone_reader, album):
+    judged = judge(make_pairs(album[:50], Rerender("gender_cue")), tone_reader)
+    fair = judged[~judged.unfair].pairs
+    found = {
+        type(m).__name__: generate(m, fair, tone_reader, np.random.default_rng(0)).found.mean()
+        for m in (GradientGeneration(), RandomGeneration())
+    }
+    assert found["GradientGeneration"] > found["RandomGeneration"]
+
+
+def test_neuronfair_finds_unfair_pairs_through_biased_neurons(tone_reader, album):
+    judged = judge(make_pairs(album[:24], Rerender("gender_cue")), tone_reader)
+    layer, biased = biased_neurons(tone_reader, judged.pairs.first, judged.pairs.second)
+    assert layer in tone_reader.layers()
+    assert biased.any()
+    assert crossing(np.array([0.9, 0.8, 0.1, 0.1])) == pytest.approx(0.5)
+    assert generate(NeuronFairImages(), judged[~judged.unfair].pairs, tone_reader, np.random.default_rng(0)).found.any()
+
+
+def test_fgsm_flips_the_reader_and_says_that_it_is_no_more_than_that(tone_reader, album):
+    editor = Fgsm("tone", tone_reader, sizes=(8.0, 32.0, 64.0))
+    twins = editor.twins(album[:80])
+    codes = album.attribute("tone").codes[:80]
+    right = tone_reader.scores(album.pictures[:80]).argmax(axis=1) == codes
+    flipped = tone_reader.scores(twins).argmax(axis=1) != codes
+    assert flipped[right].mean() > 0.6
+    assert np.abs(twins.astype(int) - album.pictures[:80]).max() <= 64
+    assert "classifier flip" in editor.flip
+
+
+@pytest.mark.parametrize("kind", ["pca", "autoencoder"])
+def test_reflection_goes_to_the_other_side_and_back(album, kind):
+    rng = np.random.default_rng(0)
+    space = PcaSpace.fit(album.pictures, 40, rng) if kind == "pca" else AutoencoderSpace.fit(album.pictures, 16, rng, epochs=1)
+    reflection = Reflection.fit(album, "tone", space)
+    points = space.encode(album.pictures[:50])
+    mirrored = reflection.plane.reflected(points)
+    assert np.allclose(reflection.plane.distance(mirrored), -reflection.plane.distance(points))
+    assert np.allclose(reflection.plane.reflected(mirrored), points)
+    assert reflection.twins(album[:50]).shape == (50, 32, 32, 3)
+    assert space.name in reflection.flip
+
+
+def test_pca_draws_what_it_has_seen(album):
+    space = PcaSpace.fit(album.pictures, 60, np.random.default_rng(0))
+    again = space.decode(space.encode(album.pictures[:20])).astype(float)
+    assert np.abs(again - album.pictures[:20]).mean() < 8
+    assert np.allclose(space.encode(album.pictures).std(axis=0), 1.0, atol=0.1)
+
+
+def test_a_hyperplane_has_unit_length_and_separates():
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.normal(-2, 1, (200, 3)), rng.normal(2, 1, (200, 3))])
+    plane = separating(points, np.arange(400) >= 200)
+    assert np.linalg.norm(plane.normal) == pytest.approx(1.0)
+    assert np.mean((plane.distance(points) > 0) == (np.arange(400) >= 200)) > 0.98
+    assert np.allclose(plane.distance(plane.on_it(points)), 0.0)
+
+
+def test_limi_probes_the_boundary_of_a_classifier(tone_reader, album):
+    space = PcaSpace.fit(album.pictures, 40, np.random.default_rng(0))
+    reflection = Reflection.fit(album, "tone", space)
+    found = LimiImages(points=1000).search(100, reflection, tone_reader, np.random.default_rng(1))
+    assert found.found.mean() > 0.5
+    assert np.array_equal(found.judged.unfair[found.found], np.ones(int(found.found.sum()), bool))
+    assert "latent reflection" in found.judged.pairs.flip
+
+
+def test_cyclegan_saves_resumes_and_refuses_other_settings(tmp_path, album):
+    settings = CycleSettings(steps=2, batch=4, width=8, checkpoint_every=1)
+    train_cyclegan(album, "tone", np.random.default_rng(0), settings, Workshop(tmp_path))
+    assert (tmp_path / "samples_000002.png").exists()
+    heard = []
+    longer = CycleSettings(steps=3, batch=4, width=8, checkpoint_every=1)
+    editor = train_cyclegan(album, "tone", np.random.default_rng(0), longer, Workshop(tmp_path, True, lambda *told: heard.append(told)))
+    assert heard == [("cyclegan", 3, 3)]
+    assert np.array_equal(load_cyclegan(tmp_path).twins(album[:10]), editor.twins(album[:10]))
+    with pytest.raises(StoreError, match="settings"):
+        train_cyclegan(album, "tone", np.random.default_rng(0), CycleSettings(steps=3, batch=4, width=16), Workshop(tmp_path, True))
+    with pytest.raises(DataError, match="batch"):
+        train_cyclegan(album[:6], "tone", np.random.default_rng(0), CycleSettings(batch=16))
+
+
+@pytest.mark.slow
+def test_the_whole_chain_finds_a_planted_bias_and_writes_its_page():
+    from evenhand.faces.page import chain_page
+    from evenhand.faces.pipeline import ChainPlan, run_chain
+
+    chain = run_chain(ChainPlan(training=900, testing=300, seeds_of_generation=80, course=Course(epochs=4)))
+    assert chain.leaning.found
+    assert chain.generated["GG"].found.mean() > chain.generated["RG"].found.mean()
+    for name in ("fair+unfair", "fair+GG"):
+        assert chain.coverages["fc7"][name]["cosine"] > chain.coverages["fc7"]["fair"]["cosine"]
+    page = chain_page(chain)
+    assert "leans" in page
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
