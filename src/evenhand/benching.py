@@ -47,6 +47,8 @@ def bench(methods: Sequence[str], arena: Arena, bout: Bout, watch: Callable[[str
         for name, method in made.items():
             done = run(method, subject, Plan(seed, bout.budget, oracle), None, watch(name, seed) if watch else None)
             records.append(record(name, arena, seed, done, rate) | {"facts": done.facts})
+            if done.ended == "interrupted":
+                return records
     return records
 
 

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from evenhand.benching import Arena, Bout, bench
-from evenhand.cli.output import as_budget, out, say_json, watching
+from evenhand.cli.output import INTERRUPTED, as_budget, err, out, say_json, watching
 from evenhand.errors import DomainError, InvalidArgument
 
 if TYPE_CHECKING:
@@ -52,6 +52,9 @@ def bench_command(
         say_json(records, json_file)
     if not quiet:
         _show(records)
+    if records[-1]["ended"] == "interrupted":
+        err.print("interrupted: the last record is of an unfinished run, and the runs after it are missing", soft_wrap=True)
+        raise typer.Exit(INTERRUPTED)
 
 
 def open_dataset(name: str, label: str | None, coding: str) -> Dataset:

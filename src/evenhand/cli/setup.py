@@ -75,11 +75,17 @@ def doctor(
     examination = examine(loaded.model, domain, loaded.data.rows, labels)
     cost = examination.cost(candidates)
     if as_json:
-        say_json({"checks": [asdict(check) for check in examination.checks], "cost": asdict(cost)})
+        broken = domain.broken_shares(loaded.data.rows)
+        say_json({"checks": [asdict(check) for check in examination.checks], "cost": asdict(cost), "data_breaks": broken})
     else:
         for check in examination.checks:
             mark = {"ok": "[green]ok  [/]", "warn": "[yellow]warn[/]", "fail": "[red]fail[/]"}[check.status]
             out.print(mark, check.name, end=": ")
             out.print(check.sentence, markup=False, highlight=False, soft_wrap=True)
+        for rule, share in domain.broken_shares(loaded.data.rows).items():
+            out.print(f"data {rule}: broken by {share:.2%} of the rows", markup=False, highlight=False, soft_wrap=True)
+        if loaded.data.left_out:
+            out.print(f"data {loaded.data.left_out:,} rows lie outside the domain and are left out", markup=False, highlight=False)
+        out.print(f"cost {cost}", markup=False, highlight=False)
     if any(check.status == "fail" for check in examination.checks):
         raise typer.Exit(MODEL_FAILED)

@@ -22,7 +22,7 @@ def row_keys(rows: Rows, columns: Sequence[Column], places: Sequence[int]) -> Ke
     """Keys of the cells at `places`; rows must lie inside the columns' ranges."""
     plan = _radix(tuple(columns), tuple(places))
     if plan is None:
-        return _hash(rows[:, list(places)])
+        return hash_cells(rows[:, list(places)])
     weights, offset, total, missing = plan
     if missing is None and total < _EXACT_AS_FLOAT:
         return (rows @ weights - offset).astype(np.int64).view(np.uint64)
@@ -57,7 +57,7 @@ def _radix(columns: tuple[Column, ...], places: tuple[int, ...]) -> tuple[Rows, 
     return weights, offset, total, True if needs_loop else None
 
 
-def _hash(cells: Rows) -> Keys:
+def hash_cells(cells: Rows) -> Keys:
     """A multiply-xor-shift hash over the bits of the cells, -0.0 and every NaN made alike."""
     canonical = cells + 0.0
     canonical[np.isnan(canonical)] = np.nan

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -81,6 +81,7 @@ class Endpoint:
     settings: HttpModel
     domain: TabularDomain
     columns: Sequence[Any] | None = None
+    is_costly: ClassVar[bool] = True  # the meter never asks a row twice
     _next_request: float = 0.0
 
     def __post_init__(self) -> None:

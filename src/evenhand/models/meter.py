@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Rows, Scores
+from evenhand.domain.keys import hash_cells
 from evenhand.errors import BudgetSpent, EvenhandError, MissingAbility, ModelFailed, UnsteadyModel, WrongAnswer
 from evenhand.models.abilities import SCORES, Differentiable, Fused, Model, Slope, Transparent, labels_of
 from evenhand.models.budget import Budget
+from evenhand.seen import KeyTable
 
 
 class Meter:
-    """A model that counts what it is asked.  Methods and oracles see the model only through one of these."""
+    """A model that counts what it is asked.  Methods and oracles see the model only through one of these.
+
+    Answers are remembered when the model declares itself costly (`is_costly`, as an endpoint does): a row that was asked before is
+    neither asked nor charged again.  For a model in this process, remembering would cost more than asking.
+    """
 
     def __init__(self, model: Model, budget: Budget | None = None) -> None:
         self.model = model
@@ -24,6 +30,7 @@ class Meter:
         self.rows_asked = 0
         self.calls = 0
         self._started = time.monotonic()
+        self._remembered = Answers(len(model.classes)) if getattr(model, "is_costly", False) else None
         self._fused = model if isinstance(model, Fused) else None
 
     @property
@@ -75,6 +82,11 @@ class Meter:
 
     def scores(self, rows: Rows) -> Scores:
         """The model's scores, counted, in fitting batches, with every answer checked."""
+        if self._remembered is not None:
+            return self._remembered.scores(rows, self._ask_all)
+        return self._ask_all(rows)
+
+    def _ask_all(self, rows: Rows) -> Scores:
         self.charge(len(rows))
         step = max(1, self.batch_rows)
         if len(rows) <= step:
@@ -142,6 +154,28 @@ class Meter:
         if not isinstance(self.model, Transparent):
             raise MissingAbility(f"{type(self.model).__name__} offers no hidden layers")
         return self.model
+
+
+class Answers:
+    """Scores by row: what a costly model was asked before."""
+
+    def __init__(self, classes: int) -> None:
+        self._table = KeyTable()
+        self._scores = np.empty((0, classes))
+
+    def scores(self, rows: Rows, ask: Callable[[Rows], Scores]) -> Scores:
+        """Remembered scores; `ask` is called once with the rows that are new."""
+        keys = hash_cells(rows)
+        distinct, first, back = np.unique(keys, return_index=True, return_inverse=True)
+        known = self._table.find(distinct)
+        unknown = known < 0
+        if unknown.any():
+            # Asked before they are entered: a budget or a model that fails in between leaves no hole.
+            answers = ask(rows[first[unknown]])
+            known[unknown], _ = self._table.add(distinct[unknown])
+            self._scores = np.concatenate([self._scores, answers])
+        scores: Scores = self._scores[known][back]
+        return scores
 
 
 def assert_steady(model: Model, rows: Rows) -> None:
