@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Rows
 from evenhand.errors import require
+from evenhand.synthesis.adam import Adam, Rates
 from evenhand.synthesis.ctgan import BATCH_NORM_FLOOR, Ctgan, CtganSettings, folded
+from evenhand.synthesis.learning import one_thread
 from evenhand.synthesis.normalisation import Normaliser, Vectors
 
 LEAK = 0.2
@@ -81,10 +83,9 @@ class CtganLearner:
         self.generator, self.statistics = self._new_generator(make)
         self.averaged = {name: tensor.detach().clone() for name, tensor in (self.generator | self.statistics).items()}
         self.critic = self._new_critic(make)
-        adam = self.torch.optim.Adam
-        options = {"lr": settings.rate, "betas": (0.5, 0.9), "weight_decay": settings.decay, "fused": True}
-        self.generator_adam = adam(list(self.generator.values()), **options)
-        self.critic_adam = adam(list(self.critic.values()), **options)
+        rates = Rates(settings.rate, 0.5, 0.9, settings.decay)
+        self.generator_adam = Adam(self.torch, self.generator, rates)
+        self.critic_adam = Adam(self.torch, self.critic, rates)
 
     def _torch_generator(self, number: int) -> Any:
         seed = int(np.random.SeedSequence([self.seed, 3, number]).generate_state(1, np.uint64)[0] >> np.uint64(1))
@@ -127,9 +128,10 @@ class CtganLearner:
         steps = max(len(self.real) // self.settings.batch, 1)
         random, rng = self._torch_generator(number + 1), np.random.default_rng([self.seed, 4, number])
         losses = np.zeros(2)
-        for _ in range(steps):
-            losses += (self._critic_step(random, rng), self._generator_step(random, rng))
-        return {"critic": losses[0] / steps, "generator": losses[1] / steps}
+        with one_thread(self.torch):
+            for _ in range(steps):
+                losses += (self._critic_step(random, rng), self._generator_step(random, rng))
+        return {"critic": float(losses[0]) / steps, "generator": float(losses[1]) / steps}
 
     def _critic_step(self, random: Any, rng: np.random.Generator) -> float:
         torch, batch = self.torch, self.settings.batch
@@ -142,7 +144,7 @@ class CtganLearner:
         real, fake = (rows.reshape(batch // self.settings.pack, -1) for rows in (real, fake))
         loss = self._judge(fake, random).mean() - self._judge(real, random).mean()
         total = loss + self._penalty(real, fake, random)
-        self._step(self.critic_adam, self.critic, total)
+        self.critic_adam.step(total)
         return float(loss.detach())
 
     def _generator_step(self, random: Any, rng: np.random.Generator) -> float:
@@ -153,17 +155,11 @@ class CtganLearner:
         loss = -self._judge(fake, random).mean()
         if self.conditioner.size:
             loss = loss + self._disobedience(raw, condition)
-        self._step(self.generator_adam, self.generator, loss)
+        self.generator_adam.step(loss)
         with torch.no_grad():
             for name, tensor in (self.generator | self.statistics).items():
                 self.averaged[name].lerp_(tensor, 1.0 - self.settings.average)
         return float(loss.detach())
-
-    def _step(self, adam: Any, weights: dict[str, Any], loss: Any) -> None:
-        grads = self.torch.autograd.grad(loss, list(weights.values()))
-        for weight, grad in zip(weights.values(), grads, strict=True):
-            weight.grad = grad
-        adam.step()
 
     def _condition(self, slots: Index) -> Any:
         condition = self.torch.zeros(self.settings.batch, self.conditioner.size)
@@ -232,13 +228,8 @@ class CtganLearner:
         kept = {f"generator.{name}": tensor for name, tensor in (self.generator | self.statistics).items()}
         kept |= {f"averaged.{name}": tensor for name, tensor in self.averaged.items()}
         kept |= {f"critic.{name}": tensor for name, tensor in self.critic.items()}
-        for role, adam, weights in self._optimisers():
-            for name, weight in weights.items():
-                kept |= {f"{role}_adam.{name}.{part}": value for part, value in adam.state.get(weight, {}).items()}
+        kept |= self.generator_adam.state("generator_adam") | self.critic_adam.state("critic_adam")
         return {name: tensor.detach().numpy().copy() for name, tensor in kept.items()}
-
-    def _optimisers(self) -> tuple[tuple[str, Any, dict[str, Any]], ...]:
-        return ("generator", self.generator_adam, self.generator), ("critic", self.critic_adam, self.critic)
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take up a state."""
@@ -249,12 +240,8 @@ class CtganLearner:
                 self.averaged[name].copy_(tensors[f"averaged.{name}"])
             for name, tensor in self.critic.items():
                 tensor.copy_(tensors[f"critic.{name}"])
-        for role, adam, weights in self._optimisers():
-            for name, weight in weights.items():
-                prefix = f"{role}_adam.{name}."
-                moments = {key.removeprefix(prefix): tensor for key, tensor in tensors.items() if key.startswith(prefix)}
-                if moments:
-                    adam.state[weight] = moments
+        self.generator_adam.restore(state, "generator_adam")
+        self.critic_adam.restore(state, "critic_adam")
 
     def distance(self) -> float:
         """Mean absolute difference between samples and data of the second moments of their vectors."""

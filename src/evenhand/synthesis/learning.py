@@ -10,7 +10,8 @@ import hashlib
 import json
 import os
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -156,6 +157,17 @@ def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         raise StoreError(f"there is no file {str(path)!r}") from None
     except (ValueError, OSError, KeyError, zipfile.BadZipFile) as fault:
         raise StoreError(f"{path} is not a readable archive of plain arrays: {fault}") from fault
+
+
+@contextmanager
+def one_thread(torch: Any) -> Iterator[None]:
+    """Small networks train fastest on one thread, and alike on every machine; the former number is put back."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def digest(rows: Rows, domain: TabularDomain, *more: object) -> str:

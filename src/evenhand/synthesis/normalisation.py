@@ -67,6 +67,8 @@ class Block:
         likelihood = np.exp(-0.5 * offsets**2 - np.log(self.spreads) + np.log(self.weights)) + 1e-300
         upto = np.cumsum(likelihood / likelihood.sum(axis=1, keepdims=True), axis=1)
         modes = np.minimum((rng.random((len(codes), 1)) > upto).sum(axis=1), len(self.means) - 1)
+        cut_off = np.abs(offsets[np.arange(len(codes)), modes]) > SPREADS * FARTHEST
+        modes[cut_off] = np.abs(offsets[cut_off]).argmin(axis=1)  # a mode that reaches the cell, where there is one
         places = np.clip(offsets[np.arange(len(codes)), modes] / SPREADS, -FARTHEST, FARTHEST)
         return np.where(missing, len(self.means), modes), np.where(missing, 0.0, places)
 
