@@ -18,7 +18,7 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from evenhand.arrays import Mask, Reals, Rows
+from evenhand.arrays import Reals, Rows
 from evenhand.errors import InvalidArgument
 from evenhand.methods.parts.latent import space_named
 from evenhand.models.abilities import Model
@@ -89,19 +89,20 @@ class Chains:
 
     def _walk(self, here: Latents, space: LatentSpace, task: Task, rng: np.random.Generator) -> Search:
         rows, moves = space.decode(here), Moves(here.shape[1], self.reaches, links_after(space))
-        free = list(task.domain.free_places)
+        keys = task.domain.keys(rows)
         while fitting := task.fitting(len(here)):
             move = int(rng.choice(len(moves.tries), p=moves.shares(self.favour)))
             coordinate, reach = moves.describe(move)
             cells = blended(here[:, coordinate], space, (coordinate, reach), rng)
             there = redecoded(here, cells, rows, (space, coordinate))
-            asked = np.flatnonzero((there[:, free] != rows[:, free]).any(axis=1))[:fitting]
+            new = task.domain.keys(there)
+            asked = np.flatnonzero(new != keys)[:fitting]
             moves.tries[move] += len(here)
             if not asked.size:
                 continue
             verdict = yield Candidates(there[asked], "walk")
             led_on = asked[verdict.unfair]
-            here[led_on, coordinate], rows[led_on] = cells[led_on], there[led_on]
+            here[led_on, coordinate], rows[led_on], keys[led_on] = cells[led_on], there[led_on], new[led_on]
             moves.asked[move] += len(asked)
             moves.led_on[move] += len(led_on)
             task.facts["walk_hit_rate"] = float(moves.led_on.sum() / moves.asked.sum())
@@ -135,11 +136,12 @@ class Moves:
         return shares
 
 
-def blended(cells: Reals, space: LatentSpace, move: tuple[int, float], rng: np.random.Generator) -> Reals:
+def blended(cells: Reals | Latents, space: LatentSpace, move: tuple[int, float], rng: np.random.Generator) -> Reals:
     """One coordinate moved towards a fresh draw; standard normal again where it was."""
     coordinate, reach = move
     fresh = space.latents(len(cells), rng)[:, coordinate] if not hasattr(space, "redecode") else rng.standard_normal(len(cells))
-    return np.sqrt(1.0 - reach**2) * cells + reach * fresh
+    moved: Reals = np.sqrt(1.0 - reach**2) * cells + reach * fresh
+    return moved
 
 
 def redecoded(here: Latents, cells: Reals, rows: Rows, where: tuple[LatentSpace, int]) -> Rows:
@@ -158,10 +160,3 @@ def links_after(space: LatentSpace) -> Reals:
     if order is None:
         return np.full(space.latent_size, float(len(space.domain.columns)))
     return len(order) - np.argsort(order).astype(np.float64)
-
-
-def differs(rows: Rows, others: Rows, places: tuple[int, ...]) -> Mask:
-    """Which rows have another cell at one of the places."""
-    changed = (rows != others) & ~(np.isnan(rows) & np.isnan(others))
-    mask: Mask = changed[:, list(places)].any(axis=1)
-    return mask

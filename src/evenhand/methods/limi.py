@@ -25,7 +25,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.arrays import Mask, Reals, Rows
 from evenhand.errors import InvalidArgument
 from evenhand.methods.parts.boundary import BOUNDARIES, Boundary
 from evenhand.methods.parts.imitation import Imitation, Recipe, imitate
@@ -33,7 +32,7 @@ from evenhand.methods.parts.latent import space_named
 from evenhand.methods.parts.probing import Feedback, Line
 from evenhand.models.abilities import Model
 from evenhand.search import Candidates, Search, Task
-from evenhand.synthesis.latent import Latents, LatentSpace
+from evenhand.synthesis.latent import LatentSpace
 
 PROBINGS = ("paper", "feedback")
 

@@ -146,7 +146,7 @@ class Ctgan:
         into_later, into_last = self._later
         hidden = np.maximum(front[:, :first], 0)
         later = front[:, first:] + hidden @ into_later
-        outputs: Floats = later[:, second:] + np.maximum(later[:, :second], 0) @ into_last
+        outputs: Floats = np.asarray(later[:, second:] + np.maximum(later[:, :second], 0) @ into_last, dtype=np.float32)
         numbers = len(self.normaliser.numbers)
         outputs[:, :numbers] = np.tanh(outputs[:, :numbers])
         return outputs
@@ -190,7 +190,7 @@ class Ctgan:
         arrays, header = read_arrays(path)
         if header.get("of") != "ctgan" or header.get("columns") != repr(domain.columns):
             raise StoreError(f"{path} holds no CTGAN for the columns of this domain; train one with Ctgan.fit")
-        kept = {name: tuple(value) if isinstance(value, list) else value for name, value in header["settings"].items()}
+        kept: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in header["settings"].items()}
         weights = {name: array for name, array in arrays.items() if name.startswith("layer_")}
         shares = tuple(arrays[f"shares.{at}"] for at in range(sum(name.startswith("shares.") for name in arrays)))
         return cls(Normaliser.from_arrays(arrays, domain), CtganSettings(**kept), weights, shares)

@@ -93,18 +93,19 @@ class CtganLearner:
 
     def _listed_slots(self) -> Any:
         """Positions, in a vector, of the slots that conditions speak of."""
-        spans = [np.arange(self.normaliser.starts[at], self.normaliser.starts[at] + self.normaliser.sizes[at]) for at in self.normaliser.listed]
+        normaliser = self.normaliser
+        spans = [np.arange(normaliser.starts[at], normaliser.starts[at] + normaliser.sizes[at]) for at in normaliser.listed]
         return self.torch.from_numpy(np.concatenate(spans) if spans else np.empty(0, dtype=np.int64))
 
     def _layer(self, inputs: int, units: int, random: Any) -> tuple[Any, Any]:
         bound = inputs**-0.5
-        return tuple(
-            self.torch.empty(shape).uniform_(-bound, bound, generator=random).requires_grad_() for shape in ((units, inputs), (units,))
-        )  # type: ignore[return-value]
+        kernel, bias = (self.torch.empty(shape).uniform_(-bound, bound, generator=random) for shape in ((units, inputs), (units,)))
+        return kernel.requires_grad_(), bias.requires_grad_()
 
     def _new_generator(self, random: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         torch, inputs = self.torch, self.settings.embedding + self.conditioner.size
-        weights, statistics = {}, {}
+        weights: dict[str, Any] = {}
+        statistics: dict[str, Any] = {}
         for at, units in enumerate(self.settings.generator):
             weights[f"layer_{at}.kernel"], weights[f"layer_{at}.bias"] = self._layer(inputs, units, random)
             weights[f"norm_{at}.scale"] = torch.ones(units).requires_grad_()

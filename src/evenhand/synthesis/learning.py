@@ -143,7 +143,8 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     with partial.open("wb") as file:
-        np.savez(file, **{HEADER: np.array(json.dumps(dict(header)))}, **arrays)
+        kept: dict[str, Any] = {HEADER: np.array(json.dumps(dict(header))), **arrays}
+        np.savez(file, **kept)
     partial.replace(path)
 
 

@@ -81,7 +81,8 @@ class Block:
         codes = places * (SPREADS * spreads)[slots] + means[slots]
         if self.column.is_integral:
             codes = np.rint(codes)
-        return np.clip(codes, self.column.lowest, self.column.highest)
+        clipped: Reals = np.clip(codes, self.column.lowest, self.column.highest)
+        return clipped
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,8 @@ class Normaliser:
         blocks = []
         for at, column in enumerate(domain.columns):
             parts = [arrays[f"block.{at}.{part}"] for part in PARTS]
-            blocks.append(Block(column, at, *parts[:-1], has_missing=bool(parts[-1])))
+            means, spreads, weights, codes, has_missing = parts
+            blocks.append(Block(column, at, means, spreads, weights, codes, bool(has_missing)))
         return cls(domain, tuple(blocks))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,7 @@ class Tvae:
         arrays, header = read_arrays(path)
         if header.get("of") != "tvae" or header.get("columns") != repr(domain.columns):
             raise StoreError(f"{path} holds no TVAE for the columns of this domain; train one with Tvae.fit")
-        kept = {name: tuple(value) if isinstance(value, list) else value for name, value in header["settings"].items()}
+        kept: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in header["settings"].items()}
         weights = {name.removeprefix("weights."): array for name, array in arrays.items() if name.startswith("weights.")}
         return cls(Normaliser.from_arrays(arrays, domain), TvaeSettings(**kept), weights)
 
@@ -165,7 +166,7 @@ class TvaeLearner:
         return self.torch.Generator().manual_seed(seed)
 
     def _add_layers(self, part: str, widths: tuple[int, ...], random: Any) -> None:
-        for at, (inputs, units) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
+        for at, (inputs, units) in enumerate(pairwise(widths)):
             bound = inputs**-0.5
             for name, shape in (("kernel", (units, inputs)), ("bias", (units,))):
                 made = self.torch.empty(shape).uniform_(-bound, bound, generator=random)

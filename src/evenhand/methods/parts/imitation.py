@@ -141,9 +141,7 @@ def side_of(scores: Scores, favourable: Mask) -> tuple[Mask, Reals]:
     return side, np.where(side, chance, scores.sum(axis=1) - chance).astype(np.float64)
 
 
-def _balanced(
-    classes: tuple[Ranked, Ranked], recipe: Recipe, facts: dict[str, Any], rng: np.random.Generator
-) -> tuple[Latents, Mask]:
+def _balanced(classes: tuple[Ranked, Ranked], recipe: Recipe, facts: dict[str, Any], rng: np.random.Generator) -> tuple[Latents, Mask]:
     """The confident latents of both classes, each repeated at random up to the same number."""
     parts = []
     for name, ranked in zip(("unfavourable", "favourable"), classes, strict=True):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evenhand.arrays import Rows
+from evenhand.arrays import Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.search import Task
@@ -18,7 +18,22 @@ Fit = Callable[[Rows, TabularDomain, np.random.Generator], LatentSpace]
 def _chained_trees(rows: Rows, domain: TabularDomain, rng: np.random.Generator) -> LatentSpace:
     from evenhand.synthesis.trees import ChainedTrees
 
-    return ChainedTrees.fit(rows, domain, rng)
+    return ChainedTrees.fit(rows, domain, rng, first=quiet_first(rows, domain))
+
+
+def quiet_first(rows: Rows, domain: TabularDomain) -> list[str]:
+    """Column names for the order of a chain: the protected ones, then the others by how much they vary.
+
+    A move in a lively column at the end of the chain changes that column alone, which is cheap and rarely leaves the findings.
+    """
+    others = sorted(domain.free_places, key=lambda at: entropy(rows[:, at]))
+    return [domain.names[at] for at in (*domain.protected_places, *others)]
+
+
+def entropy(codes: Reals) -> float:
+    """Of the values of a column, in nats."""
+    shares = np.unique(codes, return_counts=True)[1] / len(codes)
+    return float(-(shares * np.log(shares)).sum())
 
 
 def _ctgan(rows: Rows, domain: TabularDomain, rng: np.random.Generator) -> LatentSpace:
