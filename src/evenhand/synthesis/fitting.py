@@ -110,7 +110,7 @@ def _choose(column: Binned, groups: Groups, fits: Fits, worth: Index) -> Fits:
 
     counts = groups.counts[worth, :-1]
     n = counts.sum(axis=1)
-    guesses = list(_candidates(column, counts, n, (fits.low[worth], fits.high[worth])))
+    guesses = list(candidates(column, counts, n, (fits.low[worth], fits.high[worth])))
     test = ExactTest(column, groups, worth, np.cumsum(counts, axis=1))
     chosen, distance = test.nearest(guesses)
     found = np.flatnonzero(chosen >= 0)
@@ -123,7 +123,7 @@ def _choose(column: Binned, groups: Groups, fits: Fits, worth: Index) -> Fits:
     return replace(fits, family=family, parameters=parameters, p_value=p_value)
 
 
-def _candidates(column: Binned, counts: Rows, n: Reals, ends: tuple[Reals, Reals]) -> Iterator[tuple[int, Parameters]]:
+def candidates(column: Binned, counts: Rows, n: Reals, ends: tuple[Reals, Reals]) -> Iterator[tuple[int, Parameters]]:
     """Every distribution that is tried, with its parameters for each group.
 
     Uniform, normal and exponential by maximum likelihood.  Gamma and beta by maximum likelihood given their ends, which are
