@@ -141,7 +141,7 @@ class Workshop:
             wanted = int(self.rng.integers(1, usual.most - seen + 1))
         if wanted > self.campaign.most_inserted:
             return Skipped(INSERT, label, scene.name, f"{wanted} objects would be needed")
-        return insert(scene, label, wanted, self.bank, self.labels, self.rng)
+        return insert(scene, label, wanted, self.bank, self.rng)
 
     def _rotate(self, scene: Scene, label: str, usual: Range) -> Mutation | Skipped:
         for _ in range(ROTATION_TRIES):

@@ -135,20 +135,30 @@ def contact_shadow(picture: Picture, cutout: Cutout, corner: tuple[int, int], fr
     picture[rows, columns] = (part * (1 - canvas[..., None])).astype(np.uint8)
 
 
-def noise_level(picture: Picture, where: Stencil | None = None) -> float:
-    """Standard deviation of the fine residual (robust), in grey levels."""
+def grain(picture: Picture) -> Floats:
+    """The picture's fine residual, less its large values, which are edges: what its sensor and its storage add everywhere."""
     cv2 = require("cv2", "image")
     grey = picture.mean(axis=2).astype(np.float32)
-    residual = grey - cv2.medianBlur(grey, 3)
-    values = residual[where] if where is not None else residual
-    return float(1.4826 * np.median(np.abs(values))) if values.size else 0.0
+    residual = grey - cv2.GaussianBlur(grey, (0, 0), 1.0)
+    bound = 3 * 1.4826 * float(np.median(np.abs(residual)))
+    return np.asarray(np.clip(residual, -bound, bound), np.float32)
 
 
-def with_noise(cutout: Cutout, wanted: float, rng: np.random.Generator) -> Cutout:
-    """Add the sensor noise that scaling took away."""
-    own = noise_level(np.clip(cutout.colour, 0, 255).astype(np.uint8), cutout.cover > 0.9)
-    missing = float(np.sqrt(max(0.0, wanted**2 - own**2)))
-    if missing < 0.3:
-        return cutout
-    grain = rng.standard_normal(cutout.cover.shape, np.float32)[..., None] * np.float32(missing)
-    return Cutout(cutout.label, np.clip(cutout.colour + grain, 0, 255), cutout.cover, cutout.ground, cutout.origin)
+def regrained(scaled: Cutout, native: Cutout, texture: Floats, rng: np.random.Generator) -> Cutout:
+    """Give back the grain that scaling took away, as much as this object itself lost, from a random place of the picture's own grain."""
+    lost = float(np.sqrt(max(0.0, _fineness(native) ** 2 - _fineness(scaled) ** 2)))
+    height, width = scaled.shape
+    usual = float(np.median(np.abs(texture)))
+    if lost < 0.15 or usual <= 0 or height >= texture.shape[0] or width >= texture.shape[1]:
+        return scaled
+    top, left = int(rng.integers(0, texture.shape[0] - height)), int(rng.integers(0, texture.shape[1] - width))
+    added = texture[top : top + height, left : left + width, None] * np.float32(lost / usual)
+    return Cutout(scaled.label, np.clip(scaled.colour + added, 0, 255), scaled.cover, scaled.ground, scaled.origin)
+
+
+def _fineness(cutout: Cutout) -> float:
+    """Median size of the fine residual inside the object."""
+    cv2 = require("cv2", "image")
+    grey = cutout.colour.mean(axis=2)
+    inside = np.abs(grey - cv2.GaussianBlur(grey, (0, 0), 1.0))[cutout.cover > 0.9]
+    return float(np.median(inside)) if inside.size else 0.0

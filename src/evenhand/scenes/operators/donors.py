@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from evenhand.errors import require
 from evenhand.scenes.labels import Labels
 from evenhand.scenes.operators.cutout import Cutout, cut
-from evenhand.scenes.operators.perspective import SizeLaw, fit_law, pooled_law
-from evenhand.scenes.scene import Instance, Scene
+from evenhand.scenes.operators.perspective import SizeLaw, calibrated, fit_law, pooled_law
+from evenhand.scenes.scene import Instance, Scene, grown
 
 LEAST_HEIGHT = 26
 SAME = 12.0  # grey levels between thumbnails below which two donors are taken for one object
@@ -28,6 +28,7 @@ class Donor:
     foot: float
     scene: str
     appearance: int
+    behind: tuple[float, float]  # lightness and edge strength of what stood around it
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,7 @@ class DonorBank:
 
     donors: dict[str, tuple[Donor, ...]]
     prior: tuple[float, float]
+    labels: Labels  # with relative heights as this data set has them
     looks: dict[str, frozenset[int]] = field(default_factory=dict)  # appearances that a scene already shows
 
     def of(self, label: str) -> tuple[Donor, ...]:
@@ -46,6 +48,7 @@ class DonorBank:
 def collect(scenes: Iterable[Scene], labels: Labels) -> DonorBank:
     """Every usable object of a data set."""
     scenes = list(scenes)
+    labels = calibrated(scenes, labels)
     prior = pooled_law(scenes, labels)
     gathered: dict[str, list[Donor]] = {}
     looks: dict[str, set[int]] = {}
@@ -57,11 +60,17 @@ def collect(scenes: Iterable[Scene], labels: Labels) -> DonorBank:
                 continue
             look = _appearance(_thumbnail(scene, one), thumbnails.setdefault(one.label, []))
             looks.setdefault(scene.name, set()).add(look)
-            if is_whole(scene, place) and one.height >= _least(one.label, labels) and _fits(one, law, labels):
+            if is_usable(scene, place, law, labels):
                 across = (one.box[0] + one.box[2]) / 2 / scene.shape[1]
-                donor = Donor(cut(scene, one), one.height, across, one.foot / scene.shape[0], scene.name, look)
+                donor = Donor(cut(scene, one), one.height, across, one.foot / scene.shape[0], scene.name, look, _behind(scene, one))
                 gathered.setdefault(one.label, []).append(donor)
-    return DonorBank({label: tuple(found) for label, found in gathered.items()}, prior, {name: frozenset(seen) for name, seen in looks.items()})
+    return DonorBank({label: tuple(found) for label, found in gathered.items()}, prior, labels, {name: frozenset(seen) for name, seen in looks.items()})
+
+
+def is_usable(scene: Scene, place: int, law: SizeLaw, labels: Labels) -> bool:
+    """Whether an object may be a donor: whole, large enough, and as tall as its class should be where it stands."""
+    one = scene.instances[place]
+    return is_whole(scene, place) and one.height >= _least(one.label, labels) and _fits(one, law, labels)
 
 
 def _least(label: str, labels: Labels) -> float:
@@ -92,6 +101,22 @@ def _fits(one: Instance, law: SizeLaw, labels: Labels) -> bool:
         return False
     pieces = cv2.connectedComponentsWithStats(one.stencil.astype(np.uint8))[2][1:, cv2.CC_STAT_AREA]
     return bool(pieces.max() > 0.93 * one.area)
+
+
+def backdrop_layers(scene: Scene) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Lightness, and logarithm of the edge strength, of every pixel."""
+    cv2 = require("cv2", "image")
+    grey = cv2.cvtColor(scene.picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    slope = np.log1p(np.abs(cv2.Sobel(grey, cv2.CV_32F, 1, 0)) + np.abs(cv2.Sobel(grey, cv2.CV_32F, 0, 1)))
+    return grey, np.asarray(slope, np.float32)
+
+
+def _behind(scene: Scene, one: Instance) -> tuple[float, float]:
+    """Means over the box and its margin, without the object itself."""
+    left, top, right, bottom = grown(one.box, max(4, one.width // 3), scene.shape)
+    free = ~one.mask(scene.shape)[top:bottom, left:right]
+    grey, slope = (layer[top:bottom, left:right][free] for layer in backdrop_layers(scene))
+    return float(grey.mean()), float(slope.mean())
 
 
 def _thumbnail(scene: Scene, one: Instance) -> NDArray[np.float32]:

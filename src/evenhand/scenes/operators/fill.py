@@ -13,7 +13,7 @@ from evenhand.scenes.scene import Box, Picture, Regions, Stencil, box_of, grown
 
 Floats = NDArray[np.float32]
 CANDIDATES = 6
-REGION_WEIGHT = 900.0  # squared grey levels that one rim pixel of the wrong kind costs
+FADE = 3.5  # pixels over which the filling gives way to the picture
 WORK_SIDE = 90  # a larger hole is matched on a smaller copy
 
 
@@ -27,7 +27,7 @@ class Canvas:
 
 
 def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions | None = None) -> Picture:
-    """The picture with every piece of the hole filled; pixels outside the hole stay as they are."""
+    """The picture with every piece of the hole filled; outside, only a rim of three pixels fades over, and other objects stay untouched."""
     cv2 = require("cv2", "image")
     ground = np.isin(regions, (1, 2, 3)) if regions is not None else np.zeros(hole.shape, bool)
     work = picture.astype(np.float32)
@@ -58,12 +58,10 @@ def _fill_piece(cv2: Any, canvas: Canvas, hole: Stencil, box: Box) -> None:
     patches, costs = _patches(cv2, canvas, hole, box, known, shifts)
     weights = _territories(cv2, costs)
     source = np.einsum("khw,khwc->hwc", weights, patches)
-    offset = _diffused(cv2, (target - source), known & (distance <= 4), inner)
+    offset = _diffused(cv2, (target - source), known & (distance <= 4), inner | (distance < FADE))
     mended = source + np.clip(offset, -45, 45)
-    soft = np.clip(cv2.GaussianBlur(inner.astype(np.float32), (0, 0), 1.0) * 2.0, 0, 1)[..., None] * inner[..., None]
-    target[:] = np.where(inner[..., None], target * (1 - soft) + mended * soft, target)
-    edge = inner & (soft[..., 0] < 1)
-    target[edge] = mended[edge]
+    fade = np.clip(1.0 - distance / FADE, 0, 1) * (inner | known)
+    target[:] = target + (mended - target) * fade[..., None]
 
 
 def _shifts(cv2: Any, canvas: Canvas, hole: Stencil, box: Box, known: Stencil) -> list[tuple[int, int]]:

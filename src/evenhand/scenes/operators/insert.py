@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import InvalidArgument
-from evenhand.scenes.labels import Labels
-from evenhand.scenes.operators.cutout import MARGIN, Cutout, contact_shadow, ground_light, noise_level, paste, with_noise
-from evenhand.scenes.operators.donors import Donor, DonorBank, pick
+from evenhand.scenes.operators.cutout import MARGIN, Cutout, contact_shadow, grain, ground_light, paste, regrained
+from evenhand.scenes.operators.donors import Donor, DonorBank, backdrop_layers, pick
 from evenhand.scenes.operators.ground import allowed
 from evenhand.scenes.operators.mutation import INSERT, Mutation, Skipped, covered, finished
 from evenhand.scenes.operators.perspective import SizeLaw, fit_law
@@ -20,6 +20,7 @@ PROPOSALS = 240
 DONORS_TRIED = 8
 LEAST_PIXELS = 20  # height of an inserted car-sized thing; smaller classes may be smaller in proportion
 MOST_SCALE = 1.25  # a donor is never enlarged more than this: it would look soft
+OWN_SIZE = 0.08  # a donor within this much (natural logarithm) of the law's height is used at its own size
 HIDES_AT_MOST = 0.45  # of any object behind
 SEEN_AT_LEAST = 0.6  # of the inserted object
 
@@ -33,6 +34,7 @@ class Spot:
     left: int
     top: int
     foot: int
+    scale: float
 
     @property
     def box(self) -> tuple[int, int, int, int]:
@@ -41,8 +43,9 @@ class Spot:
         return self.left, self.top, self.left + width, self.top + height
 
 
-def insert(scene: Scene, label: str, count: int, bank: DonorBank, labels: Labels, rng: np.random.Generator) -> Mutation | Skipped:
-    """Add `count` objects of a class, or skip and say why.  (Six arguments: a scene, an order and three shared tools.)"""
+def insert(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random.Generator) -> Mutation | Skipped:
+    """Add `count` objects of a class, or skip and say why."""
+    labels = bank.labels
     if count < 1:
         raise InvalidArgument(f"count={count!r} must be a whole number of at least 1")
     if not bank.of(label):
@@ -51,11 +54,12 @@ def insert(scene: Scene, label: str, count: int, bank: DonorBank, labels: Labels
     ground = allowed(scene, label, labels)
     if ground.sum() < 200:
         return Skipped(INSERT, label, scene.name, "no ground on which this class may stand")
+    site = Site(scene, ground)
     spots: list[Spot] = []
     used = set(bank.looks.get(scene.name, ()))
     relative = labels.relative_height.get(labels.canonical(label), 1.0)
     for _ in range(count):
-        spot = _find(scene, (label, relative), (bank, law, ground), (spots, used), rng)
+        spot = _find(site, (bank.of(label), relative), law, (spots, used), rng)
         if spot is None:
             return Skipped(INSERT, label, scene.name, f"room for {len(spots)} of the {count} objects that are needed")
         spots.append(spot)
@@ -63,54 +67,69 @@ def insert(scene: Scene, label: str, count: int, bank: DonorBank, labels: Labels
     return _compose(scene, label, spots, rng)
 
 
+class Site:
+    """A scene as a building site: running sums of its ground, lightness and edges, so that any rectangle costs four look-ups."""
+
+    def __init__(self, scene: Scene, ground: Stencil) -> None:
+        self.scene, self.ground = scene, ground
+        grey, slope = backdrop_layers(scene)
+        self._sums = tuple(np.pad(layer.astype(np.float64).cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0))) for layer in (ground, grey, slope))
+
+    def means(self, boxes: NDArray[np.intp]) -> NDArray[np.float64]:
+        """(3, n): share of ground, mean lightness and mean edge strength in each rectangle (left, top, right, bottom)."""
+        height, width = self.scene.shape
+        x0, y0 = np.clip(boxes[:, 0], 0, width - 1), np.clip(boxes[:, 1], 0, height - 1)
+        x1, y1 = np.clip(np.maximum(boxes[:, 2], x0 + 1), 1, width), np.clip(np.maximum(boxes[:, 3], y0 + 1), 1, height)
+        area = (y1 - y0) * (x1 - x0)
+        return np.stack([(summed[y1, x1] - summed[y0, x1] - summed[y1, x0] + summed[y0, x0]) / area for summed in self._sums])
+
+
 def _find(
-    scene: Scene, kind: tuple[str, float], tools: tuple[DonorBank, SizeLaw, Stencil], so_far: tuple[list[Spot], set[int]], rng: np.random.Generator
+    site: Site, kind: tuple[Sequence[Donor], float], law: SizeLaw, so_far: tuple[list[Spot], set[int]], rng: np.random.Generator
 ) -> Spot | None:
-    label, relative = kind
-    bank, law, ground = tools
+    donors, relative = kind
     spots, used = so_far
-    summed = np.pad(ground.astype(np.int32).cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
-    rows, columns = np.nonzero(ground)
+    rows, columns = np.nonzero(site.ground)
     tall = np.maximum(relative * (law.height + law.slope * (rows - law.centre)), 0.0)
-    good = (tall > LEAST_PIXELS * min(1.0, 0.25 + relative)) & (tall < 0.8 * scene.shape[0])
+    good = (tall > LEAST_PIXELS * min(1.0, 0.25 + relative)) & (tall < 0.8 * site.scene.shape[0])
     rows, columns, tall = rows[good], columns[good], tall[good]
     if not rows.size:
         return None
-    for donor in pick(bank.of(label), used, rng)[:DONORS_TRIED]:
-        chosen = rng.choice(rows.size, min(PROPOSALS, rows.size), replace=False)
-        order = _ranked(scene, donor, (rows[chosen], columns[chosen], tall[chosen]), summed, rng)
-        for place in order[:12]:
+    for donor in pick(donors, used, rng)[:DONORS_TRIED]:
+        closeness = np.exp(-0.5 * (np.log(tall / donor.height) / OWN_SIZE) ** 2) + 0.01  # mostly where it can keep its own size
+        chosen = rng.choice(rows.size, min(PROPOSALS, rows.size), replace=False, p=closeness / closeness.sum())
+        for place in _ranked(site, donor, (rows[chosen], columns[chosen], tall[chosen]), rng)[:12]:
             spot = _spot(donor, int(rows[chosen[place]]), int(columns[chosen[place]]), float(tall[chosen[place]]))
-            if _is_believable(scene, spot, spots):
+            if _is_believable(site.scene, spot, spots):
                 return spot
     return None
 
 
-def _ranked(
-    scene: Scene, donor: Donor, places: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]], summed: NDArray[np.int32], rng: np.random.Generator
-) -> list[int]:
-    """Proposals that stand on the ground inside the picture, those most like the donor's own place first, with chance."""
+def _ranked(site: Site, donor: Donor, places: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]], rng: np.random.Generator) -> list[int]:
+    """Proposals that stand on the ground inside the picture; those most like the donor's own place and surroundings first, with chance."""
     rows, columns, tall = places
+    height, width = site.scene.shape
     scale = tall / donor.height
     wide = donor.cutout.shape[1] * scale
-    strip = np.maximum(2, 0.07 * tall)
-    x0, x1 = np.round(columns - 0.46 * wide).astype(int), np.round(columns + 0.46 * wide).astype(int)
-    y0, y1 = np.round(rows - strip).astype(int), rows + 1
-    inside = (x0 >= 2) & (x1 < scene.shape[1] - 2) & (rows - tall > 1) & (y1 < scene.shape[0] - 1) & (scale < MOST_SCALE) & (scale > 0.18) & (y0 >= 0)
-    x0, x1, y0 = np.clip(x0, 0, scene.shape[1] - 1), np.clip(x1, 1, scene.shape[1]), np.maximum(y0, 0)
-    x1 = np.maximum(x1, x0 + 1)
-    share = (summed[y1, x1] - summed[y0, x1] - summed[y1, x0] + summed[y0, x0]) / ((y1 - y0) * (x1 - x0))
-    liking = -(((columns / scene.shape[1] - donor.across) / 0.17) ** 2) - 1.2 * np.abs(np.log(scale)) + rng.gumbel(size=len(rows))
-    liking[~(inside & (share > 0.985))] = -np.inf
-    order = np.argsort(-liking)
-    return [int(place) for place in order if np.isfinite(liking[place])]
+    left, right = np.round(columns - 0.46 * wide).astype(np.intp), np.round(columns + 0.46 * wide).astype(np.intp)
+    strip = np.round(rows - np.maximum(2, 0.07 * tall)).astype(np.intp)
+    inside = (left >= 2) & (right < width - 2) & (rows - tall > 1) & (rows < height - 2) & (scale < MOST_SCALE) & (scale > 0.18) & (strip >= 0)
+    stands = site.means(np.stack([left, strip, right, rows + 1], axis=1))[0] > 0.985
+    margin = (wide / 3).astype(np.intp)
+    _, grey, slope = site.means(np.stack([left - margin, (rows - tall).astype(np.intp) - margin, right + margin, rows + margin], axis=1))
+    unlike = ((np.log(grey + 4) - np.log(donor.behind[0] + 4)) / 0.25) ** 2 + ((slope - donor.behind[1]) / 0.5) ** 2
+    liking = -(((columns / width - donor.across) / 0.17) ** 2) - 5.0 * np.abs(np.log(scale)) - unlike + rng.gumbel(size=len(rows))
+    liking[~(inside & stands)] = -np.inf
+    return [int(place) for place in np.argsort(-liking) if np.isfinite(liking[place])]
 
 
 def _spot(donor: Donor, row: int, column: int, tall: float) -> Spot:
-    cutout = donor.cutout.scaled(tall / donor.height)
+    scale = tall / donor.height
+    if abs(np.log(scale)) < OWN_SIZE:  # people and cars differ by that much anyway, and pixels that are not resampled stay real
+        scale = 1.0
+    cutout = donor.cutout.scaled(scale)
     height, width = cutout.shape
-    margin = max(1, round(MARGIN * tall / donor.height))
-    return Spot(donor, cutout, column - width // 2, row - height + margin, row)
+    return Spot(donor, cutout, column - width // 2, row - height + max(1, round(MARGIN * scale)), row, scale)
 
 
 def _is_believable(scene: Scene, spot: Spot, spots: list[Spot]) -> bool:
@@ -156,14 +175,14 @@ def _compose(scene: Scene, label: str, spots: list[Spot], rng: np.random.Generat
     picture = scene.picture.copy()
     old: list[Instance | None] = list(scene.instances)
     new: list[Instance | None] = []
-    grain = noise_level(scene.picture)
+    texture = grain(scene.picture)
     for spot in sorted(spots, key=lambda one: one.foot):
         is_front = [one.nearer_than(spot.foot) for one in scene.instances]
         front = union([one for one, flag in zip(scene.instances, is_front, strict=True) if flag], scene.shape)
         left, _, right, bottom = spot.box
         here = ground_light(scene.picture, scene.occupied, (max(0, left), min(bottom, scene.shape[0]), right))
         contact_shadow(picture, spot.cutout, (spot.left, spot.top), front)
-        owned = paste(picture, with_noise(spot.cutout, grain, rng), (spot.left, spot.top), front, here)
+        owned = paste(picture, regrained(spot.cutout, spot.donor.cutout, texture, rng), (spot.left, spot.top), front, here)
         old = covered(old, owned, [not flag for flag in is_front])
         new = covered(new, owned, [True] * len(new))
         if owned.any():

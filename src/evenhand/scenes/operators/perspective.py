@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from evenhand.scenes.scene import Scene
 Points = NDArray[np.float64]  # (n, 2): foot row as a share of the picture's height, reference height as such a share
 PRIOR_WEIGHT = 1.0
 ROUNDS = 12
+LEAST_FOR_A_CLASS = 8
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,20 @@ class SizeLaw:
         return self.centre - self.height / self.slope
 
 
+def stands(label: str, labels: Labels) -> bool:
+    """Whether the class stands on the ground and has a known relative height; a sign's plate hangs, and would bend the law."""
+    name = labels.canonical(label)
+    return name in labels.relative_height and name in labels.stands_on
+
+
 def evidence(scene: Scene, labels: Labels) -> Points:
-    """Whole, unhidden objects of classes with a known relative height."""
+    """Whole, unhidden objects that stand on the ground."""
     tall = scene.shape[0]
     points = [
         (one.foot / tall, one.height / labels.relative_height[labels.canonical(one.label)] / tall)
         for one in scene.instances
         if one.counted and one.visible > 0.9 and not one.touches_border(scene.shape)
-        and labels.canonical(one.label) in labels.relative_height and one.height >= 8
+        and stands(one.label, labels) and one.height >= 8
     ]  # fmt: skip
     return np.array(points, np.float64).reshape(-1, 2)
 
@@ -78,3 +85,23 @@ def _robust_line(points: Points, weights: NDArray[np.float64]) -> tuple[float, f
         miss = np.abs(points[:, 1] - design @ solution) / np.maximum(points[:, 1], 0.02)
         trust = weights / np.maximum(points[:, 1], 0.02) / np.maximum(miss, 0.05)
     return float(solution[0]), float(solution[1])
+
+
+def calibrated(scenes: Sequence[Scene], labels: Labels) -> Labels:
+    """The vocabulary with relative heights as this data set draws its masks: class by class, the median against the common law."""
+    heights = dict(labels.relative_height)
+    for _ in range(2):
+        current = replace(labels, relative_height=dict(heights))
+        intercept, slope = pooled_law(scenes, current)
+        ratios: dict[str, list[float]] = {}
+        for scene in scenes:
+            tall = scene.shape[0]
+            for one in scene.instances:
+                name = labels.canonical(one.label)
+                expected = heights.get(name, 0.0) * (intercept + slope * one.foot / tall) * tall
+                if stands(name, labels) and one.counted and one.visible > 0.9 and one.height >= 12 and expected > 6 and not one.touches_border(scene.shape):
+                    ratios.setdefault(name, []).append(one.height / expected)
+        for name, values in ratios.items():
+            if len(values) >= LEAST_FOR_A_CLASS:
+                heights[name] = labels.relative_height[name] * float(np.clip(heights[name] / labels.relative_height[name] * np.median(values), 0.6, 1.6))
+    return replace(labels, relative_height=heights)

@@ -85,11 +85,11 @@ def net(torch: Any) -> Any:
     class Net(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.stem = nn.Sequential(block(3, 20, 2), block(20, 40, 2), block(40, 40))
-            self.deep = nn.Sequential(block(40, 64, 2), block(64, 64), block(64, 64, 1, 2), block(64, 64, 1, 4), block(64, 64, 1, 2))
-            self.up = nn.ConvTranspose2d(64, 40, 3, 2, 1, (0, 1))
-            self.join = nn.Sequential(block(80, 64), block(64, 64))
-            self.head = nn.Conv2d(64, len(CLASSES) + 2, 1)
+            self.stem = nn.Sequential(block(3, 12, 2), block(12, 24, 2), block(24, 24))
+            self.deep = nn.Sequential(block(24, 48, 2), block(48, 48), block(48, 48, 1, 2), block(48, 48, 1, 4))
+            self.up = nn.ConvTranspose2d(48, 24, 3, 2, 1, (0, 1))
+            self.join = nn.Sequential(block(48, 40), block(40, 40))
+            self.head = nn.Conv2d(40, len(CLASSES) + 2, 1)
             nn.init.constant_(self.head.bias[: len(CLASSES)], -4.0)
 
         def forward(self, pictures: Any) -> Any:
