@@ -11,7 +11,7 @@ import pytest
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.engine import Plan, Run, Subject, run
-from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.errors import InvalidArgument, MissingAbility, UnknownName
 from evenhand.methods.chains import Chains
 from evenhand.methods.limi import Limi
 from evenhand.methods.parts.boundary import BOUNDARIES, Boundary, fit_boundary, ranking_auc
@@ -239,3 +239,23 @@ def test_same_seed_gives_the_same_findings() -> None:
     for method in (Limi(latents=1000), Chains(chains=256, seeds=64)):
         first, second = (outcome(method, candidates=3000).findings.rows for _ in range(2))
         np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("local", ["adf", "neuronfair"])
+def test_findings_seed_the_local_phase_of_another_method(local: str) -> None:
+    from evenhand.models.training import fit_dense
+
+    labels = Scorer().scores(ROWS)[:, 1] > 0.5
+    net = fit_dense(ROWS, labels.astype(np.intp), ("no", "yes"), np.random.default_rng(0), hidden=(16, 8))
+    found = run(Limi(latents=3000, local=local, seeds=20), Subject(DOMAIN, net, ROWS), Plan(0, Budget(candidates=6000)))
+    assert found.facts["global_seeds"] == 20
+    assert {"boundary", "plus", "minus"} & set(found.findings.phase)
+    assert set(found.findings.phase) - {"boundary", "plus", "minus"}
+    assert found.ledger.findings > 40
+
+
+def test_local_phase_of_nothing_and_of_a_model_without_gradients_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="local phase"):
+        outcome(Limi(local="nothing"))
+    with pytest.raises(MissingAbility, match="needs a differentiable"):
+        outcome(Limi(local="adf", latents=2000))

@@ -1,0 +1,57 @@
+"""One method's findings as the seeds of another's local phase."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Generator
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from evenhand.arrays import Rows
+from evenhand.errors import InvalidArgument, MissingAbility
+from evenhand.search import Candidates, Method, Search, Task, Verdict
+
+GLOBAL_PHASE = {"iterations": 0}
+"""Parameters under which a two-phase method takes its seeds as they are."""
+
+SeedSearch: TypeAlias = Generator[Candidates, Verdict, Rows]
+
+
+def first_findings(search: Search, seeds: int, candidates: int) -> SeedSearch:
+    """Let a search run until it has so many findings or has proposed so many candidates; the findings, in their order."""
+    found: list[Rows] = []
+    proposed = 0
+    verdict: Verdict | None = None
+    while sum(map(len, found)) < seeds and proposed < candidates:
+        try:
+            batch = next(search) if verdict is None else search.send(verdict)
+        except StopIteration:
+            break
+        verdict = yield batch
+        proposed += len(batch.rows)
+        found.append(batch.rows[verdict.unfair])
+    search.close()
+    return np.concatenate(found)[:seeds] if found else np.empty((0, 0))
+
+
+def local_phase(name: str, seeds: Rows, task: Task, rng: np.random.Generator) -> Search:
+    """The local phase of the method called `name`, from these seeds."""
+    kind = method_class(name)
+    if not isinstance(task.model.model, kind.needs):
+        raise MissingAbility(f"local={name!r} needs a {kind.needs.__name__.lower()} model, which {type(task.model.model).__name__} is not")
+    known = {field.name for field in fields(kind)}
+    method: Method = kind(**{parameter: value for parameter, value in GLOBAL_PHASE.items() if parameter in known})
+    yield from method.search(replace(task, rows=seeds, labels=None), rng)
+
+
+def method_class(name: str) -> Any:
+    """The method that lives in the module of this name."""
+    try:
+        module = importlib.import_module(f"evenhand.methods.{name}")
+    except ModuleNotFoundError:
+        raise InvalidArgument(f"local={name!r} must name a method with a local phase, such as adf or neuronfair") from None
+    own = [thing for thing in vars(module).values() if inspect.isclass(thing) and thing.__module__ == module.__name__]
+    return next(thing for thing in own if is_dataclass(thing) and hasattr(thing, "needs") and hasattr(thing, "search"))
