@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Reals
 from evenhand.errors import InvalidArgument
 
-ROWS_AT_ONCE = 64
+ROWS_AT_ONCE = 32
 BINS = 1000
 TOP = 10
 LAYER_MEASURES = ("tanimoto", "cosine", "spearman")
@@ -100,15 +100,16 @@ def midranks(values: NDArray[np.float32]) -> NDArray[np.float32]:
     rows, neurons = values.shape
     bits = (values + np.float32(0.0)).view(np.uint32)
     ordered = np.where(bits >> np.uint32(31), ~bits, bits | np.uint32(0x80000000)).astype(np.uint64)
-    keys = (ordered << np.uint64(32)) | np.arange(neurons, dtype=np.uint64)
-    keys.sort(axis=1)
-    position = (keys & np.uint64(0xFFFFFFFF)).astype(np.intp)
-    sorted_values = keys >> np.uint64(32)
+    ordered <<= np.uint64(32)
+    ordered |= np.arange(neurons, dtype=np.uint64)
+    ordered.sort(axis=1)
+    position = (ordered & np.uint64(0xFFFFFFFF)).view(np.intp)
+    ordered >>= np.uint64(32)
     first = np.ones((rows, neurons), dtype=bool)
-    np.not_equal(sorted_values[:, 1:], sorted_values[:, :-1], out=first[:, 1:])
+    np.not_equal(ordered[:, 1:], ordered[:, :-1], out=first[:, 1:])
     starts = np.flatnonzero(first)
     lengths = np.diff(starts, append=rows * neurons)
-    middle = (starts % neurons + (lengths + 1) / 2.0).astype(np.float32)
+    middle = (starts - starts // neurons * neurons + (lengths + 1) * 0.5).astype(np.float32)
     ranks = np.empty((rows, neurons), np.float32)
     position += np.arange(rows)[:, None] * neurons
     ranks.ravel()[position.ravel()] = np.repeat(middle, lengths)

