@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 
 from evenhand import registry
-from evenhand.engine import Plan, Run, Watch, run
+from evenhand.engine import Plan, Run, Subject, Watch, run
 from evenhand.metrics.individual import Rate
+from evenhand.metrics.likeness import Reference, likeness
+from evenhand.metrics.naturalness import HasDensity
 from evenhand.models.abilities import Model
 from evenhand.models.budget import Budget
+from evenhand.models.meter import Meter
 from evenhand.scanning import Data, Options, measure_rates, subject_of
+from evenhand.search import Oracle
+
+MOST_REAL_ROWS = 50_000
+"""Real rows that findings are held against at most."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +48,27 @@ def bench(methods: Sequence[str], arena: Arena, bout: Bout, watch: Callable[[str
     subject = subject_of(arena.model, arena.data, arena.protected)
     oracle = registry.oracle(bout.oracle)
     made = {name: registry.method(name) for name in methods}  # an unknown name is said before anything runs
+    reference = reference_of(subject, oracle)
     records = []
     for seed in bout.seeds:
         rate = measure_rates(subject, oracle, Options(rate_rows=bout.rate_rows), np.random.default_rng([seed, 2]))[0][0]
         for name, method in made.items():
             done = run(method, subject, Plan(seed, bout.budget, oracle), None, watch(name, seed) if watch else None)
-            records.append(record(name, arena, seed, done, rate) | {"facts": done.facts})
+            natural = None if reference is None else likeness(done.findings.rows, reference, np.random.default_rng([seed, 3]))
+            records.append(record(name, arena, seed, done, rate) | {"naturalness": natural, "facts": done.facts})
             if done.ended == "interrupted":
                 return records
     return records
+
+
+def reference_of(subject: Subject, oracle: Oracle) -> Reference | None:
+    """Real rows and the findings among them, asked outside any budget; None without data."""
+    if subject.rows is None or not len(subject.rows):
+        return None
+    rows = subject.rows[:MOST_REAL_ROWS]
+    unfair = oracle.judge(rows, subject.domain, Meter(subject.model)).unfair
+    population = subject.population if isinstance(subject.population, HasDensity) else None
+    return Reference(rows, rows[unfair], subject.domain, population)
 
 
 def record(method: str, arena: Arena, seed: int, done: Run, rate: Rate) -> dict[str, Any]:

@@ -7,7 +7,7 @@ and real rows of one kind score low because they are compared with everybody.  R
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,6 +20,7 @@ _HISTOGRAM_BINS = 10
 _ROUNDED = 14
 
 
+@runtime_checkable
 class HasDensity(Protocol):
     """A population that knows how likely a row is."""
 
