@@ -105,10 +105,10 @@ class Stepper(Protocol):
 
 @dataclass(frozen=True)
 class Walk:
-    """How long walkers go on and what they do after a miss.
+    """How long walkers go on, and what they do when they are told that they have left the findings.
 
-    `after_miss` is the probability that a step from a finding to a non-finding is kept; steps from a non-finding always are.
-    1 follows wherever gradients lead, 0 never leaves the findings.
+    `after_miss` is the probability that a walker who went from a finding to a non-finding stays there; otherwise it goes back to
+    its last finding.  One who was outside already goes on.  1 follows wherever the steps lead, 0 never stays outside.
     """
 
     steps: int
@@ -120,39 +120,41 @@ class Walk:
         if not 0.0 <= self.after_miss <= 1.0:
             raise InvalidArgument(f"after_miss={self.after_miss!r} must be a probability between 0 and 1")
 
+    @property
+    def together(self) -> int:
+        """How many steps are taken between two hearings of the verdicts: one, unless no step depends on them."""
+        return STEPS_TOGETHER if self.after_miss == 1.0 else 1
+
     def run(self, start: Rows, stepper: Stepper, known: Known, rng: np.random.Generator) -> Generator[Candidates, Verdict, None]:
-        """All walkers, step by step."""
-        if self.after_miss == 1.0:
-            yield from self._onwards(start, stepper, known)
-            return
-        rows, unfair = start.copy(), np.ones(len(start), dtype=bool)
-        stale = np.ones(len(start), dtype=bool)
-        for _ in range(self.steps):
-            moved = stepper.propose(rows, stale)
-            now = yield from known.judge(moved, "local")
-            kept = now | ~unfair
-            if self.after_miss > 0.0:
-                kept |= rng.random(len(rows)) < self.after_miss
-            stale = kept & (moved != rows).any(axis=1)
-            np.copyto(rows, moved, where=stale[:, None])
-            unfair = np.where(kept, now, unfair)
-
-    def _onwards(self, start: Rows, stepper: Stepper, known: Known) -> Generator[Candidates, Verdict, None]:
-        """No step waits for its verdict, so that several steps are judged together.
-
-        A walker without a gradient strays at random; once its steps are judged it goes back to its last finding.
-        """
-        rows, home, stale = start, start.copy(), np.ones(len(start), dtype=bool)
-        for begun in range(0, self.steps, STEPS_TOGETHER):
-            trail = []
-            for _ in range(min(STEPS_TOGETHER, self.steps - begun)):
-                moved = stepper.propose(rows, stale)
+        """All walkers, stretch by stretch."""
+        rows, home = start, start.copy()
+        stale, inside = np.ones(len(start), dtype=bool), np.ones(len(start), dtype=bool)
+        for begun in range(0, self.steps, self.together):
+            trail, asked = [], rows
+            for _ in range(min(self.together, self.steps - begun)):
+                asked, moved = rows, stepper.propose(rows, stale)
                 stale = (moved != rows).any(axis=1)
                 trail.append((np.flatnonzero(stale), moved))
                 rows = moved
-            walkers = np.concatenate([who for who, _ in trail])
-            visited = np.concatenate([moved[who] for who, moved in trail])
-            unfair = (yield from known.judge(visited, "local")) if len(visited) else np.zeros(0, dtype=bool)
-            home[walkers[unfair]] = visited[unfair]  # in the order of the steps: the last one stays
-            lost = stepper.lost & (home != rows).any(axis=1)
-            rows, stale = np.where(lost[:, None], home, rows), stale | lost
+            before, inside = inside, inside.copy()
+            yield from self._hear(trail, home, inside, known)
+            back = self._returning(before & ~inside, rng) | (stepper.lost & ~inside)
+            rows, inside = np.where(back[:, None], home, rows), inside | back
+            stale[back] = (home[back] != asked[back]).any(axis=1)
+
+    def _hear(self, trail: list[tuple[Index, Rows]], home: Rows, inside: Mask, known: Known) -> Generator[Candidates, Verdict, None]:
+        """Learn where every walker last met a finding, and whether it stands on one."""
+        walkers = np.concatenate([who for who, _ in trail])
+        if not walkers.size:
+            return
+        visited = np.concatenate([moved[who] for who, moved in trail])
+        unfair = yield from known.judge(visited, "local")
+        # Assignments run in the order of the steps, so that of a walker's entries the last one stays.
+        home[walkers[unfair]] = visited[unfair]
+        inside[walkers] = unfair
+
+    def _returning(self, left: Mask, rng: np.random.Generator) -> Mask:
+        """Which of the walkers that have left the findings go back."""
+        if self.after_miss in (0.0, 1.0):
+            return left & (self.after_miss == 0.0)
+        return left & (rng.random(len(left)) >= self.after_miss)
