@@ -18,6 +18,7 @@ from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.scanning import Data, Options, measure_rates, subject_of
 from evenhand.search import Oracle
+from evenhand.synthesis.trees import ChainedTrees
 
 MOST_REAL_ROWS = 50_000
 """Real rows that findings are held against at most."""
@@ -67,7 +68,8 @@ def reference_of(subject: Subject, oracle: Oracle) -> Reference | None:
         return None
     rows = subject.rows[:MOST_REAL_ROWS]
     unfair = oracle.judge(rows, subject.domain, Meter(subject.model)).unfair
-    population = subject.population if isinstance(subject.population, HasDensity) else None
+    known = subject.population
+    population = known if isinstance(known, HasDensity) else ChainedTrees.fit(rows, subject.domain, np.random.default_rng(0))
     return Reference(rows, rows[unfair], subject.domain, population)
 
 

@@ -28,6 +28,13 @@ from evenhand.synthesis.latent import Latents, LatentSpace
 ASKING = 4.0
 """What one move costs besides decoding, in units of one decoded column."""
 
+LARGEST_SHARE = 0.1
+"""No single move is favoured beyond this: a column of many values would otherwise be all that changes."""
+
+WALKS_PER_SEED = 2
+FEWEST_CHAINS = 256
+"""Few seeds with many walks each would all look alike; a handful of walks would be slow."""
+
 SeedSearch: TypeAlias = Generator[Candidates, Verdict, Latents]
 
 
@@ -37,7 +44,7 @@ class Chains:
 
     space: the latent space, see `parts.latent`
     chains: how many walks advance together
-    seeds: how many findings are looked for to start from; walks that share a seed part ways at once
+    seeds: how many findings are looked for to start from; at most two walks share one, unless there are very few
     seed_share: of the budget at most this share goes into looking for seeds
     reaches: how far a coordinate moves, from 0 (not at all) to 1 (drawn anew); each reach is tried with each coordinate
     favour: 0 makes all moves alike often, 1 in proportion to how often each of them led on
@@ -71,7 +78,8 @@ class Chains:
         if not len(seeds):
             task.facts["stopped"] = f"no finding among plain samples of {space.name}: there is nothing to walk from"
             return
-        here = seeds[rng.permutation(len(seeds))[np.arange(self.chains) % len(seeds)]]
+        chains = min(self.chains, max(FEWEST_CHAINS, WALKS_PER_SEED * len(seeds)))
+        here = seeds[rng.permutation(len(seeds))[np.arange(chains) % len(seeds)]]
         yield from self._walk(here, space, task, rng)
 
     def _seeds(self, space: LatentSpace, task: Task, rng: np.random.Generator) -> SeedSearch:
@@ -132,6 +140,7 @@ class Moves:
     def shares(self, favour: float) -> Reals:
         """How often each move is to be made."""
         worth = (self.led_on / self.asked) * (self.led_on / self.tries) / self.cost
+        worth = np.minimum(worth / worth.sum(), LARGEST_SHARE)
         shares: Reals = favour * worth / worth.sum() + (1 - favour) / len(worth)
         return shares
 
