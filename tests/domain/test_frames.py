@@ -111,3 +111,12 @@ def test_lazy_polars_tables_are_collected():
     assert as_frame(polars.LazyFrame({"a": [1, 2]}))["a"].tolist() == [1, 2]
     with pytest.raises(DataError, match=r"expected a pandas or polars table, got builtins\.list"):
         as_frame([1])
+
+
+def test_leading_zeros_make_a_code_and_not_a_number(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("zip,n,share,date\n04109,1,0.5,2020-01-02\n10115,2,00.5,2020-01-03\n")
+    frame = read_table(path)
+    assert frame["zip"].tolist() == ["04109", "10115"]
+    assert frame["n"].tolist() == [1, 2]
+    assert frame["share"].tolist() == [0.5, 0.5]

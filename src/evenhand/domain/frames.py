@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import difflib
 import io
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -108,14 +109,25 @@ def _read_text(path: Path, form: TextFormat) -> pd.DataFrame:
     dialect: dict[str, Any] = {"sep": delimiter, "skipinitialspace": _spaced(text, delimiter)}
     if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):  # later ones read every digit without being asked
         dialect["float_precision"] = "round_trip"
+    dialect |= {"encoding": _codec(form.encoding), "keep_default_na": False, "na_values": list(form.missing_values)}
+    dialect |= {"low_memory": False, "index_col": False}
     try:
-        frame: pd.DataFrame = pd.read_csv(
-            path, encoding=_codec(form.encoding), keep_default_na=False, na_values=list(form.missing_values),
-            low_memory=False, index_col=False, **dialect,
-        )  # fmt: skip
+        frame: pd.DataFrame = pd.read_csv(path, **dialect)
+        return _with_leading_zeros(path, frame, dialect) if re.search(r"(^|\W)0\d", text) else frame
     except (pd.errors.ParserError, ValueError) as fault:
         raise DataError(f"{path} cannot be read as a table: {fault}") from fault
-    return frame
+
+
+def _with_leading_zeros(path: Path, frame: pd.DataFrame, dialect: Mapping[str, Any]) -> pd.DataFrame:
+    """Columns such as postal codes as the text that they are: 04109 is not the number 4109."""
+    import pandas as pd
+
+    numbers = [name for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name])]
+    if not numbers:
+        return frame
+    texts = pd.read_csv(path, **dialect, usecols=numbers, dtype=str)
+    codes = [name for name in numbers if texts[name].str.fullmatch(r"\s*0\d+\s*").any()]
+    return frame.assign(**{name: texts[name] for name in codes})
 
 
 def _codec(encoding: str) -> str:
