@@ -144,9 +144,10 @@ class Ctgan:
     def _outputs(self, front: Floats) -> Floats:
         first, second = self.settings.generator
         into_later, into_last = self._later
-        hidden = np.maximum(front[:, :first], 0)
-        later = front[:, first:] + hidden @ into_later
-        outputs: Floats = np.asarray(later[:, second:] + np.maximum(later[:, :second], 0) @ into_last, dtype=np.float32)
+        later: Floats = np.maximum(front[:, :first], 0) @ into_later
+        later += front[:, first:]
+        outputs: Floats = np.maximum(later[:, :second], 0) @ into_last
+        outputs += later[:, second:]
         numbers = len(self.normaliser.numbers)
         outputs[:, :numbers] = np.tanh(outputs[:, :numbers])
         return outputs

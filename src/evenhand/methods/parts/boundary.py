@@ -100,7 +100,7 @@ def _newton(latents: Latents, loss_of: Loss) -> tuple[Reals, float]:
     values = np.zeros(len(latents))
     loss, slope, curve = loss_of(values)
     for _ in range(MOST_STEPS):
-        gradient = np.append(slope @ latents, slope.sum()) + penalty * weights
+        gradient = np.append(slope.astype(latents.dtype) @ latents, slope.sum()) + penalty * weights
         curvature = _curvature(latents, curve) + np.diag(penalty + 1e-8)
         step = -np.linalg.solve(curvature, gradient)
         along = latents @ step[:-1].astype(latents.dtype) + step[-1]
@@ -137,11 +137,10 @@ def _curvature(latents: Latents, curve: Reals) -> NDArray[np.float64]:
 
 def ranking_auc(values: NDArray[np.floating], is_favourable: Mask) -> float:
     """The probability that a favourable latent lies further up than another one; NaN where a class is absent."""
-    from scipy.stats import rankdata
-
     n = int(is_favourable.sum())
     m = len(is_favourable) - n
     if n == 0 or m == 0:
         return float("nan")
-    ranks = rankdata(values)
-    return float((ranks[is_favourable].sum() - n * (n + 1) / 2) / (n * m))
+    above, below = values[is_favourable], np.sort(values[~is_favourable])
+    beaten = np.searchsorted(below, above, side="left").sum() + np.searchsorted(below, above, side="right").sum()
+    return float(beaten / 2 / (n * m))
