@@ -33,6 +33,7 @@ class Table:
 
 
 def tables(names: list[str]) -> Iterator[Table]:
+    """Data sets by name."""
     for name in names:
         if name in ("iris", "wine", "digits"):
             yield from_sklearn(name)
@@ -42,6 +43,7 @@ def tables(names: list[str]) -> Iterator[Table]:
 
 
 def from_sklearn(name: str) -> Table:
+    """A table that scikit-learn carries, all numbers."""
     from sklearn import datasets as known
 
     bunch = getattr(known, f"load_{name}")()
@@ -60,16 +62,18 @@ class Independent:
     rows: Rows
 
     def sample(self, n: int, rng: np.random.Generator) -> Rows:
+        """Cells of the data, mixed."""
         return np.column_stack([rng.choice(self.rows[:, at], n) for at in range(self.rows.shape[1])])
 
 
 def synthesisers(epochs: int = 0) -> dict[str, Callable[[Rows, TabularDomain, np.random.Generator], Any]]:
+    """Ways to fit a population; the two nets only where epochs are given."""
     found: dict[str, Callable[[Rows, TabularDomain, np.random.Generator], Any]] = {
-        "AITEST": lambda rows, domain, rng: ConstraintGraph.fit(rows, domain, rng),
+        "AITEST": ConstraintGraph.fit,
         "AITEST, quantiles": lambda rows, domain, rng: ConstraintGraph.fit(rows, domain, rng, unfitted="quantiles"),
         "chained trees": ChainedTrees.fit,
         "copula": Copula.fit,
-        "independent": lambda rows, domain, rng: Independent(rows),
+        "independent": lambda rows, *_: Independent(rows),
     }
     if epochs:
         from evenhand.synthesis.ctgan import Ctgan, CtganSettings
@@ -125,10 +129,12 @@ class Coded:
         self.estimator, self.classes = estimator, table.domain.label.values
 
     def fit(self, rows: Rows, labels: Labels) -> Coded:
+        """Train."""
         self.estimator.fit(np.nan_to_num(rows, nan=-1.0), labels)
         return self
 
     def scores(self, rows: Rows) -> Scores:
+        """One score per class."""
         if not len(rows):
             return np.zeros((0, len(self.classes)))
         scores = np.zeros((len(rows), len(self.classes)))
@@ -136,13 +142,16 @@ class Coded:
         return scores
 
     def predict(self, rows: Rows) -> Labels:
+        """The largest score."""
         return labels_of(self.scores(rows))
 
     def fingerprint(self) -> str:
+        """The kind of classifier."""
         return type(self.estimator).__name__
 
 
 def estimator(name: str, seed: int) -> Any:
+    """A classifier of scikit-learn by its short name."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.neighbors import KNeighborsClassifier
@@ -168,6 +177,7 @@ class Halves:
 
 
 def split(table: Table, share: float, rng: np.random.Generator, most: int = 12_000) -> Halves:
+    """A random split of the rows that keep the constraints."""
     kept = np.flatnonzero(table.domain.contains(table.rows))
     order = rng.permutation(kept)[:most]
     cut = int(share * len(order))

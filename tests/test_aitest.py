@@ -21,8 +21,8 @@ def test_aitest_keeps_every_promise(check):
 @pytest.mark.parametrize("changed", [{"synthesiser": "trees"}, {"path_coverage": True, "paths": 8}, {"unfitted": "quantiles"}])
 def test_its_variants_find_too(changed):
     subject = checks.standard_subject()
-    found = run(Plan(Aitest(seeds=200, lime_rows=200, **changed), LabelFlip(), Budget(candidates=2_000), seed=1), subject)
-    assert len(found.findings.rows) > 0
+    found = run(Aitest(seeds=200, lime_rows=200, **changed), subject, Plan(1, Budget(candidates=2_000), LabelFlip()))
+    assert found.ledger.findings > 0
 
 
 @pytest.mark.parametrize("wrong", [{"seeds": 0}, {"synthesiser": "magic"}, {"prominent": 0.0}, {"reach": -1.0}, {"unfitted": "guess"}])

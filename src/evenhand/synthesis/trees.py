@@ -48,7 +48,7 @@ class TreeSettings:
     leaf_rows: int | None = None
     smoothing: float | None = None
     cells: int = 256
-    structure_rows: int = 100_000
+    structure_rows: int = 30_000
     table_cells: int = 2_000_000
 
     def __post_init__(self) -> None:

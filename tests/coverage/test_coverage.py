@@ -1,0 +1,191 @@
+"""Surrogates imitate, their paths are regions, suites reach every path, and LIME, neighbourhoods and properties say what they should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fairlearn.metrics import demographic_parity_difference, demographic_parity_ratio
+
+from evenhand.arrays import Labels, Rows, Scores
+from evenhand.coverage.lime import Lime, top_columns
+from evenhand.coverage.neighbourhood import neighbours
+from evenhand.coverage.paths import cover, coverage_of, drawer, shares_per_path
+from evenhand.coverage.picture import tree_picture
+from evenhand.coverage.properties import accuracy, group_fairness, individual_fairness, robustness
+from evenhand.coverage.surrogate import SurrogateSettings, grow
+from evenhand.domain.columns import Column
+from evenhand.domain.constraints import compile_constraints
+from evenhand.domain.tabular import Label, TabularDomain
+from evenhand.errors import InvalidArgument
+from evenhand.models.abilities import labels_of, one_hot
+from evenhand.synthesis.population import ConstraintGraph
+from evenhand.synthesis.trees import ChainedTrees
+
+COLUMNS = (
+    Column("sex", "category", ("f", "m")),
+    Column("job", "category", ("a", "b", "c", "d"), missing=0.1),
+    Column("age", "integer", low=18, high=90),
+    Column("income", "real", low=0.0, high=100.0),
+)
+DOMAIN = TabularDomain(COLUMNS, ("sex",), Label("grant", ("no", "yes"), ("yes",)))
+
+
+class Rule:
+    """yes for an income above 60, or above 40 for men of job a."""
+
+    classes = ("no", "yes")
+    is_hard = True
+    batch_rows = 65_536
+
+    def scores(self, rows: Rows) -> Scores:
+        yes = (rows[:, 3] > 60) | ((rows[:, 3] > 40) & (rows[:, 0] == 1) & (rows[:, 1] == 0))
+        return one_hot(yes.astype(np.intp), 2)
+
+    def fingerprint(self) -> str:
+        return "rule"
+
+    def predict(self, rows: Rows) -> Labels:
+        return labels_of(self.scores(rows))
+
+
+def people(n: int, seed: int) -> Rows:
+    return DOMAIN.sample(n, np.random.default_rng(seed))
+
+
+@pytest.fixture(scope="module", params=["graph", "trees"])
+def population(request):
+    rng = np.random.default_rng(0)
+    kind = ConstraintGraph if request.param == "graph" else ChainedTrees
+    return kind.fit(people(1_500, 0), DOMAIN, rng)
+
+
+@pytest.fixture(scope="module", params=[1, 3])
+def surrogate(request, population):
+    settings = SurrogateSettings(leaves=10, m_of_n=request.param)
+    return grow(Rule().predict, drawer(population), people(1_500, 0), (DOMAIN, Rule.classes), np.random.default_rng(1), settings)
+
+
+def test_the_surrogate_imitates_a_simple_rule(surrogate):
+    rows = people(3_000, 5)
+    fidelity = surrogate.fidelity(rows, Rule().predict(rows))
+    assert fidelity.low > 0.97
+    assert fidelity.n == 3_000
+
+
+def test_a_suite_reaches_every_path_equally_and_stays_on_it(surrogate, population):
+    suite = cover(surrogate, drawer(population), 300, np.random.default_rng(0))
+    assert suite.coverage.share == 1.0
+    assert suite.coverage.missed == []
+    np.testing.assert_array_equal(surrogate.path_of(suite.rows), suite.path)
+    assert suite.coverage.counts.max() - suite.coverage.counts.min() <= 1
+    assert DOMAIN.contains(suite.rows).all()
+
+
+def test_a_users_own_tests_may_miss_paths(surrogate):
+    poor = people(2_000, 7)
+    poor = poor[poor[:, 3] < 30]
+    found = coverage_of(surrogate, poor)
+    assert found.share < 1.0
+    assert found.missed
+    assert coverage_of(surrogate, poor[:0]).share == 0.0
+
+
+def test_paths_are_told_in_words_and_as_a_picture(surrogate):
+    assert len(surrogate.rules()) == len(surrogate.paths) > 1
+    assert "income" in surrogate.rules()[0]
+    picture = tree_picture(surrogate)
+    assert picture.startswith("<svg")
+    assert picture.count("path ") >= len(surrogate.paths)
+
+
+def test_failing_shares_are_counted_per_path(surrogate):
+    rows = people(500, 2)
+    shares = shares_per_path(surrogate, rows, np.ones(500, dtype=bool))
+    assert np.nanmin(shares) == np.nanmax(shares) == 1.0
+
+
+def test_paths_that_constraints_forbid_are_not_counted_as_missed():
+    domain = TabularDomain(COLUMNS, ("sex",), constraints=compile_constraints(["age < 30 => income < 50"], COLUMNS))
+    rng = np.random.default_rng(0)
+    rows = domain.sample(1_500, rng)
+    graph = ConstraintGraph.fit(rows, domain, rng)
+    tree = grow(Rule().predict, drawer(graph), rows, (domain, Rule.classes), rng, SurrogateSettings(leaves=8))
+    suite = cover(tree, drawer(graph), 200, rng)
+    assert suite.coverage.share == 1.0
+    assert domain.contains(suite.rows).all()
+
+
+@pytest.mark.parametrize("wrong", [{"rows": 1}, {"leaves": 0}, {"purity": 0.2}, {"m_of_n": 0}])
+def test_impossible_settings_are_refused(wrong):
+    with pytest.raises(InvalidArgument):
+        SurrogateSettings(**wrong)
+
+
+def test_lime_finds_the_column_that_decides():
+    rng, rows = np.random.default_rng(0), people(100, 1)
+    lime = Lime.prepare(people(1_000, 0), 2_000, DOMAIN, rng)
+    weights = lime.answered(Rule().scores(lime.rows)).weights(rows, Rule().predict(rows))
+    chosen = top_columns(weights, 0.25, np.zeros(4, dtype=bool))
+    assert (chosen.sum(axis=1) == 1).all()
+    assert chosen[:, 3].mean() > 0.9
+    assert not top_columns(weights, 1.0, np.array([True, False, False, False]))[:, 0].any()
+
+
+def test_lime_of_a_row_does_not_depend_on_its_batch():
+    rng, rows = np.random.default_rng(0), people(130, 1)
+    lime = Lime.prepare(people(300, 0), 200, DOMAIN, rng)
+    lime = lime.answered(Rule().scores(lime.rows))
+    together = lime.weights(rows, Rule().predict(rows))
+    np.testing.assert_allclose(together[77:78], lime.weights(rows[77:78], Rule().predict(rows[77:78])), atol=1e-5)
+
+
+def test_neighbours_change_one_cell_each_within_reach_and_range():
+    row = np.array([[0.0, 2.0, 19.0, 50.0]])
+    found = neighbours(row, np.ones((1, 4), dtype=bool), DOMAIN)
+    assert ((found.rows != row).sum(axis=1) == 1).all()
+    assert sorted(found.rows[found.rows[:, 2] != 19, 2]) == [18, 20, 21, 22]
+    assert sorted(found.rows[found.rows[:, 1] != 2, 1]) == [0, 1, 3]
+    incomes = found.rows[found.rows[:, 3] != 50, 3]
+    assert incomes.min() == 47
+    assert incomes.max() == 53
+    assert DOMAIN.contains(found.rows).all()
+
+
+def test_neighbours_of_missing_numbers_and_of_no_rows_are_none():
+    assert len(neighbours(np.empty((0, 4)), np.ones((0, 4), dtype=bool), DOMAIN).rows) == 0
+
+
+def test_robustness_fails_near_the_border_only():
+    rows = np.array([[0.0, 1.0, 40.0, 59.0], [0.0, 1.0, 40.0, 10.0]])
+    found = robustness(Rule(), rows, DOMAIN, np.random.default_rng(0), data=people(500, 0))
+    np.testing.assert_array_equal(found.failing, [True, False])
+    assert found.score.estimate == 0.5
+
+
+def test_individual_fairness_fails_where_sex_decides():
+    rows = np.array([[0.0, 0.0, 40.0, 50.0], [1.0, 1.0, 40.0, 50.0]])
+    np.testing.assert_array_equal(individual_fairness(Rule(), rows, DOMAIN).failing, [True, False])
+
+
+def test_group_metrics_are_fairlearns():
+    rows = people(4_000, 3)
+    found = group_fairness(Rule(), rows, DOMAIN, np.random.default_rng(0), privileged="m", truth=Rule().predict(rows))
+    predicted = Rule().predict(rows)
+    known = {"sensitive_features": rows[:, 0]}
+    assert found.parity_difference.value == pytest.approx(demographic_parity_difference(predicted, predicted, **known))
+    assert found.parity_ratio.value == pytest.approx(demographic_parity_ratio(predicted, predicted, **known))
+    assert found.disparate_impact.low < found.disparate_impact.value < found.disparate_impact.high
+    assert found.equalized_odds_difference == 0.0
+    assert set(found.shares) == {"f", "m"}
+
+
+def test_group_fairness_needs_two_groups_and_a_known_one():
+    with pytest.raises(InvalidArgument, match="two groups"):
+        group_fairness(Rule(), people(50, 0) * [0, 1, 1, 1], DOMAIN, np.random.default_rng(0))
+    with pytest.raises(InvalidArgument, match="privileged"):
+        group_fairness(Rule(), people(50, 0), DOMAIN, np.random.default_rng(0), privileged="x")
+
+
+def test_accuracy_is_measured_against_a_labeller():
+    rows = people(200, 0)
+    assert accuracy(Rule(), rows, Rule().predict).estimate == 1.0
