@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from evenhand.cli.output import PASS, VIOLATION, err, free_path, out
-from evenhand.errors import InvalidArgument, require
+from evenhand.cli.output import BY_OUTCOME, PASS, VIOLATION, err, free_path, out, say_json
+from evenhand.errors import InvalidArgument, UnknownName, require
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from evenhand.datasets.faces.album import Album
+    from evenhand.faces.editors.editor import Editor
 
 app = typer.Typer(name="faces", help="Test image classifiers on pairs of faces that differ in one attribute.", no_args_is_help=True)
 
@@ -77,6 +84,57 @@ def demo(
     (place / "report.html").write_text(chain_page(chain), encoding="utf-8")
     out.print(f"{'The classifier leans.' if chain.leaning.found else 'No leaning beyond the tolerance.'} Report: {place / 'report.html'}")
     raise typer.Exit(VIOLATION if chain.leaning.found else PASS)
+
+
+@app.command("test")
+def examine(
+    album: Path = typer.Argument(..., help="Folder of pictures."),
+    model: Path = typer.Option(..., help="The classifier: an ONNX file."),
+    classes: str = typer.Option(..., help="Names of its classes, separated by commas, in the order of its output."),
+    label: str = typer.Option(..., help="The album's attribute that the classifier predicts."),
+    attribute: str = typer.Option(..., help="The protected attribute, with two values."),
+    layout: str = typer.Option("folder", help="folder (with attributes.csv), celeba, fairface, utkface or lfw."),
+    editor: Path | None = typer.Option(None, help="A trained CycleGAN's folder; without it, reflection in a PCA space."),
+    size: int = typer.Option(64, min=16, max=256, help="Side of the pictures in pixels, as the classifier takes them."),
+    folder: Path = typer.Option(Path("faces-test"), "--out", "-o", help="Folder for report.html and result.json; an existing one is kept."),
+    seed: int = typer.Option(0, help="Of the split and of the independent classifiers."),
+) -> None:
+    """Test a classifier on your own pictures: twins by a learned editor, which an independent classifier judges in turn."""
+    require("torch", "torch")
+    import numpy as np
+
+    from evenhand.datasets.faces import loaders
+    from evenhand.datasets.faces.loaders.reading import Reading
+    from evenhand.faces.adapters import Preparation, onnx_classifier
+    from evenhand.faces.examination import album_page, examine_album
+    from evenhand.faces.jury import train_jury
+
+    if layout not in loaders.__all__:
+        raise UnknownName("layout", layout, loaders.__all__)
+    rng = np.random.default_rng(seed)
+    own, tested = getattr(loaders, layout)(album, Reading(label, size)).split(0.5, rng)
+    classifier = onnx_classifier(model, classes.split(","), Preparation(size))
+    twin_maker, shown = _editor(editor, own, tested, attribute, rng)
+    found = examine_album(shown, classifier, twin_maker, train_jury(own, [attribute], rng))
+    place = free_path(folder)
+    place.mkdir(parents=True)
+    (place / "report.html").write_text(album_page(found), encoding="utf-8")
+    say_json(found.as_dict(), place / "result.json")
+    out.print(f"{found.outcome}: {found.judged.share} of pairs get two labels. {found.facts.lines()[0]}. Report: {place / 'report.html'}")
+    raise typer.Exit(BY_OUTCOME[found.outcome])
+
+
+def _editor(trained: Path | None, own: Album, tested: Album, attribute: str, rng: Generator) -> tuple[Editor, Album]:
+    """The editor, and the pictures whose twins it makes: a latent space shows what it can draw."""
+    if trained is not None:
+        from evenhand.faces.editors.cyclegan import load_cyclegan
+
+        return load_cyclegan(trained), tested
+    from evenhand.faces.editors.reflection import Reflection
+    from evenhand.faces.latent.pca import PcaSpace
+
+    reflection = Reflection.fit(own, attribute, PcaSpace.fit(own.pictures, min(80, len(own) // 4), rng))
+    return reflection, reflection.decoded(tested)
 
 
 @app.command("cyclegan")

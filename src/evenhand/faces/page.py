@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 
 from evenhand.faces.charts import Words, bars, cumulative, lines
 from evenhand.faces.contact import contact_html
-from evenhand.faces.editors.editor import EditorFacts
 from evenhand.faces.pipeline import Chain
+from evenhand.faces.style import document, table_html
 from evenhand.neurons.adequacy import MEASURES
 from evenhand.neurons.kruskal import differences
 
-STYLE = """
-:root { color-scheme: light dark; } body { font: 16px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; } th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #8884; }
-th:first-child, td:first-child { text-align: left; } figure { display: inline-block; margin: .4rem; } figcaption { font-size: .85rem; }
-.contact img { image-rendering: pixelated; border-radius: 4px; }
-svg { max-width: 520px; border-radius: 4px; } .verdict { font-size: 1.25rem; font-weight: 600; }
-"""
 
-
-def chain_page(chain: Chain, facts: Sequence[EditorFacts] = ()) -> str:
+def chain_page(chain: Chain) -> str:
     """The page's HTML."""
     parts = [
         _verdict(chain),
-        _editor(chain, facts),
+        _editor(chain),
         _contact(chain),
         _neurons(chain),
         _coverage(chain),
@@ -35,16 +26,7 @@ def chain_page(chain: Chain, facts: Sequence[EditorFacts] = ()) -> str:
         _mending(chain),
     ]
     title = f"Faces: {chain.plan.attribute} in a {chain.plan.architecture} classifier"
-    about = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-    head = f'<!doctype html><html lang="en"><head>{about}<title>{escape(title)}</title>'
-    return f"{head}<style>{STYLE}</style></head><body><h1>{escape(title)}</h1>{''.join(parts)}</body></html>"
-
-
-def table_html(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A plain table."""
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return document(title, "".join(parts))
 
 
 def _verdict(chain: Chain) -> str:
@@ -57,9 +39,8 @@ def _verdict(chain: Chain) -> str:
     return source + said + share + table_html(("class", "net change of its share", "interval"), rows)
 
 
-def _editor(chain: Chain, facts: Sequence[EditorFacts]) -> str:
-    told = [line for each in facts for line in each.lines()]
-    said = told or [f"{chain.test_pairs.pairs.flip} of {chain.plan.attribute!r}; not judged by an independent classifier in this run"]
+def _editor(chain: Chain) -> str:
+    said = chain.facts.lines() if chain.facts else [f"{chain.test_pairs.pairs.flip}; no independent classifier was asked in this run"]
     return "<h2>The twins</h2><p>" + "<br>".join(escape(line) for line in said) + "</p>"
 
 

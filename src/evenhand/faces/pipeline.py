@@ -13,12 +13,14 @@ from evenhand.datasets.faces.planted import DARKER_SKIN_LOOKS_OLDER, Bias, synth
 from evenhand.errors import DataError
 from evenhand.faces.analysis import Coverages, LayerStudy, coverage_table, study_layers
 from evenhand.faces.classifier import TorchClassifier
+from evenhand.faces.editors.editor import Editor, EditorFacts, assess
 from evenhand.faces.editors.rerender import Rerender
 from evenhand.faces.enhancement import Remedy, Trial, remedy, score, unfair_of
 from evenhand.faces.generators.gaussian import GaussianInjection
 from evenhand.faces.generators.generation import Generated, PairMethod, generate
 from evenhand.faces.generators.gradient import GradientGeneration
 from evenhand.faces.generators.random import RandomGeneration
+from evenhand.faces.jury import train_jury
 from evenhand.faces.pairs import Judged, Leaning, Pairs, judge, leaning, make_pairs
 from evenhand.faces.training import Course, accuracy, train
 
@@ -40,6 +42,7 @@ class ChainPlan:
     seeds_of_generation: int = 300
     strategies: tuple[str, ...] = ("none", "random", "cosine")
     seed: int = 7
+    jury: int = 800  # portraits that the independent classifiers of attributes learn from; 0 for no jury
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +55,7 @@ class Chain:
     training_pairs: Judged
     test_pairs: Judged
     leaning: Leaning
+    facts: EditorFacts | None
     studies: dict[str, LayerStudy]
     generated: dict[str, Generated]
     coverages: dict[str, Coverages]  # by layer
@@ -108,6 +112,8 @@ def examine(plan: ChainPlan, material: Material, rngs: list[np.random.Generator]
     training_pairs = judge(make_pairs(material.training[: plan.testing], editor), classifier)
     test_pairs = judge(make_pairs(material.test, editor), classifier)
     clock.done("pairs", f"{test_pairs.share} of test pairs are unfair")
+    facts = _judge_editor(plan, material, editor, rngs[3]) if plan.jury else None
+    clock.done("jury", f"flips confirmed in {facts.confirmed.estimate:.1%}" if facts else "not asked")
     if not training_pairs.unfair.any() or training_pairs.unfair.all():
         raise DataError(
             f"all of {len(training_pairs)} training pairs are {'un' * bool(training_pairs.unfair.all())}fair: neurons cannot be compared"
@@ -133,6 +139,7 @@ def examine(plan: ChainPlan, material: Material, rngs: list[np.random.Generator]
         training_pairs,
         test_pairs,
         found,
+        facts,
         studies,
         generated,
         coverages,
@@ -140,6 +147,13 @@ def examine(plan: ChainPlan, material: Material, rngs: list[np.random.Generator]
         remedies,
         clock.seconds,
     )
+
+
+def _judge_editor(plan: ChainPlan, material: Material, editor: Editor, rng: np.random.Generator) -> EditorFacts:
+    """What independent classifiers say of the twins: the attribute itself and, for collateral change, the other protected one."""
+    album = synthetic_faces(plan.jury, rng, plan.size)
+    others = [name for name in ("tone", "gender_cue") if name != plan.attribute]
+    return assess(editor, material.test, train_jury(album, [plan.attribute, *others], rng))
 
 
 def pair_sets(judged: Judged, generated: dict[str, Generated]) -> dict[str, list[Pairs]]:
@@ -157,7 +171,7 @@ def _mend(
     if len(pool) < 2:
         raise DataError(f"gradient generation found {len(pool)} unfair pairs: too few to choose from; raise seeds_of_generation")
     held_out = unfair_of(test_pairs)
-    trial = Trial(material.training, pool, study, material.test, test_pairs.pairs, held_out, share=0.5)
+    trial = Trial(material.training[: len(material.training) // 2], pool, study, material.test, test_pairs.pairs, held_out, share=0.5)
     before = score("before", material.classifier, trial)
     return before, [
         remedy(strategy, material.classifier, trial, each)[0]

@@ -25,9 +25,10 @@ class Course:
     """How long and how fast to train."""
 
     epochs: int = 8
-    batch: int = 64
+    batch: int = 32
     rate: float = 2e-3
     noise: float = 4.0  # standard deviation of pixel noise, of 255
+    mirrors: bool = True  # half of the pictures are shown left-right mirrored
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.batch < 2:
@@ -73,7 +74,7 @@ def fit(
         order = torch.from_numpy(rng.permutation(len(values)))
         for start in range(0, len(values) - course.batch + 1, course.batch):
             part = order[start : start + course.batch]
-            _descend(classifier.module, _noisy(values[part], course.noise), targets[part], optimiser)
+            _descend(classifier.module, _varied(values[part], course), targets[part], optimiser)
             schedule.step()
             step += 1
             if told:
@@ -81,8 +82,10 @@ def fit(
     classifier.module.eval()
 
 
-def _noisy(batch: torch.Tensor, noise: float) -> torch.Tensor:
-    return batch + noise * torch.randn_like(batch) if noise else batch
+def _varied(batch: torch.Tensor, course: Course) -> torch.Tensor:
+    if course.mirrors:
+        batch = torch.cat([batch[: len(batch) // 2], batch[len(batch) // 2 :].flip(3)])
+    return batch + course.noise * torch.randn_like(batch) if course.noise else batch
 
 
 def _descend(module: nn.Module, batch: torch.Tensor, targets: torch.Tensor, optimiser: torch.optim.Optimizer) -> None:

@@ -3,7 +3,7 @@
 Paper: Y. Xiao et al., "Latent Imitator" (LIMI), ISSTA 2023, section 5: confidence above 0.7, at most 5,000 points per class, candidates on
 the boundary and lambda = 0.3 to either side, tried in the order 0, +, -, the first hit counts.
 
-The paper's classifier has two classes; with more, the boundary is between the two that are given.  The pair's flip is a latent
+The paper's classifier has two classes; with more, the boundary is between the two with the most confident points.  The pair's flip is a latent
 reflection: how far it changes the attribute, and only it, is measured by the editor's facts.
 """
 
@@ -31,15 +31,15 @@ class LimiImages:
     points: int = 10_000
     per_class: int = 5_000
     step: float = 0.3  # lambda
-    classes: tuple[int, int] = (0, 1)
 
     def boundary(self, reflection: Reflection, model: PictureModel, rng: np.random.Generator) -> Hyperplane:
         """The plane in latent space between confident points of the two classes."""
         latents = reflection.space.sample(self.points, rng)
         scores = np.concatenate([model.scores(reflection.space.decode(latents[i : i + 1000])) for i in range(0, len(latents), 1000)])
-        first, second = (self._confident(scores, code) for code in self.classes)
-        if not len(first) or not len(second):
-            raise InvalidArgument(f"no latent point is classified as both of {self.classes} with confidence above {self.confidence}")
+        by_class = sorted((self._confident(scores, code) for code in range(scores.shape[1])), key=len, reverse=True)
+        first, second = by_class[:2]
+        if not len(second):
+            raise InvalidArgument(f"of {self.points} latent points, only one class has any with confidence above {self.confidence}")
         size = max(len(first), len(second))
         chosen = np.concatenate([np.resize(first, size), np.resize(second, size)])  # the smaller class is repeated
         return separating(latents[chosen], np.arange(2 * size) >= size)
