@@ -223,3 +223,9 @@ def test_a_domain_needs_no_warning_for_plain_tables():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         infer(pd.DataFrame({"age": range(20, 60), "sex": ["f", "m"] * 20}).assign(age=lambda t: t.age % 7))
+
+
+def test_python_floats_that_are_whole_stay_floats():
+    frame = pd.DataFrame({"x": pd.Series([1.0, 2.0, 2.0], dtype=object)})
+    domain = infer(frame)
+    assert_same(domain.decode(domain.encode(frame)), frame)

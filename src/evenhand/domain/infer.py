@@ -195,7 +195,8 @@ def _real_column(present: pd.Series, missing: float, dtype: str) -> Column:
         row = int(np.flatnonzero(~np.isfinite(numbers))[0])
         raise DataError(f"column {name!r} holds infinity (present row {row}); replace it by a number or by a missing cell")
     low, high = float(numbers.min()), float(numbers.max())
-    if (numbers == np.rint(numbers)).all() and max(abs(low), abs(high)) <= LARGEST_EXACT_INTEGER:
+    is_whole = (numbers == np.rint(numbers)).all() and max(abs(low), abs(high)) <= LARGEST_EXACT_INTEGER
+    if is_whole and dtype != "object":  # a column of Python floats comes back as floats only when it is real
         return Column(name, "integer", low=int(low), high=int(high), missing=missing, dtype=dtype)
     return Column(name, "real", low=low, high=high, missing=missing, dtype=dtype)
 
