@@ -74,8 +74,8 @@ def infer(rows: Rows, domain: TabularDomain) -> DataConstraints:
     sizes = tuple(len(c.values) + 1 if c.is_listed else 0 for c in domain.columns)
     codes = {at: category_codes(rows[:, at], size) for at, size in enumerate(sizes) if size}
     frequencies = {at: np.bincount(cells, minlength=sizes[at]).astype(np.float64) for at, cells in codes.items()}
-    packs = _packs(codes, sizes)
-    pairs = tuple(pair for chosen, counts in _tables(packs, sizes) if (pair := associate(chosen, counts)) is not None)
+    packs = _packs(codes, frequencies)
+    pairs = tuple(pair for chosen, counts in _tables(packs) if (pair := associate(chosen, counts)) is not None)
     joints = {target: joint for target in codes if (joint := _joint(target, pairs, codes, sizes)) is not None}
     numbers, conditionals = _numbers(rows, domain, codes, packs)
     return DataConstraints(domain, len(rows), sizes, frequencies, numbers, pairs, joints, conditionals)
@@ -83,6 +83,9 @@ def infer(rows: Rows, domain: TabularDomain) -> DataConstraints:
 
 def category_codes(cells: Reals, size: int) -> Index:
     """Codes as whole numbers, the missing cell last."""
+    cells = np.ascontiguousarray(cells)
+    if not np.isnan(cells.sum()):
+        return cells.astype(np.intp)
     return np.where(np.isnan(cells), size - 1, cells).astype(np.intp)
 
 
@@ -164,30 +167,33 @@ class _Pack:
     """A few categories as one code, so that one count over the rows serves them all."""
 
     members: tuple[int, ...]
+    shape: tuple[int, ...]  # how many values of each member occur: without missing cells one fewer than it could have
     codes: Index
 
 
-def _packs(codes: dict[int, Index], sizes: Sequence[int]) -> list[_Pack]:
+def _packs(codes: dict[int, Index], frequencies: dict[int, Reals]) -> list[_Pack]:
     packs: list[_Pack] = []
     for at, cells in codes.items():
+        used = len(frequencies[at]) - int(frequencies[at][-1] == 0)
         last = packs[-1] if packs else None
-        if last is not None and int(np.prod([sizes[m] for m in last.members])) * sizes[at] <= _PACKED:
-            packs[-1] = _Pack((*last.members, at), last.codes * sizes[at] + cells)
+        if last is not None and int(np.prod(last.shape)) * used <= _PACKED:
+            packs[-1] = _Pack((*last.members, at), (*last.shape, used), last.codes * used + cells)
         else:
-            packs.append(_Pack((at,), cells))
+            packs.append(_Pack((at,), (used,), cells))
     return packs
 
 
-def _tables(packs: Sequence[_Pack], sizes: Sequence[int]) -> Iterator[tuple[tuple[int, int], Rows]]:
+def _tables(packs: Sequence[_Pack]) -> Iterator[tuple[tuple[int, int], Rows]]:
     """The table of counts of every two categories, several of them from one count over the rows."""
     for place, first in enumerate(packs):
         for second in packs[place:]:
-            members = first.members if first is second else (*first.members, *second.members)
-            shape = [sizes[member] for member in members]
-            keys = first.codes if first is second else first.codes * int(np.prod([sizes[m] for m in second.members])) + second.codes
+            is_same = first is second
+            members = first.members if is_same else (*first.members, *second.members)
+            shape = first.shape if is_same else (*first.shape, *second.shape)
+            keys = first.codes if is_same else first.codes * int(np.prod(second.shape)) + second.codes
             counts = np.bincount(keys, minlength=int(np.prod(shape))).reshape(shape)
             for a, b in combinations(range(len(members)), 2):
-                if first is second or (a < len(first.members) <= b):
+                if is_same or (a < len(first.members) <= b):
                     others = tuple(i for i in range(len(members)) if i not in (a, b))
                     yield (members[a], members[b]), counts.sum(axis=others).astype(np.float64)
 
@@ -199,11 +205,14 @@ def _groups(binned: Binned, packs: Sequence[_Pack], codes: dict[int, NDArray[Any
     parts, source, value = [whole], [np.array([-1])], [np.array([0])]
     numbered = {at: number for number, at in enumerate(codes)}
     for pack in packs:
-        shape = [sizes[member] for member in pack.members]
-        counts = np.bincount(pack.codes * width + binned.places, minlength=int(np.prod(shape)) * width).reshape(*shape, width)
+        keys = pack.codes * width
+        keys += binned.places
+        counts = np.bincount(keys, minlength=int(np.prod(pack.shape)) * width).reshape(*pack.shape, width)
         for axis, member in enumerate(pack.members):
-            others = tuple(i for i in range(len(shape)) if i != axis)
-            parts.append(counts.sum(axis=others).astype(np.float64))
+            others = tuple(i for i in range(len(pack.shape)) if i != axis)
+            part = np.zeros((sizes[member], width))
+            part[: pack.shape[axis]] = counts.sum(axis=others)
+            parts.append(part)
             source.append(np.full(sizes[member], numbered[member]))
             value.append(np.arange(sizes[member]))
     return Groups(np.vstack(parts), tuple(codes.values()), np.concatenate(source), np.concatenate(value))
