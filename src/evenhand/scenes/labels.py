@@ -57,6 +57,7 @@ class Labels:
     also_shows: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(ALSO_SHOWS))
     relative_height: Mapping[str, float] = field(default_factory=lambda: dict(RELATIVE_HEIGHT))
     stands_on: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: dict(STANDS_ON))
+    made_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # for recognisers that know the parts only
 
     def __post_init__(self) -> None:
         table: dict[str, str] = {}
@@ -76,6 +77,15 @@ class Labels:
         """Objects of each canonical class."""
         return Counter(self.canonical(label) for label in labels)
 
+    def true_counts(self, truth: Mapping[str, int]) -> Counter[str]:
+        """The data's counts in the recogniser's words: a class that is `made_of` others counts as these."""
+        total: Counter[str] = Counter()
+        for label, n in truth.items():
+            name = self.canonical(label)
+            for part in self.made_of.get(name, (name,)):
+                total[part] += n
+        return total
+
     def touched(self, label: str) -> frozenset[str]:
         """Every canonical class whose count a mutation of this class changes by itself."""
         name = self.canonical(label)
@@ -86,8 +96,14 @@ class Labels:
         """A vocabulary from a file `synonyms: {person: [man, woman]}` and `also_shows: {...}`; what it leaves out keeps the default."""
         import yaml
 
+        keys = ("synonyms", "also_shows", "relative_height", "made_of")
         content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        if not isinstance(content, dict) or set(content) - {"synonyms", "also_shows", "relative_height"}:
-            raise DataError(f"{path}: expected the keys synonyms, also_shows, relative_height; got {sorted(content) if isinstance(content, dict) else content!r}")
-        lists = {key: {name: tuple(words) for name, words in content.get(key, {}).items()} for key in ("synonyms", "also_shows")}
-        return cls({**SYNONYMS, **lists["synonyms"]}, {**ALSO_SHOWS, **lists["also_shows"]}, {**RELATIVE_HEIGHT, **content.get("relative_height", {})})
+        if not isinstance(content, dict) or set(content) - set(keys):
+            shown = sorted(content) if isinstance(content, dict) else content
+            raise DataError(f"{path}: expected the keys {', '.join(keys)}; got {shown!r}")
+        words = {key: {name: tuple(listed) for name, listed in content.get(key, {}).items()} for key in ("synonyms", "also_shows", "made_of")}
+        heights = {**RELATIVE_HEIGHT, **content.get("relative_height", {})}
+        return cls({**SYNONYMS, **words["synonyms"]}, {**ALSO_SHOWS, **words["also_shows"]}, heights, dict(STANDS_ON), words["made_of"])
+
+
+PARTS_ONLY: Mapping[str, tuple[str, ...]] = {"cyclist": ("person", "bicycle"), "rider": ("person", "motorcycle")}

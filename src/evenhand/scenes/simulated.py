@@ -37,7 +37,7 @@ class Simulated:
         return [self._answer(scene) for scene in scenes]
 
     def _answer(self, scene: Scene) -> Answer:
-        moment = hashlib.sha256(scene.picture.tobytes()).hexdigest()
+        moment = hashlib.sha256(scene.picture[::5, ::5].tobytes()).hexdigest()  # enough to tell pictures apart
         return tuple(Detection(one.label, 1.0) for one in scene.instances if one.counted and self._is_seen(one, scene.name, moment))
 
     def _is_seen(self, one: Instance, scene: str, moment: str) -> bool:

@@ -108,7 +108,7 @@ class Workshop:
         self.scenes, self.labels, self.campaign, self.rng = tuple(scenes), labels, campaign, rng
         self.bank: DonorBank = collect(self.scenes, labels)
         self.clusters = cluster(self.scenes, rng, campaign.clusters)
-        self.truth = tuple(labels.counts(name for name, n in scene.truth.items() for _ in range(n)) for scene in self.scenes)
+        self.truth = tuple(labels.true_counts(scene.truth) for scene in self.scenes)
 
     def ranges(self, seen: Sequence[Counter[str]]) -> tuple[dict[str, Range], ...]:
         """Each cluster's distribution as this recogniser sees it."""
@@ -185,7 +185,7 @@ def as_trial(made: Mutation, where: tuple[int, float], before: Counter[str], ans
     place, seconds = where
     labels = workshop.labels
     touched = labels.touched(made.label)
-    hidden = Counter({labels.canonical(name): n for name, n in made.hidden(frozenset()).items()})
+    hidden = labels.true_counts(made.hidden(frozenset()))
     added = len(made.after.instances) - len(made.before.instances)
     style = CONTROL if made.operator in CONTROLS else workshop.campaign.style
     return Trial(

@@ -1,0 +1,1 @@
+"""Mutations that keep a picture believable."""

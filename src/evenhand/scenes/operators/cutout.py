@@ -64,7 +64,7 @@ def cut(scene: Scene, instance: Instance, erode: bool = True) -> Cutout:
     mask = instance.mask(scene.shape)[top:bottom, left:right]
     colour = scene.picture[top:bottom, left:right].astype(np.float32)
     solid = mask.astype(np.uint8)
-    if erode and min(instance.width, instance.height) > 14:
+    if erode and min(instance.width, instance.height) > 22:
         solid = cv2.erode(solid, np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], np.uint8))
     colour = _bled(cv2, colour, solid.astype(bool))
     cover = np.clip(cv2.GaussianBlur(solid.astype(np.float32), (0, 0), 0.8), 0, 1)

@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.scenes.operators.cutout import MARGIN, contact_shadow, cut, paste
 from evenhand.scenes.operators.delete import Inpainter, emptied, hole_for
 from evenhand.scenes.operators.donors import is_whole
-from evenhand.scenes.operators.mutation import ROTATE, Mutation, Skipped, covered, finished
+from evenhand.scenes.operators.mutation import HIDDEN, ROTATE, Mutation, Skipped, covered, finished
 from evenhand.scenes.scene import Instance, Scene, union
 
 LEAST_HEIGHT = 50
@@ -46,6 +46,8 @@ def turned(scene: Scene, place: int, degrees: float, inpainter: Inpainter | None
     if not owned.any():
         return Skipped(ROTATE, one.label, scene.name, "the turned object would be hidden")
     old: list[Instance | None] = covered(scene.instances, owned, [not flag for flag in is_front])
+    if any(now is None or now.area < HIDDEN * was.area for was, now in zip(scene.instances, old, strict=True) if was is not one and was.counted):
+        return Skipped(ROTATE, one.label, scene.name, "the turned object would hide another one")
     old[place] = None
     fresh = Instance.from_mask(one.label, owned, one.depth)
     made = finished(ROTATE, one.label, scene, picture, (old, [fresh]))

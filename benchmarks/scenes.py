@@ -1,0 +1,207 @@
+"""What the figures about scenes come from: planted and fair recognisers, the paper's tables on real detectors, speed, realism.
+
+    python benchmarks/scenes.py --quick --json figures.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.scenes.labels import PARTS_ONLY, Labels
+from evenhand.scenes.loaders.coco import from_coco
+from evenhand.scenes.loaders.label_maps import from_label_maps
+from evenhand.scenes.operators.mutation import DELETE, INSERT, OPERATORS, ROTATE, Mutation
+from evenhand.scenes.oracles import EXCLUSION, GROUND_TRUTH, INCLUSION, KINDS, reference
+from evenhand.scenes.realism import realism
+from evenhand.scenes.recognisers.answers import seen_counts
+from evenhand.scenes.recognisers.detectors import OnnxDetector, SsdDetector
+from evenhand.scenes.recognisers.small import PLANTED_CLASS, StreetRecogniser
+from evenhand.scenes.simulated import Simulated, false_alarm_share
+from evenhand.scenes.street.render import CLASSES, StreetMaker
+from evenhand.scenes.tables import accuracy_beside_real, compared, effectiveness, picture_error_rates, seconds_per_picture, unfair_on_originals
+from evenhand.scenes.trials import CONTROL, IN, OUT, Campaign, Trial, Workshop, examine
+from evenhand.scenes.verdict import class_verdicts
+
+DATA = Path(os.environ.get("EVENHAND_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+FIGURES = (
+    "planted_class_found", "false_alarm_exact", "false_alarm_paper_rule", "insert_cpu_ms", "delete_cpu_ms", "rotate_cpu_ms", "region_c2st_insert",
+    "region_c2st_delete", "ood_over_id_error_rate",
+)  # fmt: skip
+
+
+def say(*words: object) -> None:
+    print(*words, flush=True)
+
+
+def by_operator(trials, operator):
+    return [trial for trial in trials if trial.operator == operator or trial.style == CONTROL]
+
+
+def planted(quick: bool, seed: int) -> tuple[dict[str, float], Workshop, list[tuple[int, Mutation]]]:
+    """Part 1: the planted class under three operators and two oracles; then simulated recognisers that are exactly fair."""
+    rng = np.random.default_rng(seed)
+    count = 56 if quick else 200
+    say(f"1 rendering {count} synthetic streets")
+    scenes = list(StreetMaker(casts=8 if quick else 4).scenes(count, rng))
+    campaign = Campaign(insert=("person", "car", "dog") if quick else Campaign.insert, change=("person", "car", "truck") if quick else ("person", "car", "truck", "cyclist"))
+    workshop = Workshop(scenes, Labels(), campaign, rng)
+    say(f"  {workshop.clusters.count} clusters, silhouettes {({k: round(v, 2) for k, v in workshop.clusters.silhouettes.items()})}")
+    kept: list[tuple[int, Mutation]] = []
+    place = {scene.name: k for k, scene in enumerate(scenes)}
+    planted_net = StreetRecogniser("planted")
+    outcome = examine(planted_net, planted_net.name, workshop, lambda trial, made, answer: kept.append((place[trial.scene], made)))
+    found = _found(outcome, rng)
+    plain = examine_kept(StreetRecogniser("plain"), workshop, kept)
+    say("  the same pictures, a net trained without planted bias:")
+    _found(replace(outcome, trials=tuple(plain[0]), originals=tuple(plain[1])), rng)
+    return {"planted_class_found": found, **_fair(workshop, kept, rng, 10 if quick else 40)}, workshop, kept
+
+
+def _found(outcome, rng) -> int:
+    expected, found = reference([outcome]), 0
+    for operator in OPERATORS:
+        trials = by_operator(outcome.trials, operator)
+        flags = {kind: [one.label for one in class_verdicts(trials, kind, expected, rng) if one.unfair] for kind in KINDS}
+        found += (PLANTED_CLASS in flags[GROUND_TRUTH]) + (PLANTED_CLASS in flags[EXCLUSION] or PLANTED_CLASS in flags[INCLUSION])
+        say(f"  {operator}: {sum(t.style != CONTROL for t in trials)} pictures; unfair by exact rule {flags}")
+    return found
+
+
+def examine_kept(recogniser, workshop: Workshop, kept) -> tuple[list[Trial], list[Counter[str]]]:
+    """Another recogniser's answers to mutations that were made before."""
+    from evenhand.scenes.trials import answers_for, as_trial
+
+    before = [seen_counts(answer, workshop.labels) for answer in answers_for(recogniser, workshop.scenes)]
+    answers = answers_for(recogniser, [made.after for _, made in kept])
+    return [as_trial(made, (k, 0.0), before[k], answer, workshop) for (k, made), answer in zip(kept, answers, strict=True)], before
+
+
+def _fair(workshop, kept, rng, runs: int) -> dict[str, float]:
+    exact, mean = [], []
+    for run in range(runs):
+        trials, _ = examine_kept(Simulated(seed=run), workshop, kept)
+        truth = {scene.name: one for scene, one in zip(workshop.scenes, workshop.truth, strict=True)}
+        for operator in OPERATORS:
+            for kind in KINDS:
+                verdicts = [one for one in class_verdicts(by_operator(trials, operator), kind, truth, rng) if one.enough]
+                exact.append([one.unfair for one in verdicts])
+                mean.append([one.unfair_by_mean for one in verdicts])
+    figures = {"false_alarm_exact": false_alarm_share(exact), "false_alarm_paper_rule": false_alarm_share(mean)}
+    say(f"  {runs} simulated recognisers that treat all classes alike: {figures} over {sum(map(len, exact))} class verdicts")
+    return figures
+
+
+def timings(outcomes) -> dict[str, float]:
+    """Part 3: CPU-milliseconds of each operator."""
+    spent = seconds_per_picture([trial for outcome in outcomes for trial in outcome.trials])
+    say("3 CPU-milliseconds per picture:", {name: (n, round(seconds * 1000, 1)) for name, (n, seconds) in spent.items()})
+    return {f"{short}_cpu_ms": spent[name][1] * 1000 for name, short in ((INSERT, "insert"), (DELETE, "delete"), (ROTATE, "rotate")) if name in spent}
+
+
+def detectors(quick: bool):
+    models = DATA / "models"
+    yolox = OnnxDetector(models / "yolox_nano.onnx")
+    folder = models / "ssd_mobilenet_v3"
+    ssd = SsdDetector(folder / "frozen_inference_graph.pb", folder / "ssd_mobilenet_v3_large_coco_2020_01_14.pbtxt", folder / "labels.txt")
+    return [yolox] if quick else [yolox, ssd]
+
+
+def data_sets(quick: bool):
+    street = DATA / "images" / "street"
+    frames = list(from_label_maps(street / "frames", street / "labels"))
+    own = ("car", "person", "cyclist")
+    yield "street", frames[::2] if quick else frames, Campaign(insert=own, change=own)
+    if not quick:
+        coco = DATA / "images" / "coco128"
+        yield "coco128", list(from_coco(coco / "instances.json", coco / "images")), Campaign()
+
+
+def tables(quick: bool, seed: int):
+    """Part 2: Tables 6, 7, 8, 9 and 11 with intervals; returns the figures and the street's mutations."""
+    figures, street_mutations, street_scenes, every = {}, [], [], []
+    for name, scenes, campaign in data_sets(quick):
+        for detector in detectors(quick):
+            rng = np.random.default_rng(seed)
+            workshop = Workshop(scenes, Labels(made_of=PARTS_ONLY), campaign, rng)
+            say(f"2 {name}, {detector.name}: {len(scenes)} scenes, {workshop.clusters.count} clusters")
+            is_street = name == "street" and not street_mutations
+            made: list[Mutation] = []
+            out = examine(detector, detector.name, workshop, (lambda trial, one, answer, made=made: made.append(one)) if is_street else None)
+            workshop.campaign = replace(campaign, style=IN, operators=(INSERT,), controls=False)
+            inside = examine(detector, detector.name, workshop)
+            every.append(out)
+            ratio = _rows(out, inside, rng)
+            if is_street:
+                street_mutations, street_scenes = made, scenes
+                figures["ood_over_id_error_rate"] = ratio
+    return figures, street_mutations, street_scenes, every
+
+
+def _rows(out, inside, rng) -> float:
+    expected = reference([out, inside])
+    for operator in OPERATORS:
+        for kind in KINDS:
+            row = effectiveness(by_operator(out.trials, operator), kind, expected, rng)
+            say(f"  T6/7 {operator:9} {kind:12} classes {row.classes:2} above mean {row.unfair_by_mean:2} exact {row.unfair:2} error-inducing {row.error_inducing:4} of {row.generated:4} = {row.error_rate}")
+    rates = {}
+    for style, trials in ((OUT, [t for t in out.trials if t.operator == INSERT]), (IN, list(inside.trials))):
+        erring = sum(any(t.before[c] != t.after[c] for c in t.before if c not in t.touched) for t in trials)
+        rates[style] = erring / len(trials) if trials else float("nan")
+        both = [effectiveness(trials, kind, expected, rng) for kind in (EXCLUSION, INCLUSION)]
+        say(f"  T8 {style}: {len(trials)} pictures, {erring} with an error ({rates[style]:.3f}); exclusion {both[0].error_rate}; inclusion {both[1].error_rate}")
+    mutated, originals = picture_error_rates([t for t in out.trials if t.style != CONTROL], expected)
+    say(f"  error rate of a picture: original {np.mean(originals):.3f}, out {np.mean(mutated):.3f}; Mann-Whitney {compared(mutated, originals)}")
+    outside, within = picture_error_rates([t for t in out.trials if t.operator == INSERT], expected)[0], picture_error_rates(inside.trials, expected)[0]
+    say(f"  out against in distribution: {compared(outside, within)}")
+    say(f"  below the mean accuracy on originals alone: {sorted(unfair_on_originals(out, expected))}")
+    say("  T9", {name: (n, f"{seconds * 1000:.0f} ms") for name, (n, seconds) in seconds_per_picture(out.trials).items()})
+    say("  T11", accuracy_beside_real(out, sorted({t.label for t in out.trials if t.operator == INSERT and t.label != "cyclist"}), rng))
+    return rates[OUT] / rates[IN] if rates[IN] else float("nan")
+
+
+def regions(mutations, scenes, seed: int) -> dict[str, float]:
+    """Part 4: how well a classifier tells mutated regions from untouched ones."""
+    figures = {}
+    for operator, short in ((INSERT, "insert"), (DELETE, "delete"), (ROTATE, "rotate")):
+        made = [one for one in mutations if one.operator == operator]
+        marks = realism(made, scenes, np.random.default_rng(seed))
+        say(f"4 {operator}: {marks}")
+        if short != "rotate":
+            figures[f"region_c2st_{short}"] = marks.auc
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    import cv2
+
+    cv2.setNumThreads(1)
+    started = time.process_time()
+    figures, workshop, _ = planted(options.quick, options.seed)
+    if DATA.is_dir():
+        more, mutations, scenes, outcomes = tables(options.quick, options.seed)
+        figures |= more | timings(outcomes) | regions(mutations, scenes, options.seed)
+        pictures = sum(len(outcome.trials) for outcome in outcomes)
+        say(f"{pictures} mutated pictures answered by detectors in all")
+    else:
+        say(f"{DATA} is absent: the parts on real pictures are skipped")
+    say(f"{time.process_time() - started:.0f} CPU-seconds; classes of the streets: {', '.join(CLASSES)}; {len(workshop.scenes)} streets")
+    if options.json:
+        options.json.write_text(json.dumps({name: figures[name] for name in FIGURES if name in figures}, indent=1), encoding="utf-8")
+    say(json.dumps({name: figures.get(name) for name in FIGURES}))
+
+
+if __name__ == "__main__":
+    main()

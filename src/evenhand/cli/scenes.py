@@ -1,0 +1,218 @@
+"""`evenhand scenes`: class-level fairness of object recognition from the command line.  Reads options, calls `evenhand.scenes`, prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from evenhand.errors import EvenhandError, InvalidArgument, UnknownName
+
+if TYPE_CHECKING:
+    from evenhand.scenes.recognisers.answers import Recogniser
+    from evenhand.scenes.scene import Scene
+    from evenhand.scenes.trials import Outcome
+
+app = typer.Typer(no_args_is_help=True, help="Class-level fairness of object recognition (DistroFair).")
+FORMATS = ("street", "coco", "panoptic", "cityscapes", "cityscapes-ids", "maps", "voc")
+RECOGNISERS = ("street", "street-planted", "rekognition", "google", "azure", "an .onnx file")
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """Errors of this package as one line and exit code 2."""
+    try:
+        yield
+    except EvenhandError as fault:
+        typer.echo(f"error: {fault}", err=True)
+        raise typer.Exit(2) from fault
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where scenes come from."""
+
+    form: str
+    pictures: Path | None
+    annotations: Path | None
+    count: int
+    seed: int
+
+
+def _scenes(source: Source) -> list[Scene]:
+    from evenhand.scenes.loaders import cityscapes, coco, label_maps, voc
+    from evenhand.scenes.street.render import StreetMaker
+
+    if source.form == "street":
+        return list(StreetMaker(casts=4).scenes(source.count, np.random.default_rng(source.seed)))
+    if source.form not in FORMATS:
+        raise UnknownName("format of scenes", source.form, FORMATS)
+    if source.pictures is None or source.annotations is None:
+        raise InvalidArgument(f"--format {source.form} needs --pictures and --annotations")
+    read = {
+        "coco": lambda a, p: coco.from_coco(a, p), "panoptic": lambda a, p: coco.from_coco_panoptic(a, a.with_suffix(""), p),
+        "cityscapes": lambda a, p: cityscapes.from_polygons(p, a), "cityscapes-ids": lambda a, p: cityscapes.from_instance_ids(p, a),
+        "maps": lambda a, p: label_maps.from_label_maps(p, a), "voc": lambda a, p: voc.from_voc(a, p),
+    }  # fmt: skip
+    return list(read[source.form](source.annotations, source.pictures))[: source.count]
+
+
+def _recogniser(name: str, endpoint: str | None, key: str) -> Recogniser:
+    from evenhand.scenes.recognisers import services
+    from evenhand.scenes.recognisers.detectors import OnnxDetector
+    from evenhand.scenes.recognisers.small import StreetRecogniser
+
+    if name in ("street", "street-planted"):
+        return StreetRecogniser("planted" if name.endswith("planted") else "plain")
+    if name == "rekognition":
+        return services.Rekognition(endpoint=endpoint)
+    if name == "google":
+        return services.GoogleVision(endpoint=endpoint)
+    if name == "azure":
+        if not endpoint:
+            raise InvalidArgument("--recogniser azure needs --endpoint, the address of your resource")
+        return services.AzureVision(endpoint, key)
+    if name.endswith(".onnx"):
+        return OnnxDetector(Path(name))
+    raise UnknownName("recogniser", name, RECOGNISERS)
+
+
+@app.command()
+def render(folder: Path, count: int = 12, seed: int = 0) -> None:
+    """Write synthetic streets as PNG files with COCO annotations."""
+    from evenhand.scenes.loaders.files import write_picture
+    from evenhand.scenes.loaders.rle import rle_from_mask
+    from evenhand.scenes.street.render import CLASSES
+
+    with _said():
+        images: list[dict[str, Any]] = []
+        annotations: list[dict[str, Any]] = []
+        for number, scene in enumerate(_scenes(Source("street", None, None, count, seed)), 1):
+            write_picture(folder / "images" / f"{scene.name}.png", scene.picture)
+            images.append({"id": number, "file_name": f"{scene.name}.png", "height": scene.shape[0], "width": scene.shape[1], "synthetic": True})
+            for one in scene.instances:
+                if one.counted:
+                    left, top, right, bottom = one.box
+                    annotations.append({
+                        "id": len(annotations) + 1, "image_id": number, "category_id": CLASSES.index(one.label) + 1, "iscrowd": 0, "area": one.area,
+                        "bbox": [left, top, right - left, bottom - top], "segmentation": rle_from_mask(one.mask(scene.shape)),
+                    })  # fmt: skip
+        categories = [{"id": place + 1, "name": name} for place, name in enumerate(CLASSES)]
+        (folder / "instances.json").write_text(json.dumps({"images": images, "annotations": annotations, "categories": categories}), encoding="utf-8")
+        typer.echo(f"{count} synthetic streets in {folder / 'images'}, annotations in {folder / 'instances.json'}")
+
+
+@app.command()
+def scan(
+    out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("scenes-report"),
+    recogniser: Annotated[str, typer.Option(help=f"One of: {', '.join(RECOGNISERS)}.")] = "street-planted",
+    form: Annotated[str, typer.Option("--format", help=f"One of: {', '.join(FORMATS)}.")] = "street",
+    pictures: Annotated[Path | None, typer.Option(help="Folder of pictures.")] = None,
+    annotations: Annotated[Path | None, typer.Option(help="Annotation file or folder.")] = None,
+    count: Annotated[int, typer.Option(help="Most scenes to use.")] = 60,
+    seed: int = 0,
+    endpoint: Annotated[str | None, typer.Option(help="Address of a paid service, instead of its usual one.")] = None,
+    key: Annotated[str, typer.Option(envvar="AZURE_VISION_KEY", help="Key of the Azure resource.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before a paid service is called.")] = False,
+) -> None:
+    """Search for classes that a recogniser treats unfairly; exit 0 none found, 1 found."""
+    with _said():
+        from evenhand.scenes.recognisers.cache import Kept
+
+        scenes = _scenes(Source(form, pictures, annotations, count, seed))
+        kept = Kept(_recogniser(recogniser, endpoint, key), out / "answers")
+        _confirm(kept, scenes, yes)
+        outcome, page, unfair = _run(kept, scenes, out, seed)
+        typer.echo(f"{len(outcome.trials)} mutated pictures, {len(outcome.skips)} skips, {kept.asked} questions asked; report: {page}")
+        typer.echo(f"treated unfairly: {', '.join(unfair)}" if unfair else "no class is treated unfairly by the exact rule")
+    raise typer.Exit(1 if unfair else 0)
+
+
+def _confirm(kept: Any, scenes: list[Scene], yes: bool) -> None:
+    from evenhand.scenes.trials import Campaign
+
+    estimate = kept.estimate([scene.picture for scene in scenes])
+    if not estimate.price_per_thousand:
+        return
+    plan = Campaign()
+    most = len(scenes) * (len(plan.insert) + 2 * len(plan.change) + 2)
+    typer.echo(f"originals: {estimate}; mutated pictures: at most {most}, about {most * estimate.price_per_thousand / 1000:.2f} USD at list price")
+    if not yes and not typer.confirm("Call the paid service?"):
+        raise typer.Exit(2)
+
+
+def _run(kept: Any, scenes: list[Scene], out: Path, seed: int) -> tuple[Outcome, Path, list[str]]:
+    from rich.progress import Progress
+
+    from evenhand.scenes.export import ErrorKeeper, export_coco
+    from evenhand.scenes.labels import Labels
+    from evenhand.scenes.report import content, write
+    from evenhand.scenes.trials import Campaign, Workshop, examine
+
+    rng = np.random.default_rng(seed)
+    workshop = Workshop(scenes, Labels(), Campaign(), rng)
+    keeper = ErrorKeeper({scene.name: truth for scene, truth in zip(scenes, workshop.truth, strict=True)})
+    plan = workshop.campaign
+    total = len(scenes) * (len(plan.insert) + 2 * len(plan.change) + 2)
+    with Progress() as progress:
+        task = progress.add_task("mutations", total=total)
+        outcome = examine(kept, kept.name, workshop, keeper, lambda done: progress.update(task, completed=done))
+    computed = content(outcome, rng)
+    export_coco(out / "errors", keeper.kept)
+    page = write(out, computed, keeper.kept)
+    unfair = sorted({one["label"] for part in computed["parts"] for one in part["verdicts"] if one["unfair"]})
+    return outcome, page, unfair
+
+
+@app.command()
+def study(folder: Path, count: int = 60, seed: int = 0, port: int = 8765) -> None:
+    """Serve the human study on this computer; every participant's answers become a file in the folder."""
+    from evenhand.scenes.study import serve
+
+    with _said():
+        server = serve(_deck(count, seed), folder, port)
+        typer.echo(f"the study is at http://127.0.0.1:{server.server_address[1]}/ (stop with Ctrl-C)")
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            server.server_close()
+
+
+@app.command("study-result")
+def study_result(folder: Path, count: int = 60, seed: int = 0) -> None:
+    """The study's statistics from the answer files in the folder; count and seed as in `study`."""
+    from evenhand.scenes.study import analyse
+
+    with _said():
+        sheets = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+        result = analyse(_deck(count, seed), sheets, np.random.default_rng(seed))
+        typer.echo(f"{result.valid} of {result.sheets} answer sheets are valid")
+        for name, means in (("realism", result.realism), ("likelihood", result.likelihood)):
+            typer.echo(f"{name}: " + ", ".join(f"{kind} {value:.2f}" for kind, value in sorted(means.items())))
+        if result.test is not None:
+            typer.echo(f"mutated pictures are {result.realism_of_real:.1%} as realistic as real ones (Mann-Whitney p = {result.test.p_value:.3g})")
+
+
+def _deck(count: int, seed: int) -> Any:
+    """The study's slides, the same for the same count and seed."""
+    from evenhand.scenes.labels import Labels
+    from evenhand.scenes.operators.mutation import Mutation
+    from evenhand.scenes.study import slides
+    from evenhand.scenes.trials import Campaign, Workshop
+
+    rng = np.random.default_rng(seed)
+    scenes = _scenes(Source("street", None, None, count, seed))
+    workshop = Workshop(scenes, Labels(), Campaign(controls=False), rng)
+    seen = list(workshop.truth)
+    by_operator: dict[str, list[Mutation]] = {}
+    for _, made, _ in workshop.mutations(seen, workshop.ranges(seen)):
+        if isinstance(made, Mutation):
+            by_operator.setdefault(made.operator, []).append(made)
+    fair = [one for made in by_operator.values() for one in (made[k] for k in rng.permutation(len(made))[:10])]
+    return slides(fair, rng, min(30, len(fair)))

@@ -1,0 +1,33 @@
+"""Scenes that several tests share, rendered once."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("cv2")
+
+from evenhand.scenes.labels import Labels
+from evenhand.scenes.operators.donors import collect
+from evenhand.scenes.street.render import StreetMaker
+
+
+@pytest.fixture(scope="session")
+def streets():
+    return list(StreetMaker(casts=5, density=1.3).scenes(10, np.random.default_rng(3)))
+
+
+@pytest.fixture(scope="session")
+def bank(streets):
+    return collect(streets, Labels())
+
+
+@pytest.fixture(scope="session")
+def data():
+    folder = Path(os.environ.get("EVENHAND_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"the benchmark data is not at {folder}")
+    return folder

@@ -1,0 +1,157 @@
+"""Loaders read what the formats say, and name the file when they cannot."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.errors import DataError
+from evenhand.scenes.export import ErrorKeeper, export_coco
+from evenhand.scenes.labels import Labels
+from evenhand.scenes.loaders.cityscapes import from_instance_ids, from_polygons
+from evenhand.scenes.loaders.coco import from_coco, from_coco_panoptic
+from evenhand.scenes.loaders.files import write_picture
+from evenhand.scenes.loaders.label_maps import from_label_maps
+from evenhand.scenes.loaders.rle import mask_from_rle, rle_from_mask
+from evenhand.scenes.loaders.voc import from_voc
+from evenhand.scenes.recognisers.answers import Function
+from evenhand.scenes.scene import PAVEMENT, ROAD, SKY
+from evenhand.scenes.trials import Campaign, Workshop, examine
+
+PICTURE = np.random.default_rng(0).integers(0, 255, (40, 60, 3)).astype(np.uint8)
+
+
+def write_map(path, codes):
+    import cv2
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    assert cv2.imwrite(str(path), codes)
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_run_lengths_come_back_as_they_were(height, width, seed):
+    mask = np.random.default_rng(seed).random((height, width)) < 0.5
+    assert np.array_equal(mask_from_rle(rle_from_mask(mask)), mask)
+
+
+def test_compressed_run_lengths_are_read():
+    # 2 rows, 3 columns: the middle column set, columns first: runs 2, 2, 2
+    assert np.array_equal(mask_from_rle({"size": [2, 3], "counts": "222"}), [[False, True, False], [False, True, False]])
+    with pytest.raises(DataError, match="6"):
+        mask_from_rle({"size": [2, 3], "counts": [1, 2]})
+
+
+def test_coco_polygons_crowds_and_unknown_categories(tmp_path):
+    write_picture(tmp_path / "p" / "one.png", PICTURE)
+    square = [[5, 5, 25, 5, 25, 25, 5, 25]]
+    content = {
+        "images": [{"id": 1, "file_name": "one.png"}], "categories": [{"id": 3, "name": "car"}],
+        "annotations": [
+            {"id": 1, "image_id": 1, "category_id": 3, "segmentation": square, "bbox": [5, 5, 20, 20], "iscrowd": 0},
+            {"id": 2, "image_id": 1, "category_id": 3, "segmentation": square, "bbox": [5, 5, 20, 20], "iscrowd": 1},
+        ],
+    }  # fmt: skip
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    (scene,) = from_coco(tmp_path / "a.json", tmp_path / "p")
+    assert scene.truth == {"car": 1}
+    assert abs(scene.instances[0].area - 400) < 50
+    content["annotations"][0]["category_id"] = 9
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match="category 9"):
+        list(from_coco(tmp_path / "a.json", tmp_path / "p"))
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(DataError, match="categories"):
+        list(from_coco(tmp_path / "a.json", tmp_path / "p"))
+
+
+def test_panoptic_things_are_objects_and_stuff_is_ground(tmp_path):
+    write_picture(tmp_path / "p" / "one.png", PICTURE)
+    codes = np.zeros((40, 60, 3), np.uint8)
+    codes[20:, :, 0] = 7
+    codes[10:20, 10:30, 0] = 8
+    write_picture(tmp_path / "m" / "one.png", codes)
+    content = {
+        "images": [{"id": 1, "file_name": "one.png"}],
+        "categories": [{"id": 1, "name": "road", "isthing": 0}, {"id": 2, "name": "car", "isthing": 1}],
+        "annotations": [{"image_id": 1, "file_name": "one.png", "segments_info": [{"id": 7, "category_id": 1}, {"id": 8, "category_id": 2}]}],
+    }
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    (scene,) = from_coco_panoptic(tmp_path / "a.json", tmp_path / "m", tmp_path / "p")
+    assert scene.truth == {"car": 1}
+    assert (scene.regions[20:] == ROAD).all()
+
+
+def test_cityscapes_polygons_and_ids(tmp_path):
+    write_picture(tmp_path / "p" / "bremen_1_leftImg8bit.png", PICTURE)
+    road, car = [[0, 20], [59, 20], [59, 39], [0, 39]], [[10, 10], [30, 10], [30, 30], [10, 30]]
+    objects = [{"label": "road", "polygon": road}, {"label": "car", "polygon": car}, {"label": "persongroup", "polygon": [[40, 5], [50, 5], [50, 15]]}]
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "bremen_1_gtFine_polygons.json").write_text(json.dumps({"imgHeight": 40, "imgWidth": 60, "objects": objects}))
+    (scene,) = from_polygons(tmp_path / "p", tmp_path / "a")
+    assert scene.truth == {"car": 1}
+    assert len(scene.instances) == 2
+    codes = np.full((40, 60), 23, np.uint16)
+    codes[20:] = 8
+    codes[10:20, 5:15], codes[10:20, 20:30] = 26000, 26001
+    write_map(tmp_path / "i" / "bremen_1_gtFine_instanceIds.png", codes)
+    (scene,) = from_instance_ids(tmp_path / "p", tmp_path / "i")
+    assert scene.truth == {"car": 2}
+    assert scene.regions[39, 0] == PAVEMENT
+    assert scene.regions[0, 0] == SKY
+
+
+def test_label_maps_become_connected_objects(tmp_path):
+    write_picture(tmp_path / "f" / "one.png", PICTURE)
+    codes = np.full((40, 60), 3, np.uint8)
+    codes[5:20, 5:15], codes[5:20, 30:40] = 8, 8
+    write_map(tmp_path / "m" / "one.png", codes)
+    (scene,) = from_label_maps(tmp_path / "f", tmp_path / "m")
+    assert scene.truth == {"car": 2}
+    write_picture(tmp_path / "f" / "two.png", PICTURE)
+    with pytest.raises(DataError, match=r"two\.png"):
+        list(from_label_maps(tmp_path / "f", tmp_path / "m"))
+
+
+def test_voc_boxes_get_masks_and_entities_are_refused(tmp_path):
+    picture = np.full((40, 60, 3), 200, np.uint8)
+    picture[10:30, 15:40] = (180, 20, 20)
+    write_picture(tmp_path / "p" / "one.png", picture)
+    box = "<object><name>car</name><bndbox><xmin>12</xmin><ymin>7</ymin><xmax>43</xmax><ymax>33</ymax></bndbox></object>"
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "one.xml").write_text(f"<annotation><filename>one.png</filename>{box}</annotation>")
+    (scene,) = from_voc(tmp_path / "a", tmp_path / "p")
+    assert scene.truth == {"car": 1}
+    assert abs(scene.instances[0].area - 500) < 120
+    (tmp_path / "a" / "one.xml").write_text('<!DOCTYPE x [<!ENTITY a "b">]><annotation>&a;</annotation>')
+    with pytest.raises(DataError, match="entities"):
+        list(from_voc(tmp_path / "a", tmp_path / "p"))
+
+
+def test_exported_errors_load_again_with_the_same_counts(streets, tmp_path):
+    def forgetful(picture):
+        return ["car"] * (int(picture[::7, ::7].sum()) % 3)
+
+    workshop = Workshop(streets[:5], Labels(), Campaign(insert=("dog",), change=("person",), controls=False), np.random.default_rng(0))
+    keeper = ErrorKeeper({scene.name: Counter(scene.truth) for scene in streets})
+    examine(Function(forgetful), "forgetful", workshop, keeper)
+    assert keeper.kept
+    path = export_coco(tmp_path, keeper.kept)
+    loaded = {scene.name: scene.truth for scene in from_coco(path, tmp_path / "images", least_pixels=1)}
+    wanted = sorted(tuple(sorted(made.after.truth.items())) for _, made, _ in keeper.kept)
+    assert sorted(tuple(sorted(truth.items())) for truth in loaded.values()) == wanted
+
+
+def test_synonyms_can_be_edited_and_contradictions_are_named(tmp_path):
+    (tmp_path / "labels.yaml").write_text("synonyms: {car: [jalopy]}\n")
+    assert Labels.from_yaml(tmp_path / "labels.yaml").canonical("Jalopy") == "car"
+    with pytest.raises(DataError, match="both"):
+        Labels(synonyms={"car": ("van",), "truck": ("van",)})
+    (tmp_path / "labels.yaml").write_text("synonym: {}\n")
+    with pytest.raises(DataError, match="synonyms"):
+        Labels.from_yaml(tmp_path / "labels.yaml")

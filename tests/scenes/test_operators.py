@@ -1,0 +1,171 @@
+"""Operators change what they say, nothing else, and skip rather than force."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from evenhand.errors import InvalidArgument
+from evenhand.scenes.labels import Labels
+from evenhand.scenes.operators.controls import empty_patch, put_back
+from evenhand.scenes.operators.delete import delete
+from evenhand.scenes.operators.fill import fill
+from evenhand.scenes.operators.ground import allowed
+from evenhand.scenes.operators.insert import insert
+from evenhand.scenes.operators.mutation import Mutation, Skipped
+from evenhand.scenes.operators.perspective import fit_law
+from evenhand.scenes.operators.rotate import rotate
+from evenhand.scenes.scene import Instance, Scene
+
+
+def made(results):
+    return [one for one in results if isinstance(one, Mutation)]
+
+
+@pytest.fixture(scope="module")
+def insertions(streets, bank):
+    rng = np.random.default_rng(0)
+    return made([insert(scene, label, 1, bank, rng) for scene in streets for label in ("person", "car", "cat")])
+
+
+@pytest.fixture(scope="module")
+def deletions(streets):
+    return made([delete(scene, label) for scene in streets for label in ("person", "car")])
+
+
+@pytest.fixture(scope="module")
+def rotations(streets):
+    rng = np.random.default_rng(0)
+    return made([rotate(scene, label, rng, least=30) for scene in streets for label in ("person", "car", "motorcycle")])
+
+
+def test_insertion_adds_exactly_the_objects_asked_for(insertions):
+    assert len(insertions) >= 8
+    for one in insertions:
+        assert one.after.truth.get(one.label, 0) == one.before.truth.get(one.label, 0) + 1
+
+
+def test_inserted_feet_stand_on_ground_of_their_class(insertions, bank):
+    for one in insertions:
+        fresh = one.after.instances[-1]
+        left, _, right, bottom = fresh.box
+        ground = allowed(one.before, one.label, bank.labels)[bottom - 2, left:right]
+        feet = fresh.stencil[-2]
+        assert ground[feet].mean() > 0.6, (one.before.name, one.label)
+
+
+def test_inserted_objects_have_the_height_of_the_size_law(insertions, bank):
+    for one in insertions:
+        fresh = one.after.instances[-1]
+        if fresh.visible > 0.97:
+            law = fit_law(one.before, bank.labels, bank.prior)
+            assert 0.7 < fresh.height / law.at(fresh.foot, bank.labels.relative_height[one.label]) < 1.4
+
+
+def test_no_appearance_is_inserted_twice(streets, bank):
+    rng = np.random.default_rng(1)
+    for one in made([insert(scene, "person", 3, bank, rng) for scene in streets]):
+        assert len(set(one.origins)) == 3
+        assert not any(origin.startswith(one.before.name + ":") for origin in one.origins)
+
+
+def test_nearer_objects_stay_in_front(insertions):
+    for one in insertions:
+        fresh = one.after.instances[-1]
+        for old in one.before.instances:
+            if old.nearer_than(fresh.foot):
+                hit = old.mask(one.before.shape)
+                assert np.array_equal(one.after.picture[hit], one.before.picture[hit])
+
+
+def test_deletion_removes_the_whole_class_and_touches_no_other_object(deletions):
+    assert len(deletions) >= 5
+    for one in deletions:
+        assert one.label not in one.after.truth
+        others = np.zeros(one.before.shape, bool)
+        for old in one.before.instances:
+            if old.label != one.label:
+                old.paint(others)
+        assert np.array_equal(one.after.picture[others], one.before.picture[others])
+
+
+def test_a_deleted_place_is_not_blurred(deletions):
+    for one in deletions:
+        for old, share in zip(one.before.instances, one.kept, strict=True):
+            if share == 0 and old.label == one.label and old.area > 400:
+                inner = old.mask(one.before.shape)
+                grey = one.after.picture.mean(axis=2)
+                fine = np.abs(np.diff(grey, axis=1))[inner[:, 1:]]
+                assert np.median(fine) > 0.5  # sensor noise is everywhere in a real surface
+
+
+def test_rotation_keeps_size_and_counts(rotations):
+    assert len(rotations) >= 4
+    for one in rotations:
+        assert one.after.truth == one.before.truth
+        gone = next(old for old, share in zip(one.before.instances, one.kept, strict=True) if share == 0)
+        assert 0.7 < one.after.instances[-1].area / gone.area < 1.15
+        assert all(share >= 0.5 for share, old in zip(one.kept, one.before.instances, strict=True) if old is not gone and old.counted)
+
+
+def test_visible_shares_are_tracked(insertions):
+    for one in insertions:
+        assert len(one.kept) == len(one.before.instances)
+        assert all(0 <= share <= 1 for share in one.kept)
+        fresh = one.after.instances[-1].mask(one.after.shape)
+        for old, share in zip(one.before.instances, one.kept, strict=True):
+            lost = (old.mask(one.before.shape) & fresh).sum()
+            assert share == pytest.approx(1 - lost / old.area)
+
+
+def test_null_mutations_keep_every_object(streets):
+    rng = np.random.default_rng(0)
+    results = made([act(scene, "person", rng) for scene in streets for act in (put_back, empty_patch)])
+    assert len(results) >= 4
+    for one in results:
+        assert one.after.truth == one.before.truth
+        assert (one.after.picture != one.before.picture).any()
+
+
+def test_what_cannot_be_done_is_skipped_with_a_reason(streets, bank):
+    bare = Scene("bare", np.full((90, 120, 3), 90, np.uint8), ())
+    rng = np.random.default_rng(0)
+    assert "no ground" in insert(bare, "car", 1, bank, rng).reason
+    assert "no whole object" in insert(streets[0], "unicorn", 1, bank, rng).reason
+    assert "no object" in delete(bare, "car").reason
+    assert isinstance(rotate(bare, "car", rng), Skipped)
+    with pytest.raises(InvalidArgument, match="count=0"):
+        insert(streets[0], "car", 0, bank, rng)
+
+
+def test_filling_leaves_everything_away_from_the_hole():
+    rng = np.random.default_rng(0)
+    picture = rng.integers(60, 120, (80, 120, 3)).astype(np.uint8)
+    hole = np.zeros((80, 120), bool)
+    hole[30:50, 50:70] = True
+    filled = fill(picture, hole, np.zeros_like(hole))
+    far = np.ones_like(hole)
+    far[24:56, 44:76] = False
+    assert np.array_equal(filled[far], picture[far])
+    assert 0.6 < filled[hole].std() / picture[far].std() < 1.4
+
+
+def test_size_law_is_recovered_from_objects_on_a_plane():
+    instances = [Instance("car", (20 * k + 10, row - (row - 40) // 2, 20 * k + 18, row), np.ones(((row - 40) // 2, 8), bool)) for k, row in enumerate((60, 80, 100, 120, 140, 160))]
+    law = fit_law(Scene("plane", np.zeros((200, 200, 3), np.uint8), tuple(instances)), Labels())
+    assert law.slope == pytest.approx(0.5, rel=0.25)
+    assert law.horizon == pytest.approx(40, abs=25)
+
+
+@pytest.mark.slow
+def test_operators_take_at_most_a_hundred_cpu_milliseconds(streets, bank):
+    import cv2
+
+    cv2.setNumThreads(1)
+    rng = np.random.default_rng(0)
+    for act in (lambda scene: insert(scene, "person", 2, bank, rng), lambda scene: delete(scene, "person"), lambda scene: rotate(scene, "person", rng)):
+        started = time.process_time()
+        done = len(made([act(scene) for scene in streets]))
+        assert (time.process_time() - started) / max(1, done) < 0.1

@@ -1,0 +1,154 @@
+"""Recognisers: one answer for each picture, never paid for twice, faults named."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from evenhand.errors import InvalidArgument, ModelFailed, StoreError, WrongAnswer
+from evenhand.scenes.recognisers.answers import Detection, Function, Suppression
+from evenhand.scenes.recognisers.cache import Kept
+from evenhand.scenes.recognisers.detectors import OnnxDetector
+from evenhand.scenes.recognisers.services import AzureVision, GoogleVision, HttpTemplate, Patience, Rekognition
+from evenhand.scenes.recognisers.small import StreetRecogniser
+from evenhand.scenes.recognisers.stand_in import StandIn
+
+PATIENCE = Patience(attempts=2, pause_seconds=0.01)
+
+
+def pictures(n):
+    return [np.full((40, 60, 3), 10 * k, np.uint8) for k in range(n)]
+
+
+def two_objects(picture):
+    return [Detection("car", 0.9, (6.0, 4.0, 30.0, 20.0)), Detection("dog", 0.8, (30.0, 20.0, 60.0, 40.0))]
+
+
+def service(name, endpoint, monkeypatch):
+    if name == "amazon":
+        pytest.importorskip("boto3")
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "none")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "none")
+        return Rekognition(endpoint=endpoint, patience=PATIENCE)
+    if name == "google":
+        pytest.importorskip("google.cloud.vision")
+        return GoogleVision(endpoint=endpoint, patience=PATIENCE)
+    if name == "azure":
+        pytest.importorskip("azure.ai.vision.imageanalysis")
+        return AzureVision(endpoint, "none", patience=PATIENCE)
+    return HttpTemplate(endpoint + "/any", box=("box.0", "box.1", "box.2", "box.3"), patience=PATIENCE)
+
+
+@pytest.mark.parametrize("name", ["amazon", "google", "azure", "http"])
+def test_a_service_answers_through_its_own_client_and_resumes_without_paying_twice(name, tmp_path, monkeypatch):
+    with StandIn(Function(two_objects), fails_after=3) as server:
+        client = service(name, server.endpoint, monkeypatch)
+        kept = Kept(client, tmp_path)
+        assert kept.estimate(pictures(5)).to_ask == 5
+        with pytest.raises(ModelFailed, match="2 attempts"):
+            kept.recognise(pictures(5))
+        server.fails_after = None
+        again = Kept(client, tmp_path)
+        assert again.estimate(pictures(5)).kept == 3
+        answers = again.recognise(pictures(5))
+        assert server.billed == 5
+    for answer in answers:
+        assert [one.label.lower() for one in answer] == ["car", "dog"]
+        assert answer[0].box == pytest.approx((6, 4, 30, 20), abs=0.6)
+
+
+def test_a_paid_run_is_priced_before_it_starts(tmp_path):
+    estimate = Kept(Rekognition(endpoint="http://127.0.0.1:9"), tmp_path).estimate(pictures(4))
+    assert estimate.cost == pytest.approx(0.004)
+    assert "0.00 USD" in str(estimate)
+
+
+def test_a_line_cut_short_by_a_kill_is_asked_again_and_a_broken_one_is_named(tmp_path):
+    calls = Counter()
+
+    def counted(picture):
+        calls[picture.tobytes()] += 1
+        return ["car"]
+
+    kept = Kept(Function(counted), tmp_path)
+    kept.recognise(pictures(3))
+    content = kept.path.read_text()
+    kept.path.write_text(content[:-10])
+    Kept(Function(counted), tmp_path).recognise(pictures(3))
+    assert sorted(calls.values()) == [1, 1, 2]
+    kept.path.write_text("nonsense\n")
+    with pytest.raises(StoreError, match=":1 "):
+        Kept(Function(counted), tmp_path)
+
+
+def test_keys_never_reach_fingerprints():
+    assert "secret" not in AzureVision("http://x", "secret").fingerprint() + repr(AzureVision("http://x", "secret"))
+    assert "secret" not in HttpTemplate("http://x", headers={"authorization": "secret"}).fingerprint()
+
+
+def test_functions_may_answer_in_several_ways_and_wrong_ones_are_named():
+    (answer,) = Function(lambda picture: ["car", ("dog", 0.5), ("cat", 0.4, (0, 0, 1, 1))]).recognise(pictures(1))
+    assert [one.label for one in answer] == ["car", "dog", "cat"]
+    with pytest.raises(WrongAnswer, match="expected a label"):
+        Function(lambda picture: [3]).recognise(pictures(1))
+    with pytest.raises(ModelFailed, match="ZeroDivisionError"):
+        Function(lambda picture: 1 / 0).recognise(pictures(1))
+
+
+def test_overlapping_boxes_of_a_class_are_one_object():
+    boxes = np.array([[0, 0, 10, 10], [1, 1, 10, 10], [1, 1, 10, 10]], np.float32)
+    kept = Suppression().keep(boxes, np.array([0.9, 0.8, 0.7], np.float32), np.array([0, 0, 1]))
+    assert sorted(kept) == [0, 2]
+
+
+def test_a_torch_module_answers_and_stays_in_its_mode():
+    torch = pytest.importorskip("torch")
+    from evenhand.scenes.recognisers.torch_module import TorchDetector
+
+    class Fixed(torch.nn.Module):
+        def forward(self, batch):
+            boxes = torch.tensor([[1.0, 1.0, 9.0, 9.0], [20.0, 20.0, 30.0, 30.0]])
+            return [{"boxes": boxes, "scores": torch.tensor([0.9, 0.1]), "labels": torch.tensor([1, 1])} for _ in batch]
+
+    module = Fixed().train()
+    answers = TorchDetector(module, ("bus", "car")).recognise(pictures(2))
+    assert [[one.label for one in answer] for answer in answers] == [["car"], ["car"]]
+    assert module.training
+    with pytest.raises(WrongAnswer, match="boxes"):
+        TorchDetector(type("Odd", (Fixed,), {"forward": lambda self, batch: [3 for _ in batch]})(), ("car",)).recognise(pictures(1))
+
+
+def test_plain_onnx_boxes_are_read(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+
+    parts = {"boxes": np.array([[1, 1, 9, 9]], np.float32), "scores": np.array([0.9], np.float32), "labels": np.array([1], np.int64)}
+    nodes = [helper.make_node("Constant", [], [name], value=numpy_helper.from_array(value)) for name, value in parts.items()]
+    kinds = {"boxes": TensorProto.FLOAT, "scores": TensorProto.FLOAT, "labels": TensorProto.INT64}
+    outputs = [helper.make_tensor_value_info(name, kinds[name], parts[name].shape) for name in parts]
+    source = helper.make_tensor_value_info("picture", TensorProto.FLOAT, [1, 3, "height", "width"])
+    model = helper.make_model(helper.make_graph(nodes, "plain", [source], outputs), opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, str(tmp_path / "plain.onnx"))
+    (answer,) = OnnxDetector(tmp_path / "plain.onnx", ("bus", "car"), "boxes").recognise(pictures(1))
+    assert [one.label for one in answer] == ["car"]
+    with pytest.raises(InvalidArgument, match="style"):
+        OnnxDetector(tmp_path / "plain.onnx", style="other")
+
+
+def test_yolox_finds_cars_and_people_on_a_real_street(data):
+    pytest.importorskip("onnxruntime")
+    from evenhand.scenes.loaders.label_maps import from_label_maps
+
+    street = data / "images" / "street"
+    scene = next(iter(from_label_maps(street / "frames", street / "labels")))
+    (answer,) = OnnxDetector(data / "models" / "yolox_nano.onnx").recognise([scene.picture])
+    assert {"car", "person"} <= {one.label for one in answer}
+
+
+def test_the_embedded_recogniser_finds_most_large_objects(streets):
+    found = StreetRecogniser("plain").recognise([scene.picture for scene in streets])
+    large = [Counter(one.label for one in scene.instances if one.counted and one.visible > 0.8 and one.area > 900) for scene in streets]
+    hits = sum(min(n, Counter(one.label for one in answer)[label]) for truth, answer in zip(large, found, strict=True) for label, n in truth.items())
+    assert hits / sum(sum(truth.values()) for truth in large) > 0.6

@@ -1,0 +1,160 @@
+"""Oracles as the paper defines them with its slips mended; verdicts that find what is planted and leave the fair alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.scenes.labels import PARTS_ONLY, Labels
+from evenhand.scenes.oracles import EXCLUSION, GROUND_TRUTH, INCLUSION, expected_after, judge, new_classes, reference
+from evenhand.scenes.tables import picture_error_rates
+from evenhand.scenes.trials import CONTROL, OUT, Campaign, Outcome, Trial, Workshop, examine
+from evenhand.scenes.verdict import class_verdicts
+from evenhand.scenes.simulated import Simulated
+from evenhand.statistics.multiplicity import benjamini_hochberg, holm, twice_the_median
+from evenhand.statistics.shares import above_others, above_rate, mann_whitney
+
+
+def trial(before, after, truth=None, hidden=None, scene="s", style=OUT, touched=("cat",), added=1):
+    return Trial("insertion", "cat", style, scene, 0, Counter(truth or before), Counter(before), Counter(after), Counter(hidden or {}), frozenset(touched), added, 0.0)
+
+
+def test_ground_truth_errors_follow_equation_2():
+    # Table 1 of the paper: cars 3 of 15, then 2 of 15; traffic lights unchanged
+    marks = judge(trial({"car": 3, "traffic light": 1}, {"car": 2, "traffic light": 1}), GROUND_TRUTH, Counter({"car": 15, "traffic light": 5}))
+    assert marks.errors == {"car": 1, "traffic light": 0}
+    better = judge(trial({"car": 3}, {"car": 4}), GROUND_TRUTH, Counter({"car": 15}))
+    assert better.errors == {"car": -1}
+    assert better.wrong == {"car": 0}
+
+
+def test_metamorphic_errors_are_split_by_direction():
+    one = trial({"car": 3, "bus": 1}, {"car": 2, "bus": 2})
+    assert judge(one, EXCLUSION, Counter()).errors == {"car": 1, "bus": 0}
+    assert judge(one, INCLUSION, Counter()).errors == {"car": 0, "bus": 1}
+
+
+def test_every_label_of_a_mutated_object_is_left_out():
+    labels = Labels()
+    assert labels.touched("bicyclist") >= {"person", "bicycle", "cyclist"}
+    one = trial({"person": 3, "car": 1}, {"person": 2, "car": 1}, touched=labels.touched("cyclist"))
+    assert "person" not in judge(one, EXCLUSION, Counter()).errors
+
+
+def test_objects_that_the_mutation_covered_are_not_expected():
+    one = trial({"car": 3}, {"car": 2}, hidden={"car": 1})
+    assert judge(one, EXCLUSION, Counter()).errors == {"car": 0}
+    assert judge(one, EXCLUSION, Counter(), track_hidden=False).errors == {"car": 1}
+    assert judge(one, GROUND_TRUTH, Counter({"car": 3})).errors == {"car": 0}
+
+
+def test_classes_first_seen_afterwards_are_counted_apart():
+    one = trial({"car": 1}, {"car": 1, "dog": 1, "cat": 1})
+    assert new_classes([one]) == {"dog": 1}
+    assert "dog" not in judge(one, INCLUSION, Counter()).errors
+
+
+def test_the_reference_is_the_multiset_union_of_equation_3():
+    def outcome(truth, seen):
+        return Outcome("r", (), (), None, (), ("s",), (Counter(truth),), (Counter(seen),))
+
+    assert reference([outcome({"car": 2}, {"car": 1, "dog": 1}), outcome({"car": 2}, {"car": 3})]) == {"s": Counter({"car": 3, "dog": 1})}
+
+
+def test_algorithm_4_adds_the_inserted_objects():
+    assert expected_after(trial({"car": 1}, {}, truth={"car": 2, "cat": 1}, added=2), ("car", "cat")) == {"car": 2, "cat": 3}
+
+
+def test_originals_are_compared_with_the_same_classes_left_out():
+    one = trial({"cat": 0, "car": 2}, {"car": 2}, truth={"cat": 5, "car": 2})
+    assert picture_error_rates([one], {"s": Counter({"cat": 5, "car": 2})}) == ([0.0], [0.0])
+
+
+def many(rates, scenes=60, repeats=3, seed=0):
+    rng = np.random.default_rng(seed)
+    return [trial(dict.fromkeys(rates, 2), {c: 2 - rng.binomial(2, p) for c, p in rates.items()}, scene=f"s{k}") for k in range(scenes) for _ in range(repeats)]
+
+
+def test_the_exact_verdict_finds_an_unfair_class_and_ranks_it_first():
+    found = class_verdicts(many({"car": 0.05, "bus": 0.05, "dog": 0.35, "sign": 0.05}), EXCLUSION, {}, np.random.default_rng(0))
+    assert [one.label for one in found if one.unfair] == ["dog"]
+    assert found[0].label == "dog"
+    assert found[0].wrong.low < 0.35 < found[0].wrong.high
+
+
+def test_repeating_every_trial_adds_no_certainty():
+    # copies of the same mutation are one piece of evidence, however often they are listed
+    rates = dict.fromkeys(("car", "bus", "dog", "sign", "person"), 0.1)
+    once = many(rates, scenes=40, repeats=1, seed=4)
+    few = class_verdicts(once, EXCLUSION, {}, np.random.default_rng(0))
+    more = class_verdicts(once * 20, EXCLUSION, {}, np.random.default_rng(0))
+    assert {one.label: one.wrong.width for one in few} == pytest.approx({one.label: one.wrong.width for one in more})
+
+
+def test_a_fair_recogniser_is_rarely_accused_but_the_mean_rule_accuses_about_half():
+    exact, mean = [], []
+    for seed in range(40):
+        found = class_verdicts(many(dict.fromkeys("abcdefgh", 0.1), 40, 2, seed), EXCLUSION, {}, np.random.default_rng(seed))
+        exact += [one.unfair for one in found]
+        mean += [one.unfair_by_mean for one in found]
+    assert np.mean(exact) < 0.06
+    assert 0.35 < np.mean(mean) < 0.65
+
+
+def test_classes_with_few_objects_are_named_and_not_judged():
+    found = class_verdicts([trial({"car": 1, "dog": 30}, {"car": 0, "dog": 30})], EXCLUSION, {}, np.random.default_rng(0))
+    rare = next(one for one in found if one.label == "car")
+    assert not rare.enough
+    assert not rare.unfair
+
+
+def test_null_mutations_give_the_control_rate():
+    trials = [*many({"car": 0.3, "bus": 0.02}), *(trial({"car": 4}, {"car": 3}, style=CONTROL) for _ in range(5))]
+    found = {one.label: one for one in class_verdicts(trials, EXCLUSION, {}, np.random.default_rng(0))}
+    assert found["car"].control == pytest.approx(0.25)
+    assert found["car"].excess == pytest.approx(found["car"].wrong.estimate - 0.25)
+    assert found["bus"].control is None
+
+
+def test_a_campaign_on_streets_is_repeatable_and_says_what_it_skipped(streets):
+    campaign = Campaign(insert=("person",), change=("person", "car"))
+    outcomes = [examine(Simulated(), "simulated", Workshop(streets[:6], Labels(), campaign, np.random.default_rng(2))) for _ in range(2)]
+    assert [(t.operator, t.label, t.after) for t in outcomes[0].trials] == [(t.operator, t.label, t.after) for t in outcomes[1].trials]
+    assert len(outcomes[0].trials) + len(outcomes[0].skips) == 6 * (1 + 2 + 2 + 2)
+    assert all(skip.reason for skip in outcomes[0].skips)
+
+
+def test_insertion_leaves_the_distribution(streets):
+    outcome = examine(Simulated(), "simulated", Workshop(streets, Labels(), Campaign(insert=("person",), change=("person",)), np.random.default_rng(0)))
+    for one in outcome.trials:
+        if one.operator == "insertion":
+            assert one.before["person"] + one.added == outcome.ranges[one.cluster]["person"].most + 1
+
+
+def test_a_class_made_of_parts_counts_as_its_parts():
+    assert Labels(made_of=PARTS_ONLY).true_counts({"bicyclist": 2, "car": 1}) == {"person": 2, "bicycle": 2, "car": 1}
+
+
+def test_unknown_operators_are_named():
+    with pytest.raises(UnknownName, match="rotation"):
+        Campaign(operators=("rotate",))
+
+
+def test_corrections_agree_with_values_worked_by_hand():
+    assert benjamini_hochberg([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.16 / 3, 0.16 / 3, 0.5])
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert twice_the_median([0.01, 0.02, 0.9]) == pytest.approx(0.04)
+    with pytest.raises(InvalidArgument):
+        holm([1.2])
+
+
+def test_exact_tests_agree_with_scipy():
+    from scipy.stats import binomtest, fisher_exact
+
+    assert above_others([8, 2], [20, 30])[0] == pytest.approx(fisher_exact([[8, 12], [2, 28]], alternative="greater").pvalue)
+    assert above_rate(8, 20, 0.2) == pytest.approx(binomtest(8, 20, 0.2, alternative="greater").pvalue)
+    assert mann_whitney([3, 4, 5], [1, 2]).chance == 1.0
+    assert mann_whitney([1, 1], [1]).p_value == 1.0
