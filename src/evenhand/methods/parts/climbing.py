@@ -16,7 +16,7 @@ from evenhand.methods.parts.seeds import clustered_seeds
 from evenhand.methods.parts.walks import Moves
 from evenhand.search import Candidates, Task, Verdict
 
-FEWEST_TOGETHER = 32
+FEWEST_TOGETHER = 64
 """A local phase has at least this many walkers, however small the budget is: fewer are not worth a batch."""
 
 UNLIMITED = 1 << 62
