@@ -19,15 +19,12 @@ SMALLEST = 1e-6
 def pair_gradients(model: Meter, rows: Rows, twins: Rows, slope: Slope, layer: str = SCORES) -> tuple[Rows, Rows]:
     """The gradient of a loss by the codes of every row and of its twin; the slope sees rows first, then as many twins."""
     step = max(1, model.batch_rows // 2)
-    first, second = np.empty(rows.shape), np.empty(rows.shape)
-    for at in range(0, len(rows), step):
-        part = slice(at, at + step)
-        half = len(rows[part])
-        found = model.pullback(np.concatenate([rows[part], twins[part]]), slope, layer)
-        first[part], second[part] = found[:half], found[half:]
-    check_finite(first, layer)
-    check_finite(second, layer)
-    return first, second
+    if len(rows) <= step:
+        found = model.pullback(np.concatenate([rows, twins]), slope, layer)
+        check_finite(found, layer)
+        return found[: len(rows)], found[len(rows) :]
+    parts = [pair_gradients(model, rows[at : at + step], twins[at : at + step], slope, layer) for at in range(0, len(rows), step)]
+    return np.concatenate([first for first, _ in parts]), np.concatenate([second for _, second in parts])
 
 
 def check_finite(gradient: Rows, layer: str) -> None:

@@ -39,6 +39,11 @@ class Moves:
         return units
 
     @cached_property
+    def is_integral(self) -> bool:
+        """Whether every column has whole codes."""
+        return bool(self.domain.integral.all())
+
+    @cached_property
     def free(self) -> Index:
         """Positions of the columns that may move."""
         return np.array(self.domain.free_places, dtype=np.intp)
@@ -52,7 +57,7 @@ class Moves:
         """Rows moved by `directions` (in steps of each column), back into the ranges and the constraints."""
         moved: Rows = directions * self.units
         moved += rows
-        if not self.domain.integral.all():
+        if not self.is_integral:
             moved = self.domain.clip(moved)
         else:
             np.rint(moved, out=moved)
@@ -68,7 +73,8 @@ class Moves:
         line = np.arange(len(rows))
         moved = rows.copy()
         cells = rows[line, places] + directions * self.units[places]
-        cells = np.where(self.domain.integral[places], np.rint(cells), cells)
+        whole = np.rint(cells)
+        cells = whole if self.is_integral else np.where(self.domain.integral[places], whole, cells)
         moved[line, places] = np.clip(cells, self.domain.low[places], self.domain.high[places])
         return moved
 
