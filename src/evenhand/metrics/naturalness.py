@@ -18,6 +18,7 @@ from evenhand.errors import InvalidArgument
 _UNSEEN = 1e-6  # SDMetrics counts a value that only the synthetic rows have as this much of a real row
 _HISTOGRAM_BINS = 10
 _ROUNDED = 14
+_MOST_COUNTED = 100_000  # whole numbers within such a range are counted instead of sorted
 
 
 @runtime_checkable
@@ -30,6 +31,7 @@ class HasDensity(Protocol):
 
 def atn(real: Rows, synthetic: Rows, domain: TabularDomain) -> float:
     """The mean of column shapes and pair trends, 0 to 1; equal to SDMetrics' quality score without thresholds."""
+    real, synthetic = np.asfortranarray(real), np.asfortranarray(synthetic)  # everything below walks along columns
     return (column_shapes(real, synthetic, domain) + pair_trends(real, synthetic, domain)) / 2
 
 
@@ -43,7 +45,7 @@ def shape_scores(real: Rows, synthetic: Rows, domain: TabularDomain) -> Reals:
     _check(real, synthetic)
     scores = []
     for at, column in enumerate(domain.columns):
-        pair = [cells[~np.isnan(cells)] for cells in (real[:, at], synthetic[:, at])]
+        pair = [_present(cells) for cells in (real[:, at], synthetic[:, at])]
         if not len(pair[0]) or not len(pair[1]):
             scores.append(np.nan)
         else:
@@ -76,7 +78,17 @@ def _check(real: Rows, synthetic: Rows) -> None:
         raise InvalidArgument(f"naturalness compares rows: got {len(real)} real and {len(synthetic)} synthetic ones")
 
 
+def _present(cells: Reals) -> Reals:
+    missing = np.isnan(cells)
+    return cells[~missing] if missing.any() else cells
+
+
 def _ks_complement(real: Reals, synthetic: Reals) -> float:
+    low, high = min(real.min(), synthetic.min()), max(real.max(), synthetic.max())
+    if high - low < _MOST_COUNTED and (real == np.rint(real)).all() and (synthetic == np.rint(synthetic)).all():
+        size = int(high - low) + 1
+        first, second = (np.cumsum(np.bincount((cells - low).astype(np.intp), minlength=size)) / len(cells) for cells in (real, synthetic))
+        return float(1 - np.abs(first - second).max())
     first, second = np.sort(np.round(real, _ROUNDED)), np.sort(np.round(synthetic, _ROUNDED))
     everything = np.concatenate([first, second])
     gap = np.searchsorted(first, everything, side="right") / len(first) - np.searchsorted(second, everything, side="right") / len(second)
@@ -122,13 +134,18 @@ def _contingency_codes(real: Reals, synthetic: Reals, is_listed: bool) -> _Codes
     """Both columns as small codes.  As in SDMetrics, numbers get ten bins over the range of *their own* table."""
     if is_listed:
         size = int(np.nanmax([np.nanmax(real, initial=0), np.nanmax(synthetic, initial=0)])) + 2
-        first, second = (np.where(np.isnan(cells), size - 1, cells).astype(np.intp) for cells in (real, synthetic))
+        first, second = (_filled(cells, size - 1) for cells in (real, synthetic))
         return (first, second), size
     return (_digitized(real), _digitized(synthetic)), _HISTOGRAM_BINS + 2
 
 
+def _filled(cells: Reals, code: int) -> Index:
+    missing = np.isnan(cells)
+    return np.where(missing, code, cells).astype(np.intp) if missing.any() else cells.astype(np.intp)
+
+
 def _digitized(cells: Reals) -> Index:
-    present = cells[~np.isnan(cells)]
+    present = _present(cells)
     edges = np.histogram_bin_edges(present, bins=_HISTOGRAM_BINS) if len(present) else np.arange(_HISTOGRAM_BINS + 1.0)
     return np.digitize(cells, edges)
 
