@@ -21,11 +21,6 @@ from evenhand.planted import shapes
 PLANTED = shapes()["wide_band"]
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("EVENHAND_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-
-
 @dataclass
 class Done:
     returncode: int

@@ -1,0 +1,23 @@
+"""Steady properties, and caches that no other run shares."""
+
+import os
+
+import pytest
+from hypothesis import settings
+
+# The same examples every time, so that a green run stays green; HYPOTHESIS_PROFILE=wide looks for new ones.
+settings.register_profile("steady", derandomize=True, deadline=None, database=None)
+settings.register_profile("wide", deadline=None, max_examples=500)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """Models that tests train are kept for this run only."""
+    kept = os.environ.get("EVENHAND_CACHE")
+    os.environ["EVENHAND_CACHE"] = str(tmp_path_factory.mktemp("evenhand-cache"))
+    yield
+    if kept is None:
+        del os.environ["EVENHAND_CACHE"]
+    else:
+        os.environ["EVENHAND_CACHE"] = kept
