@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
+import pickle
 import sys
 import time
-from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -71,8 +73,8 @@ class Size:
     mutants: int
 
 
-FULL = Size(1800, 400, 6, 150, 5, ("vgg", "resnet"), ATTRIBUTES, STRATEGIES, 4096, 700, 10)
-QUICK = Size(1000, 300, 5, 80, 1, ("vgg",), ("tone",), ("none", "random"), 512, 220, 2)
+FULL = Size(1400, 400, 6, 120, 5, ("vgg", "resnet"), ATTRIBUTES, STRATEGIES, 4096, 700, 10)
+QUICK = Size(1000, 300, 5, 80, 1, ("vgg",), ("tone",), ("none", "random", "twins"), 512, 220, 2)
 
 
 @dataclass
@@ -148,7 +150,7 @@ def plan_of(size: Size, attribute: str, architecture: str, seed: int) -> ChainPl
     few = architecture == "vgg" and size.seeds > 1
     return ChainPlan(
         architecture, attribute, BIASES, 64, size.training, size.testing, Course(epochs=size.epochs),
-        size.seeds_of_generation, ("none", "random") if few else size.strategies, seed, 400 if size.seeds == 1 else 0,
+        size.seeds_of_generation, ("none", "random", "twins") if few else size.strategies, seed, 400 if size.seeds == 1 else 0,
     )  # fmt: skip
 
 
@@ -167,30 +169,54 @@ class Harvest:
     shares: dict[str, float] = field(default_factory=dict)
 
 
-def grow(size: Size, say: Callable[[str], None]) -> Harvest:
+def grow(size: Size, workers: int) -> Harvest:
+    """All seeds, each in a process of its own."""
+    whole = Harvest()
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        for packed in pool.map(grow_seed, [size] * size.seeds, range(size.seeds)):
+            part: Harvest = pickle.loads(packed)
+            whole.chains += part.chains
+            whole.clean += part.clean
+            whole.shares = part.shares
+    return whole
+
+
+def grow_seed(size: Size, seed: int) -> bytes:
     """Train with and without planted bias, examine the former, test the latter for false alarms."""
-    harvest = Harvest()
-    for seed in range(size.seeds):
-        rngs = np.random.default_rng(100 + seed).spawn(6)
-        training = synthetic_faces(size.training, rngs[0], 64, BIASES)
-        test = synthetic_faces(size.testing, rngs[1], 64, BIASES)
-        assert test.factors is not None
-        harvest.shares = {name: planted_share(test.factors, BIASES, name) for name in ATTRIBUTES}
-        for architecture in size.architectures:
-            course = Course(epochs=size.epochs)
-            biased = train(architecture, training, rngs[2], course)
-            material = Material(biased, training, test, accuracy(biased, test))
-            for attribute in size.attributes:
-                say(f"seed {seed}, {architecture}, {attribute}")
-                harvest.chains.append(examine(plan_of(size, attribute, architecture, seed), material, rngs[3].spawn(4), Clock(say)))
-            clean_test = relabelled(test, ())
-            clean = train(architecture, relabelled(training, ()), rngs[4], course)
-            for attribute in size.attributes:
-                judged = judge(make_pairs(clean_test, Rerender(attribute)), clean)
-                found = leaning(judged)
-                harvest.clean.append((architecture, attribute, seed, found, judged.share.estimate, accuracy(clean, clean_test)))
-                say(f"  without planted bias: {judged.share.estimate:.1%} unfair, net {found.net}, found {found.found}")
-    return harvest
+    torch.set_num_threads(1)
+    harvest, rngs, course = Harvest(), np.random.default_rng(100 + seed).spawn(6), Course(epochs=size.epochs)
+    training = synthetic_faces(size.training, rngs[0], 64, BIASES)
+    test = synthetic_faces(size.testing, rngs[1], 64, BIASES)
+    assert test.factors is not None
+    harvest.shares = {name: planted_share(test.factors, BIASES, name) for name in ATTRIBUTES}
+    for architecture in size.architectures:
+        biased = train(architecture, training, rngs[2], course)
+        material = Material(biased, training, test, accuracy(biased, test))
+        for attribute in size.attributes:
+            tell = Teller(f"  seed {seed}, {architecture}, {attribute}: ")
+            harvest.chains.append(examine(plan_of(size, attribute, architecture, seed), material, rngs[3].spawn(4), Clock(tell)))
+        clean_test = relabelled(test, ())
+        clean = train(architecture, relabelled(training, ()), rngs[4], course)
+        for attribute in size.attributes:
+            judged = judge(make_pairs(clean_test, Rerender(attribute)), clean)
+            found = leaning(judged)
+            harvest.clean.append((architecture, attribute, seed, found, judged.share.estimate, accuracy(clean, clean_test)))
+            print(
+                f"  seed {seed}, {architecture}, {attribute}, nothing planted: {judged.share.estimate:.1%} unfair, found {found.found}",
+                flush=True,
+            )
+    return pickle.dumps(harvest)
+
+
+@dataclass(frozen=True)
+class Teller:
+    """Prints lines that say whose they are."""
+
+    prefix: str
+
+    def __call__(self, line: str) -> None:
+        """One line."""
+        print(self.prefix + line, flush=True)
 
 
 def tell_verdicts(book: Book, harvest: Harvest) -> None:
@@ -500,13 +526,13 @@ def quick(book: Book) -> None:
         tell(book, harvest)
 
 
-def full(book: Book) -> None:
+def full(book: Book, workers: int) -> None:
     """Five seeds, both architectures, both attributes, and everything beside."""
     portraits(book)
     stage("the whole chain")
     chain = timed_chain(book, FULL)
     stage("five seeds, two classifiers, two attributes, with and without planted bias")
-    harvest = grow(FULL, lambda line: print("  " + line, flush=True))
+    harvest = grow(FULL, workers)
     for tell in (tell_verdicts, tell_neurons, tell_coverage, tell_generation, tell_mending):
         tell(book, harvest)
     for each in [c for c in harvest.chains if c.plan.seed == 0]:
@@ -524,6 +550,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write the named figures here")
     parser.add_argument("--tables", type=Path, help="write the tables here")
     parser.add_argument("--pictures", type=Path, help="write pictures into this folder")
+    parser.add_argument("--workers", type=int, default=2, help="processes for the seeds of the full run")
     given = parser.parse_args()
     torch.set_num_threads(1)
     book = Book(pictures=given.pictures)
@@ -531,7 +558,10 @@ def main() -> int:
     stage("speed")
     kruskal_speed(book, size.neurons)
     adequacy_speed(book)
-    (quick if given.quick else full)(book)
+    if given.quick:
+        quick(book)
+    else:
+        full(book, given.workers)
     stage("CycleGAN")
     cyclegan(book, size.gan_steps, given.quick)
     book.say(f"In all {time.process_time():.0f} CPU-s.")

@@ -1,7 +1,8 @@
 """Training further on chosen unfair pairs, with the controls that say whether the choice mattered.
 
 Paper: P. Zhang et al., DeepFAIT, 2021, section 4, RQ3.  Plain further training moves the fairness score by itself, so every remedy is
-reported beside "none" (further training without pairs) and "random" (pairs chosen by chance).  Imported only by code that has torch.
+reported beside "none" (further training without pairs) and "random" (pairs chosen by chance).  "twins" is not the paper's: training
+pictures with their twins as they are, each twin under its picture's label.  Imported only by code that has torch.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from evenhand.datasets.faces.album import Album
 from evenhand.faces.abilities import PictureModel
 from evenhand.faces.analysis import LayerStudy, pair_measures
 from evenhand.faces.classifier import TorchClassifier
-from evenhand.faces.pairs import Judged, Pairs, judge
+from evenhand.faces.pairs import Judged, Pairs, as_bytes, judge
 from evenhand.faces.selection import by_chance, k_multisection
 from evenhand.faces.training import Course, train_further
 from evenhand.neurons.adequacy import LAYER_MEASURES
 
-STRATEGIES = ("none", "random", *LAYER_MEASURES)
+STRATEGIES = ("none", "random", *LAYER_MEASURES, "twins")
 FURTHER = Course(epochs=2, rate=5e-4)
 
 
@@ -34,6 +35,7 @@ class Trial:
     test: Album  # scored for accuracy
     test_pairs: Pairs  # scored for fairness: the share of pairs with one label
     unfair_pairs: Pairs  # unfair before; scored for the share that is mended
+    twins: Pairs  # training pictures with their twins
     share: float = 0.1  # of the pool
     sections: int = 10
 
@@ -53,11 +55,18 @@ def remedy(
 ) -> tuple[Remedy, TorchClassifier]:
     """Choose pairs, train a copy further, score it."""
     count = max(1, round(trial.share * len(trial.pool)))
-    chosen = np.empty(0, np.intp) if strategy == "none" else _chosen(strategy, classifier, trial, count, rng)
-    pictures = np.concatenate([trial.training.pictures, *_doubled(trial.pool, chosen)])
-    labels = np.concatenate([trial.training.label.codes, np.tile(trial.pool.labels[chosen], 2)])
+    added = _added(strategy, classifier, trial, count, rng)
+    pictures = np.concatenate([trial.training.pictures, as_bytes(added.first), as_bytes(added.second)])
+    labels = np.concatenate([trial.training.label.codes, np.tile(added.labels, 2)])
     further = train_further(classifier, pictures, labels, rng, course)
     return score(strategy, further, trial), further
+
+
+def _added(strategy: str, classifier: TorchClassifier, trial: Trial, count: int, rng: np.random.Generator) -> Pairs:
+    """The pairs to train on; both pictures get the label of the first."""
+    if strategy == "none":
+        return trial.pool[:0]
+    return trial.twins if strategy == "twins" else trial.pool[_chosen(strategy, classifier, trial, count, rng)]
 
 
 def _chosen(strategy: str, classifier: TorchClassifier, trial: Trial, count: int, rng: np.random.Generator) -> Index:
@@ -66,11 +75,6 @@ def _chosen(strategy: str, classifier: TorchClassifier, trial: Trial, count: int
         return by_chance(values, count, rng)
     values = pair_measures(trial.study, classifier, trial.pool).measure(strategy)
     return k_multisection(values, count, trial.sections, rng)
-
-
-def _doubled(pool: Pairs, chosen: Index) -> list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]:
-    """Both pictures of the chosen pairs as bytes; both get the label of the first."""
-    return [np.clip(np.rint(side[chosen]), 0, 255).astype(np.uint8) for side in (pool.first, pool.second)]
 
 
 def score(strategy: str, model: PictureModel, trial: Trial) -> Remedy:

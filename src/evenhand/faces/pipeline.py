@@ -40,7 +40,7 @@ class ChainPlan:
     testing: int = 1000
     course: Course = field(default_factory=lambda: Course(epochs=6))
     seeds_of_generation: int = 300
-    strategies: tuple[str, ...] = ("none", "random", "cosine")
+    strategies: tuple[str, ...] = ("none", "random", "cosine", "twins")
     seed: int = 7
     jury: int = 800  # portraits that the independent classifiers of attributes learn from; 0 for no jury
 
@@ -127,7 +127,7 @@ def examine(plan: ChainPlan, material: Material, rngs: list[np.random.Generator]
     clock.done("generation", ", ".join(f"{name} {found.share.estimate:.0%}" for name, found in generated.items()))
     coverages = {layer: coverage_table(study, classifier, pair_sets(test_pairs, generated)) for layer, study in studies.items()}
     clock.done("adequacy", f"cosine coverage of fair pairs {coverages[deepest.layer]['fair']['cosine']:.1%}")
-    before, remedies = _mend(plan, material, (deepest, test_pairs, generated), rngs[2])
+    before, remedies = _mend(plan, material, (deepest, test_pairs, generated, training_pairs.pairs), rngs[2])
     clock.done(
         "mending", ", ".join(f"{each.strategy} {each.fair_share:.1%}" for each in remedies) + f" fair, before {before.fair_share:.1%}"
     )
@@ -164,14 +164,16 @@ def pair_sets(judged: Judged, generated: dict[str, Generated]) -> dict[str, list
 
 
 def _mend(
-    plan: ChainPlan, material: Material, seen: tuple[LayerStudy, Judged, dict[str, Generated]], rng: np.random.Generator
+    plan: ChainPlan, material: Material, seen: tuple[LayerStudy, Judged, dict[str, Generated], Pairs], rng: np.random.Generator
 ) -> tuple[Remedy, list[Remedy]]:
-    study, test_pairs, generated = seen
+    study, test_pairs, generated, twins = seen
     pool = replace(generated["GG"].unfair.pairs)
     if len(pool) < 2:
         raise DataError(f"gradient generation found {len(pool)} unfair pairs: too few to choose from; raise seeds_of_generation")
     held_out = unfair_of(test_pairs)
-    trial = Trial(material.training[: len(material.training) // 2], pool, study, material.test, test_pairs.pairs, held_out, share=0.5)
+    trial = Trial(
+        material.training[: len(material.training) // 2], pool, study, material.test, test_pairs.pairs, held_out, twins, share=0.5
+    )
     before = score("before", material.classifier, trial)
     return before, [
         remedy(strategy, material.classifier, trial, each)[0]

@@ -1,4 +1,7 @@
-"""The loop that every pair method runs in: the same perturbation on both pictures, step by step, until the labels part."""
+"""The loop that every pair method runs in: the same perturbation on both pictures, step by step, until the labels part.
+
+Perturbations add up as real numbers, but the model is asked about whole pixel values: what is found can be saved as a picture.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ class Generated:
 def generate(
     method: PairMethod, pairs: Pairs, model: PictureModel, rng: np.random.Generator, progress: Progress | None = None
 ) -> Generated:
-    """Perturb pairs that the model treats alike, in one batch, at most `method.steps` times each."""
+    """Perturb pairs that the model treats alike, in one batch, at most `method.steps` times each; pairs unfair before never count."""
     first, second = pairs.first.astype(np.float32), pairs.second.astype(np.float32)
     asked, found, steps = 2 * len(pairs), np.zeros(len(pairs), bool), np.zeros(len(pairs), np.intp)
     start = judge(pairs, model)
@@ -84,10 +87,10 @@ def generate(
         found[open_pairs] = parted
         if progress:
             progress("generating", step, method.steps)
-    final = judge(replace(pairs, first=first, second=second), model)
-    return Generated(final, found & final.unfair, steps, asked)
+    final = judge(replace(pairs, first=np.rint(first), second=np.rint(second)), model)
+    return Generated(final, final.unfair & ~start.unfair, steps, asked)
 
 
 def _parted(model: PictureModel, first: Pixels, second: Pixels) -> tuple[NDArray[np.bool_], Labels]:
-    one, other = model.scores(first).argmax(axis=1), model.scores(second).argmax(axis=1)
+    one, other = model.scores(np.rint(first)).argmax(axis=1), model.scores(np.rint(second)).argmax(axis=1)
     return one != other, one
