@@ -51,12 +51,13 @@ def test_coco_polygons_crowds_and_unknown_categories(tmp_path):
     write_picture(tmp_path / "p" / "one.png", PICTURE)
     square = [[5, 5, 25, 5, 25, 25, 5, 25]]
     content = {
-        "images": [{"id": 1, "file_name": "one.png"}], "categories": [{"id": 3, "name": "car"}],
+        "images": [{"id": 1, "file_name": "one.png"}],
+        "categories": [{"id": 3, "name": "car"}],
         "annotations": [
             {"id": 1, "image_id": 1, "category_id": 3, "segmentation": square, "bbox": [5, 5, 20, 20], "iscrowd": 0},
             {"id": 2, "image_id": 1, "category_id": 3, "segmentation": square, "bbox": [5, 5, 20, 20], "iscrowd": 1},
         ],
-    }  # fmt: skip
+    }
     (tmp_path / "a.json").write_text(json.dumps(content))
     (scene,) = from_coco(tmp_path / "a.json", tmp_path / "p")
     assert scene.truth == {"car": 1}
@@ -79,7 +80,9 @@ def test_panoptic_things_are_objects_and_stuff_is_ground(tmp_path):
     content = {
         "images": [{"id": 1, "file_name": "one.png"}],
         "categories": [{"id": 1, "name": "road", "isthing": 0}, {"id": 2, "name": "car", "isthing": 1}],
-        "annotations": [{"image_id": 1, "file_name": "one.png", "segments_info": [{"id": 7, "category_id": 1}, {"id": 8, "category_id": 2}]}],
+        "annotations": [
+            {"image_id": 1, "file_name": "one.png", "segments_info": [{"id": 7, "category_id": 1}, {"id": 8, "category_id": 2}]}
+        ],
     }
     (tmp_path / "a.json").write_text(json.dumps(content))
     (scene,) = from_coco_panoptic(tmp_path / "a.json", tmp_path / "m", tmp_path / "p")
@@ -90,7 +93,11 @@ def test_panoptic_things_are_objects_and_stuff_is_ground(tmp_path):
 def test_cityscapes_polygons_and_ids(tmp_path):
     write_picture(tmp_path / "p" / "bremen_1_leftImg8bit.png", PICTURE)
     road, car = [[0, 20], [59, 20], [59, 39], [0, 39]], [[10, 10], [30, 10], [30, 30], [10, 30]]
-    objects = [{"label": "road", "polygon": road}, {"label": "car", "polygon": car}, {"label": "persongroup", "polygon": [[40, 5], [50, 5], [50, 15]]}]
+    objects = [
+        {"label": "road", "polygon": road},
+        {"label": "car", "polygon": car},
+        {"label": "persongroup", "polygon": [[40, 5], [50, 5], [50, 15]]},
+    ]
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "bremen_1_gtFine_polygons.json").write_text(json.dumps({"imgHeight": 40, "imgWidth": 60, "objects": objects}))
     (scene,) = from_polygons(tmp_path / "p", tmp_path / "a")

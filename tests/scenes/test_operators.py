@@ -153,7 +153,10 @@ def test_filling_leaves_everything_away_from_the_hole():
 
 
 def test_size_law_is_recovered_from_objects_on_a_plane():
-    instances = [Instance("car", (20 * k + 10, row - (row - 40) // 2, 20 * k + 18, row), np.ones(((row - 40) // 2, 8), bool)) for k, row in enumerate((60, 80, 100, 120, 140, 160))]
+    instances = [
+        Instance("car", (20 * k + 10, row - (row - 40) // 2, 20 * k + 18, row), np.ones(((row - 40) // 2, 8), bool))
+        for k, row in enumerate((60, 80, 100, 120, 140, 160))
+    ]
     law = fit_law(Scene("plane", np.zeros((200, 200, 3), np.uint8), tuple(instances)), Labels())
     assert law.slope == pytest.approx(0.5, rel=0.25)
     assert law.horizon == pytest.approx(40, abs=25)
@@ -165,7 +168,11 @@ def test_operators_take_at_most_a_hundred_cpu_milliseconds(streets, bank):
 
     cv2.setNumThreads(1)
     rng = np.random.default_rng(0)
-    for act in (lambda scene: insert(scene, "person", 2, bank, rng), lambda scene: delete(scene, "person"), lambda scene: rotate(scene, "person", rng)):
+    for act in (
+        lambda scene: insert(scene, "person", 2, bank, rng),
+        lambda scene: delete(scene, "person"),
+        lambda scene: rotate(scene, "person", rng),
+    ):
         started = time.process_time()
         done = len(made([act(scene) for scene in streets]))
         assert (time.process_time() - started) / max(1, done) < 0.1

@@ -129,7 +129,9 @@ def test_plain_onnx_boxes_are_read(tmp_path):
     kinds = {"boxes": TensorProto.FLOAT, "scores": TensorProto.FLOAT, "labels": TensorProto.INT64}
     outputs = [helper.make_tensor_value_info(name, kinds[name], parts[name].shape) for name in parts]
     source = helper.make_tensor_value_info("picture", TensorProto.FLOAT, [1, 3, "height", "width"])
-    model = helper.make_model(helper.make_graph(nodes, "plain", [source], outputs), opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    model = helper.make_model(
+        helper.make_graph(nodes, "plain", [source], outputs), opset_imports=[helper.make_opsetid("", 17)], ir_version=9
+    )
     onnx.save(model, str(tmp_path / "plain.onnx"))
     (answer,) = OnnxDetector(tmp_path / "plain.onnx", ("bus", "car"), "boxes").recognise(pictures(1))
     assert [one.label for one in answer] == ["car"]
@@ -150,5 +152,9 @@ def test_yolox_finds_cars_and_people_on_a_real_street(data):
 def test_the_embedded_recogniser_finds_most_large_objects(streets):
     found = StreetRecogniser("plain").recognise([scene.picture for scene in streets])
     large = [Counter(one.label for one in scene.instances if one.counted and one.visible > 0.8 and one.area > 900) for scene in streets]
-    hits = sum(min(n, Counter(one.label for one in answer)[label]) for truth, answer in zip(large, found, strict=True) for label, n in truth.items())
+    hits = sum(
+        min(n, Counter(one.label for one in answer)[label])
+        for truth, answer in zip(large, found, strict=True)
+        for label, n in truth.items()
+    )
     assert hits / sum(sum(truth.values()) for truth in large) > 0.6

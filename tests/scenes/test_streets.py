@@ -37,7 +37,12 @@ def test_nothing_that_counts_stands_in_the_sky(streets):
 
 
 def test_nearer_objects_of_a_class_are_taller(streets):
-    people = [one for scene in streets for one in scene.instances if one.label == "person" and one.visible > 0.97 and not one.touches_border(scene.shape)]
+    people = [
+        one
+        for scene in streets
+        for one in scene.instances
+        if one.label == "person" and one.visible > 0.97 and not one.touches_border(scene.shape)
+    ]
     heights, depths = np.array([one.height for one in people]), np.array([one.depth for one in people])
     assert len(people) >= 5
     assert np.corrcoef(heights, 1 / depths)[0, 1] > 0.8

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
+import urllib.error
 import urllib.request
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -32,13 +34,16 @@ def deck(streets):
 
 
 def sheet(deck, bias=0, miscount=0):
-    return [{"key": k, "realism": 8 if one.operator == REAL else 6 - bias, "likelihood": 7, "vehicles": one.vehicles + miscount} for k, one in enumerate(deck)]
+    return [
+        {"key": k, "realism": 8 if one.operator == REAL else 6 - bias, "likelihood": 7, "vehicles": one.vehicles + miscount}
+        for k, one in enumerate(deck)
+    ]
 
 
 def test_every_original_has_its_mutated_version_and_neighbours_differ(deck):
     assert len(deck) == 16
     assert sum(one.operator == REAL for one in deck) == 8
-    for one, other in zip(deck[:-1], deck[1:], strict=True):
+    for one, other in pairwise(deck):
         assert one.scene != other.scene
     with pytest.raises(InvalidArgument, match="pairs=30"):
         slides([], np.random.default_rng(0))
@@ -82,7 +87,9 @@ def test_the_study_page_stores_whole_sheets_and_refuses_others(deck, tmp_path):
 def test_the_report_ranks_classes_and_shows_what_was_skipped(streets, tmp_path):
     workshop = Workshop(streets, Labels(), Campaign(insert=("person",), change=("car",)), np.random.default_rng(0))
     kept = []
-    outcome = examine(Simulated(handicap={"person": 1.2}), "simulated", workshop, lambda trial, made, answer: kept.append((trial, made, {})))
+    outcome = examine(
+        Simulated(handicap={"person": 1.2}), "simulated", workshop, lambda trial, made, answer: kept.append((trial, made, {}))
+    )
     page = write(tmp_path, content(outcome, np.random.default_rng(0)), kept)
     text = page.read_text()
     assert "insertion, exclusion oracle" in text
@@ -120,4 +127,4 @@ def test_frechet_distance_of_equal_and_shifted_samples():
     rng = np.random.default_rng(0)
     sample = rng.normal(size=(400, 3))
     assert frechet_distance(sample, sample) == pytest.approx(0, abs=1e-6)
-    assert frechet_distance(sample, sample + [2.0, 0, 0]) == pytest.approx(4, rel=1e-3)
+    assert frechet_distance(sample, sample + np.array([2.0, 0, 0])) == pytest.approx(4, rel=1e-3)

@@ -10,21 +10,36 @@ import pytest
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.scenes.labels import PARTS_ONLY, Labels
 from evenhand.scenes.oracles import EXCLUSION, GROUND_TRUTH, INCLUSION, expected_after, judge, new_classes, reference
+from evenhand.scenes.simulated import Simulated
 from evenhand.scenes.tables import picture_error_rates
 from evenhand.scenes.trials import CONTROL, OUT, Campaign, Outcome, Trial, Workshop, examine
 from evenhand.scenes.verdict import class_verdicts
-from evenhand.scenes.simulated import Simulated
 from evenhand.statistics.multiplicity import benjamini_hochberg, holm, twice_the_median
 from evenhand.statistics.shares import above_others, above_rate, mann_whitney
 
 
 def trial(before, after, truth=None, hidden=None, scene="s", style=OUT, touched=("cat",), added=1):
-    return Trial("insertion", "cat", style, scene, 0, Counter(truth or before), Counter(before), Counter(after), Counter(hidden or {}), frozenset(touched), added, 0.0)
+    return Trial(
+        "insertion",
+        "cat",
+        style,
+        scene,
+        0,
+        Counter(truth or before),
+        Counter(before),
+        Counter(after),
+        Counter(hidden or {}),
+        frozenset(touched),
+        added,
+        0.0,
+    )
 
 
 def test_ground_truth_errors_follow_equation_2():
     # Table 1 of the paper: cars 3 of 15, then 2 of 15; traffic lights unchanged
-    marks = judge(trial({"car": 3, "traffic light": 1}, {"car": 2, "traffic light": 1}), GROUND_TRUTH, Counter({"car": 15, "traffic light": 5}))
+    marks = judge(
+        trial({"car": 3, "traffic light": 1}, {"car": 2, "traffic light": 1}), GROUND_TRUTH, Counter({"car": 15, "traffic light": 5})
+    )
     assert marks.errors == {"car": 1, "traffic light": 0}
     better = judge(trial({"car": 3}, {"car": 4}), GROUND_TRUTH, Counter({"car": 15}))
     assert better.errors == {"car": -1}
@@ -75,7 +90,11 @@ def test_originals_are_compared_with_the_same_classes_left_out():
 
 def many(rates, scenes=60, repeats=3, seed=0):
     rng = np.random.default_rng(seed)
-    return [trial(dict.fromkeys(rates, 2), {c: 2 - rng.binomial(2, p) for c, p in rates.items()}, scene=f"s{k}") for k in range(scenes) for _ in range(repeats)]
+    return [
+        trial(dict.fromkeys(rates, 2), {c: 2 - rng.binomial(2, p) for c, p in rates.items()}, scene=f"s{k}")
+        for k in range(scenes)
+        for _ in range(repeats)
+    ]
 
 
 def test_the_exact_verdict_finds_an_unfair_class_and_ranks_it_first():
@@ -128,7 +147,9 @@ def test_a_campaign_on_streets_is_repeatable_and_says_what_it_skipped(streets):
 
 
 def test_insertion_leaves_the_distribution(streets):
-    outcome = examine(Simulated(), "simulated", Workshop(streets, Labels(), Campaign(insert=("person",), change=("person",)), np.random.default_rng(0)))
+    outcome = examine(
+        Simulated(), "simulated", Workshop(streets, Labels(), Campaign(insert=("person",), change=("person",)), np.random.default_rng(0))
+    )
     for one in outcome.trials:
         if one.operator == "insertion":
             assert one.before["person"] + one.added == outcome.ranges[one.cluster]["person"].most + 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,11 +55,14 @@ def _scenes(source: Source) -> list[Scene]:
         raise UnknownName("format of scenes", source.form, FORMATS)
     if source.pictures is None or source.annotations is None:
         raise InvalidArgument(f"--format {source.form} needs --pictures and --annotations")
-    read = {
-        "coco": lambda a, p: coco.from_coco(a, p), "panoptic": lambda a, p: coco.from_coco_panoptic(a, a.with_suffix(""), p),
-        "cityscapes": lambda a, p: cityscapes.from_polygons(p, a), "cityscapes-ids": lambda a, p: cityscapes.from_instance_ids(p, a),
-        "maps": lambda a, p: label_maps.from_label_maps(p, a), "voc": lambda a, p: voc.from_voc(a, p),
-    }  # fmt: skip
+    read: dict[str, Callable[[Path, Path], Iterator[Scene]]] = {
+        "coco": coco.from_coco,
+        "panoptic": lambda a, p: coco.from_coco_panoptic(a, a.with_suffix(""), p),
+        "cityscapes": lambda a, p: cityscapes.from_polygons(p, a),
+        "cityscapes-ids": lambda a, p: cityscapes.from_instance_ids(p, a),
+        "maps": lambda a, p: label_maps.from_label_maps(p, a),
+        "voc": voc.from_voc,
+    }
     return list(read[source.form](source.annotations, source.pictures))[: source.count]
 
 
@@ -95,16 +98,27 @@ def render(folder: Path, count: int = 12, seed: int = 0) -> None:
         annotations: list[dict[str, Any]] = []
         for number, scene in enumerate(_scenes(Source("street", None, None, count, seed)), 1):
             write_picture(folder / "images" / f"{scene.name}.png", scene.picture)
-            images.append({"id": number, "file_name": f"{scene.name}.png", "height": scene.shape[0], "width": scene.shape[1], "synthetic": True})
+            images.append(
+                {"id": number, "file_name": f"{scene.name}.png", "height": scene.shape[0], "width": scene.shape[1], "synthetic": True}
+            )
             for one in scene.instances:
                 if one.counted:
                     left, top, right, bottom = one.box
-                    annotations.append({
-                        "id": len(annotations) + 1, "image_id": number, "category_id": CLASSES.index(one.label) + 1, "iscrowd": 0, "area": one.area,
-                        "bbox": [left, top, right - left, bottom - top], "segmentation": rle_from_mask(one.mask(scene.shape)),
-                    })  # fmt: skip
+                    annotations.append(
+                        {
+                            "id": len(annotations) + 1,
+                            "image_id": number,
+                            "category_id": CLASSES.index(one.label) + 1,
+                            "iscrowd": 0,
+                            "area": one.area,
+                            "bbox": [left, top, right - left, bottom - top],
+                            "segmentation": rle_from_mask(one.mask(scene.shape)),
+                        }
+                    )
         categories = [{"id": place + 1, "name": name} for place, name in enumerate(CLASSES)]
-        (folder / "instances.json").write_text(json.dumps({"images": images, "annotations": annotations, "categories": categories}), encoding="utf-8")
+        (folder / "instances.json").write_text(
+            json.dumps({"images": images, "annotations": annotations, "categories": categories}), encoding="utf-8"
+        )
         typer.echo(f"{count} synthetic streets in {folder / 'images'}, annotations in {folder / 'instances.json'}")
 
 
@@ -142,7 +156,9 @@ def _confirm(kept: Any, scenes: list[Scene], yes: bool) -> None:
         return
     plan = Campaign()
     most = len(scenes) * (len(plan.insert) + 2 * len(plan.change) + 2)
-    typer.echo(f"originals: {estimate}; mutated pictures: at most {most}, about {most * estimate.price_per_thousand / 1000:.2f} USD at list price")
+    typer.echo(
+        f"originals: {estimate}; mutated pictures: at most {most}, about {most * estimate.price_per_thousand / 1000:.2f} USD at list price"
+    )
     if not yes and not typer.confirm("Call the paid service?"):
         raise typer.Exit(2)
 
@@ -196,7 +212,9 @@ def study_result(folder: Path, count: int = 60, seed: int = 0) -> None:
         for name, means in (("realism", result.realism), ("likelihood", result.likelihood)):
             typer.echo(f"{name}: " + ", ".join(f"{kind} {value:.2f}" for kind, value in sorted(means.items())))
         if result.test is not None:
-            typer.echo(f"mutated pictures are {result.realism_of_real:.1%} as realistic as real ones (Mann-Whitney p = {result.test.p_value:.3g})")
+            typer.echo(
+                f"mutated pictures are {result.realism_of_real:.1%} as realistic as real ones (Mann-Whitney p = {result.test.p_value:.3g})"
+            )
 
 
 def _deck(count: int, seed: int) -> Any:

@@ -85,4 +85,4 @@ def orientation(stencil: Stencil) -> float | None:
 def orientation_bin(one: Instance) -> int | None:
     """The bin of ten degrees that the object's long axis falls in."""
     angle = orientation(one.stencil)
-    return None if angle is None else int(round(angle / BIN_DEGREES)) % int(180 / BIN_DEGREES)
+    return None if angle is None else round(angle / BIN_DEGREES) % int(180 / BIN_DEGREES)

@@ -26,7 +26,7 @@ class ErrorKeeper:
     kept: list[tuple[Trial, Mutation, dict[str, dict[str, int]]]] = field(default_factory=list)
     _counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def __call__(self, trial: Trial, made: Mutation, answer: Answer) -> None:
+    def __call__(self, trial: Trial, made: Mutation, _: Answer) -> None:
         """Keep it when some untouched class errs."""
         key = (trial.operator, trial.label)
         if trial.style == CONTROL or self._counts[key] >= self.most:
@@ -51,15 +51,29 @@ def export_coco(folder: Path, kept: Sequence[tuple[Trial, Mutation, Mapping[str,
         file = f"{place:05d}-{trial.operator}-{trial.label.replace(' ', '_')}-{trial.scene}.png"
         write_picture(folder / "images" / file, made.after.picture)
         height, width = made.after.shape
-        facts = {"operator": trial.operator, "class": trial.label, "source": trial.scene, "cluster": trial.cluster, "errors": errors, "how": trial.how}
+        facts = {
+            "operator": trial.operator,
+            "class": trial.label,
+            "source": trial.scene,
+            "cluster": trial.cluster,
+            "errors": errors,
+            "how": trial.how,
+        }
         images.append({"id": place, "file_name": file, "height": height, "width": width, "evenhand": facts})
         for one in made.after.instances:
             if one.counted:
                 left, top, right, bottom = one.box
-                annotations.append({
-                    "id": len(annotations) + 1, "image_id": place, "category_id": numbers[one.label], "iscrowd": 0, "area": one.area,
-                    "bbox": [left, top, right - left, bottom - top], "segmentation": rle_from_mask(one.mask(made.after.shape)),
-                })  # fmt: skip
+                annotations.append(
+                    {
+                        "id": len(annotations) + 1,
+                        "image_id": place,
+                        "category_id": numbers[one.label],
+                        "iscrowd": 0,
+                        "area": one.area,
+                        "bbox": [left, top, right - left, bottom - top],
+                        "segmentation": rle_from_mask(one.mask(made.after.shape)),
+                    }
+                )
     categories = [{"id": number, "name": name} for name, number in numbers.items()]
     path = folder / "instances.json"
     path.parent.mkdir(parents=True, exist_ok=True)

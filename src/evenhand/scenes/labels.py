@@ -39,14 +39,38 @@ ALSO_SHOWS: Mapping[str, tuple[str, ...]] = {
 }
 # Heights relative to a car of 1.5 metres.
 RELATIVE_HEIGHT: Mapping[str, float] = {
-    "car": 1.0, "person": 1.15, "cyclist": 1.18, "rider": 1.1, "bicycle": 0.7, "motorcycle": 0.95, "truck": 2.1, "bus": 2.05, "train": 2.5,
-    "dog": 0.42, "cat": 0.22, "bird": 0.16, "horse": 1.15, "cow": 1.0, "sheep": 0.65, "traffic light": 2.1, "sign": 1.6, "stop sign": 1.6,
-}  # fmt: skip
+    "car": 1.0,
+    "person": 1.15,
+    "cyclist": 1.18,
+    "rider": 1.1,
+    "bicycle": 0.7,
+    "motorcycle": 0.95,
+    "truck": 2.1,
+    "bus": 2.05,
+    "train": 2.5,
+    "dog": 0.42,
+    "cat": 0.22,
+    "bird": 0.16,
+    "horse": 1.15,
+    "cow": 1.0,
+    "sheep": 0.65,
+    "traffic light": 2.1,
+    "sign": 1.6,
+    "stop sign": 1.6,
+}
 STANDS_ON: Mapping[str, tuple[int, ...]] = {
-    "car": (ROAD,), "truck": (ROAD,), "bus": (ROAD,), "motorcycle": (ROAD,), "rider": (ROAD,), "cyclist": (ROAD,),
-    "person": (ROAD, PAVEMENT, TERRAIN), "bicycle": (ROAD, PAVEMENT), "dog": (ROAD, PAVEMENT, TERRAIN), "cat": (PAVEMENT, ROAD, TERRAIN),
+    "car": (ROAD,),
+    "truck": (ROAD,),
+    "bus": (ROAD,),
+    "motorcycle": (ROAD,),
+    "rider": (ROAD,),
+    "cyclist": (ROAD,),
+    "person": (ROAD, PAVEMENT, TERRAIN),
+    "bicycle": (ROAD, PAVEMENT),
+    "dog": (ROAD, PAVEMENT, TERRAIN),
+    "cat": (PAVEMENT, ROAD, TERRAIN),
     "bird": (PAVEMENT, ROAD, TERRAIN),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -101,7 +125,9 @@ class Labels:
         if not isinstance(content, dict) or set(content) - set(keys):
             shown = sorted(content) if isinstance(content, dict) else content
             raise DataError(f"{path}: expected the keys {', '.join(keys)}; got {shown!r}")
-        words = {key: {name: tuple(listed) for name, listed in content.get(key, {}).items()} for key in ("synonyms", "also_shows", "made_of")}
+        words = {
+            key: {name: tuple(listed) for name, listed in content.get(key, {}).items()} for key in ("synonyms", "also_shows", "made_of")
+        }
         heights = {**RELATIVE_HEIGHT, **content.get("relative_height", {})}
         return cls({**SYNONYMS, **words["synonyms"]}, {**ALSO_SHOWS, **words["also_shows"]}, heights, dict(STANDS_ON), words["made_of"])
 

@@ -1,4 +1,4 @@
-"""How well mutated regions hide: marks of seam and grain, a classifier that tries to tell them from untouched regions, and a Frechet distance."""
+"""How well mutated regions hide: marks of seam and grain, a classifier that tries to tell them apart, and a Frechet distance."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import DataError, require
-from evenhand.scenes.operators.cutout import MARGIN, cut
 from evenhand.scenes.labels import Labels
+from evenhand.scenes.operators.cutout import MARGIN, cut
 from evenhand.scenes.operators.donors import is_usable
 from evenhand.scenes.operators.mutation import DELETE, Mutation
 from evenhand.scenes.operators.perspective import fit_law, pooled_law
@@ -44,11 +44,15 @@ class Realism:
     seam: float  # median seam ratio of mutated regions over that of untouched ones
     grain: float  # the same for the noise ratio
     auc: float  # of the better of two classifiers, across scenes; 0.5 cannot be told
+    auc_with_surroundings: float  # the same, when the classifier also sees what is around the region
     frechet: float | None  # on a net's features; None without a net
 
 
-def described(region: Region) -> Features:
-    """Colour, edges, grain and local patterns inside a region, its seam, and its grain against its surroundings; not its place or size."""
+def described(region: Region, surroundings: bool = False) -> Features:
+    """Colour, edges, grain and local patterns inside a region, its seam, and its grain against its surroundings; not its place or size.
+
+    With `surroundings`, also colour and edges of the ring around it: then a place that is unusual for the object counts against it too.
+    """
     cv2 = require("cv2", "image")
     box = box_of(region.mask)
     if box is None:
@@ -65,13 +69,20 @@ def described(region: Region) -> Features:
     sharp = [np.percentile(slope[mask], q) for q in (50, 90)]
     rim = [seam_ratio(region.picture, region.mask), noise_ratio(region.picture, region.mask)]
     parts = [inside.mean(axis=0), inside.std(axis=0), edges, levels, sharp, rim, _patterns(grey, mask)]
+    if surroundings:
+        parts.append(_surroundings(region.picture, region.mask))
     return np.concatenate([np.asarray(part, np.float64).ravel() for part in parts])
 
 
 def _patterns(grey: NDArray[np.float32], mask: Stencil) -> Features:
     """Shares of the local binary patterns by how many neighbours are brighter."""
     centre = grey[1:-1, 1:-1]
-    brighter = sum((grey[1 + dy : grey.shape[0] - 1 + dy, 1 + dx : grey.shape[1] - 1 + dx] > centre).astype(int) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if dx or dy)
+    brighter = sum(
+        (grey[1 + dy : grey.shape[0] - 1 + dy, 1 + dx : grey.shape[1] - 1 + dx] > centre).astype(int)
+        for dy in (-1, 0, 1)
+        for dx in (-1, 0, 1)
+        if dx or dy
+    )
     counts = np.bincount(np.asarray(brighter)[mask[1:-1, 1:-1]], minlength=9)[:9]
     return np.asarray(counts / max(1, counts.sum()), np.float64)
 
@@ -83,7 +94,9 @@ def mutated_regions(mutations: Iterable[Mutation]) -> Iterator[Region]:
         if made.operator == DELETE:
             gone = [one for one, share in zip(made.before.instances, made.kept, strict=True) if share == 0.0 and one.label == made.label]
             for one in gone:
-                mask = cv2.dilate(one.mask(made.before.shape).astype(np.uint8), np.ones((5, 5), np.uint8)).astype(bool) & ~made.after.occupied
+                mask = (
+                    cv2.dilate(one.mask(made.before.shape).astype(np.uint8), np.ones((5, 5), np.uint8)).astype(bool) & ~made.after.occupied
+                )
                 if mask.sum() >= 60:
                     yield Region(made.after.picture, mask, made.before.name, made.label)
             continue
@@ -92,7 +105,9 @@ def mutated_regions(mutations: Iterable[Mutation]) -> Iterator[Region]:
                 yield Region(made.after.picture, one.mask(made.after.shape), made.before.name, made.label)
 
 
-def matched_regions(changed: Sequence[Region], scenes: Sequence[Scene], operator: str, rng: np.random.Generator) -> list[tuple[Region, Region]]:
+def matched_regions(
+    changed: Sequence[Region], scenes: Sequence[Scene], operator: str, rng: np.random.Generator
+) -> list[tuple[Region, Region]]:
     """Pairs of a mutated region and an untouched one like it; mutated regions without a match are left out.
 
     For insertion and rotation, an object in its own place that could itself be a donor, of the same class and about the same size.  For
@@ -166,7 +181,9 @@ def _surroundings(picture: Picture, mask: Stencil) -> Features:
     assert box is not None
     left, top, right, bottom = grown(box, 12, (mask.shape[0], mask.shape[1]))
     crop, inner = picture[top:bottom, left:right], mask[top:bottom, left:right]
-    ring = cv2.dilate(inner.astype(np.uint8), np.ones((21, 21), np.uint8)).astype(bool) & ~cv2.dilate(inner.astype(np.uint8), np.ones((7, 7), np.uint8)).astype(bool)
+    ring = cv2.dilate(inner.astype(np.uint8), np.ones((21, 21), np.uint8)).astype(bool) & ~cv2.dilate(
+        inner.astype(np.uint8), np.ones((7, 7), np.uint8)
+    ).astype(bool)
     lab = cv2.cvtColor(crop, cv2.COLOR_RGB2LAB).astype(np.float64)
     grey = crop.mean(axis=2).astype(np.float32)
     slope = np.log1p(np.hypot(cv2.Sobel(grey, cv2.CV_32F, 1, 0), cv2.Sobel(grey, cv2.CV_32F, 0, 1)))
@@ -249,7 +266,10 @@ def realism(mutations: Sequence[Mutation], scenes: Sequence[Scene], rng: np.rand
     changed, real = [one for one, _ in pairs], [other for _, other in pairs]
     seams = [np.median([seam_ratio(one.picture, one.mask) for one in part]) for part in (changed, real)]
     grains = [np.median([noise_ratio(one.picture, one.mask) for one in part]) for part in (changed, real)]
-    first, second = (np.stack([described(one) for one in part]) for part in (real, changed))
-    auc = two_sample_auc(first, second, ([one.scene for one in real], [one.scene for one in changed]), rng)
+    owners = ([one.scene for one in real], [one.scene for one in changed])
+    aucs = []
+    for surroundings in (False, True):
+        first, second = (np.stack([described(one, surroundings) for one in part]) for part in (real, changed))
+        aucs.append(two_sample_auc(first, second, owners, rng))
     distance = frechet_distance(net(real), net(changed)) if net is not None else None
-    return Realism(len(changed), float(seams[0] / seams[1]), float(grains[0] / grains[1]), auc, distance)
+    return Realism(len(changed), float(seams[0] / seams[1]), float(grains[0] / grains[1]), aucs[0], aucs[1], distance)

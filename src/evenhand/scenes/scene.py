@@ -99,7 +99,9 @@ class Scene:
 
     def __post_init__(self) -> None:
         if self.picture.ndim != 3 or self.picture.shape[2] != 3 or self.picture.dtype != np.uint8:
-            raise DataError(f"scene {self.name!r}: picture must be (height, width, 3) of uint8, not {self.picture.shape} {self.picture.dtype}")
+            raise DataError(
+                f"scene {self.name!r}: picture must be (height, width, 3) of uint8, not {self.picture.shape} {self.picture.dtype}"
+            )
         if self.regions is not None and self.regions.shape != self.shape:
             raise DataError(f"scene {self.name!r}: regions have shape {self.regions.shape}, the picture {self.shape}")
         if not self.truth:

@@ -1,4 +1,4 @@
-"""Recognisers whose fairness is known exactly: told the truth, they miss objects by chance, by one law for all classes but the planted ones."""
+"""Recognisers of known fairness: told the truth, they miss objects by chance, by one law for all classes but the planted ones."""
 
 from __future__ import annotations
 

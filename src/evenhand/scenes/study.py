@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -72,29 +73,18 @@ def _clash(one: Slide, other: Slide) -> bool:
     return one.scene == other.scene or (one.operator == other.operator != REAL)
 
 
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Picture study</title>
-<style>body{font:17px/1.5 system-ui,sans-serif;max-width:720px;margin:1.5rem auto;padding:0 1rem}img{width:100%}label{display:block;margin:.9rem 0 .2rem}
-input[type=range]{width:100%}button{font:inherit;padding:.5rem 1.4rem;margin-top:1rem}output{font-weight:600}</style>
-<main><p id="where" aria-live="polite"></p><img id="picture" alt="the picture to judge"><form id="form">
-<label for="realism">{{ questions[0] }} <output id="realism-value">-</output></label><input type="range" id="realism" min="0" max="10" step="1">
-<label for="likelihood">{{ questions[1] }} <output id="likelihood-value">-</output></label><input type="range" id="likelihood" min="0" max="10" step="1">
-<label for="vehicles">{{ questions[2] }}</label><input type="number" id="vehicles" min="0" max="99" required><br><button>Next</button><p id="hint" role="alert"></p></form></main>
-<script>const slides={{ slides|tojson }};let at=0,touched={},answers=[];const $=id=>document.getElementById(id);
-function show(){$("where").textContent=`Picture ${at+1} of ${slides.length}`;$("picture").src=slides[at].src;touched={};$("vehicles").value="";$("hint").textContent="";
-for(const id of ["realism","likelihood"]){$(id).value=5;$(id+"-value").textContent="-";}}
-for(const id of ["realism","likelihood"])$(id).addEventListener("input",()=>{touched[id]=true;$(id+"-value").textContent=$(id).value;});
-$("form").addEventListener("submit",async e=>{e.preventDefault();if(!touched.realism||!touched.likelihood){$("hint").textContent="Please move both scales.";return;}
-answers.push({key:slides[at].key,realism:+$("realism").value,likelihood:+$("likelihood").value,vehicles:+$("vehicles").value});
-if(++at<slides.length)show();else{const r=await fetch("answers",{method:"POST",body:JSON.stringify(answers)});
-document.querySelector("main").textContent=r.ok?"Thank you. Your answers are stored on this computer.":"The answers could not be stored.";}});show();</script></html>"""
-
-
 def page(deck: Sequence[Slide]) -> str:
     """The whole page with its pictures inside; it does not say which picture is which."""
     from jinja2 import Environment
 
-    entries = [{"key": one.key, "src": "data:image/jpeg;base64," + base64.b64encode(_jpeg(one.picture)).decode()} for one in _anonymous(deck)]
-    return Environment(autoescape=True).from_string(PAGE).render(questions=QUESTIONS, slides=entries)
+    entries = [
+        {"key": one.key, "src": "data:image/jpeg;base64," + base64.b64encode(_jpeg(one.picture)).decode()} for one in _anonymous(deck)
+    ]
+    return (
+        Environment(autoescape=True)
+        .from_string((resources.files("evenhand.scenes") / "pages" / "study.html").read_text(encoding="utf-8"))
+        .render(questions=QUESTIONS, slides=entries)
+    )
 
 
 def _anonymous(deck: Sequence[Slide]) -> list[Slide]:
@@ -164,7 +154,7 @@ class StudyResult:
 
 
 def analyse(deck: Sequence[Slide], sheets: Sequence[Sequence[Mapping[str, int]]], rng: np.random.Generator) -> StudyResult:
-    """Five clear pictures validate a sheet: at most three vehicles, and answered alike by more than three quarters; three of five must be right."""
+    """Five clear pictures (few vehicles, answered alike by more than three quarters) validate a sheet: three must be right."""
     if not sheets:
         raise DataError("no answer sheet; run the study first")
     counts = np.array([[one["vehicles"] for one in sheet] for sheet in sheets])
@@ -174,16 +164,23 @@ def analyse(deck: Sequence[Slide], sheets: Sequence[Sequence[Mapping[str, int]]]
     control = rng.choice(clear, min(5, len(clear)), replace=False) if len(clear) else np.zeros(0, int)
     right = (counts[:, control] == truth[control]).mean(axis=1) if len(control) else np.ones(len(sheets))
     valid = np.flatnonzero(right >= RIGHT_AT_LEAST)
-    marks = {name: np.array([[one[name] for one in sheets[k]] for k in valid], float).reshape(len(valid), len(deck)) for name in ("realism", "likelihood")}
+    marks = {
+        name: np.array([[one[name] for one in sheets[int(k)]] for k in valid], np.float64).reshape(len(valid), len(deck))
+        for name in ("realism", "likelihood")
+    }
     kinds = np.array([one.operator for one in deck])
     means = {name: _means(values, kinds) for name, values in marks.items()}
     real, mutated = marks["realism"][:, kinds == REAL].ravel(), marks["realism"][:, kinds != REAL].ravel()
     test = mann_whitney(real, mutated) if len(valid) else None
     ratios = [means[name].get("mutated", float("nan")) / means[name].get(REAL, float("nan")) for name in ("realism", "likelihood")]
-    return StudyResult(len(sheets), len(valid), tuple(int(k) for k in control), means["realism"], means["likelihood"], ratios[0], ratios[1], test)
+    return StudyResult(
+        len(sheets), len(valid), tuple(int(k) for k in control), means["realism"], means["likelihood"], ratios[0], ratios[1], test
+    )
 
 
-def _means(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]], kinds: np.ndarray[tuple[int, ...], np.dtype[np.str_]]) -> dict[str, float]:
+def _means(
+    values: np.ndarray[tuple[int, ...], np.dtype[np.float64]], kinds: np.ndarray[tuple[int, ...], np.dtype[np.str_]]
+) -> dict[str, float]:
     if not values.size:
         return {}
     means = {str(kind): float(values[:, kinds == kind].mean()) for kind in np.unique(kinds)}

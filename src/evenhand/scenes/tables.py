@@ -1,4 +1,4 @@
-"""The figures of the paper's tables from the trials of a campaign: effectiveness (6, 7, 8), time (9) and accuracy beside real pictures (11)."""
+"""The paper's tables from the trials of a campaign: effectiveness (6, 7, 8), time (9), accuracy beside real pictures (11)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ class Effectiveness:
         return {**asdict(self), "error_rate": self.error_rate.estimate, "low": self.error_rate.low, "high": self.error_rate.high}
 
 
-def effectiveness(trials: Sequence[Trial], kind: str, expected: Mapping[str, Counter[str]], rng: np.random.Generator, rules: Rules | None = None) -> Effectiveness:
+def effectiveness(
+    trials: Sequence[Trial], kind: str, expected: Mapping[str, Counter[str]], rng: np.random.Generator, rules: Rules | None = None
+) -> Effectiveness:
     """An input is error-inducing when it errs on a class that the paper's rule calls unfair."""
     rules = rules or Rules()
     verdicts = class_verdicts(trials, kind, expected, rng, rules)
@@ -41,7 +43,9 @@ def effectiveness(trials: Sequence[Trial], kind: str, expected: Mapping[str, Cou
     tried = [trial for trial in trials if trial.style != CONTROL]
     marks = [judge(trial, kind, expected.get(trial.scene, Counter()), rules.track_hidden) for trial in tried]
     inducing = sum(any(mark.errors.get(label, 0) > 0 for label in blamed) for mark in marks)
-    return Effectiveness(len(listed), len(blamed), sum(one.unfair for one in listed), len(tried), inducing, clopper_pearson(inducing, len(tried)))
+    return Effectiveness(
+        len(listed), len(blamed), sum(one.unfair for one in listed), len(tried), inducing, clopper_pearson(inducing, len(tried))
+    )
 
 
 def picture_error_rates(trials: Sequence[Trial], expected: Mapping[str, Counter[str]]) -> tuple[list[float], list[float]]:

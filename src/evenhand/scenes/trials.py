@@ -1,4 +1,4 @@
-"""Algorithm 1: every operator with every class on every scene, out of or inside the cluster's distribution, and what the recogniser answered.
+"""Algorithm 1: every operator, class and scene, out of or inside the cluster's distribution, and what the recogniser answered.
 
 Faithful to the paper: insertion brings the count one above the cluster's maximum, deletion removes the whole class, rotation turns one
 object.  Added: the share of every other object that stays visible, null mutations as a control, and the reason of every skip.
@@ -114,9 +114,11 @@ class Workshop:
         """Each cluster's distribution as this recogniser sees it."""
         names = sorted({*self.campaign.insert, *self.campaign.change})
         members = [np.flatnonzero(self.clusters.of == place) for place in range(self.clusters.count)]
-        return tuple(distribution([self.scenes[k] for k in group], [seen[k] for k in group], names) for group in members)
+        return tuple(distribution([self.scenes[k] for k in group], [seen[int(k)] for k in group], names) for group in members)
 
-    def mutations(self, seen: Sequence[Counter[str]], ranges: Sequence[Mapping[str, Range]]) -> Iterator[tuple[int, Mutation | Skipped, float]]:
+    def mutations(
+        self, seen: Sequence[Counter[str]], ranges: Sequence[Mapping[str, Range]]
+    ) -> Iterator[tuple[int, Mutation | Skipped, float]]:
         """Algorithm 1's double loop; yields the scene's place, the result, and the CPU-seconds that it took."""
         for operator in self.campaign.operators:
             for label in self.campaign.insert if operator == INSERT else self.campaign.change:
@@ -161,14 +163,21 @@ class Workshop:
                 yield place, made, time.process_time() - started
 
 
-def examine(recogniser: Recogniser | SeesScenes, name: str, workshop: Workshop, sink: Sink | None = None, say: Callable[[int], None] = lambda done: None) -> Outcome:
+def examine(
+    recogniser: Recogniser | SeesScenes,
+    name: str,
+    workshop: Workshop,
+    sink: Sink | None = None,
+    say: Callable[[int], None] | None = None,
+) -> Outcome:
     """Run the whole campaign against one recogniser."""
     labels, scenes = workshop.labels, workshop.scenes
     seen = [seen_counts(answer, labels) for answer in answers_for(recogniser, scenes)]
     ranges = workshop.ranges(seen)
     trials, skips = [], []
     for done, (place, made, seconds) in enumerate(workshop.mutations(seen, ranges), 1):
-        say(done)
+        if say is not None:
+            say(done)
         if isinstance(made, Skipped):
             skips.append(made)
             continue
@@ -177,7 +186,9 @@ def examine(recogniser: Recogniser | SeesScenes, name: str, workshop: Workshop, 
         trials.append(trial)
         if sink is not None:
             sink(trial, made, answer)
-    return Outcome(name, tuple(trials), tuple(skips), workshop.clusters, ranges, tuple(scene.name for scene in scenes), workshop.truth, tuple(seen))
+    return Outcome(
+        name, tuple(trials), tuple(skips), workshop.clusters, ranges, tuple(scene.name for scene in scenes), workshop.truth, tuple(seen)
+    )
 
 
 def as_trial(made: Mutation, where: tuple[int, float], before: Counter[str], answer: Answer, workshop: Workshop) -> Trial:
@@ -189,6 +200,17 @@ def as_trial(made: Mutation, where: tuple[int, float], before: Counter[str], ans
     added = len(made.after.instances) - len(made.before.instances)
     style = CONTROL if made.operator in CONTROLS else workshop.campaign.style
     return Trial(
-        made.operator, made.label, style, made.before.name, int(workshop.clusters.of[place]), workshop.truth[place], before,
-        seen_counts(answer, labels), hidden, touched, max(0, added), seconds, made.how,
-    )  # fmt: skip
+        made.operator,
+        made.label,
+        style,
+        made.before.name,
+        int(workshop.clusters.of[place]),
+        workshop.truth[place],
+        before,
+        seen_counts(answer, labels),
+        hidden,
+        touched,
+        max(0, added),
+        seconds,
+        made.how,
+    )

@@ -71,7 +71,10 @@ def class_verdicts(
     listed = [name for name in names if totals[name][0] >= rules.least_objects]
     corrected = _corrected(hits, sizes, names, listed)
     mean = float(np.mean([totals[name][1] / totals[name][0] for name in listed])) if listed else 0.0
-    found = [_one(name, totals[name], (hits[:, k].mean(), sizes[:, k].mean()), control.get(name), (corrected[name], mean, rules)) for k, name in enumerate(names)]
+    found = [
+        _one(name, totals[name], (hits[:, k].mean(), sizes[:, k].mean()), control.get(name), (corrected[name], mean, rules))
+        for k, name in enumerate(names)
+    ]
     return sorted(found, key=lambda one: (not one.unfair, -one.wrong.estimate if one.objects else 0.0))
 
 
@@ -84,7 +87,9 @@ def _totals(marks: Sequence[tuple[str, Marks]]) -> dict[str, tuple[int, int, int
     return {label: (int(values[0]), int(values[1]), int(values[2])) for label, values in sums.items()}
 
 
-def _draws(marks: Sequence[tuple[str, Marks]], names: Sequence[str], draws: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _draws(
+    marks: Sequence[tuple[str, Marks]], names: Sequence[str], draws: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Wrong objects and objects of each class (draws, classes), with one trial of each scene in each draw."""
     cells: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
     place = {name: k for k, name in enumerate(names)}
@@ -111,7 +116,11 @@ def _corrected(hits: NDArray[np.int64], sizes: NDArray[np.int64], names: Sequenc
 
 
 def _one(
-    name: str, totals: tuple[int, int, int], draw: tuple[float, float], control: tuple[int, int, int] | None, against: tuple[float, float, Rules]
+    name: str,
+    totals: tuple[int, int, int],
+    draw: tuple[float, float],
+    control: tuple[int, int, int] | None,
+    against: tuple[float, float, Rules],
 ) -> ClassVerdict:
     objects, errors, wrong = totals
     p_value, mean, rules = against
@@ -123,4 +132,6 @@ def _one(
     quiet = control[2] / control[0] if control and control[0] else None
     rate = errors / max(objects, 1)
     unfair = enough and p_value <= rules.level
-    return ClassVerdict(name, objects, errors, rate, share, quiet, p_value, enough and rate > mean, unfair, enough, quiet is not None and quiet >= share.low)
+    return ClassVerdict(
+        name, objects, errors, rate, share, quiet, p_value, enough and rate > mean, unfair, enough, quiet is not None and quiet >= share.low
+    )

@@ -16,11 +16,30 @@ from evenhand.scenes.scene import BUILDING, PAVEMENT, PLANTS, ROAD, SKY, STRUCTU
 
 THINGS: Mapping[int, str] = {24: "person", 25: "rider", 26: "car", 27: "truck", 28: "bus", 31: "train", 32: "motorcycle", 33: "bicycle"}
 PARTS: Mapping[int, str] = {17: "pole", 19: "traffic light", 20: "traffic sign"}
-STUFF: Mapping[int, int] = {7: ROAD, 8: PAVEMENT, 9: PAVEMENT, 11: BUILDING, 12: BUILDING, 13: STRUCTURE, 17: STRUCTURE, 21: PLANTS, 22: TERRAIN, 23: SKY}
+STUFF: Mapping[int, int] = {
+    7: ROAD,
+    8: PAVEMENT,
+    9: PAVEMENT,
+    11: BUILDING,
+    12: BUILDING,
+    13: STRUCTURE,
+    17: STRUCTURE,
+    21: PLANTS,
+    22: TERRAIN,
+    23: SKY,
+}
 STUFF_NAMES: Mapping[str, int] = {
-    "road": ROAD, "sidewalk": PAVEMENT, "parking": PAVEMENT, "building": BUILDING, "wall": BUILDING, "fence": STRUCTURE, "vegetation": PLANTS,
-    "terrain": TERRAIN, "sky": SKY, "ground": TERRAIN,
-}  # fmt: skip
+    "road": ROAD,
+    "sidewalk": PAVEMENT,
+    "parking": PAVEMENT,
+    "building": BUILDING,
+    "wall": BUILDING,
+    "fence": STRUCTURE,
+    "vegetation": PLANTS,
+    "terrain": TERRAIN,
+    "sky": SKY,
+    "ground": TERRAIN,
+}
 THING_NAMES = (*THINGS.values(), "traffic light", "traffic sign", "pole")
 
 
@@ -35,11 +54,15 @@ def from_polygons(pictures: Path, annotations: Path) -> Iterator[Scene]:
             raise DataError(f"{path} is for a picture of {shape}, but the picture has {picture.shape[:2]}")
         owner, regions = np.full(shape, -1, np.int32), np.zeros(shape, np.uint8)
         for place, thing in enumerate(content["objects"]):
-            mask = mask_from_polygons([np.asarray(thing["polygon"], float).ravel()], shape)
+            mask = mask_from_polygons([np.asarray(thing["polygon"], float).ravel().tolist()], shape)
             owner[mask] = place
             if thing["label"] in STUFF_NAMES:
                 regions[mask] = STUFF_NAMES[thing["label"]]
-        instances = [_one(owner == place, str(thing["label"])) for place, thing in enumerate(content["objects"]) if _name(str(thing["label"])) in THING_NAMES]
+        instances = [
+            _one(owner == place, str(thing["label"]))
+            for place, thing in enumerate(content["objects"])
+            if _name(str(thing["label"])) in THING_NAMES
+        ]
         yield Scene(stem, picture, tuple(one for one in instances if one is not None), regions)
 
 

@@ -16,10 +16,25 @@ from evenhand.scenes.loaders.rle import mask_from_polygons, mask_from_rle
 from evenhand.scenes.scene import BUILDING, PAVEMENT, PLANTS, ROAD, SKY, TERRAIN, UNKNOWN, Instance, Scene
 
 STUFF_REGIONS: Mapping[str, int] = {
-    "road": ROAD, "pavement-merged": PAVEMENT, "pavement": PAVEMENT, "platform": PAVEMENT, "dirt-merged": TERRAIN, "grass-merged": TERRAIN,
-    "sand": TERRAIN, "gravel": TERRAIN, "snow": TERRAIN, "sky-other-merged": SKY, "sky": SKY, "building-other-merged": BUILDING, "house": BUILDING,
-    "wall-other-merged": BUILDING, "wall-brick": BUILDING, "wall-stone": BUILDING, "tree-merged": PLANTS, "flower": PLANTS,
-}  # fmt: skip
+    "road": ROAD,
+    "pavement-merged": PAVEMENT,
+    "pavement": PAVEMENT,
+    "platform": PAVEMENT,
+    "dirt-merged": TERRAIN,
+    "grass-merged": TERRAIN,
+    "sand": TERRAIN,
+    "gravel": TERRAIN,
+    "snow": TERRAIN,
+    "sky-other-merged": SKY,
+    "sky": SKY,
+    "building-other-merged": BUILDING,
+    "house": BUILDING,
+    "wall-other-merged": BUILDING,
+    "wall-brick": BUILDING,
+    "wall-stone": BUILDING,
+    "tree-merged": PLANTS,
+    "flower": PLANTS,
+}
 
 
 def from_coco(annotations: Path, pictures: Path, least_pixels: int = 24) -> Iterator[Scene]:

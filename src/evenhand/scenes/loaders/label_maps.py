@@ -36,7 +36,9 @@ def from_label_maps(frames: Path, maps: Path, legend: MapLegend = CAMVID) -> Ite
         yield scene_from_map(picture_path.stem, read_picture(picture_path), read_map(map_path), legend)
 
 
-def scene_from_map(name: str, picture: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], codes: Regions, legend: MapLegend = CAMVID) -> Scene:
+def scene_from_map(
+    name: str, picture: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], codes: Regions, legend: MapLegend = CAMVID
+) -> Scene:
     """One scene; the regions under objects are taken from the rows beside them, so that ground stays ground."""
     if codes.shape != picture.shape[:2]:
         raise DataError(f"{name}: the label map has shape {codes.shape}, its picture {picture.shape[:2]}")

@@ -26,7 +26,11 @@ def mask_from_rle(rle: Mapping[str, Any]) -> Stencil:
     """A run-length mask, with plain or compressed counts; columns run first, as COCO stores them."""
     height, width = (int(value) for value in rle["size"])
     counts = rle["counts"]
-    runs = _expanded(counts if isinstance(counts, str) else counts.decode()) if isinstance(counts, str | bytes) else [int(value) for value in counts]
+    runs = (
+        _expanded(counts if isinstance(counts, str) else counts.decode())
+        if isinstance(counts, str | bytes)
+        else [int(value) for value in counts]
+    )
     if sum(runs) != height * width or min(runs, default=0) < 0:
         raise DataError(f"a run-length mask counts {sum(runs)} pixels; its size {height} x {width} has {height * width}")
     values = np.repeat(np.arange(len(runs)) % 2 == 1, runs)

@@ -41,7 +41,9 @@ class OnnxSegmenter:
         answer = np.asarray(session.run(None, {session.get_inputs()[0].name: batch.astype(np.float32)})[0])
         codes = answer[0].argmax(axis=0) if answer.ndim == 4 and answer.shape[1] > 1 else answer.squeeze()
         if codes.ndim != 2 or codes.max() >= len(self.classes):
-            raise WrongAnswer(f"the segmenter answered with shape {answer.shape}; expected (1, {len(self.classes)}, height, width) or class numbers")
+            raise WrongAnswer(
+                f"the segmenter answered with shape {answer.shape}; expected (1, {len(self.classes)}, height, width) or class numbers"
+            )
         return np.asarray(cv2.resize(codes.astype(np.uint8), picture.shape[1::-1], interpolation=cv2.INTER_NEAREST))
 
     def __call__(self, picture: Picture, label: str, box: Box) -> Stencil:

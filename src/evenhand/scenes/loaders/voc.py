@@ -63,7 +63,7 @@ def read_boxes(path: Path) -> tuple[str, list[tuple[str, Box]]]:
     return name or f"{path.stem}.jpg", objects
 
 
-def cut_by_colour(picture: Picture, label: str, box: Box) -> Stencil:
+def cut_by_colour(picture: Picture, _: str, box: Box) -> Stencil:
     """A mask from the box alone: what differs in colour from the box's surroundings (GrabCut).  A rough stand-in for a segmenter."""
     cv2 = require("cv2", "image")
     left, top, right, bottom = box
@@ -71,7 +71,15 @@ def cut_by_colour(picture: Picture, label: str, box: Box) -> Stencil:
     if right - left < 4 or bottom - top < 4:
         return mask.astype(bool)
     cv2.setRNGSeed(0)
-    cv2.grabCut(np.ascontiguousarray(picture[..., ::-1]), mask, (left, top, right - left, bottom - top), np.zeros((1, 65)), np.zeros((1, 65)), 3, cv2.GC_INIT_WITH_RECT)
+    cv2.grabCut(
+        np.ascontiguousarray(picture[..., ::-1]),
+        mask,
+        (left, top, right - left, bottom - top),
+        np.zeros((1, 65)),
+        np.zeros((1, 65)),
+        3,
+        cv2.GC_INIT_WITH_RECT,
+    )
     found = (mask == cv2.GC_FGD) | (mask == cv2.GC_PR_FGD)
     if found.sum() < 0.1 * (right - left) * (bottom - top):
         found[top:bottom, left:right] = True

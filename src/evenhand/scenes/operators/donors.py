@@ -64,7 +64,9 @@ def collect(scenes: Iterable[Scene], labels: Labels) -> DonorBank:
                 across = (one.box[0] + one.box[2]) / 2 / scene.shape[1]
                 donor = Donor(cut(scene, one), one.height, across, one.foot / scene.shape[0], scene.name, look, _behind(scene, one))
                 gathered.setdefault(one.label, []).append(donor)
-    return DonorBank({label: tuple(found) for label, found in gathered.items()}, prior, labels, {name: frozenset(seen) for name, seen in looks.items()})
+    return DonorBank(
+        {label: tuple(found) for label, found in gathered.items()}, prior, labels, {name: frozenset(seen) for name, seen in looks.items()}
+    )
 
 
 def is_usable(scene: Scene, place: int, law: SizeLaw, labels: Labels) -> bool:

@@ -99,7 +99,7 @@ def _rim_cost(cv2: Any, window: Floats, template: Floats, mask: Floats) -> Float
         layer = np.ascontiguousarray(window[..., channel])
         total = total - 2 * cv2.matchTemplate(layer, np.ascontiguousarray(template[..., channel] * mask), cv2.TM_CCORR)
     own = float(((template**2).sum(axis=2) * mask).sum())
-    return np.maximum(total + own, 0)
+    return np.asarray(np.maximum(total + own, 0), np.float32)
 
 
 def _minima(cost: Floats, apart: int) -> list[tuple[int, int]]:

@@ -52,6 +52,8 @@ class OnnxInpainter:
         rows, columns = (side if isinstance(side, int) else 512 for side in inputs[0].shape[2:])
         shrunk = cv2.resize(picture, (columns, rows), interpolation=cv2.INTER_AREA).astype(np.float32) / 255
         mask = cv2.resize(hole.astype(np.uint8), (columns, rows), interpolation=cv2.INTER_NEAREST).astype(np.float32)
-        answer = self._session.run(None, {inputs[0].name: shrunk.transpose(2, 0, 1)[None], inputs[1].name: mask[None, None]})[0][0].transpose(1, 2, 0)
+        answer = self._session.run(None, {inputs[0].name: shrunk.transpose(2, 0, 1)[None], inputs[1].name: mask[None, None]})[0][
+            0
+        ].transpose(1, 2, 0)
         answer = answer * 255 if answer.max() <= 1.5 else answer
         return np.asarray(cv2.resize(np.clip(answer, 0, 255), picture.shape[1::-1], interpolation=cv2.INTER_CUBIC).clip(0, 255), np.uint8)

@@ -73,7 +73,9 @@ class Site:
     def __init__(self, scene: Scene, ground: Stencil) -> None:
         self.scene, self.ground = scene, ground
         grey, slope = backdrop_layers(scene)
-        self._sums = tuple(np.pad(layer.astype(np.float64).cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0))) for layer in (ground, grey, slope))
+        self._sums = tuple(
+            np.pad(layer.astype(np.float64).cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0))) for layer in (ground, grey, slope)
+        )
 
     def means(self, boxes: NDArray[np.intp]) -> NDArray[np.float64]:
         """(3, n): share of ground, mean lightness and mean edge strength in each rectangle (left, top, right, bottom)."""
@@ -105,7 +107,9 @@ def _find(
     return None
 
 
-def _ranked(site: Site, donor: Donor, places: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]], rng: np.random.Generator) -> list[int]:
+def _ranked(
+    site: Site, donor: Donor, places: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]], rng: np.random.Generator
+) -> list[int]:
     """Proposals that stand on the ground inside the picture; those most like the donor's own place and surroundings first, with chance."""
     rows, columns, tall = places
     height, width = site.scene.shape
@@ -113,7 +117,9 @@ def _ranked(site: Site, donor: Donor, places: tuple[NDArray[np.intp], NDArray[np
     wide = donor.cutout.shape[1] * scale
     left, right = np.round(columns - 0.46 * wide).astype(np.intp), np.round(columns + 0.46 * wide).astype(np.intp)
     strip = np.round(rows - np.maximum(2, 0.07 * tall)).astype(np.intp)
-    inside = (left >= 2) & (right < width - 2) & (rows - tall > 1) & (rows < height - 2) & (scale < MOST_SCALE) & (scale > 0.18) & (strip >= 0)
+    inside = (
+        (left >= 2) & (right < width - 2) & (rows - tall > 1) & (rows < height - 2) & (scale < MOST_SCALE) & (scale > 0.18) & (strip >= 0)
+    )
     stands = site.means(np.stack([left, strip, right, rows + 1], axis=1))[0] > 0.985
     margin = (wide / 3).astype(np.intp)
     _, grey, slope = site.means(np.stack([left - margin, (rows - tall).astype(np.intp) - margin, right + margin, rows + margin], axis=1))

@@ -46,7 +46,9 @@ class Skipped:
     reason: str
 
 
-def finished(operator: str, label: str, before: Scene, picture: Picture, state: tuple[Sequence[Instance | None], Sequence[Instance]], how: str = "") -> Mutation:
+def finished(
+    operator: str, label: str, before: Scene, picture: Picture, state: tuple[Sequence[Instance | None], Sequence[Instance]], how: str = ""
+) -> Mutation:
     """Put a mutation together from what became of every old instance (None: gone) and the new ones."""
     old, new = state
     kept = tuple(one.area / max(1, was.area) if one is not None else 0.0 for was, one in zip(before.instances, old, strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,9 +49,8 @@ def evidence(scene: Scene, labels: Labels) -> Points:
     points = [
         (one.foot / tall, one.height / labels.relative_height[labels.canonical(one.label)] / tall)
         for one in scene.instances
-        if one.counted and one.visible > 0.9 and not one.touches_border(scene.shape)
-        and stands(one.label, labels) and one.height >= 8
-    ]  # fmt: skip
+        if one.counted and one.visible > 0.9 and not one.touches_border(scene.shape) and stands(one.label, labels) and one.height >= 8
+    ]
     return np.array(points, np.float64).reshape(-1, 2)
 
 
@@ -79,7 +79,7 @@ def _robust_line(points: Points, weights: NDArray[np.float64]) -> tuple[float, f
     """Least absolute deviations, relative to size, by repeated weighting."""
     design = np.stack([np.ones(len(points)), points[:, 0]], axis=1)
     trust = weights / np.maximum(points[:, 1], 0.02)
-    solution = np.zeros(2)
+    solution: NDArray[np.floating[Any]] = np.zeros(2)
     for _ in range(ROUNDS):
         solution, *_ = np.linalg.lstsq(design * trust[:, None] ** 0.5, points[:, 1] * trust**0.5, rcond=None)
         miss = np.abs(points[:, 1] - design @ solution) / np.maximum(points[:, 1], 0.02)
@@ -99,9 +99,18 @@ def calibrated(scenes: Sequence[Scene], labels: Labels) -> Labels:
             for one in scene.instances:
                 name = labels.canonical(one.label)
                 expected = heights.get(name, 0.0) * (intercept + slope * one.foot / tall) * tall
-                if stands(name, labels) and one.counted and one.visible > 0.9 and one.height >= 12 and expected > 6 and not one.touches_border(scene.shape):
+                if (
+                    stands(name, labels)
+                    and one.counted
+                    and one.visible > 0.9
+                    and one.height >= 12
+                    and expected > 6
+                    and not one.touches_border(scene.shape)
+                ):
                     ratios.setdefault(name, []).append(one.height / expected)
         for name, values in ratios.items():
             if len(values) >= LEAST_FOR_A_CLASS:
-                heights[name] = labels.relative_height[name] * float(np.clip(heights[name] / labels.relative_height[name] * np.median(values), 0.6, 1.6))
+                heights[name] = labels.relative_height[name] * float(
+                    np.clip(heights[name] / labels.relative_height[name] * np.median(values), 0.6, 1.6)
+                )
     return replace(labels, relative_height=heights)

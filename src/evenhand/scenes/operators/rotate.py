@@ -16,7 +16,9 @@ LEAST_HEIGHT = 50
 ANGLES = (10.0, 60.0)
 
 
-def rotate(scene: Scene, label: str, rng: np.random.Generator, inpainter: Inpainter | None = None, least: int = LEAST_HEIGHT) -> Mutation | Skipped:
+def rotate(
+    scene: Scene, label: str, rng: np.random.Generator, inpainter: Inpainter | None = None, least: int = LEAST_HEIGHT
+) -> Mutation | Skipped:
     """Turn one object of a class by 10 to 60 degrees either way, or skip and say why."""
     places = [place for place in scene.of(label) if scene.instances[place].height >= least and is_whole(scene, place)]
     if not places:
@@ -46,7 +48,9 @@ def turned(scene: Scene, place: int, degrees: float, inpainter: Inpainter | None
     if not owned.any():
         return Skipped(ROTATE, one.label, scene.name, "the turned object would be hidden")
     old: list[Instance | None] = covered(scene.instances, owned, [not flag for flag in is_front])
-    if any(now is None or now.area < HIDDEN * was.area for was, now in zip(scene.instances, old, strict=True) if was is not one and was.counted):
+    if any(
+        now is None or now.area < HIDDEN * was.area for was, now in zip(scene.instances, old, strict=True) if was is not one and was.counted
+    ):
         return Skipped(ROTATE, one.label, scene.name, "the turned object would hide another one")
     old[place] = None
     fresh = Instance.from_mask(one.label, owned, one.depth)

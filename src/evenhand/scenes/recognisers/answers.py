@@ -78,7 +78,7 @@ def as_detection(raw: Any, name: str) -> Detection:
         score = float(raw[1]) if len(raw) > 1 else 1.0
         box = tuple(float(value) for value in raw[2]) if len(raw) > 2 and raw[2] is not None else None
         if box is None or len(box) == 4:
-            return Detection(raw[0], score, box)  # type: ignore[arg-type]
+            return Detection(raw[0], score, box)
     raise WrongAnswer(f"recogniser {name!r} answered {raw!r}; expected a label, (label, score), (label, score, box) or a Detection")
 
 

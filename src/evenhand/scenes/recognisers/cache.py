@@ -44,7 +44,7 @@ class Estimate:
 class Kept:
     """A recogniser whose answers are appended to a file as they come."""
 
-    def __init__(self, recogniser: Recogniser, folder: Path, say: Callable[[int], None] = lambda asked: None) -> None:
+    def __init__(self, recogniser: Recogniser, folder: Path, say: Callable[[int], None] | None = None) -> None:
         self.recogniser, self._say = recogniser, say
         self.path = folder / f"{''.join(c if c.isalnum() else '-' for c in recogniser.fingerprint())}.jsonl"
         self.asked = 0
@@ -76,7 +76,8 @@ class Kept:
                     file.flush()
                     self._answers[key] = answer
                     self.asked += 1
-                    self._say(self.asked)
+                    if self._say is not None:
+                        self._say(self.asked)
         return [self._answers[key] for key in keys]
 
 
@@ -92,7 +93,7 @@ def _read(path: Path) -> dict[str, Answer]:
     for number, line in enumerate(content.splitlines(), 1):
         try:
             entry: Any = json.loads(line)
-            answers[entry["picture"]] = tuple(Detection(label, score, tuple(box) if box else None) for label, score, box in entry["answer"])  # type: ignore[arg-type]
+            answers[entry["picture"]] = tuple(Detection(label, score, tuple(box) if box else None) for label, score, box in entry["answer"])
         except (ValueError, KeyError, TypeError) as fault:
             raise StoreError(f"{path}:{number} is not a kept answer ({fault}); remove the line to ask again") from fault
     return answers

@@ -17,12 +17,87 @@ from evenhand.scenes.recognisers.answers import Answer, Detection, Suppression
 from evenhand.scenes.scene import Picture
 
 Floats = NDArray[np.float32]
-COCO_80 = tuple(
-    "person,bicycle,car,motorcycle,airplane,bus,train,truck,boat,traffic light,fire hydrant,stop sign,parking meter,bench,bird,cat,dog,horse,sheep,cow,"
-    "elephant,bear,zebra,giraffe,backpack,umbrella,handbag,tie,suitcase,frisbee,skis,snowboard,sports ball,kite,baseball bat,baseball glove,skateboard,"
-    "surfboard,tennis racket,bottle,wine glass,cup,fork,knife,spoon,bowl,banana,apple,sandwich,orange,broccoli,carrot,hot dog,pizza,donut,cake,chair,couch,"
-    "potted plant,bed,dining table,toilet,tv,laptop,mouse,remote,keyboard,cell phone,microwave,oven,toaster,sink,refrigerator,book,clock,vase,scissors,"
-    "teddy bear,hair drier,toothbrush".split(",")
+COCO_80 = (
+    "person",
+    "bicycle",
+    "car",
+    "motorcycle",
+    "airplane",
+    "bus",
+    "train",
+    "truck",
+    "boat",
+    "traffic light",
+    "fire hydrant",
+    "stop sign",
+    "parking meter",
+    "bench",
+    "bird",
+    "cat",
+    "dog",
+    "horse",
+    "sheep",
+    "cow",
+    "elephant",
+    "bear",
+    "zebra",
+    "giraffe",
+    "backpack",
+    "umbrella",
+    "handbag",
+    "tie",
+    "suitcase",
+    "frisbee",
+    "skis",
+    "snowboard",
+    "sports ball",
+    "kite",
+    "baseball bat",
+    "baseball glove",
+    "skateboard",
+    "surfboard",
+    "tennis racket",
+    "bottle",
+    "wine glass",
+    "cup",
+    "fork",
+    "knife",
+    "spoon",
+    "bowl",
+    "banana",
+    "apple",
+    "sandwich",
+    "orange",
+    "broccoli",
+    "carrot",
+    "hot dog",
+    "pizza",
+    "donut",
+    "cake",
+    "chair",
+    "couch",
+    "potted plant",
+    "bed",
+    "dining table",
+    "toilet",
+    "tv",
+    "laptop",
+    "mouse",
+    "remote",
+    "keyboard",
+    "cell phone",
+    "microwave",
+    "oven",
+    "toaster",
+    "sink",
+    "refrigerator",
+    "book",
+    "clock",
+    "vase",
+    "scissors",
+    "teddy bear",
+    "hair drier",
+    "toothbrush",
 )
 
 
@@ -76,7 +151,8 @@ class OnnxDetector:
 
     def fingerprint(self) -> str:
         """A digest of file, style and thresholds."""
-        return f"{file_digest(Path(self.path))}-{hashlib.sha256(repr((self.style, self.suppression, tuple(self.names))).encode()).hexdigest()[:8]}"
+        settings = repr((self.style, self.suppression, tuple(self.names)))
+        return f"{file_digest(Path(self.path))}-{hashlib.sha256(settings.encode()).hexdigest()[:8]}"
 
     def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
         """One pass for each picture."""
@@ -138,7 +214,10 @@ def _plain(found: Sequence[NDArray[Any]], where: str) -> tuple[Floats, Floats, N
         classes = next((part for part in rest if part.ndim == 1 and np.issubdtype(part.dtype, np.integer)), None)
         if scores is not None and classes is not None:
             return boxes.astype(np.float32), scores.astype(np.float32), classes.astype(np.intp)
-    raise WrongAnswer(f"{where} answered with shapes {[part.shape for part in found]}; expected boxes (n, 4) with scores (n, classes), or scores (n,) and labels (n,)")
+    raise WrongAnswer(
+        f"{where} answered with shapes {[part.shape for part in found]}; "
+        "expected boxes (n, 4) with scores (n, classes), or scores (n,) and labels (n,)"
+    )
 
 
 @dataclass(frozen=True)

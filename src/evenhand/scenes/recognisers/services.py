@@ -73,10 +73,12 @@ class Rekognition:
     @cached_property
     def _client(self) -> Any:
         require("boto3", "cloud")
-        import boto3
-        from botocore.config import Config
+        import boto3  # type: ignore[import-untyped]
+        from botocore.config import Config  # type: ignore[import-untyped]
 
-        return boto3.client("rekognition", region_name=self.region, endpoint_url=self.endpoint, config=Config(retries={"total_max_attempts": 1}))
+        return boto3.client(
+            "rekognition", region_name=self.region, endpoint_url=self.endpoint, config=Config(retries={"total_max_attempts": 1})
+        )
 
     def fingerprint(self) -> str:
         """Service, endpoint and threshold."""
@@ -95,7 +97,13 @@ class Rekognition:
             for one in label.get("Instances", ()):
                 box = one["BoundingBox"]
                 left, top = box["Left"] * width, box["Top"] * height
-                found.append(Detection(label["Name"], one.get("Confidence", label["Confidence"]) / 100, (left, top, left + box["Width"] * width, top + box["Height"] * height)))
+                found.append(
+                    Detection(
+                        label["Name"],
+                        one.get("Confidence", label["Confidence"]) / 100,
+                        (left, top, left + box["Width"] * width, top + box["Height"] * height),
+                    )
+                )
         return tuple(found)
 
 
@@ -121,7 +129,7 @@ class GoogleVision:
         scheme, _, host = self.endpoint.rstrip("/").rpartition("://")
         if scheme != "http":
             return vision.ImageAnnotatorClient(transport="rest", client_options={"api_endpoint": host})
-        transport = ImageAnnotatorRestTransport(host=host, url_scheme="http", credentials=AnonymousCredentials())
+        transport = ImageAnnotatorRestTransport(host=host, url_scheme="http", credentials=AnonymousCredentials())  # type: ignore[no-untyped-call]
         return vision.ImageAnnotatorClient(transport=transport)
 
     def fingerprint(self) -> str:

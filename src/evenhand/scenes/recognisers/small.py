@@ -76,10 +76,12 @@ class StreetRecogniser:
         classes, rows, columns = np.nonzero((heat == peak) & (heat > self.suppression.least))
         if not len(classes):
             return ()
-        scores = heat[classes, rows, columns]
+        scores = heat[classes, rows, columns].astype(np.float32)
         wide, tall = (np.exp(np.clip(maps[len(CLASSES) + axis, rows, columns], -3, 6)) for axis in (0, 1))
         over, down = shape[1] / SIZE[1], shape[0] / SIZE[0]
         x, y = (columns + 0.5) * STRIDE, (rows + 0.5) * STRIDE
-        boxes = np.stack([(x - wide / 2) * over, (y - tall / 2) * down, (x + wide / 2) * over, (y + tall / 2) * down], axis=1).astype(np.float32)
+        boxes = np.stack([(x - wide / 2) * over, (y - tall / 2) * down, (x + wide / 2) * over, (y + tall / 2) * down], axis=1).astype(
+            np.float32
+        )
         kept = self.suppression.keep(boxes, scores, classes)
         return tuple(Detection(CLASSES[classes[k]], float(scores[k]), tuple(float(v) for v in boxes[k])) for k in kept)  # type: ignore[arg-type]

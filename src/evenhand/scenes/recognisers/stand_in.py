@@ -1,4 +1,4 @@
-"""A local server that speaks the wire formats of the three services and answers with a detector of yours: for trials and tests without a bill."""
+"""A local server that speaks the wire formats of the three services and answers with your detector: for trials without a bill."""
 
 from __future__ import annotations
 
@@ -95,7 +95,10 @@ def _amazon(answer: Answer, picture: Picture) -> dict[str, Any]:
         box = {"Left": left / width, "Top": top / height, "Width": (right - left) / width, "Height": (bottom - top) / height}
         entry["Instances"].append({"BoundingBox": box, "Confidence": one.score * 100})
         entry["Confidence"] = max(entry["Confidence"], one.score * 100)
-    return {"Labels": [*labels.values(), {"Name": "Street", "Confidence": 99.0, "Instances": [], "Parents": []}], "LabelModelVersion": "3.0"}
+    return {
+        "Labels": [*labels.values(), {"Name": "Street", "Confidence": 99.0, "Instances": [], "Parents": []}],
+        "LabelModelVersion": "3.0",
+    }
 
 
 def _google(answer: Answer, picture: Picture) -> dict[str, Any]:
@@ -119,7 +122,7 @@ def _azure(answer: Answer, picture: Picture) -> dict[str, Any]:
     return {"modelVersion": "2023-10-01", "metadata": {"width": width, "height": height}, "objectsResult": {"values": found}}
 
 
-def _plain(answer: Answer, picture: Picture) -> dict[str, Any]:
+def _plain(answer: Answer, _: Picture) -> dict[str, Any]:
     return {"objects": [{"label": one.label, "score": one.score, "box": one.box} for one in answer]}
 
 

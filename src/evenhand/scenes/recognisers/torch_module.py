@@ -56,4 +56,10 @@ class TorchDetector:
             boxes, scores, classes = (one[key].detach().cpu().numpy() for key in ("boxes", "scores", "labels"))
         except (KeyError, TypeError, AttributeError) as fault:
             raise WrongAnswer(f"{self.name} answered {type(one).__name__}; expected a dictionary with boxes, scores and labels") from fault
-        return detections(boxes.reshape(-1, 4).astype(np.float32), scores.astype(np.float32), classes.astype(np.intp) - self.first_label, self.names, self.suppression)
+        return detections(
+            boxes.reshape(-1, 4).astype(np.float32),
+            scores.astype(np.float32),
+            classes.astype(np.intp) - self.first_label,
+            self.names,
+            self.suppression,
+        )

@@ -55,7 +55,9 @@ def lessons_from(scenes: Iterable[Scene], least_visible: float = 0.3) -> Lessons
     return Lessons(np.stack(pictures), np.array(objects, np.float64).reshape(-1, 6))
 
 
-def _targets(objects: NDArray[np.float64], named: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+def _targets(
+    objects: NDArray[np.float64], named: NDArray[np.bool_]
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
     """Heat with a bump at each centre, log sizes, and where the sizes are known."""
     heat = np.zeros((len(CLASSES), *GRID), np.float32)
     size, known = np.zeros((2, *GRID), np.float32), np.zeros(GRID, np.float32)
@@ -90,7 +92,8 @@ def net(torch: Any) -> Any:
             self.up = nn.ConvTranspose2d(48, 24, 3, 2, 1, (0, 1))
             self.join = nn.Sequential(block(48, 40), block(40, 40))
             self.head = nn.Conv2d(40, len(CLASSES) + 2, 1)
-            nn.init.constant_(self.head.bias[: len(CLASSES)], -4.0)
+            with torch.no_grad():
+                self.head.bias[: len(CLASSES)] = -4.0  # type: ignore[index]
 
         def forward(self, pictures: Any) -> Any:
             fine = self.stem(pictures)
@@ -99,7 +102,7 @@ def net(torch: Any) -> Any:
     return Net()
 
 
-def train(lessons: Lessons, course: Course, rng: np.random.Generator, start: Any = None, say: Callable[[str], None] = lambda line: None) -> Any:
+def train(lessons: Lessons, course: Course, rng: np.random.Generator, start: Any = None, say: Callable[[str], None] | None = None) -> Any:
     """A trained net.  Which objects stay unnamed is drawn once, like annotators who overlooked them."""
     torch = require("torch", "torch")
     torch.manual_seed(int(rng.integers(2**31)))
@@ -122,7 +125,8 @@ def train(lessons: Lessons, course: Course, rng: np.random.Generator, start: Any
             optimiser.step()
             schedule.step()
             total += float(loss.detach())
-        say(f"epoch {epoch + 1} of {course.epochs}: loss {total / max(1, len(order) // course.batch):.3f}")
+        if say is not None:
+            say(f"epoch {epoch + 1} of {course.epochs}: loss {total / max(1, len(order) // course.batch):.3f}")
     return model.eval()
 
 
@@ -136,7 +140,9 @@ def _batch(torch: Any, lessons: Lessons, named: NDArray[np.bool_], places: NDArr
             picture = picture[:, ::-1]
             objects[:, [2, 4]] = SIZE[1] - objects[:, [4, 2]]
         heat, size, known = _targets(objects, named[mine])
-        pictures.append(np.clip(picture * rng.uniform(0.8, 1.2) + rng.normal(0, 0.012, picture.shape), 0, 1).astype(np.float32).transpose(2, 0, 1))
+        pictures.append(
+            np.clip(picture * rng.uniform(0.8, 1.2) + rng.normal(0, 0.012, picture.shape), 0, 1).astype(np.float32).transpose(2, 0, 1)
+        )
         heats.append(heat)
         sizes.append(size)
         knowns.append(known)
@@ -161,4 +167,6 @@ def export(model: Any, path: Path) -> None:
     torch = require("torch", "torch")
     require("onnx", "onnx")
     path.parent.mkdir(parents=True, exist_ok=True)
-    torch.onnx.export(model, (torch.zeros(1, 3, *SIZE),), str(path), input_names=["picture"], output_names=["maps"], opset_version=17, dynamo=False)
+    torch.onnx.export(
+        model, (torch.zeros(1, 3, *SIZE),), str(path), input_names=["picture"], output_names=["maps"], opset_version=17, dynamo=False
+    )

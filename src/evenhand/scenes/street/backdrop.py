@@ -16,13 +16,32 @@ from evenhand.scenes.street.light import Light, with_haze
 Floats = NDArray[np.float32]
 FINE = 2  # pixels are computed this many times finer each way and then averaged
 
-BRICKS = np.array([
-    [0.55, 0.34, 0.27], [0.62, 0.45, 0.34], [0.72, 0.66, 0.56], [0.82, 0.78, 0.70], [0.48, 0.42, 0.38], [0.66, 0.58, 0.50],
-    [0.70, 0.52, 0.42], [0.58, 0.60, 0.60], [0.78, 0.70, 0.58], [0.42, 0.33, 0.30],
-], np.float32)  # fmt: skip
-SHOPS = np.array([
-    [0.16, 0.22, 0.20], [0.30, 0.12, 0.13], [0.13, 0.17, 0.27], [0.12, 0.12, 0.13], [0.24, 0.30, 0.22], [0.36, 0.30, 0.20],
-], np.float32)  # fmt: skip
+BRICKS = np.array(
+    [
+        [0.55, 0.34, 0.27],
+        [0.62, 0.45, 0.34],
+        [0.72, 0.66, 0.56],
+        [0.82, 0.78, 0.70],
+        [0.48, 0.42, 0.38],
+        [0.66, 0.58, 0.50],
+        [0.70, 0.52, 0.42],
+        [0.58, 0.60, 0.60],
+        [0.78, 0.70, 0.58],
+        [0.42, 0.33, 0.30],
+    ],
+    np.float32,
+)
+SHOPS = np.array(
+    [
+        [0.16, 0.22, 0.20],
+        [0.30, 0.12, 0.13],
+        [0.13, 0.17, 0.27],
+        [0.12, 0.12, 0.13],
+        [0.24, 0.30, 0.22],
+        [0.36, 0.30, 0.20],
+    ],
+    np.float32,
+)
 
 
 @dataclass(frozen=True)
@@ -59,9 +78,16 @@ def sample_plan(rng: np.random.Generator) -> Plan:
     crossing = float(rng.uniform(9, 25)) if rng.random() < 0.25 else float("inf")
     marking = str(rng.choice(["dashes", "dashes", "line", "none"]))
     return Plan(
-        float(rng.uniform(3.6, 5.6)), float(rng.uniform(2.2, 3.8)), _front(rng), _front(rng), float(rng.uniform(85, 140)),
-        marking, crossing, float(rng.uniform(0, 6)), float(rng.uniform(0.30, 0.42)),
-    )  # fmt: skip
+        float(rng.uniform(3.6, 5.6)),
+        float(rng.uniform(2.2, 3.8)),
+        _front(rng),
+        _front(rng),
+        float(rng.uniform(85, 140)),
+        marking,
+        crossing,
+        float(rng.uniform(0, 6)),
+        float(rng.uniform(0.30, 0.42)),
+    )
 
 
 def _front(rng: np.random.Generator) -> Front:
@@ -123,7 +149,9 @@ class Painter:
         size = (self.camera.width, self.camera.height)
         small: Floats = cv2.resize(colour, size, interpolation=cv2.INTER_AREA)
         every = slice(FINE // 2, None, FINE)
-        return Backdrop(small, regions[every, every].copy(), depth[every, every].copy(), cv2.resize(lit, size, interpolation=cv2.INTER_AREA))
+        return Backdrop(
+            small, regions[every, every].copy(), depth[every, every].copy(), cv2.resize(lit, size, interpolation=cv2.INTER_AREA)
+        )
 
     def _sky(self) -> Floats:
         up = np.clip(-self.y / max(self.camera.horizon, 1.0), 0, 1) ** 0.8
@@ -207,7 +235,7 @@ class Painter:
         rows = self.y[first:, 0]
         rows = np.maximum(rows, 0.05)
         ahead = (self.camera.focal * self.camera.eye / rows)[:, None].astype(np.float32)
-        across = self.x * ahead / self.camera.focal
+        across = np.asarray(self.x * ahead / self.camera.focal, np.float32)
         wall = self.plan.road + self.plan.pavement
         inside = (np.abs(across) < wall) & (ahead < self.plan.end)
         road = np.abs(across) < self.plan.road
@@ -238,7 +266,9 @@ class Painter:
 
     def _asphalt(self, across: Floats, ahead: Floats) -> Floats:
         base = self.plan.grey + 0.02 * self._sampled(across, ahead, 2.0, 5) + 0.022 * self._sampled(across, ahead, 23.0, 3)
-        tracks = np.exp(-(((np.abs(across) - self.plan.road * 0.28) / 0.3) ** 2)) + np.exp(-(((np.abs(across) - self.plan.road * 0.7) / 0.3) ** 2))
+        tracks = np.exp(-(((np.abs(across) - self.plan.road * 0.28) / 0.3) ** 2)) + np.exp(
+            -(((np.abs(across) - self.plan.road * 0.7) / 0.3) ** 2)
+        )
         base = base - 0.02 * tracks
         paint = np.repeat(base[..., None], 3, axis=2).astype(np.float32) * np.array([1.0, 1.0, 1.02], np.float32)
         soft = self.camera.focal / ahead
@@ -286,5 +316,7 @@ class Painter:
         mirror[:rows] = above[:rows]
         mirror[rows:] = above[-1] if rows else 0
         blurred = cv2.GaussianBlur(mirror, (0, 0), sigmaX=3, sigmaY=22)
-        ripple = np.clip(0.34 + 0.2 * smooth_noise(paint.shape[:2], (20, 8), self.rng, 4), 0.08, 0.6)[..., None] * np.float32(self.light.wet)
+        ripple = np.clip(0.34 + 0.2 * smooth_noise(paint.shape[:2], (20, 8), self.rng, 4), 0.08, 0.6)[..., None] * np.float32(
+            self.light.wet
+        )
         return np.asarray(paint * (0.86 - 0.4 * ripple) + blurred * ripple, np.float32)

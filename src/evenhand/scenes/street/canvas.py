@@ -84,7 +84,10 @@ class Canvas:
         angle = np.arctan2(along[1], along[0])
         back = angle + np.pi / 2 + np.linspace(0, np.pi, 7)
         front = angle - np.pi / 2 + np.linspace(0, np.pi, 7)
-        outline = [start + radii[0] * np.stack([np.cos(back), np.sin(back)], 1), end + radii[1] * np.stack([np.cos(front), np.sin(front)], 1)]
+        outline = [
+            start + radii[0] * np.stack([np.cos(back), np.sin(back)], 1),
+            end + radii[1] * np.stack([np.cos(front), np.sin(front)], 1),
+        ]
         return self.polygon(np.concatenate(outline), colour)
 
     def sprite(self) -> Sprite | None:

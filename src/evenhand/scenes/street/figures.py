@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,29 @@ from evenhand.scenes.street.light import Light
 Point = NDArray[np.float64]
 
 CLOTHES: tuple[Colour, ...] = (
-    (0.12, 0.13, 0.16), (0.20, 0.24, 0.36), (0.55, 0.13, 0.14), (0.62, 0.60, 0.56), (0.24, 0.34, 0.28), (0.75, 0.70, 0.40), (0.36, 0.28, 0.22),
-    (0.80, 0.80, 0.80), (0.30, 0.44, 0.58), (0.50, 0.30, 0.45), (0.78, 0.42, 0.16),
-)  # fmt: skip
+    (0.12, 0.13, 0.16),
+    (0.20, 0.24, 0.36),
+    (0.55, 0.13, 0.14),
+    (0.62, 0.60, 0.56),
+    (0.24, 0.34, 0.28),
+    (0.75, 0.70, 0.40),
+    (0.36, 0.28, 0.22),
+    (0.80, 0.80, 0.80),
+    (0.30, 0.44, 0.58),
+    (0.50, 0.30, 0.45),
+    (0.78, 0.42, 0.16),
+)
 TROUSERS: tuple[Colour, ...] = ((0.14, 0.17, 0.27), (0.09, 0.09, 0.10), (0.36, 0.32, 0.26), (0.30, 0.32, 0.35), (0.22, 0.26, 0.38))
 SKINS: tuple[Colour, ...] = ((0.90, 0.73, 0.62), (0.80, 0.60, 0.47), (0.62, 0.44, 0.33), (0.42, 0.29, 0.21), (0.28, 0.19, 0.14))
 HAIRS: tuple[Colour, ...] = ((0.10, 0.08, 0.07), (0.28, 0.19, 0.12), (0.55, 0.42, 0.25), (0.45, 0.45, 0.46), (0.16, 0.12, 0.10))
-FURS: tuple[Colour, ...] = ((0.35, 0.24, 0.15), (0.12, 0.11, 0.11), (0.72, 0.62, 0.46), (0.82, 0.80, 0.76), (0.45, 0.40, 0.36), (0.62, 0.38, 0.18))
+FURS: tuple[Colour, ...] = (
+    (0.35, 0.24, 0.15),
+    (0.12, 0.11, 0.11),
+    (0.72, 0.62, 0.46),
+    (0.82, 0.80, 0.76),
+    (0.45, 0.40, 0.36),
+    (0.62, 0.38, 0.18),
+)
 METAL: Colour = (0.30, 0.31, 0.33)
 RUBBER: Colour = (0.06, 0.06, 0.065)
 
@@ -54,7 +71,9 @@ class Pen:
         red, green, blue = (min(1.0, part * self.bright * more) for part in colour)
         return red, green, blue
 
-    def limb(self, start: tuple[float, float], end: tuple[float, float], radii: tuple[float, float], colour: Colour, more: float = 1.0) -> None:
+    def limb(
+        self, start: tuple[float, float], end: tuple[float, float], radii: tuple[float, float], colour: Colour, more: float = 1.0
+    ) -> None:
         """A rod between two points."""
         points = self._at([start, end])
         self.canvas.limb(points[0], points[1], (radii[0] * self.scale, radii[1] * self.scale), self._lit(colour, more))
@@ -76,7 +95,7 @@ class Pen:
         """A wheel's rim, made of short rods."""
         turn = np.linspace(0, 2 * np.pi, 19)
         points = [(centre[0] + radius * float(np.cos(t)), centre[1] + radius * float(np.sin(t))) for t in turn]
-        for start, end in zip(points[:-1], points[1:], strict=True):
+        for start, end in pairwise(points):
             self.limb(start, end, (thick, thick), colour)
 
 
@@ -215,7 +234,11 @@ def _rider_side(pen: Pen, colours: tuple[Colour, Colour, Colour, Colour], pose: 
 def motorcycle(spot: Spot, camera: Camera, light: Light, rng: np.random.Generator) -> Canvas:
     """A motorcycle with its rider, from the side or from behind."""
     pen = Pen(spot, (1.15, 1.75), camera, light)
-    paint, jacket, trousers = _pick(((0.55, 0.08, 0.08), (0.08, 0.10, 0.30), (0.10, 0.10, 0.11), (0.75, 0.45, 0.05), (0.15, 0.36, 0.20)), rng), _pick(CLOTHES[:5], rng), _pick(TROUSERS[:2], rng)
+    paint, jacket, trousers = (
+        _pick(((0.55, 0.08, 0.08), (0.08, 0.10, 0.30), (0.10, 0.10, 0.11), (0.75, 0.45, 0.05), (0.15, 0.36, 0.20)), rng),
+        _pick(CLOTHES[:5], rng),
+        _pick(TROUSERS[:2], rng),
+    )
     helmet = _pick(((0.85, 0.85, 0.85), (0.08, 0.08, 0.09), (0.60, 0.10, 0.10)), rng)
     if rng.random() < 0.6:
         _motorcycle_side(pen, paint, (jacket, trousers, helmet))
@@ -294,7 +317,9 @@ def _beast(spot: Spot, view: tuple[Camera, Light], tall: float, is_dog: bool, rn
         return pen.canvas
     for shift in (-0.08, 0.07):
         x = head[0] + shift * tall
-        pen.polygon([(x - 0.05 * tall, head[1] + 0.08 * tall), (x + 0.06 * tall, head[1] + 0.08 * tall), (x, head[1] + 0.26 * tall)], fur, 0.85)
+        pen.polygon(
+            [(x - 0.05 * tall, head[1] + 0.08 * tall), (x + 0.06 * tall, head[1] + 0.08 * tall), (x, head[1] + 0.26 * tall)], fur, 0.85
+        )
     pen.disc((head[0] + tall * 0.13, head[1] - tall * 0.05), (tall * 0.06, tall * 0.05), second)
     pen.limb((-long, back * 0.95), (-long - tall * 0.30, back * 1.25), (tall * 0.05, tall * 0.045), fur)
     pen.limb((-long - tall * 0.30, back * 1.25), (-long - tall * 0.22, back * 1.75), (tall * 0.045, tall * 0.035), fur)

@@ -24,23 +24,90 @@ LEAST_VISIBLE = 0.2
 
 # Kinds of street, with the mean number of each class; K-Means has something to find.
 KINDS: Mapping[str, Mapping[str, float]] = {
-    "traffic": {"car": 4.0, "truck": 0.8, "bus": 0.8, "motorcycle": 1.3, "cyclist": 0.7, "person": 1.4, "traffic light": 1.6, "sign": 1.2, "dog": 0.2, "cat": 0.1, "bird": 0.3},
-    "shopping": {"car": 0.9, "truck": 0.2, "bus": 0.3, "motorcycle": 0.5, "cyclist": 1.6, "person": 5.0, "traffic light": 0.8, "sign": 1.4, "dog": 0.9, "cat": 0.3, "bird": 1.2},
-    "quiet": {"car": 1.4, "truck": 0.3, "bus": 0.2, "motorcycle": 0.6, "cyclist": 0.7, "person": 1.2, "traffic light": 0.4, "sign": 0.9, "dog": 0.8, "cat": 1.2, "bird": 1.6},
-}  # fmt: skip
+    "traffic": {
+        "car": 4.0,
+        "truck": 0.8,
+        "bus": 0.8,
+        "motorcycle": 1.3,
+        "cyclist": 0.7,
+        "person": 1.4,
+        "traffic light": 1.6,
+        "sign": 1.2,
+        "dog": 0.2,
+        "cat": 0.1,
+        "bird": 0.3,
+    },
+    "shopping": {
+        "car": 0.9,
+        "truck": 0.2,
+        "bus": 0.3,
+        "motorcycle": 0.5,
+        "cyclist": 1.6,
+        "person": 5.0,
+        "traffic light": 0.8,
+        "sign": 1.4,
+        "dog": 0.9,
+        "cat": 0.3,
+        "bird": 1.2,
+    },
+    "quiet": {
+        "car": 1.4,
+        "truck": 0.3,
+        "bus": 0.2,
+        "motorcycle": 0.6,
+        "cyclist": 0.7,
+        "person": 1.2,
+        "traffic light": 0.4,
+        "sign": 0.9,
+        "dog": 0.8,
+        "cat": 1.2,
+        "bird": 1.6,
+    },
+}
 SPANS: Mapping[str, tuple[float, float]] = {
-    "car": (7, 38), "truck": (12, 42), "bus": (13, 44), "motorcycle": (6, 22), "cyclist": (6, 22), "person": (5.5, 24), "dog": (4.2, 11), "cat": (3.4, 7),
-    "bird": (3.0, 6), "traffic light": (8, 26), "sign": (7, 22),
-}  # fmt: skip
+    "car": (7, 38),
+    "truck": (12, 42),
+    "bus": (13, 44),
+    "motorcycle": (6, 22),
+    "cyclist": (6, 22),
+    "person": (5.5, 24),
+    "dog": (4.2, 11),
+    "cat": (3.4, 7),
+    "bird": (3.0, 6),
+    "traffic light": (8, 26),
+    "sign": (7, 22),
+}
 FIGURES: Mapping[str, Callable[[Spot, Camera, Light, np.random.Generator], Canvas]] = {
-    "person": figures.person, "cyclist": figures.cyclist, "motorcycle": figures.motorcycle, "dog": figures.dog, "cat": figures.cat, "bird": figures.bird,
-    "traffic light": furniture.traffic_light, "sign": furniture.sign, "tree": furniture.tree, "lamp": furniture.lamp,
-}  # fmt: skip
+    "person": figures.person,
+    "cyclist": figures.cyclist,
+    "motorcycle": figures.motorcycle,
+    "dog": figures.dog,
+    "cat": figures.cat,
+    "bird": figures.bird,
+    "traffic light": furniture.traffic_light,
+    "sign": furniture.sign,
+    "tree": furniture.tree,
+    "lamp": furniture.lamp,
+}
 BODIES: Mapping[str, Callable[[np.random.Generator], vehicles.Body]] = {"car": vehicles.car, "truck": vehicles.truck, "bus": vehicles.bus}
-FOOTPRINT: Mapping[str, tuple[float, float]] = {"car": (1.1, 2.6), "truck": (1.4, 4.2), "bus": (1.4, 5.6), "motorcycle": (0.9, 1.4), "cyclist": (0.9, 1.4)}
+FOOTPRINT: Mapping[str, tuple[float, float]] = {
+    "car": (1.1, 2.6),
+    "truck": (1.4, 4.2),
+    "bus": (1.4, 5.6),
+    "motorcycle": (0.9, 1.4),
+    "cyclist": (0.9, 1.4),
+}
 
-SHADOW: Mapping[str, tuple[float, float]] = {"car": (1.0, 2.3), "truck": (1.3, 3.9), "bus": (1.35, 5.1), "motorcycle": (0.75, 0.3), "cyclist": (0.65, 0.25),
-    "dog": (0.34, 0.12), "cat": (0.2, 0.08), "bird": (0.14, 0.07)}
+SHADOW: Mapping[str, tuple[float, float]] = {
+    "car": (1.0, 2.3),
+    "truck": (1.3, 3.9),
+    "bus": (1.35, 5.1),
+    "motorcycle": (0.75, 0.3),
+    "cyclist": (0.65, 0.25),
+    "dog": (0.34, 0.12),
+    "cat": (0.2, 0.08),
+    "bird": (0.14, 0.07),
+}
 
 
 @dataclass(frozen=True)
@@ -95,9 +162,13 @@ class StreetMaker:
         """An empty street."""
         scale = self.width / 480
         camera = Camera(
-            self.width, self.height, 430.0 * scale * float(rng.uniform(0.92, 1.08)), float(rng.uniform(1.4, 1.75)),
-            self.height * float(rng.uniform(0.40, 0.47)), self.width * float(rng.uniform(0.44, 0.56)),
-        )  # fmt: skip
+            self.width,
+            self.height,
+            430.0 * scale * float(rng.uniform(0.92, 1.08)),
+            float(rng.uniform(1.4, 1.75)),
+            self.height * float(rng.uniform(0.40, 0.47)),
+            self.width * float(rng.uniform(0.44, 0.56)),
+        )
         plan, light = sample_plan(rng), sample_light(rng, self.weather)
         return Stage(camera, plan, light, Painter(camera, plan, light, rng).paint())
 
@@ -204,10 +275,23 @@ def _shadows(colour: Floats, stage: Stage, actors: list[Actor]) -> None:
     for actor in actors:
         half, long = SHADOW.get(actor.label, (0.28, 0.2))
         turn = np.linspace(0, 2 * np.pi, 18, endpoint=False)
-        box = np.stack([actor.right + half * 0.95 * np.cos(turn), np.zeros(18), np.maximum(actor.ahead + long * 0.9 * np.sin(turn), 1.2)], axis=1)
+        box = np.stack(
+            [actor.right + half * 0.95 * np.cos(turn), np.zeros(18), np.maximum(actor.ahead + long * 0.9 * np.sin(turn), 1.2)], axis=1
+        )
         one = np.zeros_like(shade)
         cv2.fillPoly(one, [np.round(camera.project(box) * 16).astype(np.int32)], 0.55, cv2.LINE_AA, 4)
-        tall = {"tree": 6.0, "lamp": 5.0, "truck": 3.3, "bus": 3.0, "car": 1.4, "traffic light": 3.0, "sign": 2.4, "dog": 0.6, "cat": 0.3, "bird": 0.3}.get(actor.label, 1.7)
+        tall = {
+            "tree": 6.0,
+            "lamp": 5.0,
+            "truck": 3.3,
+            "bus": 3.0,
+            "car": 1.4,
+            "traffic light": 3.0,
+            "sign": 2.4,
+            "dog": 0.6,
+            "cat": 0.3,
+            "bird": 0.3,
+        }.get(actor.label, 1.7)
         strength = 0.42 * stage.light.direct / 0.8 * _sun_at(actor, stage)
         if strength > 0.05:
             away = -np.array(stage.light.sun) / stage.light.sun[1] * tall
@@ -246,4 +330,3 @@ def _instances(actors: list[Actor], owner: NDArray[np.int32], whole: NDArray[np.
             one = Instance.from_mask(actor.label, mask, actor.ahead, seen / float(whole[place]))
             found.append(replace(one, counted=actor.label in CLASSES))
     return tuple(found)
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,17 @@ from evenhand.scenes.street.light import Light, shade
 Solid = NDArray[np.float64]  # (n, 3): right, up, ahead, in metres from the middle of the body on the ground
 
 PAINTS: tuple[Colour, ...] = (
-    (0.72, 0.73, 0.75), (0.10, 0.11, 0.12), (0.86, 0.86, 0.85), (0.45, 0.47, 0.50), (0.55, 0.09, 0.10), (0.12, 0.20, 0.42), (0.20, 0.33, 0.26),
-    (0.62, 0.55, 0.42), (0.30, 0.45, 0.62), (0.75, 0.52, 0.15),
-)  # fmt: skip
+    (0.72, 0.73, 0.75),
+    (0.10, 0.11, 0.12),
+    (0.86, 0.86, 0.85),
+    (0.45, 0.47, 0.50),
+    (0.55, 0.09, 0.10),
+    (0.12, 0.20, 0.42),
+    (0.20, 0.33, 0.26),
+    (0.62, 0.55, 0.42),
+    (0.30, 0.45, 0.62),
+    (0.75, 0.52, 0.15),
+)
 GLASS: Colour = (0.13, 0.16, 0.19)
 TYRE: Colour = (0.055, 0.055, 0.06)
 RIM: Colour = (0.45, 0.46, 0.48)
@@ -51,17 +60,56 @@ class Shape:
 
 
 CAR = Shape(
-    ((-2.02, 0.30, 0.80), (-2.10, 0.62, 0.86), (-2.00, 0.92, 0.84), (-1.62, 1.02, 0.80), (-1.05, 1.40, 0.62), (0.15, 1.46, 0.62), (0.95, 1.00, 0.80), (1.90, 0.82, 0.84), (2.08, 0.58, 0.84), (2.02, 0.30, 0.80)),
-    (3, 5), (-1.28, 1.30), 0.32, ((-1.50, 1.02), (-1.00, 1.34), (0.12, 1.39), (0.80, 1.02)),
-)  # fmt: skip
+    (
+        (-2.02, 0.30, 0.80),
+        (-2.10, 0.62, 0.86),
+        (-2.00, 0.92, 0.84),
+        (-1.62, 1.02, 0.80),
+        (-1.05, 1.40, 0.62),
+        (0.15, 1.46, 0.62),
+        (0.95, 1.00, 0.80),
+        (1.90, 0.82, 0.84),
+        (2.08, 0.58, 0.84),
+        (2.02, 0.30, 0.80),
+    ),
+    (3, 5),
+    (-1.28, 1.30),
+    0.32,
+    ((-1.50, 1.02), (-1.00, 1.34), (0.12, 1.39), (0.80, 1.02)),
+)
 HATCH = Shape(
-    ((-1.80, 0.30, 0.80), (-1.88, 0.70, 0.85), (-1.84, 0.98, 0.82), (-1.48, 1.48, 0.64), (0.25, 1.54, 0.64), (0.98, 1.04, 0.80), (1.68, 0.88, 0.83), (1.84, 0.60, 0.83), (1.80, 0.30, 0.80)),
-    (2, 4), (-1.15, 1.18), 0.32, ((-1.55, 1.04), (-1.36, 1.41), (0.22, 1.46), (0.84, 1.05)),
-)  # fmt: skip
+    (
+        (-1.80, 0.30, 0.80),
+        (-1.88, 0.70, 0.85),
+        (-1.84, 0.98, 0.82),
+        (-1.48, 1.48, 0.64),
+        (0.25, 1.54, 0.64),
+        (0.98, 1.04, 0.80),
+        (1.68, 0.88, 0.83),
+        (1.84, 0.60, 0.83),
+        (1.80, 0.30, 0.80),
+    ),
+    (2, 4),
+    (-1.15, 1.18),
+    0.32,
+    ((-1.55, 1.04), (-1.36, 1.41), (0.22, 1.46), (0.84, 1.05)),
+)
 VAN = Shape(
-    ((-2.35, 0.32, 0.92), (-2.40, 1.10, 0.95), (-2.34, 2.02, 0.90), (1.00, 2.05, 0.88), (1.62, 1.22, 0.93), (2.25, 1.02, 0.93), (2.40, 0.60, 0.92), (2.34, 0.32, 0.90)),
-    (3,), (-1.45, 1.55), 0.34, ((0.35, 1.25), (0.35, 1.82), (0.92, 1.82), (1.38, 1.25)),
-)  # fmt: skip
+    (
+        (-2.35, 0.32, 0.92),
+        (-2.40, 1.10, 0.95),
+        (-2.34, 2.02, 0.90),
+        (1.00, 2.05, 0.88),
+        (1.62, 1.22, 0.93),
+        (2.25, 1.02, 0.93),
+        (2.40, 0.60, 0.92),
+        (2.34, 0.32, 0.90),
+    ),
+    (3,),
+    (-1.45, 1.55),
+    0.34,
+    ((0.35, 1.25), (0.35, 1.82), (0.92, 1.82), (1.38, 1.25)),
+)
 
 
 def car(rng: np.random.Generator) -> Body:
@@ -81,7 +129,7 @@ def _swept(shape: Shape, paint: Colour, stretch: float) -> Body:
     profile = [(z * stretch, y, w) for z, y, w in shape.profile]
     last = len(profile) - 2
     faces = []
-    for place, ((z0, y0, w0), (z1, y1, w1)) in enumerate(zip(profile[:-1], profile[1:], strict=True)):
+    for place, ((z0, y0, w0), (z1, y1, w1)) in enumerate(pairwise(profile)):
         corners = np.array([(-w0, y0, z0), (-w1, y1, z1), (w1, y1, z1), (w0, y0, z0)])
         decals = _pane(corners) if place in shape.glass else _lamps(place, last, corners)
         faces.append(Face(corners, paint, decals))
@@ -108,7 +156,8 @@ def _lamps(place: int, last: int, corners: Solid) -> tuple[tuple[Solid, Colour],
 
     def patch(x0: float, x1: float, a: float, b: float) -> Solid:
         bottom, top = low + (high - low) * a, low + (high - low) * b
-        return np.array([(x0 * half, *bottom[1:]), (x0 * half, *top[1:]), (x1 * half, *top[1:]), (x1 * half, *bottom[1:])]) + shift
+        corners = np.array([(x0 * half, *bottom[1:]), (x0 * half, *top[1:]), (x1 * half, *top[1:]), (x1 * half, *bottom[1:])])
+        return np.asarray(corners + shift, np.float64)
 
     if place in (0, last):
         plate: Colour = (0.80, 0.72, 0.30) if is_rear else (0.82, 0.82, 0.80)
@@ -124,12 +173,25 @@ def _flank(shape: Shape, profile: list[tuple[float, float, float]], paint: Colou
     post = window.mean(axis=0)
     split = [(window + (post - window) * (0, 0.06, 0.06), GLASS)]
     middle_top, middle_low = window[1] * 0.52 + window[2] * 0.48, window[0] * 0.52 + window[-1] * 0.48
-    bar = np.array([middle_low + (0, 0, 0.04), middle_top + (0, 0, 0.04), middle_top - (0, 0, 0.04), middle_low - (0, 0, 0.04)])
-    sill = np.array([(side * 0.82, 0.30, outline[:, 2].min() * 0.96), (side * 0.82, 0.38, outline[:, 2].min() * 0.98), (side * 0.82, 0.38, outline[:, 2].max() * 0.98), (side * 0.82, 0.30, outline[:, 2].max() * 0.96)])
+    post_half = np.array([0, 0, 0.04])
+    bar = np.array([middle_low + post_half, middle_top + post_half, middle_top - post_half, middle_low - post_half])
+    sill = np.array(
+        [
+            (side * 0.82, 0.30, outline[:, 2].min() * 0.96),
+            (side * 0.82, 0.38, outline[:, 2].min() * 0.98),
+            (side * 0.82, 0.38, outline[:, 2].max() * 0.98),
+            (side * 0.82, 0.30, outline[:, 2].max() * 0.96),
+        ]
+    )
     decals = [*split, (bar, paint), (sill, (0.09, 0.09, 0.10))]
     for z in shape.wheels:
         at = np.array([side * (max(w for _, _, w in profile) - 0.02), shape.radius, z * stretch])
-        decals += [(_ring(at, shape.radius * 1.16), (0.04, 0.04, 0.045)), (_ring(at, shape.radius), TYRE), (_ring(at, shape.radius * 0.62), RIM), (_ring(at, shape.radius * 0.2), (0.2, 0.2, 0.21))]
+        decals += [
+            (_ring(at, shape.radius * 1.16), (0.04, 0.04, 0.045)),
+            (_ring(at, shape.radius), TYRE),
+            (_ring(at, shape.radius * 0.62), RIM),
+            (_ring(at, shape.radius * 0.2), (0.2, 0.2, 0.21)),
+        ]
     corners = outline if side < 0 else outline[::-1]
     return [Face(corners[::-1], paint, tuple(decals))]
 
@@ -147,13 +209,20 @@ def _ring(centre: Solid, radius: float) -> Solid:
 def _underside(shape: Shape, stretch: float, half: float) -> tuple[tuple[Solid, Colour], ...]:
     dark: list[tuple[Solid, Colour]] = []
     long = max(abs(z) for z, _, _ in shape.profile) * stretch * 0.93
-    dark.append((np.array([(-half * 0.9, 0.02, -long), (half * 0.9, 0.02, -long), (half * 0.9, 0.02, long), (-half * 0.9, 0.02, long)]), (0.03, 0.03, 0.035)))
+    dark.append(
+        (
+            np.array([(-half * 0.9, 0.02, -long), (half * 0.9, 0.02, -long), (half * 0.9, 0.02, long), (-half * 0.9, 0.02, long)]),
+            (0.03, 0.03, 0.035),
+        )
+    )
     for z in shape.wheels:
         for side in (-1, 1):
             inner, outer = side * (half - 0.26), side * half
             for end in (-1, 1):
                 at = z * stretch + end * shape.radius * 0.7
-                dark.append((np.array([(inner, 0, at), (outer, 0, at), (outer, shape.radius * 1.3, at), (inner, shape.radius * 1.3, at)]), TYRE))
+                dark.append(
+                    (np.array([(inner, 0, at), (outer, 0, at), (outer, shape.radius * 1.3, at), (inner, shape.radius * 1.3, at)]), TYRE)
+                )
     return tuple(dark)
 
 
@@ -171,7 +240,9 @@ def _on_block(face: Face, box: tuple[float, float, float, float], colour: Colour
     """A rectangle on a box's face, by shares of its width and height."""
     origin, up, over = face.corners[0], face.corners[1] - face.corners[0], face.corners[3] - face.corners[0]
     u0, u1, v0, v1 = box
-    return np.array([origin + over * u0 + up * v0, origin + over * u0 + up * v1, origin + over * u1 + up * v1, origin + over * u1 + up * v0]), colour
+    return np.array(
+        [origin + over * u0 + up * v0, origin + over * u0 + up * v1, origin + over * u1 + up * v1, origin + over * u1 + up * v0]
+    ), colour
 
 
 def _with_wheels(faces: list[Face], places: tuple[float, ...], half: float, radius: float) -> list[Face]:
@@ -196,9 +267,22 @@ def bus(rng: np.random.Generator) -> Body:
     left = Face(left.corners, paint, tuple(_on_block(left, pane, GLASS) for pane in panes))
     right = Face(right.corners, paint, tuple(_on_block(right, pane, GLASS) for pane in panes))
     lamps = tuple(_on_block(rear, (u, u + 0.1, 0.14, 0.24), (0.65, 0.06, 0.05)) for u in (0.04, 0.86))
-    rear = Face(rear.corners, paint, (_on_block(rear, (0.12, 0.88, *bands[-1]), GLASS), _on_block(rear, (0.1, 0.9, 0.0, 0.1), (0.08, 0.08, 0.09)), _on_block(rear, (0.36, 0.64, 0.16, 0.22), (0.8, 0.72, 0.3)), *lamps))
+    rear = Face(
+        rear.corners,
+        paint,
+        (
+            _on_block(rear, (0.12, 0.88, *bands[-1]), GLASS),
+            _on_block(rear, (0.1, 0.9, 0.0, 0.1), (0.08, 0.08, 0.09)),
+            _on_block(rear, (0.36, 0.64, 0.16, 0.22), (0.8, 0.72, 0.3)),
+            *lamps,
+        ),
+    )
     heads = tuple(_on_block(front, (u, u + 0.12, 0.10, 0.18), (0.95, 0.95, 0.88)) for u in (0.06, 0.82))
-    front = Face(front.corners, paint, (_on_block(front, (0.06, 0.94, 0.30, 0.80), GLASS), _on_block(front, (0.2, 0.8, 0.86, 0.95), (0.85, 0.6, 0.1)), *heads))
+    front = Face(
+        front.corners,
+        paint,
+        (_on_block(front, (0.06, 0.94, 0.30, 0.80), GLASS), _on_block(front, (0.2, 0.8, 0.86, 0.95), (0.85, 0.6, 0.1)), *heads),
+    )
     faces = _with_wheels([rear, front, left, right, roof], (-3.1, 3.0), half, 0.48)
     return Body(tuple(faces), _dark_below(half, long, (-3.1, 3.0), 0.48))
 
@@ -217,7 +301,15 @@ def truck(rng: np.random.Generator) -> Body:
     left, right = (Face(face.corners, load, (_on_block(face, (0.05, 0.95, 0.12, 0.24), stripe),)) for face in (left, right))
     box = _with_wheels([rear, front, left, right, roof], (-2.6,), half, 0.46)
     crear, cfront, cleft, cright, croof = _block((1.65, 3.5, 0.40, 2.65, 1.08), half * 0.97, cab_paint)
-    cfront = Face(cfront.corners, cab_paint, (_on_block(cfront, (0.06, 0.94, 0.50, 0.92), GLASS), _on_block(cfront, (0.15, 0.85, 0.18, 0.4), (0.12, 0.12, 0.13)), *(_on_block(cfront, (u, u + 0.14, 0.04, 0.14), (0.95, 0.95, 0.88)) for u in (0.04, 0.82))))
+    cfront = Face(
+        cfront.corners,
+        cab_paint,
+        (
+            _on_block(cfront, (0.06, 0.94, 0.50, 0.92), GLASS),
+            _on_block(cfront, (0.15, 0.85, 0.18, 0.4), (0.12, 0.12, 0.13)),
+            *(_on_block(cfront, (u, u + 0.14, 0.04, 0.14), (0.95, 0.95, 0.88)) for u in (0.04, 0.82)),
+        ),
+    )
     cleft = Face(cleft.corners, cab_paint, (_on_block(cleft, (0.12, 0.72, 0.52, 0.90), GLASS),))
     cright = Face(cright.corners, cab_paint, (_on_block(cright, (0.28, 0.88, 0.52, 0.90), GLASS),))
     cab = _with_wheels([crear, cfront, cleft, cright, croof], (2.6,), half * 0.97, 0.46)
@@ -248,7 +340,10 @@ def draw(body: Body, place: tuple[float, float, float], camera: Camera, light: L
         normal = _normal(world, shift)
         if normal @ (eye - world.mean(axis=0)) <= 0:
             continue
-        bright = light.ambient * (0.80 + 0.24 * float(normal[1])) + (shade(normal, light) - light.ambient * (0.82 + 0.18 * float(normal[1]))) * sunny
+        bright = (
+            light.ambient * (0.80 + 0.24 * float(normal[1]))
+            + (shade(normal, light) - light.ambient * (0.82 + 0.18 * float(normal[1]))) * sunny
+        )
         canvas.polygon(seen(face.corners), _lit(face.colour, bright))
         for corners, colour in face.decals:
             canvas.polygon(seen(corners), _lit(colour, bright if colour != GLASS else light.ambient))
@@ -261,7 +356,7 @@ def _normal(world: Solid, middle: Solid) -> NDArray[np.float64]:
     cross = np.cross(world[1:] - centre, world[:-1] - centre).sum(axis=0)
     cross = cross / max(float(np.linalg.norm(cross)), 1e-9)
     outward = centre - (middle + np.array([0.0, 0.8, 0.0]))
-    return cross if cross @ outward >= 0 else -cross
+    return np.asarray(cross if cross @ outward >= 0 else -cross, np.float64)
 
 
 def _lit(colour: Colour, bright: float) -> Colour:
