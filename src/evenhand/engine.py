@@ -149,7 +149,8 @@ class Court:
         self.ledger = Ledger()
         self.price = plan.oracle.rows_per_candidate(self.domain)
         self.task = Task(self.domain, self.meter, subject.rows, subject.labels, subject.population, fitting=self.fitting)
-        self._table, self._memory = KeyTable(min(plan.budget.candidates or 1 << 11, MOST_EXPECTED)), Memory(len(self.domain.combinations))
+        expected = min(plan.budget.candidates or 1 << 11, MOST_EXPECTED)
+        self._table, self._memory = KeyTable(expected), Memory(len(self.domain.combinations), expected)
         self._archive = Archive(folder.journal() if folder else None)
         self._parts: list[Findings] = []
         self._waiting: list[tuple[str, Rows, Verdict, Index]] = []
@@ -285,11 +286,11 @@ class Court:
 class Memory:
     """The verdict of every distinct candidate, in the order of their places in the key table."""
 
-    def __init__(self, combinations: int) -> None:
+    def __init__(self, combinations: int, expected: int) -> None:
         self.size = 0
-        self._unfair = np.empty(0, dtype=bool)
-        self._gap = np.empty(0)
-        self._labels = np.empty((combinations, 0), dtype=np.int16)
+        self._unfair = np.empty(expected, dtype=bool)
+        self._gap = np.empty(expected)
+        self._labels = np.empty((combinations, expected), dtype=np.int16)
 
     def add(self, verdict: Verdict) -> None:
         """Remember the next verdicts."""
