@@ -102,7 +102,7 @@ def speed(candidates: int, seed: int) -> dict[str, float]:
     bare, sex = BareNet(net), domain.place("sex")
     rows = domain.sample(candidates, np.random.default_rng(seed))
     few = rows[: candidates // 200]
-    turns = [(cpu(lambda: search(domain, net, candidates, seed))[0], cpu(lambda: bare_loop(bare, rows, sex))[0]) for _ in range(5)]
+    turns = [(cpu(lambda: search(domain, net, candidates, seed))[0], cpu(lambda: bare_loop(bare, rows, sex))[0]) for _ in range(8)]
     engine, plain = (min(times) for times in zip(*turns, strict=True))
     rowwise, barest = (
         best * len(rows) / len(few)

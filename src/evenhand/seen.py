@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Keys, Mask
 
@@ -22,16 +23,16 @@ class KeyTable:
         """The place of every key, and whether this is its first appearance."""
         self._reserve(len(keys))
         owner, new = self._claim(keys)
-        first = np.flatnonzero(new)
-        end = self.size + len(first)
+        fresh = keys if new.all() else keys[new]
+        end = self.size + len(fresh)
         places = np.arange(self.size, end)
-        self.keys[self.size : end] = keys[first]
+        self.keys[self.size : end] = fresh
         self._slots[self._slot_of_new] = places
         self.size = end
-        if len(first) == len(keys):  # the usual case of a random search
+        if len(fresh) == len(keys):  # the usual case of a random search
             return places, new
         every = np.empty(len(keys), dtype=np.intp)
-        every[first] = places
+        every[new] = places
         within, known = owner <= -2, owner >= 0
         every[within] = every[-2 - owner[within]]
         every[known] = owner[known]
@@ -54,28 +55,31 @@ class KeyTable:
 
     def _claim(self, keys: Keys) -> tuple[Index, Mask]:
         """Who holds each key: a place (>= 0), or -2 - i for the i-th key of this very batch, which is then new."""
-        slots, table = self._home(keys), self._slots
-        owner = np.empty(len(keys), dtype=np.int64)
-        new = np.zeros(len(keys), dtype=bool)
-        pending = np.arange(len(keys))
-        while pending.size:
-            here = slots[pending]
-            claimers = pending[table[here] == _EMPTY]
-            # Written backwards, so that of equal keys the first one stays.
-            table[slots[claimers[::-1]]] = (-2 - claimers)[::-1]
-            held = table[here]
-            mine = held == -2 - pending
-            new[pending[mine]] = True
-            owner[pending[mine]] = held[mine]
-            pending, held = pending[~mine], held[~mine]
-            same = self._keys_of(held, keys) == keys[pending]
-            owner[pending[same]] = held[same]
-            pending = pending[~same]
-            slots[pending] = (slots[pending] + 1) & (len(table) - 1)
-        self._slot_of_new = slots[new]
+        slots, own = self._home(keys), -2 - np.arange(len(keys))
+        owner = own.copy()
+        held = self._occupy(slots, own)
+        rest = np.flatnonzero(held != own)
+        held = held[rest]
+        while rest.size:
+            same = self._keys_of(held, keys) == keys[rest]
+            owner[rest[same]] = held[same]
+            rest = rest[~same]
+            slots[rest] = (slots[rest] + 1) & (len(self._slots) - 1)
+            held = self._occupy(slots[rest], own[rest])
+            taken = held != own[rest]
+            rest, held = rest[taken], held[taken]
+        new = owner == own
+        self._slot_of_new = slots if new.all() else slots[new]
         return owner, new
 
-    def _keys_of(self, held: Index, batch: Keys) -> Keys:
+    def _occupy(self, slots: Index, marks: Index) -> NDArray[np.int32]:
+        """Put each mark where its slot is empty, and say what every slot holds then."""
+        empty = self._slots[slots] == _EMPTY
+        # Written backwards, so that of equal keys the first one stays.
+        self._slots[slots[empty][::-1]] = marks[empty][::-1]
+        return self._slots[slots]
+
+    def _keys_of(self, held: NDArray[np.int32], batch: Keys) -> Keys:
         fresh = held <= -2
         return np.where(fresh, batch[np.where(fresh, -2 - held, 0)], self.keys[np.where(fresh, 0, held)])
 
