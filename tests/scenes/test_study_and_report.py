@@ -84,6 +84,7 @@ def test_the_study_page_stores_whole_sheets_and_refuses_others(deck, tmp_path):
         checked([{**one, "realism": 11} for one in sheet(deck)], deck)
 
 
+@pytest.mark.slow
 def test_the_report_ranks_classes_and_shows_what_was_skipped(streets, tmp_path):
     workshop = Workshop(streets, Labels(), Campaign(insert=("person",), change=("car",)), np.random.default_rng(0))
     kept = []
@@ -114,6 +115,7 @@ def test_a_pasted_edge_and_a_smoothed_patch_are_noticed():
     assert noise_ratio(smooth, patch) < 0.3
 
 
+@pytest.mark.slow
 def test_samples_of_one_kind_cannot_be_told_and_others_can():
     rng = np.random.default_rng(0)
     groups = ([str(k % 12) for k in range(60)],) * 2

@@ -113,6 +113,7 @@ def test_repeating_every_trial_adds_no_certainty():
     assert {one.label: one.wrong.width for one in few} == pytest.approx({one.label: one.wrong.width for one in more})
 
 
+@pytest.mark.slow
 def test_a_fair_recogniser_is_rarely_accused_but_the_mean_rule_accuses_about_half():
     exact, mean = [], []
     for seed in range(40):
@@ -138,6 +139,7 @@ def test_null_mutations_give_the_control_rate():
     assert found["bus"].control is None
 
 
+@pytest.mark.slow
 def test_a_campaign_on_streets_is_repeatable_and_says_what_it_skipped(streets):
     campaign = Campaign(insert=("person",), change=("person", "car"))
     outcomes = [examine(Simulated(), "simulated", Workshop(streets[:6], Labels(), campaign, np.random.default_rng(2))) for _ in range(2)]
@@ -146,6 +148,7 @@ def test_a_campaign_on_streets_is_repeatable_and_says_what_it_skipped(streets):
     assert all(skip.reason for skip in outcomes[0].skips)
 
 
+@pytest.mark.slow
 def test_insertion_leaves_the_distribution(streets):
     outcome = examine(
         Simulated(), "simulated", Workshop(streets, Labels(), Campaign(insert=("person",), change=("person",)), np.random.default_rng(0))
