@@ -104,7 +104,7 @@ def chained_trees(seed: int) -> dict[str, float]:
     domain = TabularDomain(data.domain.columns, data.domain.protected, data.domain.label)  # the trees alone, without declared rules
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(data.rows))
-    held_out, train = data.rows[order[:12_000]], data.rows[order[12_000:]]
+    held_out, train = data.rows[order[:16_000]], data.rows[order[16_000:]]
     ChainedTrees.fit(train[:500], domain, rng)
     seconds, trees = common.cpu(lambda: ChainedTrees.fit(data.rows, domain, rng), 2)
     pace, _ = common.cpu(lambda: trees.sample(200_000, rng), 2)
