@@ -16,7 +16,7 @@ from evenhand.synthesis.learning import Progress, Schedule, cache_folder, digest
 
 NUMBERS = {
     "adult": ("age", "fnlwgt", "capital_gain", "capital_loss", "hours_per_week"),
-    "credit": ("duration", "credit_amount", "installment_commitment", "residence", "age", "existing_credits", "num_dependents"),
+    "credit": ("duration", "credit_amount", "installment_rate", "residence_since", "age", "existing_credits", "num_dependents"),
     "bank": ("age", "balance", "day", "duration", "campaign", "pdays"),
     "meps": ("AGE", "PCS42", "MCS42", "K6SUM42"),
 }

@@ -35,6 +35,7 @@ from evenhand.models.abilities import Model
 from evenhand.search import Candidates, Search, Task
 from evenhand.synthesis.latent import LatentSpace
 
+SMALLEST_BATCH = 128
 PROBINGS = ("paper", "feedback")
 
 
@@ -99,7 +100,9 @@ class Limi:
         fitting = task.fitting(self.latents)
         left = task.model.rows_left
         n = max(1, fitting if left is None else min(fitting, left // 3))
-        return Recipe(n, self.confidence, self.per_class, self.boundary, self.batch)
+        # Several batches even of a small budget: else all of it would go into the first of the three probes.
+        batch = min(self.batch, max(SMALLEST_BATCH, n // 8))
+        return Recipe(n, self.confidence, self.per_class, self.boundary, batch)
 
     def _probe(self, imitation: Imitation, boundary: Boundary, task: Task) -> Search:
         if self.probing == "feedback":
