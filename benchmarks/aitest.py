@@ -191,6 +191,7 @@ def obedience(seed: int, n: int) -> tuple[float, list[dict[str, Any]]]:
     graph = ConstraintGraph.fit(data.rows, data.domain, rng)
     lines = []
     for number, wishes in enumerate(WISHES, 1):
+
         def attempt(wishes: dict[str, Any] = wishes) -> float:
             steered = graph.steered(wishes, rng)
             rows = steered.sample(n, rng)

@@ -1,0 +1,1 @@
+"""Search methods: one file a published method, found by being here."""

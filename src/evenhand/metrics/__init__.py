@@ -1,0 +1,1 @@
+"""Measures of models, findings and tables: plain functions."""

@@ -1,0 +1,1 @@
+"""Every number with its uncertainty: intervals, tests, corrections."""

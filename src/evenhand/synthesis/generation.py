@@ -369,9 +369,7 @@ def _ranges(step: NumberStep, groups: Index, packed: Mapping[int, Index]) -> tup
     return low, high
 
 
-def _settle(
-    step: NumberStep, values: Reals, within: tuple[Index, Reals, Reals, Unfitted, bool], rng: np.random.Generator
-) -> Reals:
+def _settle(step: NumberStep, values: Reals, within: tuple[Index, Reals, Reals, Unfitted, bool], rng: np.random.Generator) -> Reals:
     """Redraw what lies outside; what stays outside is drawn from the same distribution cut to the range."""
     groups, low, high, unfitted, is_integral = within
     if is_integral:

@@ -186,7 +186,7 @@ class ChainedTrees:
         """The same rows with every column drawn anew except those kept, each given the columns before it in the chain."""
         return self.sample(len(rows), rng, {name: rows[:, self.domain.place(name)] for name in keep})
 
-    def decode(self, latents: Latents, fixed: Mapping[str, Value | Reals] | None = None) -> Rows:
+    def decode(self, latents: NDArray[np.floating[Any]], fixed: Mapping[str, Value | Reals] | None = None) -> Rows:
         """The row that every latent stands for; a row that breaks a constraint is moved to the nearest one that keeps it."""
         from scipy.special import ndtr
 

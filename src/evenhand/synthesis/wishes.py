@@ -1,11 +1,11 @@
 """What the user wants instead of what the data say: constraints added, modified and deleted, rules, and presets.
 
-    add:    [{column: salary, distribution: {name: normal, loc: 15000, scale: 1500}, range: [2000, 30000]}]
-    modify: [{column: salary, range: [5000, 50000]}, {column: sex, frequencies: {Female: 1, Male: 1}},
-             {column: income, factor: 1.2}, {association: [sex, salary], value: Female, range: [5000, 50000]}]
-    delete: [{column: zip}, {association: [sex, salary]}, {range: salary}]
-    rules:  ["age >= 18 or marital_status == 'Never-married'"]
-    presets: ["1:1 sex", "income up 20 %", "region X only"]
+add:    [{column: salary, distribution: {name: normal, loc: 15000, scale: 1500}, range: [2000, 30000]}]
+modify: [{column: salary, range: [5000, 50000]}, {column: sex, frequencies: {Female: 1, Male: 1}},
+         {column: income, factor: 1.2}, {association: [sex, salary], value: Female, range: [5000, 50000]}]
+delete: [{column: zip}, {association: [sex, salary]}, {range: salary}]
+rules:  ["age >= 18 or marital_status == 'Never-married'"]
+presets: ["1:1 sex", "income up 20 %", "region X only"]
 """
 
 from __future__ import annotations
