@@ -120,7 +120,7 @@ def speed(quick: bool, seed: int) -> tuple[dict[str, Any], Any]:
     real_atn = atn(data.rows, real, data.domain)
     print(f"  real findings: {len(real):,} of {len(data.rows):,} rows, ATN {real_atn:.3f}", flush=True)
     gan, how = shipped_or_trained(data, quick, seed)
-    paper, paper_rate = pursue(Limi(space="ctgan", latents=100_000 if quick else 1_000_000), net, gan, 3_000_000, seed)
+    paper, paper_rate = pursue(Limi(space="ctgan", latents=60_000 if quick else 1_000_000), net, gan, 3_000_000, seed)
     report(f"LIMI, published setting, {how} (authors' code: {AUTHORS['dnn']:g})", paper, paper_rate, net)
     chains, chain_rate = pursue(Chains(), net, net.population, 200_000, seed)
     natural = report(f"natural chains (authors' code: {AUTHORS['dnn']:g})", chains, chain_rate, net)
@@ -147,7 +147,7 @@ def speed(quick: bool, seed: int) -> tuple[dict[str, Any], Any]:
 
 
 def shipped_or_trained(data: Dataset, quick: bool, seed: int) -> tuple[Ctgan, str]:
-    """The CTGAN in this folder, made by `--train-ctgan`; a newly trained one otherwise."""
+    """The CTGAN in this folder, made by limi_data.py; a newly trained one otherwise."""
     if SHIPPED.exists():
         space = Ctgan.load(SHIPPED, data.domain)
         return space, f"CTGAN of {space.settings.epochs} epochs"
@@ -166,7 +166,8 @@ def training(data: Dataset, gan: Ctgan, quick: bool, seed: int) -> dict[str, Any
         worth[name] = atn(data.rows, sample, data.domain), two_sample_auc(data.rows[:10_000], sample[:10_000], np.random.default_rng(seed))
     times = EPOCHS * epoch / seconds
     print(
-        f"  trees {seconds:.2f} CPU-seconds; CTGAN {epoch:.2f} an epoch, so {EPOCHS * epoch:,.0f} for {EPOCHS} (published: {CPU_SECONDS_PUBLISHED:,})"
+        f"  trees {seconds:.2f} CPU-seconds; CTGAN {epoch:.2f} an epoch, {EPOCHS * epoch:,.0f} for {EPOCHS} "
+        f"(published {CPU_SECONDS_PUBLISHED:,})"
     )
     print("  " + "; ".join(f"{name}: ATN {a:.3f}, two-sample AUC {b:.3f}" for name, (a, b) in worth.items()), flush=True)
     return {
@@ -239,7 +240,7 @@ def against_sdmetrics(seed: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Parity:
-    """Even or odd hours a week decide, and women count one hour less: unfair everywhere, with no smooth boundary anywhere."""
+    """Whether the sampling weight is even or odd decides, for women over fifty the other way round: no plane tells that apart."""
 
     classes: tuple[Any, ...] = (0, 1)
     is_hard: bool = False
@@ -247,7 +248,7 @@ class Parity:
 
     def scores(self, rows: Rows) -> NDArray[np.float64]:
         """Sure of itself everywhere."""
-        odd = (rows[:, 11] - (rows[:, 8] == 0) * (rows[:, 0] > 4)) % 2
+        odd = (rows[:, 2] - (rows[:, 8] == 0) * (rows[:, 0] > 4)) % 2
         return np.column_stack([0.9 - 0.8 * odd, 0.1 + 0.8 * odd])
 
     def fingerprint(self) -> str:

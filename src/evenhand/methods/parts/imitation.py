@@ -20,6 +20,8 @@ from evenhand.synthesis.latent import Latents, LatentSpace
 
 USELESS_AUC = 0.55
 """A boundary that ranks latents no better than this leads nowhere in particular."""
+KEPT_BYTES = 128_000_000
+"""So much of a stream is remembered instead of drawn again."""
 LATENTS_OF_FITNESS = 200_000
 """At most so many latents are ranked for the AUC on all."""
 
@@ -43,6 +45,7 @@ class Stream:
     seeds: tuple[np.random.SeedSequence, ...]
     batch: int
     total: int
+    kept: dict[int, Latents] = field(default_factory=dict)  # the first batches, as far as they fit in KEPT_BYTES
 
     @classmethod
     def new(cls, space: LatentSpace, total: int, batch: int, rng: np.random.Generator) -> Stream:
@@ -52,7 +55,12 @@ class Stream:
 
     def __iter__(self) -> Iterator[Latents]:
         for at, seed in enumerate(self.seeds):
-            yield self.space.latents(min(self.batch, self.total - at * self.batch), np.random.default_rng(seed))
+            latents = self.kept.get(at)
+            if latents is None:
+                latents = self.space.latents(min(self.batch, self.total - at * self.batch), np.random.default_rng(seed))
+                if (at + 1) * self.batch * latents.shape[1] * latents.itemsize <= KEPT_BYTES:
+                    self.kept[at] = latents
+            yield latents
 
 
 @dataclass

@@ -19,6 +19,7 @@ from evenhand.synthesis.latent import Latents, LatentSpace
 REFIT_ROUNDS = 4
 """Batches between two fits of the plane."""
 LARGEST_REFIT = 100_000
+STRIP_ROWS = 1024
 
 
 class Line:
@@ -39,11 +40,15 @@ class Line:
 
     def rows(self, which: Index, offsets: Reals) -> Rows:
         """Rows of some latents at these signed distances from the boundary."""
-        front = self._front if len(which) == len(self._front) else self._front[which]
-        if offsets.any():
-            front = front + offsets[:, None].astype(front.dtype) * self._shift
-        finish = getattr(self.space, "finish", None)
-        rows: Rows = finish(front) if finish else self.space.decode(front)
+        finish = getattr(self.space, "finish", self.space.decode)
+        rows = np.empty((len(which), len(self.space.domain.columns)))
+        # Strip by strip: the wide inner values of a generator then never leave the cache.
+        for at in range(0, len(which), STRIP_ROWS):
+            part = slice(at, at + STRIP_ROWS)
+            front = self._front[which[part]]
+            if offsets[part].any():
+                front += offsets[part, None].astype(front.dtype) * self._shift
+            rows[part] = finish(front)
         return rows
 
 
