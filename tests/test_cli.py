@@ -86,7 +86,7 @@ def test_init_writes_a_file_that_a_person_can_edit_and_never_overwrites_it(proje
 
 
 def test_doctor_says_that_the_wiring_is_right(project):
-    done = evenhand("doctor", cwd=project, check=0)
+    done = evenhand("doctor", "--text", cwd=project, check=0)
     assert "deterministic" in done.stdout
     assert "protected: changing group moves" in done.stdout
     checks = json.loads(evenhand("doctor", "--json", "--candidates", 1000, cwd=project, check=0).stdout)
@@ -94,7 +94,7 @@ def test_doctor_says_that_the_wiring_is_right(project):
 
 
 def test_a_scan_that_finds_unfairness_exits_with_1_and_leaves_its_evidence(project):
-    done = evenhand("scan", "--method", "themis", "--candidates", 3000, "--seed", 1, cwd=project, check=1)
+    done = evenhand("scan", "--method", "themis", "--candidates", 3000, "--seed", 1, "--text", cwd=project, check=1)
     assert done.stdout.startswith("VIOLATION")
     result = json.loads((project / "runs" / "result.json").read_text())
     assert result["outcome"] == "violation"
@@ -102,7 +102,7 @@ def test_a_scan_that_finds_unfairness_exits_with_1_and_leaves_its_evidence(proje
     assert "<h1" in (project / "runs" / "report.html").read_text()
     ids = [path.stem for path in (project / "runs" / "witnesses").glob("*.json")]
     assert ids
-    again = evenhand("replay", ids[0], cwd=project, check=1)
+    again = evenhand("replay", ids[0], "--text", cwd=project, check=1)
     assert "still unfair" in again.stdout
     whole = json.loads(evenhand("replay", "runs/witnesses", "--json", cwd=project, check=1).stdout)
     assert len(whole) == len(ids)
@@ -124,9 +124,18 @@ def test_json_is_all_that_is_printed(project):
     assert json.loads(done.stdout)["evenhand_result"] == 1
 
 
+def test_a_pipe_gets_json_and_no_progress(project):
+    done = evenhand("scan", "--method", "themis", "--candidates", 500, cwd=project, check=1)
+    assert json.loads(done.stdout)["outcome"] == "violation"
+    assert done.stderr == ""
+    assert json.loads(evenhand("methods", "themis", cwd=project, check=0).stdout)[0]["name"] == "themis"
+    words = ["bench", "themis", "--dataset", "evenhand.yaml", "--model", "model.npz", "--candidates", 100]
+    assert json.loads(evenhand(*words, cwd=project, check=0).stdout)[0]["candidates"] == 100
+
+
 def test_a_fair_model_passes_only_with_enough_evidence(project):
     shapes()["fair"].model.save(project / "fair.npz")
-    done = evenhand("scan", "--method", "themis", "--model", "fair.npz", "--candidates", 500, cwd=project, check=3)
+    done = evenhand("scan", "--method", "themis", "--model", "fair.npz", "--candidates", 500, "--text", cwd=project, check=3)
     assert done.stdout.startswith("INCONCLUSIVE: nothing found, but with 800 judged")
     text = (project / "evenhand.yaml").read_text()
     (project / "evenhand.yaml").write_text(text + "gate: {max_rate: 0.01}\n" if "gate:" not in text else text)

@@ -109,3 +109,13 @@ except MethodError as fault:
     print(fault)
 """
     assert "methods/empty.py must define one frozen dataclass" in python(code, PYTHONPATH=str(tmp_path))
+
+
+def test_another_package_adds_a_method_by_entry_point(tmp_path):
+    (tmp_path / "outside.py").write_text(METHOD)
+    card = tmp_path / "outside-1.0.dist-info"
+    card.mkdir()
+    (card / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
+    (card / "entry_points.txt").write_text("[evenhand.methods]\noutsider = outside:Lucky\n")
+    code = "from evenhand import registry; print(registry.method('outsider', batch=7))"
+    assert "Lucky(batch=7)" in python(code, PYTHONPATH=str(tmp_path))

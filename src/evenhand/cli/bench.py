@@ -51,7 +51,7 @@ def bench_command(
     if json_file:
         say_json(records, json_file)
     if not quiet:
-        _show(records)
+        _tell(records, json_file)
     if records[-1]["ended"] == "interrupted":
         err.print("interrupted: the last record is of an unfinished run, and the runs after it are missing", soft_wrap=True)
         raise typer.Exit(INTERRUPTED)
@@ -90,6 +90,14 @@ def open_model(name: str, data: Dataset, trusted: bool) -> Model:
     if "/" not in name and not Path(name).suffix:
         raise InvalidArgument(f"--model {name!r} must be one of {', '.join(zoo.FAMILIES)}, or a model file or URL")
     return wrap(name, data.domain, trusted=trusted)
+
+
+def _tell(records: list[dict[str, Any]], json_file: Path | None) -> None:
+    """A table for a person; the records themselves where standard output is no terminal and no file was named."""
+    if out.is_terminal or json_file is not None:
+        _show(records)
+    else:
+        say_json(records)
 
 
 def _show(records: list[dict[str, Any]]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from evenhand import witness
-from evenhand.cli.output import PASS, VIOLATION, out, say_json
+from evenhand.cli.output import PASS, VIOLATION, out, say_json, wants_json
 from evenhand.cli.project import DEFAULT_FILE, load_all
 from evenhand.errors import StoreError
 
@@ -23,9 +23,10 @@ def replay(
     file: Path = typer.Option(DEFAULT_FILE, "--project", "-p", help="The project file."),
     model: str = typer.Option(None, help="A model file or URL instead of the file's."),
     trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
 ) -> None:
     """Ask the model again about a witness.  Exits with 1 when any pair is still treated differently, 0 when none is."""
+    as_json = wants_json(as_json)
     loaded = load_all(file, model, trusted)
     paths = witness.find(which, [loaded.project.scan.runs, Path.cwd()])
     replays = [witness.replay(witness.load(path), loaded.project.domain, loaded.model) for path in paths]

@@ -6,7 +6,7 @@ import typer
 from rich.table import Table
 
 from evenhand import registry
-from evenhand.cli.output import out, say_json
+from evenhand.cli.output import out, say_json, wants_json
 from evenhand.errors import UnknownName
 
 
@@ -17,9 +17,10 @@ def register(app: typer.Typer) -> None:
 
 def methods(
     name: str = typer.Argument("", help="Show one method with its parameters and its paper."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
 ) -> None:
     """List the search methods, what each needs of a model, and its published parameters."""
+    as_json = wants_json(as_json)
     known = registry.entries()
     if name and name not in known:
         raise UnknownName("method", name, known)

@@ -45,6 +45,11 @@ def say_json(content: Any, path: Path | None = None) -> None:
         raise StoreError(f"cannot write {path}: {fault.strerror or fault}") from fault
 
 
+def wants_json(chosen: bool | None) -> bool:
+    """What the user chose with --json or --text; else JSON where no person reads: standard output is no terminal."""
+    return not out.is_terminal if chosen is None else chosen
+
+
 def free_path(path: Path) -> Path:
     """The path itself, or with -2, -3, ... before its ending where it exists: results are never overwritten."""
     if not path.exists():

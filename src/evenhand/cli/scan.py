@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from evenhand import registry, witness
-from evenhand.cli.output import BY_OUTCOME, INTERRUPTED, as_budget, err, free_path, named_parameters, out, say_json, watching
+from evenhand.cli.output import BY_OUTCOME, INTERRUPTED, as_budget, err, free_path, named_parameters, out, say_json, wants_json, watching
 from evenhand.cli.project import DEFAULT_FILE, Loaded, load_all
 from evenhand.domain.files import MethodChoice
 from evenhand.errors import InvalidArgument
@@ -32,10 +32,11 @@ def scan_command(
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
     setting: list[str] = typer.Option(None, "--set", help="A parameter of the method, name=value."),
     report: Path = typer.Option(None, help="Where to write the HTML report; default: in the runs folder."),
-    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON and nothing else."),
+    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
 ) -> None:
     """Search for unfair treatment.  Exits with 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed, 130 interrupted."""
+    as_json = wants_json(as_json)
     loaded = load_all(file, model, trusted)
     settings = loaded.project.scan
     given = as_budget(

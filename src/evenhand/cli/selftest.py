@@ -34,7 +34,10 @@ def selftest(
         table = power_table(chosen, trial, lambda name, shape: status.update(f"{name} on {shape}"))
     if json_file:
         say_json([_record(entry) for entry in table], json_file)
-    _show(table, chosen, trial)
+    if out.is_terminal or json_file:
+        _show(table, chosen, trial)
+    else:
+        say_json([_record(entry) for entry in table])
     if any(entry.failure for entry in table):
         raise typer.Exit(INCONCLUSIVE)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import MODEL_FAILED, out, say_json
+from evenhand.cli.output import MODEL_FAILED, out, say_json, wants_json
 from evenhand.cli.project import DEFAULT_FILE, load_all
 from evenhand.domain.infer import Proposal, Wishes, propose
 from evenhand.errors import StoreError
@@ -64,9 +64,10 @@ def doctor(
     model: str = typer.Option(None, help="A model file or URL instead of the file's."),
     trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
     candidates: int = typer.Option(100_000, min=1, help="Say what a scan of this many candidates would cost."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
 ) -> None:
     """Check the model's wiring before anything is trusted."""
+    as_json = wants_json(as_json)
     from evenhand.doctor import examine
 
     loaded = load_all(file, model, trusted)
