@@ -168,9 +168,7 @@ def test_a_walk_that_never_leaves_the_findings_stays_one_step_away_from_them():
 
 
 def test_more_steps_are_kept_after_a_miss_with_a_larger_probability():
-    shares = [
-        run(Adf(seeds=100, local_steps=100, after_miss=p), subject(), Plan(0, Budget(candidates=50_000))).ledger for p in (0.0, 1.0)
-    ]
+    shares = [run(Adf(seeds=100, local_steps=100, after_miss=p), subject(), Plan(0, Budget(candidates=50_000))).ledger for p in (0.0, 1.0)]
     staying, straying = (ledger.findings / ledger.candidates for ledger in shares)
     assert staying > straying + 0.1
 
