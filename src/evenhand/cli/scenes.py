@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from evenhand.scenes.trials import Outcome
 
 app = typer.Typer(no_args_is_help=True, help="Class-level fairness of object recognition (DistroFair).")
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the commands as `evenhand scenes ...`."""
+    parent.add_typer(app, name="scenes")
+
+
 FORMATS = ("street", "coco", "panoptic", "cityscapes", "cityscapes-ids", "maps", "voc")
 RECOGNISERS = ("street", "street-planted", "rekognition", "google", "azure", "an .onnx file")
 
