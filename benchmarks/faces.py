@@ -199,7 +199,7 @@ def grow_seed(size: Size, seed: int) -> bytes:
         clean = train(architecture, relabelled(training, ()), rngs[4], course)
         for attribute in size.attributes:
             judged = judge(make_pairs(clean_test, Rerender(attribute)), clean)
-            found = leaning(judged)
+            found = leaning(judged, ordered=True)
             harvest.clean.append((architecture, attribute, seed, found, judged.share.estimate, accuracy(clean, clean_test)))
             print(
                 f"  seed {seed}, {architecture}, {attribute}, nothing planted: {judged.share.estimate:.1%} unfair, found {found.found}",
@@ -377,7 +377,10 @@ def tell_correlation(book: Book, chain: Chain, mutants: int) -> None:
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = np.corrcoef(table.T)
     names = [*MEASURES, "fairness"]
-    book.keep("figure_5", charts.correlations(charts.Words(f"Coverage and fairness of {len(table)} mutated models"), names, correlation))
+    book.keep(
+        f"figure_5_{chain.plan.architecture}_{chain.plan.attribute}",
+        charts.correlations(charts.Words(f"Coverage and fairness of {len(table)} mutated models"), names, correlation),
+    )
     book.say(
         f"### Coverage against fairness over {len(table)} mutated models (Figure 5), {chain.plan.architecture}, {chain.plan.attribute}"
     )
@@ -520,7 +523,7 @@ def quick(book: Book) -> None:
     training, test = synthetic_faces(QUICK.training, rngs[0], 64), synthetic_faces(QUICK.testing, rngs[1], 64)
     clean = train("vgg", training, rngs[2], Course(epochs=QUICK.epochs))
     judged = judge(make_pairs(test, Rerender("tone")), clean)
-    harvest = Harvest([chain], [("vgg", "tone", 7, leaning(judged), judged.share.estimate, accuracy(clean, test))])
+    harvest = Harvest([chain], [("vgg", "tone", 7, leaning(judged, ordered=True), judged.share.estimate, accuracy(clean, test))])
     harvest.shares = {"tone": planted_share(test.factors, BIASES, "tone")}  # type: ignore[arg-type]
     for tell in (tell_verdicts, tell_neurons, tell_generation, tell_mending):
         tell(book, harvest)

@@ -70,6 +70,18 @@ def test_flips_that_go_both_ways_alike_are_no_leaning(pairs):
     assert not leaning(judged).found
 
 
+def test_an_order_sees_movement_that_no_single_class_shows(pairs):
+    def older_when_dark(pictures):
+        place = np.arange(len(pictures)) % 3  # who is in which group has nothing to do with skin
+        return np.eye(4)[place + (brightness(pictures) < 0.42)]
+
+    judged = judge(pairs, FunctionClassifier(older_when_dark, ("young", "middle", "older", "oldest")))
+    plain, by_order = leaning(judged, tolerance=0.3), leaning(judged, tolerance=0.3, ordered=True)
+    assert not plain.found
+    assert by_order.found
+    assert by_order.net["up the order"] > 0.8
+
+
 def test_an_independent_jury_confirms_the_exact_editor(album):
     facts = assess(Rerender("tone"), album, {"tone": reader()})
     assert facts.confirmed.estimate > 0.9

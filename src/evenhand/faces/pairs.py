@@ -120,21 +120,28 @@ class Leaning:
         return max(self.net, key=lambda name: abs(self.net[name]))
 
 
-def leaning(judged: Judged, tolerance: float = 0.05, confidence: float = 0.95) -> Leaning:
+UPWARD = "up the order"
+"""The name of the change that ordered classes add: labels that move up minus labels that move down."""
+
+
+def leaning(judged: Judged, tolerance: float = 0.05, confidence: float = 0.95, ordered: bool = False) -> Leaning:
     """Exact intervals of the net change of every class, holding all together.
 
     Every classifier flips some labels near its borders, in both directions alike.  A bias shows as flips that mostly go one way, so it
     is the difference of the two directions that is tested, against a tolerance rather than against zero.  Each direction's share gets
-    an exact interval; Bonferroni over directions and classes makes all hold together.
+    an exact interval; Bonferroni over directions and classes makes all hold together.  Where classes have an order, such as age groups,
+    the net movement along it is one more change, and the most telling one: a class in the middle gains here what it loses there.
     """
     turned = judged.pairs.side > 0
     lower = np.where(turned, judged.labels[1], judged.labels[0])
     higher = np.where(turned, judged.labels[0], judged.labels[1])
-    each = 1.0 - (1.0 - confidence) / (2 * len(judged.classes))
+    moves = {name: ((higher == code) & (lower != code), (higher != code) & (lower == code)) for code, name in enumerate(judged.classes)}
+    if ordered:
+        moves[UPWARD] = (higher > lower, higher < lower)
+    each = 1.0 - (1.0 - confidence) / (2 * len(moves))
     net, low, high = {}, {}, {}
-    for code, name in enumerate(judged.classes):
-        gained = clopper_pearson(int(np.sum((higher == code) & (lower != code))), len(judged), each)
-        lost = clopper_pearson(int(np.sum((higher != code) & (lower == code))), len(judged), each)
+    for name, (came, went) in moves.items():
+        gained, lost = (clopper_pearson(int(way.sum()), len(judged), each) for way in (came, went))
         net[name], low[name], high[name] = gained.estimate - lost.estimate, gained.low - lost.high, gained.high - lost.low
     return Leaning(net, low, high, tolerance, confidence, len(judged))
 

@@ -131,7 +131,7 @@ def examine(plan: ChainPlan, material: Material, rngs: list[np.random.Generator]
     clock.done(
         "mending", ", ".join(f"{each.strategy} {each.fair_share:.1%}" for each in remedies) + f" fair, before {before.fair_share:.1%}"
     )
-    found = leaning(test_pairs)
+    found = leaning(test_pairs, ordered=True)
     return Chain(
         plan,
         classifier,
