@@ -31,7 +31,7 @@ def chain_page(chain: Chain) -> str:
 
 def _verdict(chain: Chain) -> str:
     found = chain.leaning
-    word = "leans" if found.found else "no leaning beyond the tolerance"
+    word = "The classifier leans" if found.found else "No leaning beyond the tolerance"
     rows = [[name, f"{found.net[name]:+.1%}", f"{found.low[name]:+.1%} to {found.high[name]:+.1%}"] for name in found.net]
     said = f'<p class="verdict">{word} (tolerance {found.tolerance:.0%}, {found.confidence:.0%} confidence, all classes together)</p>'
     share = f"<p>Test pairs with two different labels: {escape(str(chain.test_pairs.share))}. Accuracy {chain.accuracy:.1%}.</p>"
