@@ -29,7 +29,7 @@ class Meter:
         self.budget = budget or Budget(seconds=float("inf"))
         self.rows_asked = 0
         self.calls = 0
-        self._started = time.monotonic()
+        self._started, self._started_cpu = time.monotonic(), time.process_time()
         self._remembered = Answers(len(model.classes)) if getattr(model, "is_costly", False) else None
         self._fused = model if isinstance(model, Fused) else None
 
@@ -72,13 +72,16 @@ class Meter:
 
     @property
     def is_out_of_time(self) -> bool:
-        """Whether the seconds are over."""
+        """Whether the seconds are over, on the wall's clock or on the processor's."""
+        limit = self.budget.cpu_seconds
+        if limit is not None and time.process_time() - self._started_cpu > limit:
+            return True
         return self.budget.seconds is not None and self.seconds_used > self.budget.seconds
 
     def check_time(self) -> None:
         """Raise BudgetSpent when the seconds are over."""
         if self.is_out_of_time:
-            raise BudgetSpent(f"{self.budget.seconds} seconds are over")
+            raise BudgetSpent(f"{self.budget.cpu_seconds or self.budget.seconds} seconds are over")
 
     def scores(self, rows: Rows) -> Scores:
         """The model's scores, counted, in fitting batches, with every answer checked."""

@@ -1,0 +1,70 @@
+"""conduct(): a whole campaign, in this process or in several, with the same findings whatever their number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.campaign.contest import Cell, Entrant, Terms
+from evenhand.campaign.folder import CampaignFolder
+from evenhand.campaign.making import Job, Made, in_this_process
+from evenhand.campaign.sources import Source
+from evenhand.errors import InvalidArgument
+
+Progress = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a campaign is carried out; none of it changes what is found."""
+
+    processes: int = 1
+    folder: Path | None = None  # where records are kept; a campaign with one can be continued
+    keep_findings: bool = False
+    retry: bool = False
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        if self.processes < 1:
+            raise InvalidArgument(f"processes={self.processes!r} must be a whole number of at least 1")
+        if self.keep_findings and self.folder is None:
+            raise InvalidArgument("keep_findings needs a folder to keep them in")
+
+
+def conduct(
+    methods: Sequence[str | Entrant], sources: Sequence[Source], seeds: Sequence[int], terms: Terms, settings: Settings | None = None
+) -> list[dict[str, Any]]:
+    """One record for every method, source and seed, in that order of sources, then seeds, then methods."""
+    settings = settings or Settings()
+    entrants = [Entrant(each) if isinstance(each, str) else each for each in methods]
+    for entrant in entrants:
+        entrant.make()  # an unknown name is said before anything runs
+    if not (entrants and sources and seeds):
+        raise InvalidArgument("a campaign needs at least one method, one source and one seed")
+    cells = tuple(Cell(entrant, seed) for seed in seeds for entrant in entrants)
+    folder = CampaignFolder(settings.folder) if settings.folder else None
+    job = Job(tuple(sources), cells, terms, folder, settings.keep_findings, settings.retry)
+    records = _gathered(job, settings)
+    if folder is not None:
+        folder.write_tables(records)
+    return records
+
+
+def _gathered(job: Job, settings: Settings) -> list[dict[str, Any]]:
+    if settings.processes == 1:
+        made: Generator[Made, None, None] = in_this_process(job)
+    else:
+        from evenhand.campaign.workers import in_processes
+
+        made = in_processes(job, settings.processes)
+    order = {cell: at for at, cell in enumerate(job.cells)}
+    records = []
+    with closing(made):  # whatever happens, no process stays behind
+        for place, cell, record in made:
+            records.append((place, order[cell], record))
+            if settings.progress:
+                settings.progress(record)
+    return [record for *_, record in sorted(records, key=lambda each: each[:2])]  # the campaign's order, whoever finished first

@@ -1,0 +1,199 @@
+"""One run of a campaign: who, on which ground, under which terms; and the flat record that remains of it."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import inspect
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from evenhand import registry
+from evenhand.benching import record
+from evenhand.campaign.ground import POOL_ROWS, Ground
+from evenhand.campaign.judging import Marks, digest, goodness, marks_of
+from evenhand.engine import Ledger, Plan, Run, Subject, run
+from evenhand.errors import EvenhandError, MissingAbility
+from evenhand.findings import Findings
+from evenhand.metrics.likeness import likeness
+from evenhand.models.abilities import Differentiable, Model
+from evenhand.models.budget import Budget
+from evenhand.models.differences import DifferenceGradients
+from evenhand.planted import shapes
+from evenhand.scanning import run_header, scan_header
+from evenhand.search import Method
+from evenhand.store import run_id
+
+EDITION = 1
+"""Raised whenever the same run would be judged differently than before."""
+DONE, FAILED, NOT_APPLICABLE, INTERRUPTED = "done", "failed", "not applicable", "interrupted"
+POINT_EVERY = 1.06
+"""A point of the discovery curve stands at least this factor of model rows after the one before."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A method by name, with some parameters changed."""
+
+    method: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The method and what is changed."""
+        changed = ",".join(f"{name}={value}" for name, value in self.parameters)
+        return f"{self.method}({changed})" if changed else self.method
+
+    def make(self) -> Method:
+        """The method itself."""
+        return registry.method(self.method, **dict(self.parameters))
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What holds for every run of a campaign."""
+
+    budget: Budget
+    oracle: str = "label_flip"
+    likeness: bool = False  # the slower figures of naturalness: ATN, two-sample AUC, likelihood percentile
+    differences: bool = True  # lend finite-difference gradients to methods that need no more than gradients
+    pool_rows: int = POOL_ROWS
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run to be made."""
+
+    entrant: Entrant
+    seed: int
+
+
+@dataclass
+class Curve:
+    """Findings against queries while a run goes on, thinned."""
+
+    points: list[tuple[int, int, int, float]] = field(default_factory=list)  # model rows, candidates, findings, CPU-seconds
+    started: float = field(default_factory=time.process_time)
+
+    def __call__(self, ledger: Ledger) -> None:
+        """Take a point now and then."""
+        if not self.points or ledger.model_rows >= POINT_EVERY * self.points[-1][0]:
+            self.points.append((ledger.model_rows, ledger.candidates, ledger.findings, time.process_time() - self.started))
+
+
+def header_of(cell: Cell, ground: Ground, terms: Terms) -> dict[str, Any]:
+    """What fixes a run and its judging; equal headers give equal findings where the budget counts no seconds."""
+    plan = Plan(cell.seed, terms.budget, ground.oracle)
+    fixed = run_header(scan_header(ground.subject, ground.arena.data.name, plan), cell.entrant.make())
+    judged = {"edition": EDITION, "pool_rows": terms.pool_rows, "likeness": terms.likeness, "differences": terms.differences}
+    own = {"method": cell.entrant.method, "model_name": ground.arena.model_name, "code": code_digest(cell.entrant.method)}
+    return {**fixed, **own, "judged": judged}
+
+
+@cache
+def code_digest(method: str) -> str:
+    """Sixteen hexadecimal digits of a method's own file: a changed method is run anew."""
+    source = inspect.getsource(inspect.getmodule(registry.entries()[method].make) or Entrant)
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+def contend(cell: Cell, ground: Ground, terms: Terms) -> tuple[dict[str, Any], Findings | None]:
+    """Make the run and judge it.  Whatever goes wrong is recorded with its message; nothing is counted then."""
+    header = header_of(cell, ground, terms)
+    about = _about(cell, ground, header)
+    try:
+        method = cell.entrant.make()
+        model, gradients = served(method, ground, terms)
+    except EvenhandError as fault:
+        status = NOT_APPLICABLE if isinstance(fault, MissingAbility) else FAILED
+        return {**about, "status": status, "reason": str(fault)}, None
+    try:
+        warm_up(cell.entrant)
+        done, curve = _run(method, model, cell, ground, terms)
+        return {**about, "gradients": gradients, **_judged(done, curve, cell, ground, terms)}, done.findings
+    except EvenhandError as fault:
+        return {**about, "status": FAILED, "reason": f"{type(fault).__name__}: {fault}"}, None
+
+
+def _about(cell: Cell, ground: Ground, header: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "id": run_id(header),
+        "method": cell.entrant.name,
+        "dataset": ground.arena.data.name,
+        "protected": ",".join(ground.arena.protected),
+        "model": ground.arena.model_name,
+        "seed": cell.seed,
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def served(method: Method, ground: Ground, terms: Terms) -> tuple[Model, str]:
+    """The model as the method can use it, and where its gradients come from; raises where it cannot be served."""
+    model = ground.subject.model
+    if isinstance(model, method.needs):
+        return model, "own" if Differentiable in method.needs.__mro__ else "none"
+    needs, kind = method.needs.__name__.lower(), type(model).__name__
+    if method.needs is not Differentiable:
+        raise MissingAbility(f"needs a {needs} model, which {kind} is not")
+    if not terms.differences:
+        raise MissingAbility(f"needs a {needs} model, which {kind} is not, and finite differences are switched off")
+    return DifferenceGradients(model, domain=ground.subject.domain), "differences"
+
+
+def _run(method: Method, model: Model, cell: Cell, ground: Ground, terms: Terms) -> tuple[Run, Curve]:
+    subject = ground.subject
+    lent = Subject(subject.domain, model, subject.rows, subject.labels, subject.population)
+    _ = ground.rules, ground.leaf_pairs  # fitted before the clock starts
+    gc.collect()
+    curve = Curve()
+    done = run(method, lent, Plan(cell.seed, terms.budget, ground.oracle), None, curve)
+    curve.points.append((done.ledger.model_rows, done.ledger.candidates, done.ledger.findings, done.cpu_seconds))
+    return done, curve
+
+
+@cache
+def warm_up(entrant: Entrant) -> None:
+    """A few candidates on a planted model, so that no timed run pays for what a process loads once."""
+    planted = shapes()["wide_band"]
+    rows = planted.domain.sample(200, np.random.default_rng(0))
+    try:
+        run(entrant.make(), Subject(planted.domain, planted.model, rows, planted.model.scores(rows).argmax(axis=1)), Plan(0, WARMING))
+    except EvenhandError:
+        return  # the run itself will say what is wrong
+
+
+WARMING = Budget(candidates=200, cpu_seconds=1.0)
+
+
+def _judged(done: Run, curve: Curve, cell: Cell, ground: Ground, terms: Terms) -> dict[str, Any]:
+    natural = None
+    if terms.likeness and ground.reference is not None:
+        natural = likeness(done.findings.rows, ground.reference, np.random.default_rng([cell.seed, 3]))
+    ledger, marks = done.ledger, marks_of(done.findings, ground)
+    return {
+        **record(cell.entrant.name, ground.arena, cell.seed, done, ground.rate),
+        "status": INTERRUPTED if done.ended == "interrupted" else DONE,
+        "reason": "",
+        "wall_seconds": done.wall_seconds,
+        "duplicates_share": ledger.duplicates / ledger.candidates if ledger.candidates else None,
+        "success_share": ledger.findings / ledger.candidates if ledger.candidates else None,
+        **goodness(done.findings, marks, ground, done.cpu_seconds),
+        "findings_digest": digest(done.findings),
+        "budget": asdict(terms.budget),
+        "naturalness": natural,
+        "facts": done.facts,
+        "curve": _curve(curve, done.findings, marks),
+    }
+
+
+def _curve(curve: Curve, found: Findings, marks: Marks) -> dict[str, list[float]]:
+    """The points as columns, with the natural and valid findings up to each."""
+    rows, candidates, findings, seconds = (list(column) for column in zip(*dict.fromkeys(curve.points), strict=True))
+    counted = [] if marks.good is None else np.searchsorted(np.sort(found.candidate[marks.good]), candidates, side="left").tolist()
+    return {"model_rows": rows, "candidates": candidates, "findings": findings, "natural_valid": counted, "cpu_seconds": seconds}

@@ -1,0 +1,90 @@
+"""Makes the runs of a campaign one by one: opens each source once, skips what is on disk, records failures and goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from evenhand.campaign.contest import FAILED, INTERRUPTED, Cell, Terms, contend, header_of
+from evenhand.campaign.folder import CampaignFolder, plain
+from evenhand.campaign.ground import Ground
+from evenhand.campaign.sources import Source
+from evenhand.errors import EvenhandError
+from evenhand.store import run_id
+
+
+@dataclass(frozen=True)
+class Job:
+    """All runs of a campaign: every cell on every source."""
+
+    sources: tuple[Source, ...]
+    cells: tuple[Cell, ...]
+    terms: Terms
+    folder: CampaignFolder | None = None
+    keep_findings: bool = False
+    retry: bool = False  # make runs again that failed before
+
+    def died(self, place: int, cell: Cell, reason: str) -> dict[str, Any]:
+        """The record of a run whose source could not be opened or whose process died; it has no id, and is made again next time."""
+        told = {"id": "", "method": cell.entrant.name, **self.sources[place].describe(), "seed": cell.seed}
+        return {**told, "status": FAILED, "reason": reason}
+
+
+class Maker:
+    """Makes runs in this process; keeps the last ground open."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.ground: Callable[[int], Ground | EvenhandError] = lru_cache(maxsize=1)(self._open)
+
+    def _open(self, place: int) -> Ground | EvenhandError:
+        terms = self.job.terms
+        try:
+            ground = Ground(self.job.sources[place].open(), terms.oracle, terms.pool_rows)
+            _ = ground.subject, ground.oracle
+        except EvenhandError as fault:
+            return fault  # kept, so that a broken model is not opened again for every method
+        return ground
+
+    def make(self, place: int, cell: Cell) -> dict[str, Any]:
+        """The record of one run, from disk where it was made before."""
+        ground = self.ground(place)
+        if isinstance(ground, EvenhandError):
+            return self.job.died(place, cell, f"{type(ground).__name__}: {ground}")
+        folder = self.job.folder
+        if folder is None:
+            return contend(cell, ground, self.job.terms)[0]
+        identity = run_id(header_of(cell, ground, self.job.terms))
+        kept = folder.record(identity)
+        if kept is not None and not (self.job.retry and kept["status"] == FAILED):
+            return kept
+        if kept is not None:
+            folder.set_aside(identity)
+        return self._make_and_keep(cell, ground, folder)
+
+    def _make_and_keep(self, cell: Cell, ground: Ground, folder: CampaignFolder) -> dict[str, Any]:
+        record, found = contend(cell, ground, self.job.terms)
+        if record["status"] == INTERRUPTED:
+            return record
+        if found is not None and self.job.keep_findings:
+            folder.keep_findings(record["id"], found, ground.subject.domain, ground.subject.model.classes)
+        folder.keep(record)
+        made: dict[str, Any] = plain(record)
+        return made
+
+
+Made = tuple[int, Cell, dict[str, Any]]
+"""The place of a source, a cell, and the record of its run there."""
+
+
+def in_this_process(job: Job) -> Generator[Made, None, None]:
+    """Every record, as it is made; an interrupted run is the last one."""
+    maker = Maker(job)
+    for place in range(len(job.sources)):
+        for cell in job.cells:
+            record = maker.make(place, cell)
+            yield place, cell, record
+            if record["status"] == INTERRUPTED:
+                return

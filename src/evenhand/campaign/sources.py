@@ -1,0 +1,103 @@
+"""What a campaign is fought on, named so that any process can open it: a table, its protected columns, a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from evenhand.benching import Arena
+from evenhand.errors import DomainError, InvalidArgument
+
+if TYPE_CHECKING:
+    from evenhand.datasets.dataset import Dataset
+    from evenhand.models.abilities import Model
+
+
+class Source(Protocol):
+    """Something that becomes an arena; it must survive pickling where there are several processes."""
+
+    def describe(self) -> dict[str, str]:
+        """dataset, protected and model, as far as they are known unopened."""
+
+    def open(self) -> Arena:
+        """Load the table and the model."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A table and a model by name, file or URL."""
+
+    dataset: str
+    protected: tuple[str, ...] = ()  # none: the data set's own
+    model: str = "mlp"
+    label: str | None = None
+    coding: str = "readable"
+    trusted: bool = False
+
+    def describe(self) -> dict[str, str]:
+        """As named; the file's stem for a table file."""
+        stem = Path(self.dataset).stem if Path(self.dataset).suffix else self.dataset
+        return {"dataset": stem, "protected": ",".join(self.protected), "model": self.model}
+
+    def open(self) -> Arena:
+        """Load the table; load or train the model."""
+        data = open_dataset(self.dataset, self.label, self.coding)
+        columns = self.protected or data.domain.protected
+        if not columns:
+            raise InvalidArgument(f"{self.dataset} has no protected column by default; name one with --protected")
+        data = data.protect(*columns)
+        return Arena(data, columns, open_model(self.model, data, self.trusted), self.model)
+
+
+@dataclass(frozen=True)
+class Given:
+    """An arena that is already in memory."""
+
+    arena: Arena
+
+    def describe(self) -> dict[str, str]:
+        """As opened."""
+        return {"dataset": self.arena.data.name, "protected": ",".join(self.arena.protected), "model": self.arena.model_name}
+
+    def open(self) -> Arena:
+        """The arena itself."""
+        return self.arena
+
+
+def open_dataset(name: str, label: str | None, coding: str) -> Dataset:
+    """An embedded table by name, or a user's own by file."""
+    from evenhand import datasets
+    from evenhand.datasets.dataset import from_frame
+    from evenhand.domain.files import read_project
+    from evenhand.domain.frames import read_table
+    from evenhand.domain.infer import infer
+
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml"):
+        project = read_project(path)
+        if project.data is None:
+            raise DomainError("the file names no data; add `data: table.csv` (or .parquet)", file=name)
+        return from_frame(project.data.read(), project.domain, project.data.path.stem)
+    if path.suffix:
+        if label is None:
+            raise InvalidArgument(f"--label is needed to read {name}: which column does the model predict?")
+        frame = read_table(path)
+        return from_frame(frame, infer(frame, label=label), path.stem)
+    if coding not in ("readable", "papers"):
+        raise InvalidArgument(f"--coding {coding!r} must be readable or papers")
+    return datasets.load(name, coding)  # type: ignore[arg-type]
+
+
+def open_model(name: str, data: Dataset, trusted: bool) -> Model:
+    """A trained family by name, or a user's own by file or URL."""
+    from evenhand.models import zoo
+    from evenhand.models.wrap import wrap
+
+    if name in zoo.FAMILIES:
+        if data.domain.label is None:
+            raise DomainError(f"{data.name} has no label, so that no model can be trained on it")
+        return zoo.load_or_train(name, data.rows, data.labels, data.domain, seed=0)
+    if "/" not in name and not Path(name).suffix:
+        raise InvalidArgument(f"--model {name!r} must be one of {', '.join(zoo.FAMILIES)}, or a model file or URL")
+    return wrap(name, data.domain, trusted=trusted)
