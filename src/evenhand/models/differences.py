@@ -76,10 +76,10 @@ class DifferenceGradients:
 
 @dataclass(frozen=True)
 class Steps:
-    """Which columns are moved, how far, and the borders at which a step turns round."""
+    """Which columns are moved, how far (one step for all, or one for each), and the borders at which a step turns round."""
 
     places: Sequence[int]
-    step: float = 1.0
+    step: float | Reals = 1.0
     low: Rows | None = None
     high: Rows | None = None
 
@@ -91,22 +91,32 @@ class Steps:
             low, high = self.low[list(self.places)], self.high[list(self.places)]
             outside = (cells + self.step > high) | (cells + self.step < low)
             back = (cells - self.step >= low) & (cells - self.step <= high)
-            sizes[outside & back] = -self.step
-            sizes[outside & ~back] = 0.0
+            sizes = np.where(outside, np.where(back, -sizes, 0.0), sizes)
         sizes[np.isnan(cells)] = 0.0
         return sizes
 
 
 def neighbour_gradient(values: Callable[[Rows], NDArray[Any]], rows: Rows, cotangent: NDArray[Any], steps: Steps) -> Rows:
     """The gradient of sum(cotangent * values) by the moved columns, zero in the others and where no step is possible."""
+    return quotients(neighbour_answers(values, rows, steps), cotangent, rows, steps)
+
+
+def neighbour_answers(values: Callable[[Rows], NDArray[Any]], rows: Rows, steps: Steps) -> NDArray[np.float64]:
+    """The values of the rows and of every moved copy of them, (places + 1, n, units), all asked at once."""
     sizes = steps.sizes(rows)
     asked = np.repeat(rows[None], len(steps.places) + 1, axis=0)  # (places + 1, n, columns)
     for at, place in enumerate(steps.places):
         asked[at + 1, :, place] += sizes[:, at]
-    answers = np.asarray(values(asked.reshape(-1, rows.shape[1])), dtype=np.float64).reshape(len(asked), len(rows), -1)
+    answers = np.asarray(values(asked.reshape(-1, rows.shape[1])), dtype=np.float64)
+    return answers.reshape(len(asked), len(rows), -1)
+
+
+def quotients(answers: NDArray[np.float64], cotangent: NDArray[Any], rows: Rows, steps: Steps) -> Rows:
+    """Difference quotients of sum(cotangent * values), (n, columns)."""
+    sizes = steps.sizes(rows)
     weighted: Reals = np.einsum("knu,nu->kn", answers, cotangent)
-    out = np.zeros(rows.shape)
     moves = (weighted[1:] - weighted[0]).T
+    out = np.zeros(rows.shape)
     out[:, list(steps.places)] = np.divide(moves, sizes, out=np.zeros_like(moves), where=sizes != 0)
     return out
 

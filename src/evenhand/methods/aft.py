@@ -1,0 +1,244 @@
+"""AFT: a decision tree imitates the model, and pairs of its leaves show where a protected value could change the answer.
+
+Paper: Zhao, Toda, Kitamura, "Approximation-guided Fairness Testing through Discriminatory Space Analysis", ASE 2024.
+
+Agrees with the paper and its code: 5,000 uniform rows labelled by the model, an entropy tree of up to 1,000 leaves, random leaves and
+all their partners (another label, apart in what is protected, overlapping elsewhere) until there are 100 pairs, up to 100 rows of
+each intersection unless 10 answers of the model differ from the tree's, a new tree with those rows, and fresh training rows
+after a round without a finding or five rounds without a disagreement.
+
+Differs: the rows of all intersections are judged together, 25 of each at once, so that one may teach more than 10 lessons.  No row is
+proposed twice.  The authors' code wants the first protected column to differ; here any may, and only compared values count.  Where
+a protected value implies other changes, leaves may lie apart in those columns too.  Missing cells follow the tree's own rule for
+them.  Under constraints a row is moved to the nearest possible one.  Of a small budget of model rows half is training.
+
+Only labels are used: a model without scores is searched in the same way.
+
+Measured on ADF's census net, protected sex, 100,000 candidates, one core, seeds 0 and 1: about 1,000 findings per CPU-second, 11 % of the
+candidates (random search: 3 %); the tree's fit takes most of the time.  Better beside it: pairs=1000 fits a tree less often, with as
+many findings per candidate and 4,000 to 6,000 per CPU-second.  The published factor over ExpGA (3.42) is not claimed here: both are
+batched, and the ratio is another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Index, Labels, Mask, Rows
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import InvalidArgument
+from evenhand.methods.parts.fitted_tree import Boxes, FittedTree
+from evenhand.methods.parts.pairs import Partners
+from evenhand.methods.parts.populations import population_named
+from evenhand.models.abilities import Model
+from evenhand.search import Candidates, Search, Task, Verdict
+from evenhand.seen import KeyTable
+
+SAMPLES_TOGETHER = 25
+"""So many rows of each intersection are judged at once; in between, intersections that have taught enough are dropped."""
+LEAVES_AT_ONCE = 64
+IDLE_ROUNDS = 20
+"""After as many rounds in a row without a row that is new, nothing more is to be expected."""
+STALE_ROUNDS = 5
+"""After as many rounds in a row without a disagreement, the authors draw the training rows anew."""
+
+
+@dataclass(frozen=True)
+class Aft:
+    """Fit, pair, sample, learn from disagreements, fit again.
+
+    training: rows that the tree is fitted to at first
+    leaves: most leaves of the tree
+    pairs: most pairs of leaves in one round
+    samples: most rows of one intersection
+    lessons: an intersection is left after so many disagreements between tree and model
+    population: where the first training rows come from; the paper's is the domain, uniformly
+    """
+
+    training: int = 5_000
+    leaves: int = 1_000
+    pairs: int = 100
+    samples: int = 100
+    lessons: int = 10
+    population: str = "domain"
+
+    needs: ClassVar[type] = Model
+
+    def __post_init__(self) -> None:
+        for name, least in (("training", 2), ("leaves", 2), ("pairs", 1), ("samples", 1), ("lessons", 1)):
+            if getattr(self, name) < least:
+                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least {least}")
+
+    def search(self, task: Task, rng: np.random.Generator) -> Search:
+        """Rounds until the budget is spent, or until no round brings anything new."""
+        population = population_named(self.population, task, rng)
+        pupil, idle, stale = Pupil(task), 0, 0
+        facts = task.facts["aft"] = {"rounds": 0, "restarts": -1, "training_rows": 0, "leaves": 0, "pairs": 0}
+        while idle < IDLE_ROUNDS:
+            if not pupil.rows:
+                rows = population.sample(self._affordable(task), rng)
+                pupil.learn(rows, task.predict(rows))
+                facts["restarts"], stale = facts["restarts"] + 1, 0
+            tree = pupil.tree(self.leaves, rng)
+            spaces = Pairing(tree, task.domain).draw(self.pairs, rng)
+            facts |= {"rounds": facts["rounds"] + 1, "training_rows": pupil.size, "leaves": int(tree.is_leaf.sum()), "pairs": len(spaces)}
+            before = pupil.size, pupil.asked.size
+            findings = yield from self._explore(spaces, tree, pupil, rng)
+            idle = idle + 1 if pupil.asked.size == before[1] else 0
+            stale = stale + 1 if pupil.size == before[0] else 0
+            if not findings or stale == STALE_ROUNDS:
+                pupil.forget()
+        task.facts["stopped"] = f"no new row in {IDLE_ROUNDS} rounds: the tree sees no other pair of leaves"
+
+    def _affordable(self, task: Task) -> int:
+        """Of a small budget of model rows, at most half goes into training."""
+        left = task.model.rows_left
+        return self.training if left is None else max(2, min(self.training, left // 2))
+
+    def _explore(self, spaces: Spaces, tree: FittedTree, pupil: Pupil, rng: np.random.Generator) -> Generator[Candidates, Verdict, int]:
+        """Sample every intersection; how many findings there were."""
+        findings, lessons = 0, np.zeros(len(spaces), dtype=np.intp)
+        for begun in range(0, self.samples, SAMPLES_TOGETHER):
+            some = np.flatnonzero(lessons < self.lessons)
+            which = np.repeat(some, min(SAMPLES_TOGETHER, self.samples - begun))
+            rows, first, second = spaces.sample(which, rng)
+            new = pupil.unasked(rows)
+            if not new.any():
+                continue
+            verdict = yield Candidates(rows[new], "pairs")
+            findings += int(verdict.unfair.sum())
+            wrong = pupil.compare(tree, rows[new], (first[new], second[new]), verdict)
+            lessons += np.bincount(which[new], weights=wrong, minlength=len(spaces)).astype(np.intp)
+        return findings
+
+
+@dataclass
+class Pupil:
+    """The training rows, and which rows were asked about before."""
+
+    task: Task
+    rows: list[Rows] = field(default_factory=list)
+    labels: list[Labels] = field(default_factory=list)
+    asked: KeyTable = field(default_factory=KeyTable)
+
+    @property
+    def size(self) -> int:
+        """How many training rows there are."""
+        return sum(map(len, self.rows))
+
+    def learn(self, rows: Rows, labels: Labels) -> None:
+        """More training rows."""
+        self.rows.append(rows)
+        self.labels.append(labels)
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.rows.clear()
+        self.labels.clear()
+
+    def tree(self, leaves: int, rng: np.random.Generator) -> FittedTree:
+        """The tree of all training rows."""
+        return FittedTree.fit(np.concatenate(self.rows), np.concatenate(self.labels), "entropy", leaves, rng)
+
+    def unasked(self, rows: Rows) -> Mask:
+        """Which rows nobody has asked about, each marked once."""
+        return self.asked.add(self.task.domain.keys(rows))[1]
+
+    def compare(self, tree: FittedTree, rows: Rows, combinations: tuple[Index, Index], verdict: Verdict) -> Index:
+        """How many of a row and its twin the tree gets wrong; those are learnt, without asking the model again."""
+        line, wrong = np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp)
+        partners = Partners(self.task.domain, self.task.model)
+        for combination in combinations:
+            persons, said = partners.twins(rows, combination), verdict.labels[line, combination]
+            differs = (said >= 0) & (tree.predict(persons) != said)
+            self.learn(persons[differs], said[differs].astype(np.intp))
+            wrong += differs
+        return wrong
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """Intersections of two leaves: where they lie, and which protected combinations either leaf takes."""
+
+    domain: TabularDomain
+    boxes: Boxes
+    first: NDArray[np.bool_]  # (pairs, combinations)
+    second: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+    def sample(self, which: Index, rng: np.random.Generator) -> tuple[Rows, Index, Index]:
+        """A row of each named intersection, and the combinations under which the tree expects two answers; the row has the first."""
+        rows = self.boxes[which].sample(self.domain, rng)
+        first, second = _drawn(self.first[which], rng), _drawn(self.second[which], rng)
+        rows[:, list(self.domain.protected_places)] = self.domain.combinations[first]
+        return (self.domain.project(rows) if self.domain.constraints else rows), first, second
+
+
+def _drawn(allowed: NDArray[np.bool_], rng: np.random.Generator) -> Index:
+    """One of the allowed positions of every row."""
+    running = np.cumsum(allowed, axis=1)
+    wanted = np.floor(rng.random(len(allowed)) * running[:, -1])
+    return np.asarray((running > wanted[:, None]).argmax(axis=1), dtype=np.intp)
+
+
+class Pairing:
+    """Pairs of leaves with different labels that overlap in every column but the protected ones.
+
+    Leaves of one tree have no row in common, so that two of them which overlap elsewhere lie apart in a protected column.
+    """
+
+    def __init__(self, tree: FittedTree, domain: TabularDomain) -> None:
+        self.domain = domain
+        boxes, labels = tree.leaf_boxes(domain)
+        takes = self._combinations(boxes)
+        usable: Mask = np.asarray(takes.any(axis=1))
+        self.boxes, self.labels, self.takes = boxes[usable], labels[usable], takes[usable]
+        implied = {domain.place(name) for rule in domain.implied for name in rule.changes}
+        self.tied = sorted(implied | set(domain.protected_places))
+        self.common = [place for place in domain.free_places if place not in implied]
+
+    def _combinations(self, boxes: Boxes) -> NDArray[np.bool_]:
+        """Which compared combinations every leaf takes, (leaves, combinations)."""
+        takes = np.ones((len(boxes), len(self.domain.combinations)), dtype=bool)
+        for at, place in enumerate(self.domain.protected_places):
+            codes = self.domain.combinations[:, at]
+            takes &= (boxes.low[:, [place]] <= codes) & (codes <= boxes.high[:, [place]])
+        return takes
+
+    def draw(self, most: int, rng: np.random.Generator) -> Spaces:
+        """All partners of one random leaf after another, until there are enough pairs."""
+        order = rng.permutation(len(self.boxes))
+        boxes, labels = self.boxes[order], self.labels[order]
+        found: list[Index] = []
+        for begin in range(0, len(order), LEAVES_AT_ONCE):
+            some = np.arange(begin, min(begin + LEAVES_AT_ONCE, len(order)))
+            fits = labels[some, None] != labels
+            fits &= some[:, None] < np.arange(len(order))  # each pair once
+            for place in self.common:
+                fits &= self._overlaps(boxes, some, place)
+            found.append(np.argwhere(fits) + np.array([begin, 0]))
+            if sum(map(len, found)) >= most:
+                break
+        pairs = order[np.concatenate(found)[:most]] if found else np.empty((0, 2), dtype=np.intp)
+        return self._spaces(pairs[:, 0], pairs[:, 1])
+
+    def _overlaps(self, boxes: Boxes, some: Index, place: int) -> NDArray[np.bool_]:
+        low, high, missing = boxes.low[:, place], boxes.high[:, place], boxes.missing[:, place]
+        meets = (np.maximum(low[some, None], low) <= np.minimum(high[some, None], high)) | (missing[some, None] & missing)
+        return np.asarray(meets)
+
+    def _spaces(self, first: Index, second: Index) -> Spaces:
+        one, other = self.boxes[first], self.boxes[second]
+        low, high = np.maximum(one.low, other.low), np.minimum(one.high, other.high)
+        missing = one.missing & other.missing
+        # What goes along with the protected value (and that value itself) is the first leaf's; the twin's follows from it.
+        for mine, theirs in ((low, one.low), (high, one.high), (missing, one.missing)):
+            mine[:, self.tied] = theirs[:, self.tied]
+        return Spaces(self.domain, Boxes(low, high, missing), self.takes[first], self.takes[second])
