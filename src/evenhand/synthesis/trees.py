@@ -213,6 +213,25 @@ class ChainedTrees:
             copies[:, at] = _copy(moved[:, at], self.domain.columns[at].lowest)
         return moved
 
+    def redecode_each(self, latents: Latents, rows: Rows, coordinates: Index) -> Rows:
+        """The same where every row has a coordinate of its own, from which on its latents may differ."""
+        from scipy.special import ndtr
+
+        if self.domain.constraints:
+            return self.decode(latents)
+        begins = np.argsort(self.order)[coordinates]
+        sequence = np.argsort(begins, kind="stable")
+        latents, moved = latents[sequence], rows[sequence]
+        copies = _copies(moved, self.domain) if (self.domain.missing > 0).any() else moved.astype(np.float32)
+        upto = np.searchsorted(begins[sequence], np.arange(len(self.order)), side="right")
+        for at, link, n in zip(self.order, self.links, upto, strict=True):
+            levels = np.minimum(ndtr(latents[:n, at]), _BELOW_ONE)
+            moved[:n, at] = link.codes(levels, link.leaves(copies[:n]))
+            copies[:n, at] = _copy(moved[:n, at], self.domain.columns[at].lowest)
+        back = np.empty_like(moved)
+        back[sequence] = moved
+        return back
+
     def encode(self, rows: Rows, rng: np.random.Generator) -> Latents:
         """A latent for every row, standard normal if the rows are of this population, that decodes to the very row."""
         latents = np.empty(rows.shape)

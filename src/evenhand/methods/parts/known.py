@@ -23,6 +23,7 @@ class Known:
         self.domain = domain
         self._table = KeyTable()
         self._unfair = np.zeros(4096, dtype=bool)
+        self.is_new = np.zeros(0, dtype=bool)  # which rows of the last batch nobody had proposed before
 
     def __len__(self) -> int:
         return self._table.size
@@ -31,6 +32,7 @@ class Known:
         """Which rows are unfair; only new ones go to the engine."""
         before = self._table.size
         places, new = self._table.add(self.domain.keys(rows))
+        self.is_new = new
         self._reserve()
         if self._table.size > before:
             verdict = yield Candidates(rows if new.all() else rows[new], phase)

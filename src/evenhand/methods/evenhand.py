@@ -1,0 +1,382 @@
+"""Evenhand: scout among plausible people, learn where the model decides, then walk from finding to finding without leaving the plausible.
+
+Paper: none; it combines what the published methods are best at, and is what `scan` uses when no method is named.
+
+Why it works.  Unfair inputs lie together, along stretches of the model's decision boundary, so one finding is the best clue to the
+next (ADF, EIDIG, NeuronFair walk from findings too, but leave the plausible within a few steps); plausible people are the rows that
+a population decodes from normal latents (LIMI's insight), so whoever moves in the latents stays plausible however far he walks.
+
+1. Scouting.  Real rows and plain samples of the population are judged.  From some of their scores an additive guess of the model is
+   fitted (one table per column), and from the verdicts the chance of a finding at each guessed lead; from then on of several fresh
+   samples the most promising one is asked.  Where the plausible holds no finding at all, the rest of the domain is scouted too:
+   then, and only then, may findings be implausible, and the run's facts say so.
+2. Walking.  Every walk stands on a finding.  A move draws one latent coordinate anew, nearer or farther; a balanced move draws a
+   second one as well, several times, and takes the draw that brings the guessed scores back to where they were: on a narrow
+   stretch of boundary a single step always falls off, and two that cancel do not.  A new place that is a finding is where the walk goes on.
+   Nobody is asked about twice; known findings are walked through for nothing.
+3. Sharing the budget.  Each move and the scouting are arms of one bandit, paid by new findings per cost; and every so often walks
+   leave the regions that hold more than their share of walks for findings in the regions that hold fewer, so that one large
+   region does not take everything.  Regions are leaves of a tree that tells the scouted findings from the rest.
+
+No arm sees the clock: the same header gives the same findings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from evenhand.arrays import Index, Mask, Reals, Rows
+from evenhand.errors import InvalidArgument
+from evenhand.methods.chains import links_after
+from evenhand.methods.parts.known import Known
+from evenhand.methods.parts.latent import space_named
+from evenhand.methods.parts.margins import Chances, Margins
+from evenhand.methods.parts.regions import Regions
+from evenhand.models.abilities import Differentiable, Model
+from evenhand.search import Search, Task
+from evenhand.synthesis.latent import Encoding, Latents, LatentSpace
+
+FIRST_LOOK = 2048
+"""Plain rows that are judged before any guess is made."""
+
+GUESSED_FROM = 2048
+GUESS_SHARE = 0.05
+"""Scores that the guess is fitted to, and the share of the budget that they may take at most."""
+
+FEWEST_GUESSED_FROM = 100
+PICKED_FROM = 4
+"""Fresh samples of which the most promising one is asked."""
+
+DRAWS = 4
+"""Draws of the second coordinate of a balanced move."""
+
+STALE_ROUNDS = 48
+STALE_SHARE = 0.002
+"""A search that for so many rounds sees fewer new rows than this share of its walks has seen what it can reach."""
+
+UNIFORM_ROWS = 20_000
+ROUNDS = 24
+FEWEST_WALKS = 512
+"""So many rounds of at least so many walks, or the bandit would have no time to learn."""
+
+WALKS_PER_FINDING = 2
+REBALANCED_EVERY = 8
+MOST_POOLED = 65_536
+LARGEST_SHARE = 0.12
+"""No single arm is favoured beyond this: a column of many values would otherwise be all that changes."""
+
+FORGETTING = 0.8
+PRIOR = 8.0
+CHEAP, DEAR = 4.0, 40.0
+"""What judging one candidate costs in units of one decoded column: a network in this process, and any other model."""
+
+
+@dataclass(frozen=True)
+class Evenhand:
+    """Scouting and walking, shared out by a bandit.
+
+    space: the latent space of plausible people, see `parts.latent`; without any data, the whole domain counts as plausible
+    walks: how many walks advance together
+    seeds: how many findings are scouted for before walking
+    scout_share: of the budget at most this share goes into scouting before the first walk, if anything at all was found
+    reaches: how far a coordinate moves, from 0 (not at all) to 1 (drawn anew)
+    favour: 0 makes all moves alike often, 1 in proportion to what each of them has brought
+    """
+
+    space: str = "chained-trees"
+    walks: int = 8192
+    seeds: int = 4096
+    scout_share: float = 0.2
+    reaches: tuple[float, ...] = (0.5, 1.0)
+    favour: float = 0.9
+
+    needs: ClassVar[type] = Model
+
+    def __post_init__(self) -> None:
+        for name in ("walks", "seeds"):
+            if getattr(self, name) < 1:
+                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
+        if not 0.0 < self.scout_share <= 1.0:
+            raise InvalidArgument(f"scout_share={self.scout_share!r} must be above 0 and at most 1")
+        if not 0.0 <= self.favour <= 1.0:
+            raise InvalidArgument(f"favour={self.favour!r} must lie between 0 and 1")
+        if not self.reaches or not all(0.0 < reach <= 1.0 for reach in self.reaches):
+            raise InvalidArgument(f"reaches={self.reaches!r} must hold numbers above 0 and at most 1")
+
+    def search(self, task: Task, rng: np.random.Generator) -> Search:
+        """Scout until there is something to walk from, then walk and scout until the budget ends or nothing new is left."""
+        scout = Scout(task, plausible(self.space, task, rng), rng)
+        yield from scout.look(self.seeds, max(1, int(self.scout_share * task.fitting(1 << 40))))
+        while not scout.found and scout.stale < STALE_ROUNDS and task.fitting(1):
+            yield from scout.look_everywhere()
+        if not scout.found:
+            task.facts["stopped"] = "every row that could be reached is known, and none of them is unfair"
+            return
+        yield from Walks(scout, self).go()
+
+
+class Scout:
+    """Judges plausible rows, and learns from the verdicts where the next finding may be."""
+
+    def __init__(self, task: Task, space: LatentSpace, rng: np.random.Generator) -> None:
+        self.task, self.space, self.rng = task, space, rng
+        self.known = Known(task.domain)
+        self.pool = np.empty((0, space.latent_size))  # latents of findings
+        self.rows: list[Rows] = []
+        self.unfair: list[Mask] = []
+        self.margins: Margins | None = None
+        self.chances: Chances | None = None
+        self.stale = 0
+
+    @property
+    def found(self) -> int:
+        """How many findings there are to walk from."""
+        return len(self.pool)
+
+    def look(self, seeds: int, limit: int) -> Search:
+        """Real rows, plain samples, then promising ones, until there are enough findings or the limit is reached."""
+        yield from self.judge(*self._real(min(FIRST_LOOK, limit)), "real rows")
+        while self.found < seeds and (n := min(FIRST_LOOK, limit - len(self.known), self.task.fitting(FIRST_LOOK))) > 0:
+            yield from self.judge(*self._plain(n), "scouting") if self.chances is None else self.judge(*self.promising(n), "scouting")
+            if self.stale >= STALE_ROUNDS:
+                return
+            self._learn()
+
+    def look_everywhere(self) -> Search:
+        """Plausible rows in turns with rows from anywhere in the domain."""
+        yield from self.judge(*(self.promising(FIRST_LOOK) if self.chances else self._plain(FIRST_LOOK)), "scouting")
+        if self.found or not self.task.fitting(1) or not isinstance(self.space, Encoding):
+            return
+        rows = self.task.domain.sample(FIRST_LOOK, self.rng)
+        yield from self.judge(self.space.encode(rows, self.rng), rows, "whole domain")
+        self.task.facts["scouted_whole_domain"] = True
+
+    def judge(self, latents: Latents, rows: Rows, phase: str) -> Search:
+        """Ask about the rows that the budget allows, and keep the findings' latents."""
+        fitting = self.task.fitting(len(rows))
+        latents, rows = latents[:fitting], rows[:fitting]
+        before = len(self.known)
+        unfair = yield from self.known.judge(rows, phase)
+        self.stale = self.stale + 1 if len(self.known) - before <= STALE_SHARE * len(rows) else 0
+        self.pool = np.concatenate([self.pool, latents[unfair]])[-MOST_POOLED:]
+        self.rows.append(rows)
+        self.unfair.append(unfair)
+
+    def promising(self, n: int) -> tuple[Latents, Rows]:
+        """Of several fresh samples each, the one whose guessed scores were most often those of a finding."""
+        latents, rows = self._plain(n * PICKED_FROM)
+        if self.chances is None or self.margins is None:
+            return latents[:n], rows[:n]
+        chances = self.chances(self.margins.lead(rows)).reshape(n, PICKED_FROM)
+        best = np.argmax(chances, axis=1) + np.arange(n) * PICKED_FROM
+        return latents[best], rows[best]
+
+    def _plain(self, n: int) -> tuple[Latents, Rows]:
+        latents = self.space.latents(n, self.rng)
+        return latents, self.space.decode(latents)
+
+    def _real(self, n: int) -> tuple[Latents, Rows]:
+        """Rows of the data, each with the latent that decodes to it; plain samples where there is no way back."""
+        real = self.task.rows
+        if real is None or not len(real) or not isinstance(self.space, Encoding):
+            return self._plain(n)
+        rows = real[self.rng.permutation(len(real))[:n]]
+        latents = self.space.encode(rows, self.rng)
+        return latents, self.space.decode(latents)
+
+    def _learn(self) -> None:
+        """Guess the model's scores from a few, once, and the chances at each guessed lead from all verdicts so far."""
+        rows, unfair = np.concatenate(self.rows), np.concatenate(self.unfair)
+        if self.margins is None:
+            n = min(GUESSED_FROM, len(rows), int(GUESS_SHARE * self.task.fitting(1 << 40)))
+            if n < FEWEST_GUESSED_FROM:
+                return
+            chosen = rows[self.rng.permutation(len(rows))[:n]]
+            self.margins = Margins.fit(chosen, self.task.model.scores(chosen), self.task.domain)
+        if unfair.any():
+            self.chances = Chances.count(self.margins.lead(rows), unfair)
+
+    def regions(self) -> Regions:
+        """What the scouted rows say about where findings lie."""
+        return Regions.fit(np.concatenate(self.rows), np.concatenate(self.unfair), self.task.domain)
+
+
+class Walks:
+    """Many walks over findings, and the bandit that shares the budget between their moves and further scouting."""
+
+    def __init__(self, scout: Scout, method: Evenhand) -> None:
+        self.scout, self.task, self.space, self.rng = scout, scout.task, scout.space, scout.rng
+        rounds = self.task.fitting(ROUNDS * method.walks) // ROUNDS
+        self.count = max(1, min(method.walks, max(FEWEST_WALKS, min(rounds, WALKS_PER_FINDING * scout.found))))
+        self.arms = Arms(self._moves(method.reaches), method.favour)
+        self.regions = scout.regions()
+        self.here = scout.pool[self.rng.permutation(scout.found)[np.arange(self.count) % scout.found]]
+        self.rows = self.space.decode(self.here)
+        self.keys = self.task.domain.keys(self.rows)
+
+    def _moves(self, reaches: tuple[float, ...]) -> list[Move]:
+        links = links_after(self.space)
+        size = self.space.latent_size
+        moves = [Move("step", at, reach, links[at]) for reach in reaches for at in range(size)]
+        if self.scout.margins is not None and size > 1:
+            moves += [Move("balance", at, 1.0, DRAWS * links.mean()) for at in range(size)]
+        return [*moves, Move("scout", 0, 1.0, PICKED_FROM * float(len(links)))]
+
+    def go(self) -> Search:
+        """Round after round, until the budget is spent or nothing new turns up."""
+        rounds = stale = 0
+        asking = CHEAP if isinstance(self.task.model.model, Differentiable) else DEAR
+        asking *= len(self.task.domain.combinations) / 2
+        while (fitting := self.task.fitting(self.count)) and stale < STALE_ROUNDS:
+            drawn = self.arms.draw(self.count, self.rng)
+            latents, there = self._proposals(drawn)
+            keys = self.task.domain.keys(there)
+            tried = np.flatnonzero(keys != self.keys)[:fitting]
+            unfair = yield from self.scout.known.judge(there[tried], "walk")
+            new, led_on = self.scout.known.is_new, tried[unfair]
+            self.here[led_on], self.rows[led_on], self.keys[led_on] = latents[led_on], there[led_on], keys[led_on]
+            self.arms.pay(drawn, (tried[new], tried[new & unfair]), asking)
+            stale = stale + 1 if new.sum() <= STALE_SHARE * self.count else 0
+            rounds += 1
+            if rounds % REBALANCED_EVERY == 0:
+                self._rebalance()
+        self.task.facts["moves"] = self.arms.summary()
+        if stale >= STALE_ROUNDS:
+            self.task.facts["stopped"] = "hardly any new row can be reached from the findings: the plausible ones are known"
+
+    def _proposals(self, drawn: Index) -> tuple[Latents, Rows]:
+        """Where each walk may go next by its own arm."""
+        latents, rows = self.here.copy(), self.rows.copy()
+        kinds = self.arms.kinds[drawn]
+        for kind, propose in (("step", self._stepped), ("balance", self._balanced), ("scout", self._scouted)):
+            if (walks := np.flatnonzero(kinds == kind)).size:
+                latents[walks], rows[walks] = propose(walks, drawn[walks])
+        return latents, rows
+
+    def _stepped(self, walks: Index, drawn: Index) -> tuple[Latents, Rows]:
+        latents, at = self.here[walks], self.arms.places[drawn]
+        self._redraw(latents, at, self.arms.reaches[drawn])
+        return latents, self._decoded(latents, self.rows[walks], at)
+
+    def _balanced(self, walks: Index, drawn: Index) -> tuple[Latents, Rows]:
+        """Two coordinates drawn anew, the second one so that the guessed scores stay as they are."""
+        assert self.scout.margins is not None
+        at = self.arms.places[drawn]
+        second = (at + self.rng.integers(1, self.space.latent_size, len(at))) % self.space.latent_size
+        moved = self.here[walks]
+        self._redraw(moved, at, np.ones(len(at)))
+        latents, rows = np.tile(moved, (DRAWS, 1)), np.tile(self.rows[walks], (DRAWS, 1))
+        self._redraw(latents, np.tile(second, DRAWS), np.ones(DRAWS * len(at)))
+        there = self._decoded(latents, rows, np.tile(self._earlier(at, second), DRAWS))
+        away = np.abs(self.scout.margins(there).reshape(DRAWS, len(at), -1) - self.scout.margins(self.rows[walks])).sum(axis=2)
+        best = np.argmin(away, axis=0) * len(at) + np.arange(len(at))
+        return latents[best], there[best]
+
+    def _scouted(self, walks: Index, _drawn: Index) -> tuple[Latents, Rows]:
+        return self.scout.promising(len(walks))
+
+    def _redraw(self, latents: Latents, at: Index, reach: Reals) -> None:
+        """Move one coordinate of each latent towards a fresh draw; it stays distributed as the space draws it."""
+        each = np.arange(len(latents))
+        normal = hasattr(self.space, "redecode_each")
+        fresh = self.rng.standard_normal(len(each)) if normal else self.space.latents(len(each), self.rng)[each, at]
+        latents[each, at] = np.sqrt(1.0 - reach**2) * latents[each, at] + reach * fresh
+
+    def _earlier(self, one: Index, other: Index) -> Index:
+        order = getattr(self.space, "order", None)
+        if order is None:
+            return one
+        position = np.argsort(order)
+        return np.where(position[one] < position[other], one, other)
+
+    def _decoded(self, latents: Latents, rows: Rows, first: Index) -> Rows:
+        partly = getattr(self.space, "redecode_each", None)
+        decoded: Rows = partly(latents, rows, first) if partly else self.space.decode(latents)
+        return decoded
+
+    def _rebalance(self) -> None:
+        """Move walks from crowded regions to findings in sparse ones."""
+        pooled = self.scout.pool[self.rng.permutation(self.scout.found)[: self.count]]
+        rows = self.space.decode(pooled)
+        start, goal = moves_between(self.regions.of(self.rows), self.regions.of(rows), self.rng)
+        self.here[start], self.rows[start] = pooled[goal], rows[goal]
+        self.keys[start] = self.task.domain.keys(rows[goal])
+
+
+def moves_between(crowd: Index, offers: Index, rng: np.random.Generator) -> tuple[Index, Index]:
+    """Which walks leave and for which offers, so that every region on offer has up to its even share of walks."""
+    names, walks = np.unique(np.concatenate([crowd, np.unique(offers)]), return_counts=True)
+    walks = walks - np.isin(names, offers)
+    even = len(crowd) // len(names)
+    goals, starts = [], []
+    for name, here in zip(names, walks, strict=True):
+        if here < even:
+            goals.append(rng.permutation(np.flatnonzero(offers == name))[: even - here])
+        elif here > even:
+            starts.append(rng.permutation(np.flatnonzero(crowd == name))[: here - even])
+    goal = np.concatenate(goals) if goals else np.empty(0, dtype=np.intp)
+    start = np.concatenate(starts) if starts else np.empty(0, dtype=np.intp)
+    n = min(len(goal), len(start))
+    return rng.permutation(start)[:n], goal[:n]
+
+
+@dataclass(frozen=True)
+class Move:
+    """One arm: a kind of move in one coordinate, and how many columns it decodes for one walk."""
+
+    kind: str
+    at: int
+    reach: float
+    decoding: float
+
+
+@dataclass
+class Arms:
+    """What every arm has cost and brought, recent rounds counting most."""
+
+    moves: list[Move]
+    favour: float
+    cost: Reals = field(init=False)
+    gain: Reals = field(init=False)
+    tries: Reals = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.kinds = np.array([move.kind for move in self.moves])
+        self.places = np.array([move.at for move in self.moves])
+        self.reaches = np.array([move.reach for move in self.moves])
+        self.decoding = np.array([move.decoding for move in self.moves])
+        self.cost = PRIOR * (self.decoding + CHEAP)
+        self.gain = np.full(len(self.moves), 0.5 * PRIOR)
+        self.tries = np.zeros(len(self.moves))
+
+    def draw(self, n: int, rng: np.random.Generator) -> Index:
+        """An arm for each walk, those that bring more per cost more often."""
+        worth = self.gain / self.cost
+        worth = np.minimum(worth / worth.sum(), LARGEST_SHARE)
+        shares = self.favour * worth / worth.sum() + (1 - self.favour) / len(worth)
+        return rng.choice(len(shares), n, p=shares)
+
+    def pay(self, drawn: Index, outcome: tuple[Index, Index], asking: float) -> None:
+        """Book one round: which walks asked something new, and which of them found something."""
+        asked, found = (np.bincount(drawn[walks], minlength=len(self.moves)) for walks in outcome)
+        tries = np.bincount(drawn, minlength=len(self.moves))
+        self.cost = np.where(tries > 0, FORGETTING * self.cost, self.cost) + self.decoding * tries + asking * asked
+        self.gain = np.where(tries > 0, FORGETTING * self.gain, self.gain) + found
+        self.tries += tries
+
+    def summary(self) -> dict[str, int]:
+        """Tries by kind of move."""
+        return {str(kind): int(self.tries[self.kinds == kind].sum()) for kind in np.unique(self.kinds)}
+
+
+def plausible(name: str, task: Task, rng: np.random.Generator) -> LatentSpace:
+    """The space of plausible people; learnt from uniform rows where there is no data, which the run's facts then say."""
+    if task.rows is not None and len(task.rows) or task.population is not None:
+        return space_named(name, task, rng)
+    from evenhand.synthesis.trees import ChainedTrees
+
+    task.facts["plausible"] = "no data was given: every row of the domain counts as plausible"
+    return ChainedTrees.fit(task.domain.sample(UNIFORM_ROWS, rng), task.domain, rng)

@@ -1,0 +1,46 @@
+"""Where findings lie, roughly: the leaves of a small tree that tells scouted findings from the other scouted rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.arrays import Index, Mask, Rows
+from evenhand.domain.tabular import TabularDomain
+
+MOST_REGIONS = 64
+SMALLEST = 20
+BELOW_EVERYTHING = -1e30
+"""A missing cell, as the tree reads it."""
+
+
+@dataclass(frozen=True)
+class Regions:
+    """A tree over the non-protected columns; a single region where there was nothing to tell apart."""
+
+    tree: Any
+    places: Index
+
+    @classmethod
+    def fit(cls, rows: Rows, unfair: Mask, domain: TabularDomain) -> Regions:
+        """Grow the tree; small leaves are merged by the tree's own limits."""
+        from sklearn.tree import DecisionTreeClassifier
+
+        places = np.array(domain.free_places, dtype=np.intp)
+        if unfair.all() or not unfair.any() or not places.size:
+            return cls(None, places)
+        grower = DecisionTreeClassifier(max_leaf_nodes=MOST_REGIONS, min_samples_leaf=SMALLEST, class_weight="balanced", random_state=0)
+        return cls(grower.fit(_readable(rows[:, places]), unfair).tree_, places)
+
+    def of(self, rows: Rows) -> Index:
+        """The region of each row."""
+        if self.tree is None:
+            return np.zeros(len(rows), dtype=np.intp)
+        found: Index = self.tree.apply(_readable(rows[:, self.places])).astype(np.intp)
+        return found
+
+
+def _readable(rows: Rows) -> Any:
+    return np.where(np.isnan(rows), BELOW_EVERYTHING, rows).astype(np.float32)
