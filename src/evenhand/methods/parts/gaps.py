@@ -1,0 +1,51 @@
+"""How far apart the scores of an input's twins are: what a search climbs before the label flips."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.arrays import Reals, Rows
+from evenhand.domain.tabular import TabularDomain
+from evenhand.methods.parts.known import Judging, Known
+from evenhand.models.meter import Meter
+
+
+class Weighed(Known):
+    """Remembers the verdicts with their gaps."""
+
+    def __init__(self, domain: TabularDomain) -> None:
+        super().__init__(domain)
+        self._gaps = np.zeros(4096)
+
+    def judge(self, rows: Rows, phase: str) -> Judging:
+        """Which rows are unfair; only new ones go to the engine."""
+        before, judging = self._table.size, super().judge(rows, phase)
+        try:
+            candidates = next(judging)
+            while True:
+                verdict = yield candidates
+                if self._table.size > len(self._gaps):
+                    self._gaps = np.concatenate([self._gaps, np.zeros(self._table.size)])
+                self._gaps[before : self._table.size] = verdict.gap
+                candidates = judging.send(verdict)
+        except StopIteration as end:
+            return np.asarray(end.value, dtype=bool)
+
+    def gaps(self, rows: Rows) -> Reals:
+        """The largest difference of scores between two twins of each row that was judged before."""
+        gaps: Reals = self._gaps[self._table.find(self.domain.keys(rows))]
+        return gaps
+
+
+def summed_gaps(rows: Rows, domain: TabularDomain, model: Meter) -> Reals:
+    """For every row, the sum over its own possible twins of |f(x) - f(x')|, f being the scores: half their absolute differences.
+
+    For two classes that is the difference of the second class's score.
+    """
+    twins = domain.twins(rows)
+    combinations, n, width = twins.rows.shape
+    asked = np.concatenate([twins.rows.reshape(-1, width), rows])
+    scores = model.scores(asked).reshape(combinations + 1, n, -1)
+    apart = np.abs(scores[:-1] - scores[-1]).sum(axis=2) / 2  # (combinations, n): every twin beside the row that it is a twin of
+    summed: Reals = np.where(twins.valid, apart, 0.0).sum(axis=0)
+    return summed
