@@ -1,0 +1,139 @@
+"""SG (symbolic generation): explain an input by a decision tree, negate the tests on its path, and solve for other inputs.
+
+Paper: Aggarwal, Lohia, Nagar, Dey, Saha, "Black Box Fairness Testing of Machine Learning Models", ESEC/FSE 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from evenhand.arrays import Index, Mask, Reals, Rows
+from evenhand.coverage.lime import Lime
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.methods.parts.fitted_tree import FittedTree, Paths
+from evenhand.methods.parts.path_conditions import Wishes, global_wishes, local_wishes
+from evenhand.methods.parts.seeds import clustered_seeds
+from evenhand.methods.parts.solving import SOLVERS, solver_named
+from evenhand.models.abilities import Model
+from evenhand.search import Candidates, Search, Task
+from evenhand.seen import KeyTable
+
+SEED_RANK, LOCAL_RANK, GLOBAL_RANK = 5.0, 1.0, 10.0
+"""The smaller, the sooner: local inputs at 1 + confidence, seeds at 5, global inputs at 10 - confidence."""
+MOST_WAITING = 20_000
+"""Beyond twice as many the inputs with the worst ranks are forgotten; they would hardly ever have had their turn."""
+WITHOUT_DATA = 5_000
+
+
+@dataclass(frozen=True)
+class Symbgen:
+    """A queue of inputs, the most promising first; every input that is judged is explained and leads to others.
+
+    seeds, clusters: rows of the data that the queue begins with, from K-means clusters in turn
+    neighbours: rows around an input that its tree is fitted to
+    least_confidence: T1, below which global exploration does not follow a path any further
+    together: how many inputs are taken from the queue, judged and explained at once
+    share: how many of them share one set of neighbours and one tree; 1 is the published way
+    solver: auto, boxes or z3
+    """
+
+    seeds: int = 1_000
+    clusters: int = 4
+    neighbours: int = 5_000
+    least_confidence: float = 0.3
+    together: int = 256
+    share: int = 256
+    solver: str = "auto"
+
+    needs: ClassVar[type] = Model
+
+    def __post_init__(self) -> None:
+        for name, least in (("seeds", 1), ("clusters", 1), ("neighbours", 2), ("together", 1), ("share", 1)):
+            if getattr(self, name) < least:
+                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least {least}")
+        if not 0.0 <= self.least_confidence <= 1.0:
+            raise InvalidArgument(f"least_confidence={self.least_confidence!r} must lie between 0 and 1")
+        if self.solver not in SOLVERS:
+            raise UnknownName("solver", self.solver, SOLVERS)
+
+    def search(self, task: Task, rng: np.random.Generator) -> Search:
+        """Take the best inputs, hear their verdicts, explain them, and queue what their paths lead to."""
+        data = task.rows if task.rows is not None and len(task.rows) else task.domain.sample(WITHOUT_DATA, rng)
+        solver, queue = solver_named(self.solver, task.domain), Queue(task.domain)
+        seeds = clustered_seeds(task, self.seeds, self.clusters, rng)
+        queue.put(seeds, np.full(len(seeds), SEED_RANK))
+        facts = task.facts["symbgen"] = {"trees": 0, "local": 0, "global": 0, "unsolvable": 0}
+        while len(queue):
+            rows, ranks = queue.take(max(1, task.fitting(self.together)))
+            unfair = np.zeros(len(rows), dtype=bool)
+            for phase, chosen in _phases(ranks):
+                verdict = yield Candidates(rows[chosen], phase)
+                unfair[chosen] = verdict.unfair
+            for begin in range(0, len(rows), self.share):
+                some = slice(begin, begin + self.share)
+                paths = self._paths(task, data, rows[some], rng)
+                for phase, wishes, ranked in self._wishes(paths, unfair[some], task.domain):
+                    solved = solver.solve(wishes, rows[some], rng)
+                    fits = ~np.isnan(solved).all(axis=1)
+                    facts[phase] += queue.put(solved[fits], ranked[fits])
+                    facts["unsolvable"] += int((~fits).sum())
+                facts["trees"] += 1
+        task.facts["stopped"] = "no path leads to an input that is new"
+
+    def _paths(self, task: Task, data: Rows, rows: Rows, rng: np.random.Generator) -> Paths:
+        """The inputs' paths in one tree that is fitted to the model's labels of LIME's neighbours and of the inputs themselves."""
+        left = task.model.rows_left
+        count = self.neighbours if left is None else max(2, min(self.neighbours, left // 2))
+        around = np.concatenate([Lime.prepare(data, count, task.domain, rng).rows, rows])
+        return FittedTree.fit(around, task.predict(around), "gini", None, rng).paths(rows)
+
+    def _wishes(self, paths: Paths, unfair: Mask, domain: TabularDomain) -> Iterator[tuple[str, Wishes, Reals]]:
+        """What is asked of other inputs, with its rank: around unfair inputs one test negated, along all paths a prefix."""
+        local = local_wishes(paths, domain)
+        local = local[unfair[local.origin]]
+        yield "local", local, LOCAL_RANK + local.confidence
+        wider = global_wishes(paths, domain, self.least_confidence)
+        yield "global", wider, GLOBAL_RANK - wider.confidence
+
+
+def _phases(ranks: Reals) -> Iterator[tuple[str, Index]]:
+    """Which inputs are local, seeds and global ones."""
+    for phase, low, high in (("local", 0.0, SEED_RANK), ("seeds", SEED_RANK, SEED_RANK + 1.0), ("global", SEED_RANK + 1.0, np.inf)):
+        chosen = np.flatnonzero((ranks >= low) & (ranks < high))
+        if chosen.size:
+            yield phase, chosen
+
+
+class Queue:
+    """Inputs that wait for their turn, each once for ever."""
+
+    def __init__(self, domain: TabularDomain) -> None:
+        self._domain, self._seen = domain, KeyTable()
+        self._rows, self._ranks = np.empty((0, len(domain.columns))), np.empty(0)
+
+    def __len__(self) -> int:
+        return len(self._ranks)
+
+    def put(self, rows: Rows, ranks: Reals) -> int:
+        """Queue the inputs that were never queued before, and say how many those are."""
+        new = self._seen.add(self._domain.keys(rows))[1]
+        self._rows, self._ranks = np.concatenate([self._rows, rows[new]]), np.concatenate([self._ranks, ranks[new]])
+        if len(self) > 2 * MOST_WAITING:
+            self._keep(np.argpartition(self._ranks, MOST_WAITING)[:MOST_WAITING])
+        return int(new.sum())
+
+    def take(self, n: int) -> tuple[Rows, Reals]:
+        """The n inputs of the smallest ranks, the smallest first; of equal ranks the longest waiting."""
+        order = np.argsort(self._ranks, kind="stable")[:n]
+        taken = self._rows[order], self._ranks[order]
+        self._keep(np.delete(np.arange(len(self)), order))
+        return taken
+
+    def _keep(self, at: Index) -> None:
+        at = np.sort(at)
+        self._rows, self._ranks = self._rows[at], self._ranks[at]
