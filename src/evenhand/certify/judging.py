@@ -1,0 +1,191 @@
+"""Boxes of the grid judged by a tree ensemble: surely fair, surely unfair, or halved where the trees are most undecided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Index, Mask, Reals, Rows
+from evenhand.certify.grid import Grid
+from evenhand.certify.orbits import Orbits, TwinTree, Words
+from evenhand.certify.search import Judged
+
+BATCH = 16_384
+Ask = Callable[[Rows], Mask]
+"""The model itself: which rows have twins with different labels."""
+
+Boxes = Words
+"""The words of the layout, and as the last array the number of the set of possible twins."""
+
+
+class TreeJudge:
+    """Judges boxes by the bounds that the trees give; where rounding decides, the model itself is asked."""
+
+    def __init__(self, orbits: Orbits, grid: Grid, ask: Ask) -> None:
+        self.orbits, self.grid, self.ask = orbits, grid, ask
+        self.batch = BATCH
+        self.asked = 0
+        self.examples: list[tuple[float, Rows]] = []
+        self._tables = [_byte_tables(axis.weights, len(orbits.layout.words[at])) for at, axis in enumerate(grid.axes)]
+        self._possible = np.ones((1, orbits.combinations), dtype=bool)
+
+    def start(self) -> tuple[Boxes, Reals]:
+        """One box for every set of possible twins."""
+        whole = self.orbits.layout.whole()
+        tied = next((at for at, axis in enumerate(self.grid.axes) if len(axis.allowed) > 1), None)
+        if tied is None or self.grid.axes[tied].allowed.all():
+            return [np.array([bits]) for bits in whole] + [np.zeros(1, dtype=np.int32)], np.ones(1)
+        axis = self.grid.axes[tied]
+        self._possible, which = np.unique(axis.allowed.T, axis=0, return_inverse=True)
+        boxes = [np.full(len(self._possible), bits) for bits in whole]
+        for number in range(len(self._possible)):
+            for word, bits in self.orbits.layout.pack(tied, which.ravel() == number):
+                boxes[word][number] = bits
+        weights = np.bincount(which.ravel(), weights=axis.weights)
+        return [*boxes, np.arange(len(weights), dtype=np.int32)], weights
+
+    def take(self, boxes: Boxes, chosen: Index | Mask | slice) -> Boxes:
+        """Some of the boxes."""
+        return [word[chosen] for word in boxes]
+
+    def join(self, parts: list[Boxes]) -> Boxes:
+        """All parts as one."""
+        return parts[0] if len(parts) == 1 else [np.concatenate(words) for words in zip(*parts, strict=True)]
+
+    def judge(self, boxes: Boxes, weights: Reals) -> Judged[Boxes]:
+        """Decide or halve every box."""
+        fair, unfair, spread = self._decided(boxes)
+        left = np.flatnonzero(~(fair | unfair))
+        total_fair, total_unfair = float(weights[fair].sum()), float(weights[unfair].sum())
+        self._keep_examples(boxes, weights, unfair)
+        if not left.size:
+            return Judged(total_fair, total_unfair, self.take(boxes, left), weights[left])
+        boxes, weights = self.take(boxes, left), weights[left]
+        axis, inside = self._choose(boxes, spread[:, left])
+        closed = np.flatnonzero(axis < 0)
+        if closed.size:
+            flips = self.ask(self.rows(self.take(boxes, closed)))
+            self.asked += len(closed)
+            total_unfair += float(weights[closed][flips].sum())
+            total_fair += float(weights[closed][~flips].sum())
+        halves, split = self._halves(boxes, weights, axis, inside)
+        return Judged(total_fair, total_unfair, halves, split)
+
+    def _decided(self, boxes: Boxes) -> tuple[Mask, Mask, NDArray[np.float32]]:
+        """Which boxes are surely fair and surely unfair, and how undecided each tree is, (trees, n)."""
+        orbits, n = self.orbits, len(boxes[0])
+        low = np.empty((orbits.combinations, len(orbits.pairs), n))
+        low[:] = orbits.offset[:, None]
+        high = low.copy()
+        spread = np.empty((len(orbits.trees), n), dtype=np.float32)
+        apart = np.zeros(n, dtype=bool)
+        for at, tree in enumerate(orbits.trees):
+            lowest, highest, differ = tree.bounds(boxes)
+            spread[at] = (highest - lowest).max(axis=0)
+            _add(low, lowest, tree)
+            _add(high, highest, tree)
+            apart |= differ
+        possible = self._possible[boxes[-1]] if len(self._possible) > 1 else None
+        fair, unfair = self._labels(low, high, possible)
+        return fair | ~apart, unfair & apart, spread
+
+    def _labels(self, low: Reals, high: Reals, possible: NDArray[np.bool_] | None) -> tuple[Mask, Mask]:
+        """From the bounds of the margins to the labels that each twin can still have, and what all twins have in common."""
+        every = np.uint64((1 << self.orbits.classes) - 1)
+        union = np.zeros(low.shape[2], dtype=np.uint64)
+        common = np.full(low.shape[2], every)
+        for k in range(self.orbits.combinations):
+            can = np.full(low.shape[2], every)
+            for p, (first, second) in enumerate(self.orbits.pairs):
+                can &= ~(np.where(high[k, p] < -self.orbits.tolerance, np.uint64(1 << first), np.uint64(0)))
+                can &= ~(np.where(low[k, p] > self.orbits.tolerance, np.uint64(1 << second), np.uint64(0)))
+            if possible is not None:
+                here = possible[:, k]
+                union |= np.where(here, can, np.uint64(0))
+                common &= np.where(here, can, every)
+            else:
+                union |= can
+                common &= can
+        one = (union & (union - np.uint64(1))) == 0
+        if possible is not None:
+            one |= possible.sum(axis=1) < 2
+        return one, (common == 0) & ~one
+
+    def _choose(self, boxes: Boxes, spread: NDArray[np.float32]) -> tuple[Index, list[tuple[Index, TwinTree, int]]]:
+        """For every box the axis to halve it on, -1 where nothing is open; and the boxes by tree and node that halve them."""
+        axis = np.full(len(boxes[0]), -1, dtype=np.intp)
+        chosen = spread.argmax(axis=0) if len(spread) else axis
+        todo: list[tuple[Index, TwinTree, int]] = []
+        for at in np.unique(chosen) if len(spread) else ():
+            here = np.flatnonzero(chosen == at)
+            tree = self.orbits.trees[at]
+            nodes = tree.first_open(self.take(boxes, here))
+            for node in np.unique(nodes[nodes >= 0]):
+                split = tree.split[node]
+                assert split is not None
+                axis[here[nodes == node]] = split.axis
+                todo.append((here[nodes == node], tree, int(node)))
+        return axis, todo
+
+    def _halves(self, boxes: Boxes, weights: Reals, axis: Index, todo: list[tuple[Index, TwinTree, int]]) -> tuple[Boxes, Reals]:
+        order = np.concatenate([here for here, _, _ in todo]) if todo else np.empty(0, dtype=np.intp)
+        inside = self.take(boxes, order)
+        outside = [word.copy() for word in inside]
+        at = 0
+        for here, tree, node in todo:
+            split = tree.split[node]
+            assert split is not None
+            part = slice(at, at + len(here))
+            for word, bits in split.inside:
+                inside[word][part] &= bits
+                outside[word][part] &= ~bits
+            at += len(here)
+        sides = [self._side_weights(half, axis[order]) for half in (inside, outside)]
+        total = sides[0] + sides[1]
+        split_weights = np.concatenate([weights[order] * side / total for side in sides])
+        return self.join([inside, outside]), split_weights
+
+    def _side_weights(self, boxes: Boxes, axis: Index) -> Reals:
+        """The share of each box's cells on its own axis."""
+        found = np.zeros(len(axis))
+        for at in np.unique(axis):
+            here = np.flatnonzero(axis == at)
+            for word, tables in zip(self.orbits.layout.words[at], self._tables[at], strict=True):
+                bits = np.ascontiguousarray(boxes[word][here].astype(np.uint64)).view(np.uint8).reshape(-1, 8)
+                for byte, table in enumerate(tables):
+                    found[here] += table[bits[:, byte]]
+        return found
+
+    def rows(self, boxes: Boxes) -> Rows:
+        """One row of the domain inside each box."""
+        cells = [self.orbits.layout.unpack(at, boxes).argmax(axis=1) for at in range(len(self.grid.axes))]
+        return self.grid.rows(cells)
+
+    def _keep_examples(self, boxes: Boxes, weights: Reals, unfair: Mask, most: int = 8) -> None:
+        """Rows in the heaviest unfair boxes."""
+        found = np.flatnonzero(unfair)
+        if found.size:
+            heaviest = found[np.argsort(-weights[found])[:most]]
+            rows = self.rows(self.take(boxes, heaviest))
+            self.examples += [(float(weights[box]), row) for box, row in zip(heaviest, rows, strict=True)]
+            self.examples = sorted(self.examples, key=lambda pair: -pair[0])[:most]
+
+
+def _add(total: Reals, part: Reals, tree: TwinTree) -> None:
+    by_variant = part.reshape(-1, len(tree.columns), part.shape[1])
+    for k, variant in enumerate(tree.variant):
+        for at, column in enumerate(tree.columns):
+            total[k, column] += by_variant[variant, at]
+
+
+def _byte_tables(weights: Reals, words: int) -> list[list[Reals]]:
+    """For every word and byte the weight of each of its 256 sets of cells."""
+    padded = np.zeros(64 * words)
+    padded[: len(weights)] = weights
+    sets: NDArray[Any] = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+    used = -(-len(weights) // 8)
+    tables = [sets @ padded[8 * at : 8 * at + 8] for at in range(8 * words)]
+    return [[table for at, table in enumerate(tables[8 * word : 8 * word + 8]) if 8 * word + at < used] for word in range(words)]
