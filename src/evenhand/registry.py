@@ -85,6 +85,11 @@ def oracle(name: str) -> Oracle:
     return made
 
 
+def repairs() -> dict[str, Entry]:
+    """Every way to mend a model, by name."""
+    return _found("repair", "mend")
+
+
 @cache
 def _found(package: str, verb: str) -> dict[str, Entry]:
     found: dict[str, Entry] = {}

@@ -6,6 +6,7 @@ Every model answers rows of codes (see `arrays`); how codes become its inputs is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -83,6 +84,23 @@ class Trainable(Model, Protocol):
 
     def refit(self, rows: Rows, labels: Labels, rng: np.random.Generator) -> Model:
         """A new model of the same kind, trained on these rows; this one stays as it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Rows that should be answered alike, side by side, and how much that counts beside the labels."""
+
+    first: Rows
+    second: Rows
+    weight: float = 1.0
+
+
+@runtime_checkable
+class Consistent(Trainable, Protocol):
+    """A model whose training can also ask for equal answers to pairs of rows."""
+
+    def refit_consistently(self, rows: Rows, labels: Labels, pairs: Pairs, rng: np.random.Generator) -> Model:
+        """A new model of the same kind; added to its loss is the mean squared distance of the centred logits of each pair."""
 
 
 def labels_of(scores: Scores) -> Labels:

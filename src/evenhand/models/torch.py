@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from evenhand.arrays import Labels, Rows, Scores
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility, ModelFailed, UnknownName, UnsteadyModel, WrongAnswer, require
-from evenhand.models.abilities import SCORES, Model, Slope
+from evenhand.models.abilities import SCORES, Model, Pairs, Slope
 from evenhand.models.answers import Reader, reader_for
 from evenhand.models.differences import Steps, in_batches, neighbour_gradient
 from evenhand.models.inputs import first_line, probe_rows
 from evenhand.models.torch_inputs import Front, Inputs, make_front
+from evenhand.models.torch_training import flat, set_mode, train
 from evenhand.models.training import check_labels, seed_of
 
 Outputs = Literal["auto", "logits", "probabilities"]
@@ -110,7 +111,7 @@ class TorchModel:
             output = self._forward(self.front.tensor(rows))
         if SCORES in layers:
             seen[SCORES] = _scores(output, self.reader, len(rows))
-        return {layer: _at_least_float32(_flat(seen[layer])).numpy() for layer in layers}
+        return {layer: _at_least_float32(flat(seen[layer])).numpy() for layer in layers}
 
     def _forward(self, inputs: Any) -> Any:
         import torch
@@ -245,7 +246,7 @@ class TorchModel:
             try:
                 self._forward(inputs)
             except _Reached:
-                return _flat(seen[layer])
+                return flat(seen[layer])
         raise UnknownName("layer", layer, self.layers())
 
     def _checked(self, gradient: Rows, layer: str) -> Rows:
@@ -262,14 +263,22 @@ class TorchModel:
         check_labels(rows, labels, len(self.classes))
         fresh = copy.deepcopy(self.module)
         model = replace(self, module=fresh, front=self.front.around(fresh))
-        _train(model, rows, labels, seed_of(rng))
+        train(model, rows, labels, seed_of(rng))
         return model
 
-    def without(self, layer: str, units: Sequence[int]) -> TorchModel:
-        """A copy of the module with these units of a layer held at zero."""
+    def refit_consistently(self, rows: Rows, labels: Labels, pairs: Pairs, rng: np.random.Generator) -> Model:
+        """A re-initialised copy trained to answer both sides of each pair alike too."""
+        check_labels(rows, labels, len(self.classes))
+        fresh = copy.deepcopy(self.module)
+        model = replace(self, module=fresh, front=self.front.around(fresh))
+        train(model, rows, labels, seed_of(rng), pairs)
+        return model
+
+    def without(self, layer: str, units: Sequence[int], keep: float = 0.0) -> TorchModel:
+        """A copy of the module with these units of a layer held at zero, or at the share `keep` of their value."""
         self._check_layers((layer,))
         module = copy.deepcopy(self.module)
-        _silence(module, layer, list(units))
+        _silence(module, layer, list(units), keep)
         return replace(self, module=module, front=self.front.around(module))
 
     def fingerprint(self) -> str:
@@ -314,14 +323,14 @@ def _settled(model: TorchModel) -> Reader:
             handle.remove()
     if not isinstance(output, torch.Tensor):
         raise WrongAnswer(f"the module answered with a {type(output).__name__}; expected one tensor of scores per row and class")
-    flat = _flat(output).float()
-    if len(flat) != len(rows):
+    values = flat(output).float()
+    if len(values) != len(rows):
         raise WrongAnswer(f"the module answered {len(rows)} rows with a tensor of shape {tuple(output.shape)}")
-    form: Literal["favourable", "scores"] = "favourable" if flat.shape[1] == 1 else "scores"
+    form: Literal["favourable", "scores"] = "favourable" if values.shape[1] == 1 else "scores"
     reader = replace(model.reader, form=form)
-    logits = any(output is out for out in ended_linear) or not _are_probabilities(flat)
+    logits = any(output is out for out in ended_linear) or not _are_probabilities(values)
     reader = replace(reader, logits=logits if model.settings.outputs == "auto" else model.settings.outputs == "logits")
-    reader.read(flat.numpy(), len(rows))
+    reader.read(values.numpy(), len(rows))
     return reader
 
 
@@ -352,7 +361,7 @@ def _scores(output: Any, reader: Reader, rows: int) -> Any:
     """A differentiable tensor of probabilities in the order of the classes."""
     import torch
 
-    values = _at_least_float32(_flat(output))
+    values = _at_least_float32(flat(output))
     if len(values) != rows:
         raise WrongAnswer(f"the module answered {rows} rows with a tensor of shape {tuple(output.shape)}")
     if reader.form == "favourable":
@@ -373,76 +382,12 @@ def _evaluating(module: Any) -> Iterator[None]:
     if not any(training for _, training in before):
         yield
         return
-    _set_mode(module, False)
+    set_mode(module, False)
     try:
         yield
     finally:
         for part, training in before:
             part.training = training
-
-
-def _set_mode(module: Any, training: bool) -> None:
-    try:
-        module.train(training)
-    except NotImplementedError:  # exported programs refuse train() and eval(): they were fixed when exported
-        for part in module.modules():
-            part.training = training
-
-
-def _train(model: TorchModel, rows: Rows, labels: Labels, seed: int) -> None:
-    import torch
-
-    order = np.array([model.reader.columns.index(name) if name in model.reader.columns else -1 for name in model.classes])
-    if (order[labels] < 0).any():
-        raise InvalidArgument("labels holds a class that the module has no output for")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        _reset(model.module)
-        modes = [(part, part.training) for part in model.module.modules()]
-        _set_mode(model.module, True)
-        _descend(model, rows, torch.as_tensor(order[labels]))
-        for part, training in modes:
-            part.training = training
-
-
-def _descend(model: TorchModel, rows: Rows, targets: Any) -> None:
-    import torch
-
-    parameters = [p for p in model.module.parameters() if p.requires_grad]
-    if not parameters:
-        raise MissingAbility("the module has no parameters that can be trained (all have requires_grad=False)")
-    optimiser = torch.optim.Adam(parameters, lr=model.settings.learning_rate)
-    inputs = model.front.tensor(rows)
-    for _ in range(model.settings.epochs):
-        shuffled = torch.randperm(len(rows))
-        for batch in torch.split(shuffled, 256):
-            if len(batch) > 1 or len(rows) == 1:  # batch norm cannot train on a single row
-                optimiser.zero_grad()
-                _loss(model, inputs[batch], targets[batch]).backward()
-                optimiser.step()
-
-
-def _loss(model: TorchModel, inputs: Any, targets: Any) -> Any:
-    import torch
-
-    values = _flat(model._forward(inputs)).float()
-    if model.reader.form == "favourable":
-        towards = (targets == 1).float()
-        chance = torch.sigmoid(values[:, 0]) if model.reader.logits else values[:, 0]
-        return torch.nn.functional.binary_cross_entropy(chance.clamp(1e-7, 1 - 1e-7), towards)
-    if model.reader.logits:
-        return torch.nn.functional.cross_entropy(values, targets)
-    return torch.nn.functional.nll_loss(values.clamp_min(1e-7).log(), targets)
-
-
-def _reset(module: Any) -> None:
-    for part in module.modules():
-        if hasattr(part, "reset_parameters"):
-            part.reset_parameters()
-
-
-def _flat(values: Any) -> Any:
-    return values.reshape(len(values), -1) if len(values) else values.reshape(0, int(np.prod(values.shape[1:])))
 
 
 def _at_least_float32(values: Any) -> Any:
@@ -453,8 +398,8 @@ def _constant(cotangent: NDArray[Any]) -> Slope:
     return lambda _: cotangent
 
 
-def _silence(module: Any, layer: str, units: list[int]) -> None:
-    """Hold units of one call of a submodule at zero, by hooks that stay with the module."""
+def _silence(module: Any, layer: str, units: list[int], keep: float) -> None:
+    """Hold units of one call of a submodule at a share of their value, by hooks that stay with the module."""
     name, _, call = layer.partition("#")
     counted = {"calls": 0}
 
@@ -466,7 +411,7 @@ def _silence(module: Any, layer: str, units: list[int]) -> None:
         if counted["calls"] != int(call or 1):
             return output
         kept = output.new_ones(output[0].numel())
-        kept[units] = 0
+        kept[units] = keep
         return output * kept.reshape(output.shape[1:])
 
     module.register_forward_pre_hook(begin)

@@ -44,10 +44,10 @@ def fit_dense(
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator.fit(inputs, labels)
     net = DenseNet.from_sklearn(estimator)
-    return _named(_folded(net, mean, scale), seen, tuple(classes))
+    return _named(fold(net, mean, scale), seen, tuple(classes))
 
 
-def _folded(net: DenseNet, mean: Reals, scale: Reals) -> DenseNet:
+def fold(net: DenseNet, mean: Reals, scale: Reals) -> DenseNet:
     """The network on raw codes that equals this one on standardised codes."""
     first = net.kernels[0] / scale[:, None]
     bias = net.biases[0] - mean @ first

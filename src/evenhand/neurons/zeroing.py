@@ -21,8 +21,8 @@ from evenhand.statistics.intervals import Interval, clopper_pearson
 class Prunable(Transparent, Protocol):
     """A model that can be had without some of its hidden units."""
 
-    def without(self, layer: str, units: Sequence[int]) -> Model:
-        """The same model with these units of the layer held at zero."""
+    def without(self, layer: str, units: Sequence[int], keep: float = 0.0) -> Model:
+        """The same model with these units of the layer held at zero, or at the share `keep` of their value."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,4 @@
+"""Ways to mend a model, each one file with a frozen dataclass that has `mend`, and an honest comparison of what they do.
+
+`evenhand.repair(model, data)` compares; `evenhand.repair.retraining.retrain(subject, findings, rng)` only retrains.
+"""
