@@ -1,0 +1,83 @@
+"""A model that says a number, such as a price or a salary, instead of a class.  It has one score column: the number itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evenhand.arrays import Rows, Scores
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, WrongAnswer
+from evenhand.models.inputs import Takes, check_takes, fingerprint_by_answers, first_line, guarded, inputs_of, probe_rows
+
+
+@dataclass(frozen=True, eq=False)
+class AmountModel:
+    """A regression and what it takes."""
+
+    function: Callable[[Any], Any]
+    domain: TabularDomain
+    takes: Takes
+    batch_rows: int = 16_384
+    classes: tuple[Any, ...] = ("amount",)
+    is_hard: bool = False
+
+    def scores(self, rows: Rows) -> Scores:
+        """One number per row, (n, 1)."""
+        inputs = inputs_of(rows, self.domain, self.takes)
+        answer = np.asarray(guarded(lambda: self.function(inputs), "the regression"))
+        if answer.size != len(rows) or answer.dtype.kind not in "fiub":
+            raise WrongAnswer(
+                f"the regression answered {len(rows)} rows with {answer.dtype} of shape {answer.shape}; expected one number per row"
+            )
+        return answer.reshape(len(rows), 1).astype(np.float64)
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return fingerprint_by_answers("amounts", self.scores, self.domain)
+
+    def fingerprint(self) -> str:
+        """A digest of the answers to fixed rows."""
+        return self._fingerprint
+
+
+def is_regressor(model: Any) -> bool:
+    """Whether this is a fitted estimator that predicts numbers."""
+    return getattr(model, "_estimator_type", "") == "regressor" or _tag(model) == "regressor"
+
+
+def _tag(model: Any) -> str:
+    tags = getattr(model, "__sklearn_tags__", None)
+    try:
+        return str(tags().estimator_type) if callable(tags) else ""
+    except Exception:  # noqa: BLE001 - foreign code: what cannot say its kind has none
+        return ""
+
+
+def wrap_amounts(model: Any, domain: TabularDomain, takes: str | None = None) -> AmountModel:
+    """A regression (an estimator with predict, or a callable) as a model whose one score is its number."""
+    function = model.predict if hasattr(model, "predict") else model
+    if not callable(function):
+        raise InvalidArgument(
+            f"model is a {type(model).__name__}; expected a fitted regressor or a callable that returns one number per row"
+        )
+    chosen = check_takes(takes)
+    tried: list[str] = []
+    for kind in (chosen,) if chosen else _fitting(model):
+        made = AmountModel(function, domain, kind)
+        try:
+            made.scores(probe_rows(domain))
+        except EvenhandError as fault:
+            tried.append(f"takes={kind!r}: {first_line(fault)}")
+        else:
+            return made
+    raise ModelFailed(f"the regression answers none of the usual inputs: {'; '.join(tried)}")
+
+
+def _fitting(model: Any) -> tuple[Takes, ...]:
+    """A model that was fitted to named columns is given a frame first."""
+    return ("frame", "codes_frame") if hasattr(model, "feature_names_in_") else ("frame", "codes", "matrix")
