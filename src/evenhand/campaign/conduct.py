@@ -12,8 +12,10 @@ from evenhand.campaign.contest import Cell, Entrant, Terms
 from evenhand.campaign.folder import CampaignFolder
 from evenhand.campaign.making import Job, Made, in_this_process
 from evenhand.campaign.sources import Source
+from evenhand.engine import Watch
 from evenhand.errors import InvalidArgument
 
+Watches = Callable[[str], Watch]
 Progress = Callable[[dict[str, Any]], None]
 
 
@@ -26,6 +28,7 @@ class Settings:
     keep_findings: bool = False
     retry: bool = False
     progress: Progress | None = None
+    watch: Watches | None = None  # for each method's name, what to call with its ledger; only in a single process
 
     def __post_init__(self) -> None:
         if self.processes < 1:
@@ -44,6 +47,8 @@ def conduct(
         entrant.make()  # an unknown name is said before anything runs
     if not (entrants and sources and seeds):
         raise InvalidArgument("a campaign needs at least one method, one source and one seed")
+    for source in sources:
+        source.check()
     cells = tuple(Cell(entrant, seed) for seed in seeds for entrant in entrants)
     folder = CampaignFolder(settings.folder) if settings.folder else None
     job = Job(tuple(sources), cells, terms, folder, settings.keep_findings, settings.retry)
@@ -55,7 +60,7 @@ def conduct(
 
 def _gathered(job: Job, settings: Settings) -> list[dict[str, Any]]:
     if settings.processes == 1:
-        made: Generator[Made, None, None] = in_this_process(job)
+        made: Generator[Made, None, None] = in_this_process(job, settings.watch)
     else:
         from evenhand.campaign.workers import in_processes
 

@@ -18,7 +18,7 @@ from evenhand import registry
 from evenhand.benching import record
 from evenhand.campaign.ground import POOL_ROWS, Ground
 from evenhand.campaign.judging import Marks, digest, goodness, marks_of
-from evenhand.engine import Ledger, Plan, Run, Subject, run
+from evenhand.engine import Ledger, Plan, Run, Subject, Watch, run
 from evenhand.errors import EvenhandError, MissingAbility
 from evenhand.findings import Findings
 from evenhand.metrics.likeness import likeness
@@ -80,9 +80,12 @@ class Curve:
 
     points: list[tuple[int, int, int, float]] = field(default_factory=list)  # model rows, candidates, findings, CPU-seconds
     started: float = field(default_factory=time.process_time)
+    watch: Watch | None = None  # who else wants to know
 
     def __call__(self, ledger: Ledger) -> None:
         """Take a point now and then."""
+        if self.watch:
+            self.watch(ledger)
         if not self.points or ledger.model_rows >= POINT_EVERY * self.points[-1][0]:
             self.points.append((ledger.model_rows, ledger.candidates, ledger.findings, time.process_time() - self.started))
 
@@ -103,7 +106,7 @@ def code_digest(method: str) -> str:
     return hashlib.sha256(source.encode()).hexdigest()[:16]
 
 
-def contend(cell: Cell, ground: Ground, terms: Terms) -> tuple[dict[str, Any], Findings | None]:
+def contend(cell: Cell, ground: Ground, terms: Terms, watch: Watch | None = None) -> tuple[dict[str, Any], Findings | None]:
     """Make the run and judge it.  Whatever goes wrong is recorded with its message; nothing is counted then."""
     header = header_of(cell, ground, terms)
     about = _about(cell, ground, header)
@@ -115,7 +118,8 @@ def contend(cell: Cell, ground: Ground, terms: Terms) -> tuple[dict[str, Any], F
         return {**about, "status": status, "reason": str(fault)}, None
     try:
         warm_up(cell.entrant)
-        done, curve = _run(method, model, cell, ground, terms)
+        curve = Curve(watch=watch)
+        done = _run(method, model, curve, Plan(cell.seed, terms.budget, ground.oracle), ground)
         return {**about, "gradients": gradients, **_judged(done, curve, cell, ground, terms)}, done.findings
     except EvenhandError as fault:
         return {**about, "status": FAILED, "reason": f"{type(fault).__name__}: {fault}"}, None
@@ -146,15 +150,15 @@ def served(method: Method, ground: Ground, terms: Terms) -> tuple[Model, str]:
     return DifferenceGradients(model, domain=ground.subject.domain), "differences"
 
 
-def _run(method: Method, model: Model, cell: Cell, ground: Ground, terms: Terms) -> tuple[Run, Curve]:
+def _run(method: Method, model: Model, curve: Curve, plan: Plan, ground: Ground) -> Run:
     subject = ground.subject
     lent = Subject(subject.domain, model, subject.rows, subject.labels, subject.population)
     _ = ground.rules, ground.leaf_pairs  # fitted before the clock starts
     gc.collect()
-    curve = Curve()
-    done = run(method, lent, Plan(cell.seed, terms.budget, ground.oracle), None, curve)
+    curve.started = time.process_time()
+    done = run(method, lent, plan, None, curve)
     curve.points.append((done.ledger.model_rows, done.ledger.candidates, done.ledger.findings, done.cpu_seconds))
-    return done, curve
+    return done
 
 
 @cache

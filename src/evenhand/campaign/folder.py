@@ -99,6 +99,16 @@ class CampaignFolder:
         return final
 
 
+def write_parquet(records: Sequence[Mapping[str, Any]], path: Path) -> Path:
+    """The records as one Parquet file."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        frame_of(records).to_parquet(path, index=False)
+    except OSError as fault:
+        raise StoreError(f"cannot write {path}: {fault.strerror or fault}") from fault
+    return path
+
+
 def frame_of(records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """One row per run; nested parts as JSON text, curves left to their own table."""
     import pandas as pd

@@ -11,7 +11,9 @@ from evenhand.campaign.contest import FAILED, INTERRUPTED, Cell, Terms, contend,
 from evenhand.campaign.folder import CampaignFolder, plain
 from evenhand.campaign.ground import Ground
 from evenhand.campaign.sources import Source
+from evenhand.engine import Watch
 from evenhand.errors import EvenhandError
+from evenhand.findings import Findings
 from evenhand.store import run_id
 
 
@@ -35,8 +37,8 @@ class Job:
 class Maker:
     """Makes runs in this process; keeps the last ground open."""
 
-    def __init__(self, job: Job) -> None:
-        self.job = job
+    def __init__(self, job: Job, watch: Callable[[str], Watch] | None = None) -> None:
+        self.job, self.watch = job, watch
         self.ground: Callable[[int], Ground | EvenhandError] = lru_cache(maxsize=1)(self._open)
 
     def _open(self, place: int) -> Ground | EvenhandError:
@@ -55,7 +57,7 @@ class Maker:
             return self.job.died(place, cell, f"{type(ground).__name__}: {ground}")
         folder = self.job.folder
         if folder is None:
-            return contend(cell, ground, self.job.terms)[0]
+            return self._contend(cell, ground)[0]
         identity = run_id(header_of(cell, ground, self.job.terms))
         kept = folder.record(identity)
         if kept is not None and not (self.job.retry and kept["status"] == FAILED):
@@ -64,8 +66,12 @@ class Maker:
             folder.set_aside(identity)
         return self._make_and_keep(cell, ground, folder)
 
+    def _contend(self, cell: Cell, ground: Ground) -> tuple[dict[str, Any], Findings | None]:
+        watch = self.watch(f"{cell.entrant.name} (seed {cell.seed})") if self.watch else None
+        return contend(cell, ground, self.job.terms, watch)
+
     def _make_and_keep(self, cell: Cell, ground: Ground, folder: CampaignFolder) -> dict[str, Any]:
-        record, found = contend(cell, ground, self.job.terms)
+        record, found = self._contend(cell, ground)
         if record["status"] == INTERRUPTED:
             return record
         if found is not None and self.job.keep_findings:
@@ -79,9 +85,9 @@ Made = tuple[int, Cell, dict[str, Any]]
 """The place of a source, a cell, and the record of its run there."""
 
 
-def in_this_process(job: Job) -> Generator[Made, None, None]:
+def in_this_process(job: Job, watch: Callable[[str], Watch] | None = None) -> Generator[Made, None, None]:
     """Every record, as it is made; an interrupted run is the last one."""
-    maker = Maker(job)
+    maker = Maker(job, watch)
     for place in range(len(job.sources)):
         for cell in job.cells:
             record = maker.make(place, cell)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,6 +20,9 @@ class Source(Protocol):
 
     def describe(self) -> dict[str, str]:
         """dataset, protected and model, as far as they are known unopened."""
+
+    def check(self) -> None:
+        """Raise for what the user can mend before anything runs."""
 
     def open(self) -> Arena:
         """Load the table and the model."""
@@ -40,14 +44,21 @@ class Named:
         stem = Path(self.dataset).stem if Path(self.dataset).suffix else self.dataset
         return {"dataset": stem, "protected": ",".join(self.protected), "model": self.model}
 
-    def open(self) -> Arena:
-        """Load the table; load or train the model."""
+    def check(self) -> None:
+        """The table is there and has these columns, and the model's name is one."""
+        check_model(self.model, self._data())
+
+    def _data(self) -> Dataset:
         data = open_dataset(self.dataset, self.label, self.coding)
         columns = self.protected or data.domain.protected
         if not columns:
             raise InvalidArgument(f"{self.dataset} has no protected column by default; name one with --protected")
-        data = data.protect(*columns)
-        return Arena(data, columns, open_model(self.model, data, self.trusted), self.model)
+        return data.protect(*columns)
+
+    def open(self) -> Arena:
+        """Load the table; load or train the model."""
+        data = self._data()
+        return Arena(data, data.domain.protected, open_model(self.model, data, self.trusted), self.model)
 
 
 @dataclass(frozen=True)
@@ -60,6 +71,9 @@ class Given:
         """As opened."""
         return {"dataset": self.arena.data.name, "protected": ",".join(self.arena.protected), "model": self.arena.model_name}
 
+    def check(self) -> None:
+        """Nothing to check: it is open."""
+
     def open(self) -> Arena:
         """The arena itself."""
         return self.arena
@@ -67,7 +81,6 @@ class Given:
 
 def open_dataset(name: str, label: str | None, coding: str) -> Dataset:
     """An embedded table by name, or a user's own by file."""
-    from evenhand import datasets
     from evenhand.datasets.dataset import from_frame
     from evenhand.domain.files import read_project
     from evenhand.domain.frames import read_table
@@ -86,7 +99,24 @@ def open_dataset(name: str, label: str | None, coding: str) -> Dataset:
         return from_frame(frame, infer(frame, label=label), path.stem)
     if coding not in ("readable", "papers"):
         raise InvalidArgument(f"--coding {coding!r} must be readable or papers")
+    return _embedded(name, coding)
+
+
+@lru_cache(maxsize=8)
+def _embedded(name: str, coding: str) -> Dataset:
+    from evenhand import datasets
+
     return datasets.load(name, coding)  # type: ignore[arg-type]
+
+
+def check_model(name: str, data: Dataset) -> None:
+    """Raise unless the name is a family that can be trained on the data, or looks like a file or URL."""
+    from evenhand.models import zoo
+
+    if name in zoo.FAMILIES and data.domain.label is None:
+        raise DomainError(f"{data.name} has no label, so that no model can be trained on it")
+    if name not in zoo.FAMILIES and "/" not in name and not Path(name).suffix:
+        raise InvalidArgument(f"--model {name!r} must be one of {', '.join(zoo.FAMILIES)}, or a model file or URL")
 
 
 def open_model(name: str, data: Dataset, trusted: bool) -> Model:
@@ -94,10 +124,7 @@ def open_model(name: str, data: Dataset, trusted: bool) -> Model:
     from evenhand.models import zoo
     from evenhand.models.wrap import wrap
 
+    check_model(name, data)
     if name in zoo.FAMILIES:
-        if data.domain.label is None:
-            raise DomainError(f"{data.name} has no label, so that no model can be trained on it")
         return zoo.load_or_train(name, data.rows, data.labels, data.domain, seed=0)
-    if "/" not in name and not Path(name).suffix:
-        raise InvalidArgument(f"--model {name!r} must be one of {', '.join(zoo.FAMILIES)}, or a model file or URL")
     return wrap(name, data.domain, trusted=trusted)

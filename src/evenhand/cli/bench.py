@@ -1,20 +1,34 @@
-"""`evenhand bench`: methods side by side under one budget."""
+"""`evenhand bench`: methods side by side under one budget, over any number of tables, protected columns, models and seeds."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich.table import Table
 
-from evenhand.benching import Arena, Bout, bench
-from evenhand.cli.output import INTERRUPTED, as_budget, err, out, say_json, watching
-from evenhand.errors import DomainError, InvalidArgument
+from evenhand.campaign.conduct import Progress, Settings, conduct
+from evenhand.campaign.contest import DONE, FAILED, INTERRUPTED, Terms
+from evenhand.campaign.sources import Named, open_dataset, open_model
+from evenhand.campaign.standings import Standings
+from evenhand.cli import output
+from evenhand.cli.output import err, out, say_json, watching
+from evenhand.engine import Watch
+from evenhand.errors import InvalidArgument
+from evenhand.models.budget import Budget
 
-if TYPE_CHECKING:
-    from evenhand.datasets.dataset import Dataset
-    from evenhand.models.abilities import Model
+__all__ = ["bench_command", "open_dataset", "open_model", "register"]
+
+MODEL_FAILED = 4
+FEW_RUNS = 12
+"""Runs that get a bar each."""
+MOST_LINES = 60
+"""Runs that a terminal shows one by one; of more, the standings alone."""
 
 
 def register(app: typer.Typer) -> None:
@@ -23,115 +37,188 @@ def register(app: typer.Typer) -> None:
 
 
 def bench_command(
-    method: list[str] = typer.Argument(..., help="Methods to compare."),
-    dataset: str = typer.Option("adult", help="An embedded table, a CSV or Parquet file (with --label), or an evenhand.yaml."),
-    protected: str = typer.Option(None, help="Protected columns, separated by commas; default: the data set's own."),
-    model: str = typer.Option("mlp", help="mlp, forest, boosting, svm, or a model file or URL."),
+    method: list[str] = typer.Argument(..., help="Methods to compare; `all` for every one."),
+    dataset: list[str] = typer.Option(
+        ["adult"], help="An embedded table, a CSV or Parquet file (with --label), or an evenhand.yaml; repeat for several."
+    ),
+    protected: list[str] = typer.Option(
+        [], help="Protected columns, separated by commas; repeat for several sets; `adult:sex` for one data set only. Default: its own."
+    ),
+    model: list[str] = typer.Option(["mlp"], help="mlp, forest, boosting, svm, or a model file or URL; repeat for several."),
     label: str = typer.Option(None, help="The label column of a table file."),
     coding: str = typer.Option("readable", help="readable, or papers: the integer coding of the published methods."),
     candidates: int = typer.Option(None, min=1, help="Budget: candidates."),
     model_rows: int = typer.Option(None, min=1, help="Budget: rows asked of the model."),
     seconds: float = typer.Option(None, min=0.001, help="Budget: seconds."),
+    cpu_seconds: float = typer.Option(None, min=0.001, help="Budget: CPU-seconds."),
     seed: list[int] = typer.Option([0], help="Seed; repeat for several."),
+    oracle: str = typer.Option("label_flip", help="label_flip, or score_gap=0.1."),
+    processes: int = typer.Option(1, min=1, help="Runs made at the same time; the findings do not depend on it."),
+    folder: Path = typer.Option(None, help="Keep every run's record here as it is made; the same command continues an interrupted one."),
+    keep_findings: bool = typer.Option(False, "--keep-findings", help="Keep the findings too, as Parquet in the folder."),
+    retry: bool = typer.Option(False, "--retry", help="Make runs again that failed before."),
+    likeness: bool = typer.Option(True, help="Also measure ATN and two-sample AUC, which takes a second or two for each run."),
     trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
     json_file: Path = typer.Option(None, "--json", help="Write the records as JSON."),
+    parquet: Path = typer.Option(None, help="Write the records as Parquet."),
+    report: Path = typer.Option(None, help="Write the comparison as one HTML page."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress, no table."),
 ) -> None:
     """Run methods under one budget, one counting rule and one oracle."""
-    data = open_dataset(dataset, label, coding)
-    columns = tuple(name.strip() for name in protected.split(",")) if protected else data.domain.protected
-    if not columns:
-        raise InvalidArgument(f"{dataset} has no protected column by default; name one with --protected")
-    data = data.protect(*columns)
-    arena = Arena(data, columns, open_model(model, data, trusted), model)
-    budget = as_budget(candidates, model_rows, seconds)
-    with watching(budget, quiet) as watch:
-        start = None if watch is None else (lambda name, seed: watch(f"{name} (seed {seed})"))
-        records = bench(method, arena, Bout(budget, tuple(seed)), start)
-    if json_file:
-        say_json(records, json_file)
+    budget = (
+        output.as_budget(candidates, model_rows, seconds) if cpu_seconds is None else Budget(candidates, model_rows, seconds, cpu_seconds)
+    )
+    pairs = product(chosen_tables(dataset, protected), dict.fromkeys(model))
+    sources = [Named(table, columns, name, label, coding, trusted) for (table, columns), name in pairs]
+    methods, seeds = chosen_methods(method), tuple(dict.fromkeys(seed))
+    settings, terms = Settings(processes, folder, keep_findings, retry), Terms(budget, oracle, likeness=likeness)
+    with progressing(len(methods) * len(sources) * len(seeds), budget, quiet, processes) as (progress, watch):
+        records = conduct(methods, sources, seeds, terms, replace(settings, progress=progress, watch=watch))
+    _write(records, json_file, parquet, report)
     if not quiet:
         _tell(records, json_file)
-    if records[-1]["ended"] == "interrupted":
-        err.print("interrupted: the last record is of an unfinished run, and the runs after it are missing", soft_wrap=True)
-        raise typer.Exit(INTERRUPTED)
+    _leave(records, folder)
 
 
-def open_dataset(name: str, label: str | None, coding: str) -> Dataset:
-    """An embedded table by name, or a user's own by file."""
-    from evenhand import datasets
-    from evenhand.cli.project import load_data
-    from evenhand.datasets.dataset import from_frame
-    from evenhand.domain.frames import read_table
-    from evenhand.domain.infer import infer
+def chosen_methods(names: Sequence[str]) -> list[str]:
+    """The methods by name; every one for `all`."""
+    from evenhand import registry
 
-    path = Path(name)
-    if path.suffix in (".yaml", ".yml"):
-        return load_data(path)[1]
-    if path.suffix:
-        if label is None:
-            raise InvalidArgument(f"--label is needed to read {name}: which column does the model predict?")
-        frame = read_table(path)
-        return from_frame(frame, infer(frame, label=label), path.stem)
-    if coding not in ("readable", "papers"):
-        raise InvalidArgument(f"--coding {coding!r} must be readable or papers")
-    return datasets.load(name, coding)  # type: ignore[arg-type]
+    return list(registry.entries()) if list(names) == ["all"] else list(dict.fromkeys(names))
 
 
-def open_model(name: str, data: Dataset, trusted: bool) -> Model:
-    """A trained family by name, or a user's own by file or URL."""
-    from evenhand.models import zoo
-    from evenhand.models.wrap import wrap
+def chosen_tables(datasets: Sequence[str], protected: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Every table with every protected set that is meant for it."""
+    chosen = []
+    for table in datasets:
+        sets = [text for each in protected if (text := _meant_for(table, each, datasets)) is not None]
+        if protected and not sets:
+            raise InvalidArgument(f"--protected names no columns for {table}; add `--protected {table}:COLUMN`")
+        chosen += [(table, _columns(text)) for text in sets] or [(table, ())]
+    return list(dict.fromkeys(chosen))
 
-    if name in zoo.FAMILIES:
-        if data.domain.label is None:
-            raise DomainError(f"{data.name} has no label, so that no model can be trained on it")
-        return zoo.load_or_train(name, data.rows, data.labels, data.domain, seed=0)
-    if "/" not in name and not Path(name).suffix:
-        raise InvalidArgument(f"--model {name!r} must be one of {', '.join(zoo.FAMILIES)}, or a model file or URL")
-    return wrap(name, data.domain, trusted=trusted)
+
+def _meant_for(table: str, text: str, datasets: Sequence[str]) -> str | None:
+    """The columns of a protected set for this table; None when it is for another one."""
+    for other in datasets:
+        if text.startswith(f"{other}:"):
+            return text.removeprefix(f"{other}:") if other == table else None
+    return text
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(","))
+
+
+@contextmanager
+def progressing(runs: int, budget: Budget, quiet: bool, processes: int) -> Iterator[tuple[Progress | None, Callable[[str], Watch] | None]]:
+    """One bar for a few runs in this process, else one for all runs; nothing where nobody watches."""
+    if processes == 1 and runs <= FEW_RUNS:
+        with watching(budget, quiet) as watch:
+            yield None, watch
+        return
+    if quiet or not err.is_terminal:
+        yield None, None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=err) as bars:
+        bar = bars.add_task("runs", total=runs)
+
+        def advance(record: dict[str, Any]) -> None:
+            told = f"{record['dataset']} {record['protected']} {record['model']} {record['method']}"
+            bars.update(bar, advance=1, description=told if record["status"] == DONE else f"{told}: {record['status']}")
+
+        yield advance, None
+
+
+def _write(records: list[dict[str, Any]], json_file: Path | None, parquet: Path | None, report: Path | None) -> None:
+    if json_file:
+        say_json(records, json_file)
+    if parquet:
+        from evenhand.campaign.folder import write_parquet
+
+        write_parquet(records, parquet)
+    if report:
+        from evenhand.report.arena import write
+
+        write(Standings(tuple(records)).as_dict(), report)
+
+
+def _leave(records: list[dict[str, Any]], folder: Path | None) -> None:
+    """Say what was not finished, and leave with the code for it."""
+    if records and records[-1]["status"] == INTERRUPTED:
+        goes_on = "; the same command continues it" if folder else ", and the runs after it are missing"
+        err.print(f"interrupted: the last record is of an unfinished run{goes_on}", soft_wrap=True)
+        raise typer.Exit(output.INTERRUPTED)
+    if records and all(record["status"] == FAILED for record in records):
+        err.print(f"error: every run failed; the first one: {records[0]['reason']}", soft_wrap=True, markup=False, style="red")
+        raise typer.Exit(MODEL_FAILED)
 
 
 def _tell(records: list[dict[str, Any]], json_file: Path | None) -> None:
     """A table for a person; the records themselves where standard output is no terminal and no file was named."""
-    if out.is_terminal or json_file is not None:
-        _show(records)
-    else:
+    if not (out.is_terminal or json_file is not None):
         say_json(records)
+        return
+    standings = Standings(tuple(records))
+    if len(records) <= MOST_LINES:
+        for ground in standings.grounds:
+            _show([r for r in records if (r["dataset"], r["protected"], r["model"]) == ground])
+    if len(standings.methods) > 1 and len(records) > len(standings.methods):
+        _show_standings(standings)
 
 
 def _show(records: list[dict[str, Any]]) -> None:
     first = records[0]
-    rate = first["rate"]
-    out.print(
-        f"{first['dataset']}, protected {first['protected']}, model {first['model']}; "
-        f"rate in population “{rate['population']}” {rate['estimate']:.2%} ({rate['low']:.2%} to {rate['high']:.2%})",
-        highlight=False,
-    )
-    table = Table(
+    rate = next((r["rate"] for r in records if r["status"] == DONE), None)
+    told = f"; rate in population “{rate['population']}” {rate['estimate']:.2%} ({rate['low']:.2%} to {rate['high']:.2%})" if rate else ""
+    out.print(f"{first['dataset']}, protected {first['protected']}, model {first['model']}{told}", highlight=False, markup=False)
+    heads = (
         "method",
         "seed",
         "candidates",
         "findings",
         "duplicates",
-        "model rows",
         "CPU s",
         "findings / CPU s",
+        "natural, valid / CPU s",
+        "rules",
         "valid",
-        box=None,
-        pad_edge=False,
     )
+    table = Table(*heads, box=None, pad_edge=False)
+    finished = [entry for entry in records if entry["status"] in (DONE, INTERRUPTED)]
+    for entry in finished:
+        table.add_row(entry["method"], str(entry["seed"]), *_figures(entry))
+    if finished:
+        out.print(table)
     for entry in records:
-        pace = entry["findings_per_cpu_second"]
-        table.add_row(
-            entry["method"],
-            str(entry["seed"]),
-            f"{entry['candidates']:,}",
-            f"{entry['findings']:,}",
-            f"{entry['duplicates']:,}",
-            f"{entry['model_rows']:,}",
-            f"{entry['cpu_seconds']:.2f}",
-            "-" if pace is None else f"{pace:,.0f}",
-            "-" if entry["valid_share"] is None else f"{entry['valid_share']:.1%}",
-        )
+        if entry not in finished:
+            told = f"{entry['method']} (seed {entry['seed']}) {entry['status']}: {entry['reason']}"
+            out.print(told, highlight=False, markup=False, soft_wrap=True)
+
+
+def _figures(entry: dict[str, Any]) -> list[str]:
+    rules = "-" if entry["rules"] is None else f"{entry['rules']}/{entry['rules_total']}"
+    valid = "-" if entry["valid_share"] is None else f"{entry['valid_share']:.1%}"
+    paces = ["-" if entry[name] is None else f"{entry[name]:,.0f}" for name in ("findings_per_cpu_second", "natural_valid_per_cpu_second")]
+    counts = [f"{entry[name]:,}" for name in ("candidates", "findings", "duplicates")]
+    return [*counts, f"{entry['cpu_seconds']:.2f}", *paces, rules, valid]
+
+
+def _show_standings(standings: Standings) -> None:
+    """Mean ranks and first places over all grounds."""
+    told = standings.as_dict()["rankings"]
+    table = Table("method", box=None, pad_edge=False)
+    for figure in told:
+        table.add_column(f"rank in {figure.replace('_', ' ')}", justify="right")
+        table.add_column("wins", justify="right")
+    for name in standings.methods:
+        cells = []
+        for groups in told.values():
+            ranked = list(groups.values())[-1]
+            rank = ranked.get("mean_ranks", {}).get(name)
+            cells += ["-" if rank is None else f"{rank:.2f}", f"{ranked['wins'][name]} of {ranked['grounds']}"]
+        table.add_row(name, *cells)
     out.print(table)
