@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.arrays import Labels, Reals, Rows
 from evenhand.models.abilities import Pairs
 from evenhand.models.dense import DenseNet, Floats
-from evenhand.models.training import check_labels, fold, standards
+from evenhand.models.training import PROBED, TRIES, check_labels, fold, standards
 
 STEP = 1e-3
 PATIENCE = 8
@@ -46,7 +46,10 @@ def fit_consistent(rows: Rows, labels: Labels, pairs: Pairs, like: DenseNet, rng
     inputs, first, second = (_standard(each, mean, scale) for each in (rows, pairs.first, pairs.second))
     lesson = _Lesson(inputs, labels, first, second, pairs.weight)
     widths = [rows.shape[1], *(len(bias) for bias in like.biases)]
-    net = _descend(_Net.fresh(widths, rng), lesson, rng)
+    for _ in range(TRIES):
+        net = _descend(_Net.fresh(widths, rng), lesson, rng)
+        if len(np.unique(net.forward(inputs[:PROBED])[-1].argmax(axis=1))) > 1:
+            break  # narrow last layers can die, which leaves one answer for everybody
     return fold(DenseNet(tuple(net.kernels), tuple(net.biases), like.classes), mean, scale)
 
 

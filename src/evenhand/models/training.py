@@ -20,6 +20,11 @@ _ENOUGH_TO_HOLD_OUT = 1000
 """Rows of the smallest class from which a tenth is held out to stop the training in time."""
 
 
+TRIES = 4
+PROBED = 5_000
+"""A network that says one label to this many training rows is fitted again with another seed, a few times."""
+
+
 def fit_dense(
     rows: Rows, labels: Labels, classes: Sequence[Any], rng: np.random.Generator, hidden: tuple[int, ...] = PAPER_WIDTHS
 ) -> DenseNet:
@@ -42,7 +47,11 @@ def fit_dense(
         estimator.set_params(early_stopping=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        estimator.fit(inputs, labels)
+        for _ in range(TRIES):
+            estimator.fit(inputs, labels)
+            if len(np.unique(estimator.predict(inputs[:PROBED]))) > 1:
+                break  # narrow last layers can die, which leaves one answer for everybody
+            estimator.set_params(random_state=seed_of(rng))
     net = DenseNet.from_sklearn(estimator)
     return _named(fold(net, mean, scale), seen, tuple(classes))
 
