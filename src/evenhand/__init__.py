@@ -16,12 +16,15 @@ _HOMES = {
     "Comparison": "evenhand.domain.twins",
     "Gate": "evenhand.scanning",
     "Implied": "evenhand.domain.twins",
+    "CausalGraph": "evenhand.oracles.views.graph",
     "Label": "evenhand.domain.tabular",
+    "MeasureOptions": "evenhand.measuring",
     "Options": "evenhand.scanning",
     "TabularDomain": "evenhand.domain.tabular",
     "datasets": "",
     "examine": "evenhand.doctor",
     "infer": "evenhand.domain.infer",
+    "measure": "evenhand.measuring",
     "method": "evenhand.registry",
     "planted": "",
     "scan": "evenhand.scanning",
@@ -35,23 +38,28 @@ if TYPE_CHECKING:
     from evenhand.domain.infer import infer
     from evenhand.domain.tabular import Label, TabularDomain
     from evenhand.domain.twins import Comparison, Implied
+    from evenhand.measuring import MeasureOptions, measure
     from evenhand.models.budget import Budget
     from evenhand.models.wrap import wrap
+    from evenhand.oracles.views.graph import CausalGraph
     from evenhand.registry import method
     from evenhand.scanning import Gate, Options, scan
 
 __all__ = [
     "Budget",
+    "CausalGraph",
     "Column",
     "Comparison",
     "Gate",
     "Implied",
     "Label",
+    "MeasureOptions",
     "Options",
     "TabularDomain",
     "datasets",
     "examine",
     "infer",
+    "measure",
     "method",
     "planted",
     "scan",

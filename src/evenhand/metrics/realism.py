@@ -1,4 +1,4 @@
-"""How often plausible people are affected, told by a natural search: its findings say where to look, exact densities say how much it counts.
+"""How often plausible people are affected, told by a natural search: findings say where to look, exact densities how much it counts.
 
 Half of the draws come from the population itself, half from the same kind of population fitted to the findings.  Each is weighed by the
 population's density over the mixture's, which never exceeds 2; so the rate is the population's own, and rare treatment is still seen often.

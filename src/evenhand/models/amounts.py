@@ -54,7 +54,7 @@ def _tag(model: Any) -> str:
     tags = getattr(model, "__sklearn_tags__", None)
     try:
         return str(tags().estimator_type) if callable(tags) else ""
-    except Exception:  # noqa: BLE001 - foreign code: what cannot say its kind has none
+    except Exception:  # foreign code: what cannot say its kind has none
         return ""
 
 
