@@ -22,7 +22,7 @@ from evenhand.models.abilities import Model
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter, assert_steady
 from evenhand.oracles.individual import LabelFlip
-from evenhand.search import Candidates, Method, Oracle, Population, Search, Task, Verdict
+from evenhand.search import Candidates, Method, Oracle, Population, Search, Task, Verdict, name_of
 from evenhand.seen import KeyTable
 from evenhand.store import Journal, RunFolder
 
@@ -98,7 +98,7 @@ Watch = Callable[[Ledger], None]
 
 def run(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None = None, watch: Watch | None = None) -> Run:
     """Search until the budget is spent or the method is done.  Ctrl-C ends the run cleanly; a model's failure raises."""
-    name = type(method).__name__.lower()
+    name = name_of(method)
     check_ability(method, subject.model)
     probe_steadiness(subject, plan.seed)
     court = Court(subject, plan, folder, watch)
@@ -338,7 +338,7 @@ def check_ability(method: Method, model: Model) -> None:
     """Raise before the run when the model lacks what the method needs."""
     if not isinstance(model, method.needs):
         raise MissingAbility(
-            f"method {type(method).__name__.lower()} needs a {method.needs.__name__.lower()} model, which {type(model).__name__} is not; "
+            f"method {name_of(method)} needs a {method.needs.__name__.lower()} model, which {type(model).__name__} is not; "
             "choose a black-box method (`evenhand methods` lists what each one needs), or give a torch module or a dense net"
         )
 

@@ -21,7 +21,7 @@ from evenhand.metrics.individual import Rate, Sample, data_sample, judge_all, ra
 from evenhand.models.abilities import Model
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
-from evenhand.search import Method, Oracle, Population, parameters
+from evenhand.search import Method, Oracle, Population, name_of, parameters
 from evenhand.store import RunFolder
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ def scan_header(subject: Subject, data_name: str, plan: Plan) -> dict[str, Any]:
 def run_header(header: Mapping[str, Any], method: Method) -> dict[str, Any]:
     """A scan's header for one method's run; the date is no part of what fixes it."""
     fixed = {name: value for name, value in header.items() if name not in ("date", "classes", "favourable", "model_kind")}
-    return {"method": type(method).__name__.lower(), "parameters": dict(parameters(method)), **fixed}
+    return {"method": name_of(method), "parameters": dict(parameters(method)), **fixed}
 
 
 def _search(
@@ -276,7 +276,7 @@ def _search(
     folders: list[Path] = []
     made = [registry.method(m) if isinstance(m, str) else m for m in methods]
     for method in made:
-        name = type(method).__name__.lower()
+        name = name_of(method)
         folder = RunFolder.for_header(options.folder, run_header(header, method)) if options.folder else None
         watch = options.watch(name) if options.watch else None
         try:

@@ -95,3 +95,9 @@ class Oracle(Protocol):
 def parameters(method: Method) -> Mapping[str, Any]:
     """A method's parameters by name."""
     return {each.name: getattr(method, each.name) for each in fields(method)} if is_dataclass(method) else {}
+
+
+def name_of(method: Method) -> str:
+    """What a method is called: its file's name, or its class's where it comes from another package."""
+    home, _, stem = type(method).__module__.rpartition(".")
+    return stem if home == "evenhand.methods" else type(method).__name__.lower()

@@ -3,10 +3,10 @@
 Paper: Quan, Li, Xie, Chen, Chen, Jiang, Li, "Dissecting Global Search: A Simple Yet Effective Method to Boost Individual Discrimination
 Testing and Repair", ICSE 2025 (Genetic-Random Fairness Testing).
 
-Agrees with the published code: 1,000 seeds from K-means clusters in turn; around each a population of 100, the seed itself and copies whose same
-two attributes are moved by up to 5; at most 10 generations, ended by the first that holds findings; parents are the best of 3 out
-of the 10 fittest, crossed cell by cell, half of the children mutated in 3 attributes by up to 3, the fittest kept.  Locally all
-findings move at once by 1 in one common random attribute, 1,000 times, and keep what is unfair.
+Agrees with the published code: 1,000 seeds from K-means clusters in turn; around each a population of 100, the seed itself and
+copies whose same two attributes are moved by up to 5; at most 10 generations, ended by the first that holds findings; parents are
+the best of 3 out of the 10 fittest, crossed cell by cell, half of the children mutated in 3 attributes by up to 3, the fittest
+kept.  Locally all findings move at once by 1 in one common random attribute, 1,000 times, and keep what is unfair.
 
 The fitness is the one meant: the sum of |f(x) - f(x')| over the twins of the same individual.  (The published code repeats the
 scores of the individuals in another order than their twins, and so compares different people.)

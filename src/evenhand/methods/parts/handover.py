@@ -14,7 +14,7 @@ from evenhand.arrays import Rows
 from evenhand.errors import InvalidArgument, MissingAbility
 from evenhand.search import Candidates, Method, Search, Task, Verdict
 
-GLOBAL_PHASE = {"iterations": 0}
+GLOBAL_PHASE = {"iterations": 0, "global_samples": 0}
 """Parameters under which a two-phase method takes its seeds as they are."""
 
 SeedSearch: TypeAlias = Generator[Candidates, Verdict, Rows]
@@ -52,6 +52,8 @@ def method_class(name: str) -> Any:
     try:
         module = importlib.import_module(f"evenhand.methods.{name}")
     except ModuleNotFoundError:
-        raise InvalidArgument(f"local={name!r} must name a method with a local phase, such as adf or neuronfair") from None
+        raise InvalidArgument(
+            f"local={name!r} must name a method with a local phase, such as adf, neuronfair, aequitas, expga or grft"
+        ) from None
     own = [thing for thing in vars(module).values() if inspect.isclass(thing) and thing.__module__ == module.__name__]
     return next(thing for thing in own if is_dataclass(thing) and hasattr(thing, "needs") and hasattr(thing, "search"))
