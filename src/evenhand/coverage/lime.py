@@ -38,7 +38,7 @@ class Lime:
         """Perturbed rows from the data's frequencies, column by column; the scores are still to be asked."""
         if n < 2 or not len(data):
             raise InvalidArgument(f"LIME needs at least 2 perturbed rows and some data, got {n} and {len(data)}")
-        rows = np.column_stack([rng.choice(data[:, at], n) for at in range(data.shape[1])])
+        rows = perturbed(data, n, rng)
         borders = tuple(
             np.empty(0) if column.is_listed else np.unique(np.nanquantile(data[:, at], [0.25, 0.5, 0.75]))
             for at, column in enumerate(domain.columns)
@@ -80,6 +80,11 @@ class Lime:
         gram = weighted.transpose(0, 2, 1) @ centred + _RIDGE * np.eye(columns, dtype=np.float32)
         moment = weighted.transpose(0, 2, 1) @ aim[:, :, None]
         return np.linalg.solve(gram.astype(np.float64), moment.astype(np.float64))[:, :, 0]
+
+
+def perturbed(data: Rows, n: int, rng: np.random.Generator) -> Rows:
+    """Rows whose every cell is drawn from its column of the data by itself."""
+    return np.column_stack([rng.choice(data[:, at], n) for at in range(data.shape[1])])
 
 
 def top_columns(weights: Rows, share: float, barred: Mask) -> Mask:

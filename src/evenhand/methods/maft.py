@@ -13,7 +13,8 @@ be zero nearly everywhere: all steps are then random ones, which the run's facts
 
 Measured on ADF's census net, protected sex, 100,000 candidates, one core, seeds 0 and 1: 70,884 and 74,570 findings, EIDIG with true
 gradients 67,830 and 69,450: as effective, which is what the paper says.  It asks for 3.6 times as many rows (13 for a gradient); on this
-small net that costs no time: 24,000 to 33,000 findings per CPU-second, EIDIG about 28,000.  Where a row costs money, that factor is the price.
+small net that costs no time: 24,000 to 33,000 findings per CPU-second, EIDIG about 28,000.  Where a row
+costs money, that factor is the price.
 """
 
 from __future__ import annotations

@@ -12,13 +12,13 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.arrays import Index, Mask, Reals, Rows
-from evenhand.coverage.lime import Lime
+from evenhand.coverage.lime import perturbed
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.methods.parts.fitted_tree import FittedTree, Paths
 from evenhand.methods.parts.path_conditions import Wishes, global_wishes, local_wishes
 from evenhand.methods.parts.seeds import clustered_seeds
-from evenhand.methods.parts.solving import SOLVERS, solver_named
+from evenhand.methods.parts.solving import SOLUTIONS, SOLVERS, solver_named
 from evenhand.models.abilities import Model
 from evenhand.search import Candidates, Search, Task
 from evenhand.seen import KeyTable
@@ -39,7 +39,8 @@ class Symbgen:
     least_confidence: T1, below which global exploration does not follow a path any further
     together: how many inputs are taken from the queue, judged and explained at once
     share: how many of them share one set of neighbours and one tree; 1 is the published way
-    solver: auto, boxes or z3
+    solver: boxes draws from intervals, z3 solves every condition, auto is boxes with z3 for what breaks a constraint of the domain
+    solution: which code of an interval boxes take, the nearest to the input's own or a random one
     """
 
     seeds: int = 1_000
@@ -49,6 +50,7 @@ class Symbgen:
     together: int = 256
     share: int = 256
     solver: str = "auto"
+    solution: str = "nearest"
 
     needs: ClassVar[type] = Model
 
@@ -60,11 +62,13 @@ class Symbgen:
             raise InvalidArgument(f"least_confidence={self.least_confidence!r} must lie between 0 and 1")
         if self.solver not in SOLVERS:
             raise UnknownName("solver", self.solver, SOLVERS)
+        if self.solution not in SOLUTIONS:
+            raise UnknownName("solution", self.solution, SOLUTIONS)
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Take the best inputs, hear their verdicts, explain them, and queue what their paths lead to."""
         data = task.rows if task.rows is not None and len(task.rows) else task.domain.sample(WITHOUT_DATA, rng)
-        solver, queue = solver_named(self.solver, task.domain), Queue(task.domain)
+        solver, queue = solver_named(self.solver, self.solution, task.domain), Queue(task.domain)
         seeds = clustered_seeds(task, self.seeds, self.clusters, rng)
         queue.put(seeds, np.full(len(seeds), SEED_RANK))
         facts = task.facts["symbgen"] = {"trees": 0, "local": 0, "global": 0, "unsolvable": 0}
@@ -89,7 +93,7 @@ class Symbgen:
         """The inputs' paths in one tree that is fitted to the model's labels of LIME's neighbours and of the inputs themselves."""
         left = task.model.rows_left
         count = self.neighbours if left is None else max(2, min(self.neighbours, left // 2))
-        around = np.concatenate([Lime.prepare(data, count, task.domain, rng).rows, rows])
+        around = np.concatenate([perturbed(data, count, rng), rows])
         return FittedTree.fit(around, task.predict(around), "gini", None, rng).paths(rows)
 
     def _wishes(self, paths: Paths, unfair: Mask, domain: TabularDomain) -> Iterator[tuple[str, Wishes, Reals]]:

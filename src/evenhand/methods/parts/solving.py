@@ -31,6 +31,7 @@ from evenhand.methods.parts.fitted_tree import Boxes
 from evenhand.methods.parts.path_conditions import Wishes
 
 SOLVERS = ("auto", "boxes", "z3")
+SOLUTIONS = ("nearest", "random")
 
 
 class Solver(Protocol):
@@ -40,30 +41,48 @@ class Solver(Protocol):
         """For every wish its row with the named cells changed; NaN everywhere where there is no such row in the domain."""
 
 
-def solver_named(name: str, domain: TabularDomain) -> Solver:
+def solver_named(name: str, solution: str, domain: TabularDomain) -> Solver:
     """`boxes`, `z3`, or `auto`: boxes, and z3 for what breaks a constraint of the domain."""
     if name not in SOLVERS:
         raise UnknownName("solver", name, SOLVERS)
-    if name == "boxes":
-        return BoxSolver(domain)
-    return SmtSolver(domain) if name == "z3" else MixedSolver(domain)
+    if solution not in SOLUTIONS:
+        raise UnknownName("solution", solution, SOLUTIONS)
+    if name == "z3":
+        return SmtSolver(domain)
+    boxes = BoxSolver(domain, solution == "nearest")
+    return MendedBoxes(boxes) if name == "boxes" else MixedSolver(boxes)
 
 
 @dataclass(frozen=True)
 class BoxSolver:
-    """Intervals need no solver: every named cell is drawn from its own; broken constraints are mended by the nearest valid row."""
+    """Intervals need no solver: a named cell takes the code of its interval nearest to its own, or any; constraints aside."""
 
     domain: TabularDomain
-    mends: bool = True
+    takes_nearest: bool
 
     def solve(self, wishes: Wishes, rows: Rows, rng: np.random.Generator) -> Rows:
         """All wishes at once."""
-        held = wishes.can_hold
-        boxes = Boxes(wishes.low[held], wishes.high[held], np.zeros((int(held.sum()), rows.shape[1]), dtype=bool))
         solved = np.full(wishes.low.shape, np.nan)
-        solved[held] = np.where(wishes.named[held], boxes.sample(self.domain, rng), rows[wishes.origin[held]])
-        if self.mends and self.domain.constraints and held.any():
-            solved[held] = self.domain.project(solved[held])
+        held = wishes.can_hold
+        low, high, own = wishes.low[held], wishes.high[held], rows[wishes.origin[held]]
+        values = Boxes(low, high, np.zeros(low.shape, dtype=bool)).sample(self.domain, rng)
+        if self.takes_nearest:
+            values = np.where(np.isnan(own), values, np.clip(own, low, high))
+        solved[held] = np.where(wishes.named[held], values, own)
+        return solved
+
+
+@dataclass(frozen=True)
+class MendedBoxes:
+    """Boxes, and the nearest valid row where a constraint is broken."""
+
+    boxes: BoxSolver
+
+    def solve(self, wishes: Wishes, rows: Rows, rng: np.random.Generator) -> Rows:
+        """All wishes at once; mending may leave the box."""
+        solved, held = self.boxes.solve(wishes, rows, rng), wishes.can_hold
+        if self.boxes.domain.constraints and held.any():
+            solved[held] = self.boxes.domain.project(solved[held])
         return solved
 
 
@@ -71,17 +90,18 @@ class BoxSolver:
 class MixedSolver:
     """Boxes first; z3 only for rows that break a constraint."""
 
-    domain: TabularDomain
+    boxes: BoxSolver
     _smt: SmtSolver | None = None
 
     def solve(self, wishes: Wishes, rows: Rows, rng: np.random.Generator) -> Rows:
         """Most wishes at once, the others one by one."""
-        solved = BoxSolver(self.domain, mends=False).solve(wishes, rows, rng)
-        if not self.domain.constraints:
+        domain = self.boxes.domain
+        solved = self.boxes.solve(wishes, rows, rng)
+        if not domain.constraints:
             return solved
-        broken = np.flatnonzero(wishes.can_hold & ~self.domain.keeps_constraints(solved))
+        broken = np.flatnonzero(wishes.can_hold & ~domain.keeps_constraints(solved))
         if broken.size:
-            self._smt = self._smt or SmtSolver(self.domain)
+            self._smt = self._smt or SmtSolver(domain)
             solved[broken] = self._smt.solve(wishes[broken], rows, rng)
         return solved
 
