@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from evenhand.methods.parts.walks import Moves, pick
 from evenhand.models.budget import Budget
 from evenhand.models.dense import DenseNet
 from evenhand.models.meter import Meter
-from evenhand.oracles.individual import LabelFlip
+from evenhand.oracles.individual import LabelFlip, ScoreGap
 from evenhand.planted import shapes
 from evenhand.search import Task
 
@@ -161,10 +162,47 @@ def test_a_walk_that_never_leaves_the_findings_stays_one_step_away_from_them():
     heard = conversation(Adf(seeds=40, local_steps=30, after_miss=0.0), given, 400)
     found = np.zeros((0, len(given.domain.columns)))
     for candidates, verdict in heard:
+        found = np.concatenate([found, candidates.rows[verdict.unfair]])
         if candidates.phase == "local":
             distance = np.abs(candidates.rows[:, None, 1:] - found[None, :, 1:]).sum(axis=2).min(axis=1)
             assert (distance <= 1).all()
-        found = np.concatenate([found, candidates.rows[verdict.unfair]])
+
+
+@dataclass(frozen=True)
+class Unfused:
+    """A net whose gradients come without a look at the scores, so that nothing can be foreseen."""
+
+    net: DenseNet
+    classes: tuple[int, ...] = (0, 1)
+    is_hard: bool = False
+    batch_rows: int = 8192
+
+    def scores(self, rows):
+        return self.net.scores(rows)
+
+    def gradient(self, rows, cotangent, layer="scores"):
+        return self.net.gradient(rows, cotangent, layer)
+
+    def fingerprint(self):
+        return self.net.fingerprint()
+
+
+@pytest.mark.parametrize("after_miss", [0.0, 1 / math.e])
+def test_foreseen_verdicts_lead_to_the_same_findings_as_heard_ones(after_miss):
+    given = subject("interaction")
+    method, plan = Adf(seeds=60, local_steps=70, after_miss=after_miss), Plan(3, Budget(candidates=100_000))
+    foreseen, heard = (run(method, replace(given, model=model), plan) for model in (given.model, Unfused(given.model)))
+    assert foreseen.ledger.calls < heard.ledger.calls / 1.5, "steps that need not wait are judged together"
+    assert {*map(tuple, foreseen.findings.rows)} == {*map(tuple, heard.findings.rows)}
+
+
+def test_a_verdict_that_was_foreseen_wrongly_is_believed():
+    given = subject("wide_band")
+    plan = Plan(3, Budget(candidates=100_000), ScoreGap(0.1))
+    method = Adf(seeds=60, local_steps=40, after_miss=0.0)
+    foreseen, heard = (run(method, replace(given, model=model), plan) for model in (given.model, Unfused(given.model)))
+    assert len(heard.findings)
+    assert len(foreseen.findings) > 0.9 * len(heard.findings)
 
 
 def test_more_steps_are_kept_after_a_miss_with_a_larger_probability():
@@ -191,7 +229,7 @@ def test_real_columns_move_by_a_hundredth_of_their_range_and_stay_inside():
 
 def test_columns_are_picked_as_often_as_their_weights_say():
     weights = np.array([0.0, 1.0, 3.0, 0.0])
-    chosen = pick(np.tile(np.cumsum(weights), (40_000, 1)), np.random.default_rng(0))
+    chosen = pick(np.tile(np.cumsum(weights)[:, None], (1, 40_000)), np.random.default_rng(0))
     assert np.bincount(chosen, minlength=4) / 40_000 == pytest.approx(weights / 4, abs=0.01)
 
 

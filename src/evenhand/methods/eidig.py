@@ -26,7 +26,7 @@ from evenhand.methods.parts.climbing import Ascent, Start, Tally
 from evenhand.methods.parts.gradients import own_score, pair_gradients
 from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.pairs import Partners
-from evenhand.methods.parts.walks import Moves, pick, signs
+from evenhand.methods.parts.walks import Moves, pick, running_sums, signs
 from evenhand.models.abilities import Differentiable
 from evenhand.models.meter import Meter
 from evenhand.search import Candidates, Search, Task, Verdict
@@ -106,7 +106,7 @@ class Neighbourhoods:
         for _ in range(self.method.local_steps):
             due = np.flatnonzero(since >= self.method.refresh) if self.method.refresh else np.zeros(0, dtype=np.intp)
             if due.size:
-                cumulative[due], vanished[due] = self._chances(rows[due], self.chosen[due])
+                cumulative[:, due], vanished[due] = self._chances(rows[due], self.chosen[due])
                 since[due] = 0
             self.tally.add("local", len(rows), int(vanished.sum()))
             rows = self.moves.step_one(rows, pick(cumulative, rng), self.method.step * signs(len(rows), rng))
@@ -115,11 +115,12 @@ class Neighbourhoods:
             since += 1
             since[missed] = 0
             np.copyto(rows, self.start, where=missed[:, None])
-            np.copyto(cumulative, self.at_start, where=missed[:, None])
+            np.copyto(cumulative, self.at_start, where=missed)
             np.copyto(vanished, self.start_vanished, where=missed)
 
     def _chances(self, rows: Rows, chosen: Index) -> tuple[Rows, Mask]:
         """Running sums of the attributes' weights, and which rows have no gradient at all."""
         first, second = pair_gradients(self.task.model, rows, self.partners.twins(rows, chosen), own_score)
-        impact = (np.abs(first) + np.abs(second)) * self.moves.may_move
-        return np.cumsum(self.moves.may_move / (impact + self.method.epsilon), axis=1), impact.max(axis=1) == 0
+        may_move = self.moves.may_move[:, None]
+        impact = (np.abs(first.T) + np.abs(second.T)) * may_move  # (columns, walkers)
+        return running_sums(may_move / (impact + self.method.epsilon)), impact.max(axis=0) == 0

@@ -31,7 +31,7 @@ from evenhand.methods.parts.climbing import Ascent, Start, Tally
 from evenhand.methods.parts.gradients import dynamic_loss, pair_gradients
 from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.pairs import Partners
-from evenhand.methods.parts.walks import Moves, Walk, pick, signs
+from evenhand.methods.parts.walks import Moves, Walk, pick, running_sums, signs
 from evenhand.models.abilities import Transparent
 from evenhand.models.meter import Meter
 from evenhand.neurons.bias import BiasMap, LayerBias, measure_bias
@@ -159,6 +159,8 @@ class Pull:
 class SoftmaxSteps:
     """Attributes that hardly move the loss are moved most often."""
 
+    foresees = False
+
     def __init__(self, task: Task, start: Rows, dynamics: Dynamics, tally: Tally) -> None:
         self.dynamics, self.method, self.tally, self.rng = dynamics, dynamics.method, tally, dynamics.rng
         self.moves, self.partners = Moves(task.domain), Partners(task.domain, task.model)
@@ -175,7 +177,9 @@ class SoftmaxSteps:
         self.tally.add("local", len(rows), len(lost))
         chances = _softmax(1.0 / (size + NEARLY_ZERO), self.moves.may_move)
         if self.method.local == "random":
-            return self.moves.step_one(rows, pick(np.cumsum(chances, axis=1), self.rng), self.method.step * signs(len(rows), self.rng))
+            return self.moves.step_one(
+                rows, pick(running_sums(np.ascontiguousarray(chances.T)), self.rng), self.method.step * signs(len(rows), self.rng)
+            )
         directions = np.sign(self.memory)
         if lost.size:
             directions[lost] = signs(lost.size * rows.shape[1], self.rng).reshape(lost.size, -1)

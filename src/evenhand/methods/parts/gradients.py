@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Mask, Rows
+from evenhand.arrays import Labels, Mask, Rows
 from evenhand.errors import WrongAnswer
 from evenhand.models.abilities import SCORES, Slope, labels_of
 from evenhand.models.meter import Meter
@@ -15,10 +15,13 @@ from evenhand.models.meter import Meter
 SMALLEST = 1e-6
 """Activations nearer to zero than this count as this much, so that their reciprocal stays a number."""
 
+ROWS_AT_ONCE = 2_048
+"""A backward pass keeps every layer's values: more rows than this leave the cache, and take twice as long each on a dense net."""
+
 
 def pair_gradients(model: Meter, rows: Rows, twins: Rows, slope: Slope, layer: str = SCORES) -> tuple[Rows, Rows]:
     """The gradient of a loss by the codes of every row and of its twin; the slope sees rows first, then as many twins."""
-    step = max(1, model.batch_rows // 2)
+    step = max(1, min(model.batch_rows, ROWS_AT_ONCE) // 2)
     if len(rows) <= step:
         found = model.pullback(np.concatenate([rows, twins]), slope, layer)
         check_finite(found, layer)
@@ -37,9 +40,13 @@ def check_finite(gradient: Rows, layer: str) -> None:
         )
 
 
-def cross_entropy(scores: NDArray[Any]) -> NDArray[Any]:
+def cross_entropy(scores: NDArray[Any], labels: Labels | None = None) -> NDArray[Any]:
     """The slope of the cross-entropy against the model's own label (ADF)."""
-    return np.where(_own(scores), -1.0 / np.maximum(scores, SMALLEST), 0.0)
+    own = labels_of(scores) if labels is None else labels
+    line = np.arange(len(scores))
+    slope = np.zeros_like(scores)
+    slope[line, own] = -1.0 / np.maximum(scores[line, own], SMALLEST)
+    return slope
 
 
 def own_score(scores: NDArray[Any]) -> NDArray[Any]:

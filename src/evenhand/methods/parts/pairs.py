@@ -19,6 +19,11 @@ class Partners:
     domain: TabularDomain
     model: Meter
 
+    @property
+    def is_single(self) -> bool:
+        """Whether every row has one other twin, which is always possible: the pair then is all that an oracle compares."""
+        return len(self.domain.combinations) == 2 and not self.domain.constraints
+
     def choose(self, rows: Rows) -> Index:
         """The protected combination of every row's partner; all twins are asked in one batch unless there is only one."""
         own = self.domain.own_combination(rows)
