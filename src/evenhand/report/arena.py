@@ -132,8 +132,10 @@ def _budget(budget: Mapping[str, Any]) -> str:
 def _ranking(figure: str, groups: Mapping[str, Any]) -> dict[str, Any]:
     ranked = _whole(groups)
     p, reach = ranked.get("p_value"), ranked.get("critical_difference")
-    sentence = "Too few grounds or methods for a test." if p is None else f"Friedman’s test that all are alike: p = {_p(p)}."
-    duels = [{**each, "p": _p(each["p_value"]), "adjusted": _p(each["adjusted"])} for each in ranked.get("duels", [])]
+    sentence = "Too few grounds or methods for a test." if p is None else f"Friedman’s test that all are alike: p {_p(p)}."
+    duels = [
+        {**each, "p": _p(each["p_value"]).lstrip("= "), "adjusted": _p(each["adjusted"]).lstrip("= ")} for each in ranked.get("duels", [])
+    ]
     families = [] if len(groups) < 2 else [_family(name, each) for name, each in list(groups.items())[:-1]]
     return {
         "title": TITLES[figure],
@@ -155,7 +157,7 @@ def _family(name: str, ranked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _p(value: float) -> str:
-    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
+    return "< 0.0001" if value < 0.0001 else f"= {value:.4f}"
 
 
 def _quality(told: Mapping[str, Any], methods: Sequence[str]) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from evenhand.report import words
 from evenhand.report.pictures import EDGE, ROW, Picture, Strip, Tick
 
 WIDTH, HEIGHT = 360, 230
-LEFT, RIGHT, TOP, BOTTOM = 46, 10, 12, 34
+LEFT, RIGHT, TOP, BOTTOM = 46, 20, 12, 34
+LETTER_WIDTH, LETTER_HEIGHT = 6.4, 11.0
 SHOWN = 6
 """Methods with a colour of their own; the others are grey."""
 
@@ -95,8 +96,8 @@ def curves(ground: Mapping[str, Any], tone: Mapping[str, str], figure: str) -> C
     lines = {name: line for name, line in ground["lines"].items() if line.get(figure) and max(line[figure]) >= 1}
     if not lines:
         return None
-    across = _Axis.over([x for line in lines.values() for x in line["model_rows"]])
-    up = _Axis.over([1.0, *(y for line in lines.values() for y in line[figure])])
+    across = _Axis.over([max(x, 1.0) for line in lines.values() for x in line["model_rows"]])
+    up = _Axis.over([1.0, *(max(line[figure]) for line in lines.values())])
     drawn = sorted(lines, key=lambda name: tone[name] != "tone-line-other")  # colours are drawn over grey
     made = tuple(Line(name, tone[name], _points(lines[name], figure, across, up)) for name in drawn)
     best = max(lines, key=lambda name: lines[name][figure][-1])
@@ -107,7 +108,7 @@ def curves(ground: Mapping[str, Any], tone: Mapping[str, str], figure: str) -> C
 
 def _points(line: Mapping[str, Sequence[float]], figure: str, across: _Axis, up: _Axis) -> str:
     pairs = zip(line["model_rows"], line[figure], strict=True)
-    return " ".join(f"{_x(across.share(x)):.1f},{_y(up.share(max(y, 1.0))):.1f}" for x, y in pairs)
+    return " ".join(f"{_x(across.share(max(x, 1.0))):.1f},{_y(up.share(max(y, 1.0))):.1f}" for x, y in pairs)
 
 
 def scatter(title: str, places: Mapping[str, tuple[float, float]], tone: Mapping[str, str]) -> Chart | None:
@@ -125,13 +126,33 @@ def scatter(title: str, places: Mapping[str, tuple[float, float]], tone: Mapping
     return Chart(title, f"{title}. {told}", "findings per CPU-second", "natural share", across.marks(_x), rows, dots=_apart(dots))
 
 
-def _apart(dots: Sequence[Dot], gap: float = 11.0) -> tuple[Dot, ...]:
-    """Names moved down where they would cover one another."""
-    placed: list[Dot] = []
-    for dot in sorted(dots, key=lambda dot: dot.y):
-        near = [other.name_y for other in placed if abs(other.x - dot.x) < WIDTH / 3]
-        placed.append(replace(dot, name_y=max([dot.y + 4.0, *(y + gap for y in near)])))
+def _apart(dots: Sequence[Dot]) -> tuple[Dot, ...]:
+    """Every name at the nearest free place beside its dot."""
+    taken = [(dot.x - 5, dot.x + 5, dot.y) for dot in dots]
+    placed = []
+    for dot in dots:
+        steps = [sign * LETTER_HEIGHT * step for step in range(9) for sign in (1, -1)]
+        choices = [replace(dot, anchor=anchor, name_y=dot.y + 4.0 + step) for step in steps for anchor in (dot.anchor, _other(dot.anchor))]
+        chosen = next((each for each in choices if _is_free(each, taken)), choices[0])
+        taken.append(_span(chosen))
+        placed.append(chosen)
     return tuple(placed)
+
+
+def _other(anchor: str) -> str:
+    return "end" if anchor == "start" else "start"
+
+
+def _span(dot: Dot) -> tuple[float, float, float]:
+    """Left, right and middle of a name."""
+    length = 7 + LETTER_WIDTH * len(dot.name)
+    return (dot.x + 6, dot.x + length, dot.name_y - 4) if dot.anchor == "start" else (dot.x - length, dot.x - 6, dot.name_y - 4)
+
+
+def _is_free(dot: Dot, taken: Sequence[tuple[float, float, float]]) -> bool:
+    left, right, y = _span(dot)
+    inside = left > LEFT and right < WIDTH and 4 < y < HEIGHT - BOTTOM + 2
+    return inside and not any(left < other[1] and right > other[0] and abs(y - other[2]) < LETTER_HEIGHT for other in taken)
 
 
 @dataclass(frozen=True)
