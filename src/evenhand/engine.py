@@ -67,6 +67,7 @@ class Ledger:
     findings: int = 0
     model_rows: int = 0
     calls: int = 0
+    note: str = ""  # what else a watcher may show, such as a rate that is measured beside the search
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Run:
         """Everything but the findings themselves, for JSON."""
         return {
             "method": self.method,
-            **asdict(self.ledger),
+            **{name: count for name, count in asdict(self.ledger).items() if name != "note"},
             "ended": self.ended,
             "cpu_seconds": self.cpu_seconds,
             "wall_seconds": self.wall_seconds,

@@ -14,7 +14,7 @@ from evenhand import registry, witness
 from evenhand.arrays import Labels, Rows
 from evenhand.digest import domain_digest, rows_digest
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine import Plan, Run, Subject, Watch, run
+from evenhand.engine import Ledger, Plan, Run, Subject, Watch, run
 from evenhand.errors import DataError, EvenhandError, InvalidArgument
 from evenhand.findings import Findings, findings_of
 from evenhand.metrics.individual import Rate, Sample, data_sample, judge_all, rate_of, uniform_sample
@@ -22,13 +22,15 @@ from evenhand.models.abilities import Model
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.search import Method, Oracle, Population, name_of, parameters
+from evenhand.statistics.anytime import AnytimeShare
 from evenhand.store import RunFolder
+from evenhand.streaming import RateStream, population_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Outcome = Literal["pass", "violation", "inconclusive"]
-DEFAULT_METHODS = ("themis",)
+DEFAULT_METHODS = ("evenhand",)
 
 
 class Data(Protocol):
@@ -102,6 +104,11 @@ class Options:
     gate: Gate = field(default_factory=Gate)
     folder: Path | None = None
     watch: Callable[[str], Watch] | None = None  # for each method's name, what to call with its ledger
+    stream_share: float = 0.1  # people drawn beside the search for the anytime rate, per candidate; outside the budget, 0 for none
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.stream_share <= 1.0:
+            raise InvalidArgument(f"stream_share={self.stream_share!r} must lie between 0 and 1")
 
 
 @dataclass(frozen=True)
@@ -118,6 +125,7 @@ class ScanResult:
     header: Mapping[str, Any]
     failures: Mapping[str, str]
     folders: tuple[Path, ...] = ()
+    anytime: Mapping[str, Any] | None = None
 
     @property
     def rate(self) -> Rate:
@@ -140,6 +148,7 @@ class ScanResult:
         """A few lines for a person."""
         lines = [f"{self.outcome.upper()}: {self.reason}."]
         lines += [rate.sentence for rate in self.rates]
+        lines += [f"While searching, from people drawn beside the search: {self.anytime['sentence']}."] if self.anytime else []
         for r in self.runs:
             lines.append(
                 f"{r.method}: {r.ledger.findings:,} findings among {r.ledger.candidates:,} candidates "
@@ -161,6 +170,7 @@ class ScanResult:
             "failures": dict(self.failures),
             "witnesses": [asdict(w) for w in self.witnesses],
             "valid_share": _valid_share(self.runs),
+            "anytime": dict(self.anytime) if self.anytime else None,
         }
 
     def report(self, path: str | Path) -> Path:
@@ -206,7 +216,8 @@ def scan(
     subject = subject_of(model, data, protected, options.population)
     plan = Plan(seed, budget, registry.oracle(options.oracle))
     header = scan_header(subject, data.name, plan)
-    runs, failures, folders = _search(methods, subject, plan, options, header)
+    stream = _stream(subject, plan, options)
+    runs, failures, folders = _search(methods, subject, plan, _streaming(options, stream), header)
     rng = np.random.default_rng([seed, 2])
     measured = measure_rates(subject, plan.oracle, options, rng)
     rates = [rate for rate, _ in measured]
@@ -228,7 +239,35 @@ def scan(
         header | {"gate": asdict(options.gate)},
         failures,
         folders,
+        stream.as_dict() if stream.share.n else None,
     )
+
+
+def _stream(subject: Subject, plan: Plan, options: Options) -> RateStream:
+    """The rate that is measured while the search runs, from its own draws."""
+    population = population_of(subject.population, subject.rows, subject.domain)
+    share = AnytimeShare(options.gate.confidence)
+    return RateStream(population, subject.domain, subject.model, plan.oracle, np.random.default_rng([plan.seed, 4]), share)
+
+
+def _streaming(options: Options, stream: RateStream) -> Options:
+    """The same options with a watcher that also lets the stream go on and tells what it knows."""
+    if not options.stream_share:
+        return options
+
+    def start(name: str) -> Watch:
+        inner = options.watch(name) if options.watch else None
+
+        def update(ledger: Ledger) -> None:
+            # All methods share one stream: it never goes back, and goes on only as far as the longest of them.
+            stream.advance(int(options.stream_share * ledger.candidates))
+            ledger.note = stream.sentence
+            if inner:
+                inner(ledger)
+
+        return update
+
+    return replace(options, watch=start)
 
 
 def subject_of(model: Model, data: Data, protected: Sequence[str] | None, population: Population | None = None) -> Subject:

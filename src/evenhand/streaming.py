@@ -21,6 +21,9 @@ from evenhand.statistics.anytime import AnytimeShare
 from evenhand.statistics.intervals import Interval
 
 SMALLEST_BATCH = 64
+MOST_PEOPLE = 100_000
+"""People judged at most: beyond this the bounds hardly move, and a long search should not pay for them."""
+
 PEOPLE = {"data": "of the people in the data", "domain": "of all people the domain allows", "chained trees": "of plausible people"}
 
 
@@ -42,7 +45,7 @@ class RateStream:
         """Go on until so many people in all have been judged; what is known then."""
         if n < 0:
             raise InvalidArgument(f"n={n!r} must be at least 0")
-        missing = n - self.share.n
+        missing = min(n, MOST_PEOPLE) - self.share.n
         if missing >= SMALLEST_BATCH or (missing > 0 and not self.share.n):
             verdict = judge_all(self.population.sample(missing, self.rng), self.domain, self._meter, self.oracle)
             self.share.add(int(verdict.unfair.sum()), len(verdict))

@@ -97,7 +97,8 @@ def watching(budget: Budget, quiet: bool) -> Iterator[Callable[[str], Watch] | N
                 shown = now
                 pace = ledger.candidates / max(now - begun, 1e-9)
                 done = ledger.candidates if budget.candidates else ledger.model_rows
-                progress.update(bar, completed=done, found=f"{ledger.findings:,} findings, {pace:,.0f}/s")
+                beside = f"; {ledger.note}" if ledger.note else ""
+                progress.update(bar, completed=done, found=f"{ledger.findings:,} findings, {pace:,.0f}/s{beside}")
 
             return update
 
