@@ -13,7 +13,7 @@ from evenhand.errors import InvalidArgument
 from evenhand.faces.selection import by_chance, k_multisection
 from evenhand.models.abilities import Pairs
 from evenhand.repair.contract import Case
-from evenhand.repair.labelling import fit_ensemble
+from evenhand.repair.labelling import Ensemble, fit_ensemble
 
 Selection: TypeAlias = Literal["random", "km_st"]
 Spread: TypeAlias = Literal["alone", "twins"]
@@ -73,9 +73,9 @@ class Lesson:
         return told
 
 
-def lesson(case: Case, people: Rows, spread: Spread, rng: np.random.Generator) -> Lesson:
-    """These people, labelled by the vote, alone or as all of their possible twins."""
-    ensemble = fit_ensemble(case.rows, case.labels, case.domain, len(case.model.classes), rng)
+def lesson(case: Case, people: Rows, spread: Spread, rng: np.random.Generator, ensemble: Ensemble | None = None) -> Lesson:
+    """These people, labelled by the vote, alone or as all of their possible twins; `ensemble` saves fitting the voters again."""
+    ensemble = ensemble or fit_ensemble(case.rows, case.labels, case.domain, len(case.model.classes), rng)
     labels = ensemble.label(people)
     if spread == "alone":
         return Lesson(people, labels, len(people))

@@ -1,0 +1,88 @@
+"""Before and after over several seeds: paired differences, intervals that allow for overlapping training sets, corrected tests.
+
+Paper: Nadeau, Bengio, "Inference for the Generalization Error", Machine Learning 2003: seeds that draw their training rows from one table
+are not independent, so that the variance of a mean difference is 1 / seeds + held-out rows / training rows, not 1 / seeds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.arrays import Reals
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean over seeds with a t-interval; bounds are None with a single seed."""
+
+    estimate: float
+    low: float | None
+    high: float | None
+    seeds: int
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        """For JSON."""
+        return {"estimate": _finite(self.estimate), "low": self.low, "high": self.high, "seeds": self.seeds}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A paired difference, after minus before, with its interval and two-sided p-value."""
+
+    mean: Mean
+    p_value: float
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        """For JSON."""
+        return self.mean.as_dict() | {"p_value": self.p_value}
+
+
+@dataclass(frozen=True)
+class Design:
+    """How the seeds hang together: held-out rows per training row, and the confidence of every interval."""
+
+    held_out_ratio: float
+    confidence: float = 0.95
+
+
+def mean_of(values: Reals, design: Design) -> Mean:
+    """The mean of one figure over seeds."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return Mean(math.nan, None, None, 0)
+    centre = float(known.mean())
+    if len(known) < 2:
+        return Mean(centre, None, None, 1)
+    half = _error(known, design) * _quantile(len(known), design.confidence)
+    return Mean(centre, centre - half, centre + half, len(known))
+
+
+def change_of(before: Reals, after: Reals, design: Design) -> Change:
+    """The mean of the paired differences; p-value 1 where fewer than two seeds have both figures."""
+    from scipy.stats import t
+
+    differences = (after - before)[np.isfinite(after - before)]
+    mean = mean_of(differences, design)
+    if len(differences) < 2:
+        return Change(mean, 1.0)
+    error = _error(differences, design)
+    if error < 1e-12:
+        return Change(mean, 1.0 if abs(mean.estimate) < 1e-12 else 0.0)
+    return Change(mean, float(2 * t.sf(abs(mean.estimate) / error, len(differences) - 1)))
+
+
+def _error(values: Reals, design: Design) -> float:
+    return float(np.std(values, ddof=1) * math.sqrt(1 / len(values) + design.held_out_ratio))
+
+
+def _quantile(n: int, confidence: float) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf((1 + confidence) / 2, n - 1))
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
