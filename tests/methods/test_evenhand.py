@@ -1,0 +1,166 @@
+"""The default method: better than chance on narrow shapes, natural by construction, nobody asked twice, honest when nothing is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evenhand.domain.columns import Column
+from evenhand.domain.constraints import compile_constraint
+from evenhand.domain.tabular import Label, TabularDomain
+from evenhand.engine import Plan, Run, Subject, run
+from evenhand.errors import InvalidArgument
+from evenhand.methods.evenhand import Evenhand, moves_between
+from evenhand.methods.parts.hunches import Hunches, best_share
+from evenhand.methods.parts.margins import Chances, Margins
+from evenhand.methods.parts.regions import Regions
+from evenhand.methods.themis import Themis
+from evenhand.models.budget import Budget
+from evenhand.planted import shapes
+from evenhand.synthesis.trees import ChainedTrees
+
+DOMAIN = TabularDomain(
+    (
+        Column("sex", "category", ("f", "m")),
+        Column("age", "integer", low=0, high=99),
+        Column("hours", "integer", low=0, high=99),
+        Column("debt", "real", low=0.0, high=50.0, missing=1.0),
+    ),
+    protected=("sex",),
+    label=Label("loan", ("no", "yes", "ask"), ("yes",)),
+)
+
+
+def people(n: int = 3000) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    age = np.clip(np.rint(rng.normal(40, 12, n)), 0, 99)
+    hours = np.clip(np.rint(rng.normal(20 + age / 2, 6)), 0, 99)
+    debt = np.clip(rng.exponential(8, n), 0, 50)
+    debt[::9] = np.nan
+    return np.column_stack([rng.integers(0, 2, n), age, hours, debt])
+
+
+ROWS = people()
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Three answers, hard ones, where hours pass a threshold that is higher for one group by `gap`."""
+
+    gap: float = 3.0
+    classes: tuple[Any, ...] = ("no", "yes", "ask")
+    is_hard: bool = True
+    batch_rows: int = 8192
+
+    def scores(self, rows: np.ndarray) -> np.ndarray:
+        passed = (rows[:, 2] - self.gap * rows[:, 0] > 40).astype(int) + (rows[:, 2] - self.gap * rows[:, 0] > 50)
+        return np.eye(3)[passed]
+
+    def fingerprint(self) -> str:
+        return f"desk {self.gap}"
+
+
+def search(subject: Subject, candidates: int = 6000, method: Evenhand | None = None, seed: int = 0) -> Run:
+    return run(method or Evenhand(), subject, Plan(seed, Budget(candidates=candidates)))
+
+
+@pytest.mark.parametrize("shape", ["narrow_band", "pocket"])
+def test_finds_several_times_as_much_as_chance_where_findings_are_rare(shape):
+    planted = shapes()[shape]
+    subject = Subject(planted.domain, planted.model, planted.domain.sample(800, np.random.default_rng(3)))
+    chance = run(Themis(margin=0.0), subject, Plan(0, Budget(candidates=6000))).ledger.findings
+    assert search(subject).ledger.findings > 3 * chance
+
+
+def test_findings_are_as_likely_as_real_people_and_nobody_is_asked_twice():
+    done = search(Subject(DOMAIN, Desk(), ROWS))
+    population = ChainedTrees.fit(ROWS[::2], DOMAIN, np.random.default_rng(0))
+    floor = np.quantile(population.log_density(ROWS[1::2]), 0.05)
+    assert done.ledger.duplicates == 0
+    assert done.ledger.findings > 0.4 * done.ledger.candidates
+    assert (population.log_density(done.findings.rows) >= floor).mean() > 0.8
+
+
+def test_constraints_hold_for_every_finding():
+    domain = replace(DOMAIN, constraints=(compile_constraint("age >= 30", DOMAIN.columns),))
+    done = search(Subject(domain, Desk(), ROWS), 3000)
+    assert len(done.findings)
+    assert (done.findings.rows[:, 1] >= 30).all()
+    assert domain.contains(done.findings.rows).all()
+
+
+def test_without_data_the_whole_domain_counts_as_plausible_and_that_is_said():
+    done = search(Subject(DOMAIN, Desk()), 3000)
+    assert "no data" in done.facts["plausible"]
+    assert done.ledger.findings
+
+
+def test_a_fair_model_is_searched_to_the_end_and_beyond_the_plausible():
+    done = search(Subject(DOMAIN, Desk(gap=0.0), ROWS), 5000)
+    assert (done.ledger.findings, done.ledger.candidates) == (0, 5000)
+    assert done.facts["scouted_whole_domain"]
+
+
+def test_a_tiny_domain_is_left_when_everybody_is_known():
+    tiny = TabularDomain((Column("sex", "category", ("f", "m")), Column("hours", "integer", low=39, high=45)), ("sex",), DOMAIN.label)
+
+    @dataclass(frozen=True)
+    class Small(Desk):
+        def scores(self, rows: np.ndarray) -> np.ndarray:
+            return np.eye(3)[(rows[:, 1] - 3 * rows[:, 0] > 40).astype(int)]
+
+    rows = tiny.sample(300, np.random.default_rng(0))
+    done = search(Subject(tiny, Small(), rows), 100_000)
+    assert done.ended == "method finished"
+    assert done.ledger.findings == 3
+
+
+def test_guesses_follow_an_additive_model():
+    rows = DOMAIN.sample(4000, np.random.default_rng(1))
+    odds = 0.1 * (rows[:, 2] - 50) + 2.0 * rows[:, 0]
+    scores = np.column_stack([1 / (1 + np.exp(odds)), 1 / (1 + np.exp(-odds))])
+    margins = Margins.fit(rows[:2000], scores[:2000], DOMAIN)
+    assert np.corrcoef(margins.lead(rows[2000:]), odds[2000:])[0, 1] > 0.98
+    chances = Chances.count(margins.lead(rows), np.abs(odds) < 0.5)
+    assert chances(np.array([0.0]))[0] > 5 * chances(np.array([4.0]))[0]
+
+
+def test_hunches_rank_unfair_rows_first_and_know_nothing_before_they_learn():
+    rows = DOMAIN.sample(4000, np.random.default_rng(2))
+    unfair = (rows[:, 2] > 40) & (rows[:, 2] <= 43)
+    hunches = Hunches(DOMAIN)
+    assert hunches(rows) is None
+    hunches.learn(rows[:2000], unfair[:2000])
+    best = best_share(hunches(rows[2000:]), 0.03, np.random.default_rng(0))
+    assert unfair[2000:][best].mean() > 0.6
+
+
+def test_regions_are_one_where_nothing_can_be_told_apart():
+    rows = DOMAIN.sample(200, np.random.default_rng(2))
+    assert set(Regions.fit(rows, np.ones(200, dtype=bool), DOMAIN).of(rows)) == {0}
+
+
+def test_walks_leave_crowded_regions_for_sparse_ones_only():
+    crowd, offers = np.repeat([1, 2], [90, 10]), np.repeat([1, 2, 3], [5, 30, 30])
+    start, goal = moves_between(crowd, offers, np.random.default_rng(0))
+    assert len(start) == len(goal) > 0
+    assert set(crowd[start]) == {1}
+    assert set(offers[goal]) == {2, 3}
+
+
+def test_decoding_from_a_coordinate_of_its_own_equals_decoding_everything():
+    rng = np.random.default_rng(4)
+    space = ChainedTrees.fit(ROWS, DOMAIN, rng)
+    latents = space.latents(500, rng)
+    rows, at = space.decode(latents), rng.integers(0, 4, 500)
+    latents[np.arange(500), at] = rng.standard_normal(500)
+    np.testing.assert_array_equal(space.redecode_each(latents, rows, at), space.decode(latents))
+
+
+@pytest.mark.parametrize(("name", "value"), [("walks", 0), ("seeds", 0), ("scout_share", 0.0), ("favour", 2.0), ("reaches", ())])
+def test_parameters_are_checked_by_name(name, value):
+    with pytest.raises(InvalidArgument, match=name):
+        Evenhand(**{name: value})
