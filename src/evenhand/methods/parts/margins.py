@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Mask, Reals, Rows, Scores
 from evenhand.domain.tabular import TabularDomain
@@ -33,7 +32,7 @@ class Margins:
 
     places: tuple[int, ...]  # of the columns that take part
     cells: tuple[Cells, ...]
-    tables: tuple[NDArray[np.float64], ...]  # for each of them (cells, classes - 1)
+    tables: tuple[Rows, ...]  # for each of them (cells, classes - 1)
     middle: Reals  # (classes - 1,)
 
     @classmethod
@@ -47,11 +46,11 @@ class Margins:
             design[np.arange(len(rows)), begin + _located(cells, rows[:, at])] = 1.0
         odds = log_odds(scores)
         middle: Reals = odds.mean(axis=0)
-        weights = np.linalg.solve(design.T @ design + RIDGE * np.eye(begins[-1]), design.T @ (odds - middle))
+        weights: Rows = np.linalg.solve(design.T @ design + RIDGE * np.eye(begins[-1]), design.T @ (odds - middle))
         tables = tuple(weights[begin : begin + cells.count] for begin, cells in zip(begins, chosen.values(), strict=False))
         return cls(tuple(chosen), tuple(chosen.values()), tables, middle)
 
-    def __call__(self, rows: Rows) -> NDArray[np.float64]:
+    def __call__(self, rows: Rows) -> Rows:
         """Guessed log-odds, (n, classes - 1)."""
         total = np.tile(self.middle, (len(rows), 1))
         for at, cells, table in zip(self.places, self.cells, self.tables, strict=True):
@@ -70,13 +69,16 @@ class Margins:
 
 
 def _located(cells: Cells, codes: Reals) -> Index:
+    if cells.is_single and not cells.has_missing and len(cells.edges) == cells.column.highest - cells.column.lowest + 1:
+        return (codes - cells.column.lowest).astype(np.intp)
     return np.maximum(cells.locate(codes), 0)
 
 
-def log_odds(scores: Scores) -> NDArray[np.float64]:
+def log_odds(scores: Scores) -> Rows:
     """Of every class but the first against the first, bounded."""
     logs = np.log(np.clip(np.asarray(scores, dtype=np.float64), 1e-9, None))
-    return np.clip(logs[:, 1:] - logs[:, :1], -STEEPEST, STEEPEST)
+    odds: Rows = np.clip(logs[:, 1:] - logs[:, :1], -STEEPEST, STEEPEST)
+    return odds
 
 
 @dataclass(frozen=True)
