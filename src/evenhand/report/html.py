@@ -60,6 +60,7 @@ def _context(record: Record) -> dict[str, Any]:
         "protected": [words.text(name, 80) for name in record.protected],
         "short": _in_short(record),
         "rates": [(rate, *words.population(rate.population)) for rate in record.rates],
+        "anytime": words.text(record.anytime.get("sentence"), 300) if record.anytime else "",
         "unfair_sampled": max((rate.unfair or 0 for rate in record.rates), default=0),
         "pairs": cards,
         "pairs_at_once": PAIRS_AT_ONCE,
