@@ -1,30 +1,68 @@
 """Every method on eight data-set/attribute pairs and four model families, judged alike; see docs/arena.md.
 
-compare() runs a small matrix and prints it; the script runs the whole one, resumable, or --quick.
+compare() runs a small matrix and prints it.  The script runs the whole one in a folder that it can be continued from, and with --keep
+writes the tables of docs/arena.md and README.md; --quick runs a part of it in under 90 CPU-seconds.
 """
+
+# ruff: noqa: I001  (common comes first: it fixes the number of threads)
 
 from __future__ import annotations
 
-import common  # isort: skip  (limits threads before NumPy is loaded)
-
+import argparse
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import numpy as np
+import common
 
-from evenhand import registry
+from arena_tables import compact, keep
+
+from evenhand import datasets, registry
+from evenhand.benching import Arena
 from evenhand.campaign.conduct import Settings, conduct
-from evenhand.campaign.contest import Entrant, Terms
+from evenhand.campaign.contest import Cell, Entrant, Terms, contend
+from evenhand.campaign.ground import Ground
 from evenhand.campaign.sources import Named
+from evenhand.campaign.standings import Standings
+from evenhand.checks import Trial, power_table
+from evenhand.models import zoo
 from evenhand.models.budget import Budget
+from evenhand.models.dense import DenseNet
+from evenhand.report.arena import write
 
 PAIRS = (
     ("adult", "sex"), ("adult", "race"), ("adult", "age"), ("credit", "sex"), ("credit", "age"), ("bank", "age"), ("compas", "race"),
     ("meps", "SEX"),
 )  # fmt: skip
 FAMILIES = ("mlp", "forest", "boosting", "svm")
+QUICK_PAIRS = (("credit", "sex"), ("compas", "race"))
+QUICK_SECONDS = 0.25
+QUICK_POOL = 8_000
+TIMED = {"aequitas": "aequitas", "sg": "symbgen", "expga": "expga", "aft": "aft", "grft": "grft"}
+"""The figures' names of the methods whose speed is stated, and their names here."""
+TIMED_SECONDS = 1.5
+
+
+ONE_SECOND = Terms(Budget(cpu_seconds=1.0))
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What is run."""
+
+    methods: tuple[str | Entrant, ...]
+    pairs: tuple[tuple[str, str], ...] = PAIRS
+    families: tuple[str, ...] = FAMILIES
+    seeds: tuple[int, ...] = (0,)
+    terms: Terms = ONE_SECOND
+
+    @property
+    def sources(self) -> list[Named]:
+        """Every ground."""
+        return [Named(table, (column,), family) for table, column in self.pairs for family in self.families]
 
 
 def compare(
@@ -35,13 +73,20 @@ def compare(
     cpu_seconds: float = 1.0,
 ) -> list[dict[str, Any]]:
     """Run a matrix in this process and print natural valid findings per CPU-second and rules, per method; returns the records."""
-    sources = [Named(table, (column,), family) for table, column in pairs for family in families]
-    started = time.process_time()
-    records = conduct(methods, sources, seeds, Terms(Budget(cpu_seconds=cpu_seconds)), Settings(progress=say))
-    print(f"{len(records)} runs, {time.process_time() - started:.0f} CPU-seconds in all")
+    matrix = Matrix(tuple(methods), tuple(pairs), tuple(families), tuple(seeds), Terms(Budget(cpu_seconds=cpu_seconds)))
+    records = run_matrix(matrix, Settings(progress=say))
     for figure in ("natural_valid_per_cpu_second", "rules"):
         print(f"\n{figure}, mean over seeds")
         print_matrix(records, figure)
+    return records
+
+
+def run_matrix(matrix: Matrix, settings: Settings) -> list[dict[str, Any]]:
+    """The records of all runs."""
+    started, clock = time.process_time(), time.monotonic()
+    records = conduct(matrix.methods, matrix.sources, matrix.seeds, matrix.terms, settings)
+    spent = f"{time.monotonic() - clock:.0f} seconds, {time.process_time() - started:.0f} CPU-seconds in this process"
+    print(f"{len(records)} runs, {spent}", file=sys.stderr)
     return records
 
 
@@ -51,39 +96,144 @@ def say(record: dict[str, Any]) -> None:
     if record["status"] != "done":
         print(f"{where} {record['status']}: {record['reason'][:110]}", file=sys.stderr, flush=True)
         return
-    print(
-        f"{where}{record['candidates']:9,} candidates{record['findings']:9,} findings{record['cpu_seconds']:6.2f} CPU-s"
+    figures = (
+        f"{record['candidates']:9,} candidates{record['findings']:9,} findings{record['cpu_seconds']:6.2f} CPU-s"
         f"{record['natural_valid_per_cpu_second'] or 0:11,.0f} natural valid/s  rules {record['rules']}/{record['rules_unfiltered']}"
-        f"/{record['rules_total']}",
-        file=sys.stderr,
-        flush=True,
     )
+    print(f"{where}{figures}/{record['rules_total']}", file=sys.stderr, flush=True)
 
 
 def print_matrix(records: Sequence[dict[str, Any]], figure: str) -> None:
     """Grounds down, methods across; the best of each row is starred."""
-    methods = list(dict.fromkeys(r["method"] for r in records))
-    grounds = list(dict.fromkeys((r["dataset"], r["protected"], r["model"]) for r in records))
-    print(" " * 24 + "".join(f"{name[:11]:>12}" for name in methods))
-    for ground in grounds:
-        cells = {}
-        for name in methods:
-            mine = [r for r in records if (r["dataset"], r["protected"], r["model"]) == ground and r["method"] == name]
-            values = [r[figure] for r in mine if r["status"] == "done" and r.get(figure) is not None]
-            cells[name] = float(np.mean(values)) if values else None
-        best = max((v for v in cells.values() if v is not None), default=None)
-        shown = [
-            ("-" if v is None else f"{v:,.1f}" if v < 100 else f"{v:,.0f}") + ("*" if v is not None and v == best else "")
-            for v in cells.values()
-        ]
+    standings = Standings(tuple(records))
+    print(" " * 24 + "".join(f"{name[:11]:>12}" for name in standings.methods))
+    for ground in standings.grounds:
+        means = [standings.mean(ground, name, figure) for name in standings.methods]
+        best = max((mean for mean in means if mean is not None), default=None)
+        shown = ["-" if mean is None else (f"{mean:,.1f}" if mean < 100 else f"{mean:,.0f}") + "*" * (mean == best) for mean in means]
         print(f"{' '.join(ground):24}" + "".join(f"{cell:>12}" for cell in shown))
 
 
+def progress_of(total: int) -> Any:
+    """Says now and then how far a long matrix is."""
+    seen, shown = 0, time.monotonic()
+
+    def advance(record: dict[str, Any]) -> None:
+        nonlocal seen, shown
+        seen += 1
+        if record["status"] == "failed" or time.monotonic() - shown > 20 or seen == total:
+            shown = time.monotonic()
+            print(f"[{seen} of {total}] ", end="", file=sys.stderr)
+            say(record)
+
+    return advance
+
+
+# -- speed -------------------------------------------------------------------------------------------------------------------
+
+
+def speeds(seed: int, times: int) -> dict[str, float]:
+    """Findings per CPU-second of the methods whose speed is stated, the best of several runs; says on which net."""
+    arena = timed_arena()
+    print(f"speed on {arena.model_name}, {arena.data.name} in the papers' coding, protected {arena.protected[0]}", file=sys.stderr)
+    ground, terms = Ground(arena, pool_rows=2_000), Terms(Budget(cpu_seconds=TIMED_SECONDS), pool_rows=2_000)
+    figures = {}
+    for name, method in TIMED.items():
+        if method not in registry.entries():
+            continue
+        records = [contend(Cell(Entrant(method), seed + at), ground, terms)[0] for at in range(times)]
+        for record in records:
+            say(record)
+        figures[f"{name}_findings_per_cpu_s"] = max((r.get("findings_per_cpu_second") or 0.0 for r in records), default=0.0)
+    return figures
+
+
+def timed_arena() -> Arena:
+    """ADF's published census net where the papers' data is at hand, else the network of the zoo."""
+    adult = datasets.adult("papers").protect("sex")
+    folder = common.papers_data()
+    if folder is not None:
+        return Arena(adult, ("sex",), DenseNet.from_npz(folder / "models" / "ADF_census.npz"), "ADF's census net")
+    model = zoo.load_or_train("mlp", adult.rows, adult.labels, adult.domain, seed=0)
+    return Arena(adult, ("sex",), model, "a net of the zoo (the papers' data is not at hand)")
+
+
+def below_random(seed: int) -> int:
+    """On how many planted shapes `evenhand` finds fewer than random search."""
+    table = power_table(["evenhand"], Trial(seeds=(seed, seed + 1, seed + 2)))
+    for row in table:
+        print(f"  {row.shape:14} evenhand {row.mean:9,.1f}  random {row.random_mean:9,.1f}  {row.failure}", file=sys.stderr)
+    return sum(bool(row.failure) or row.mean < row.random_mean for row in table)
+
+
+# -- the figures -------------------------------------------------------------------------------------------------------------
+
+
+def wins(standings: Standings) -> dict[str, int]:
+    """On how many grounds `evenhand` is ahead of every other method alone."""
+    counted = {"evenhand_natural_wins": "natural_valid_per_cpu_second", "evenhand_rule_wins": "rules"}
+    figures = {name: sum(standings.margin(g, "evenhand", f) > 0 for g in standings.grounds) for name, f in counted.items()}
+    return {**figures, "pairs_total": len(standings.grounds)}
+
+
+def print_families(standings: Standings) -> None:
+    """First places by family, alone and shared."""
+    for figure in ("natural_valid_per_cpu_second", "rules"):
+        for family in standings.groups:
+            margins = [standings.margin(ground, "evenhand", figure) for ground in standings.within(family)]
+            alone, shared = sum(m > 0 for m in margins), sum(m == 0 for m in margins)
+            print(f"  evenhand, {figure}, {family}: first alone on {alone}, shared on {shared}, of {len(margins)}", file=sys.stderr)
+
+
+def options() -> argparse.Namespace:
+    """What can be chosen."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="two pairs, one seed, short runs: under 90 CPU-seconds")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as one flat object")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--seeds", type=int, default=5, help="how many seeds")
+    parser.add_argument("--cpu-seconds", type=float, default=1.25, help="budget of each run")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--folder", type=Path, default=Path("bench-results/arena"), help="where records are kept; continues what is there")
+    parser.add_argument("--methods", nargs="+", default=[], help="default: every one")
+    parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=FAMILIES)
+    parser.add_argument("--pairs", nargs="+", default=[f"{t}:{c}" for t, c in PAIRS], metavar="TABLE:COLUMN")
+    parser.add_argument("--html", type=Path, help="write the page")
+    parser.add_argument("--keep", action="store_true", help="write docs/arena.json and the tables of docs/arena.md and README.md")
+    return parser.parse_args()
+
+
+def chosen_matrix(given: argparse.Namespace) -> Matrix:
+    """The matrix of the options."""
+    methods = tuple(given.methods or registry.entries())
+    if given.quick:
+        terms = Terms(Budget(cpu_seconds=QUICK_SECONDS), pool_rows=QUICK_POOL)
+        return Matrix(methods, QUICK_PAIRS, tuple(given.families), (given.seed,), terms)
+    pairs = tuple((t, c) for t, _, c in (text.partition(":") for text in given.pairs))
+    seeds = tuple(range(given.seed, given.seed + given.seeds))
+    return Matrix(methods, pairs, tuple(given.families), seeds, Terms(Budget(cpu_seconds=given.cpu_seconds)))
+
+
 def main() -> int:
-    """A first matrix."""
-    given = common.options(__doc__ or "")
-    methods = list(registry.entries())
-    compare(methods, (("credit", "sex"),), ("mlp",), (given.seed,), 0.5)
+    """The whole benchmark, or the quick part of it."""
+    given = options()
+    matrix = chosen_matrix(given)
+    for table, column in matrix.pairs:  # trained once, before several processes would do it at the same time
+        for family in matrix.families:
+            Named(table, (column,), family).open()
+    total = len(matrix.methods) * len(matrix.sources) * len(matrix.seeds)
+    settings = Settings(1 if given.quick else given.processes, None if given.quick else given.folder, progress=progress_of(total))
+    standings = Standings(tuple(run_matrix(matrix, settings)))
+    told = standings.as_dict()
+    if given.html:
+        print(f"page: {write(told, given.html)}", file=sys.stderr)
+    if given.keep:
+        keep(compact(told, {"command": " ".join(["python", "benchmarks/arena.py", *(a for a in sys.argv[1:] if a != "--keep")])}))
+    for figure in ("natural_valid_per_cpu_second", "rules"):
+        print_matrix(standings.records, figure)  # type: ignore[arg-type]
+    print_families(standings)
+    figures: dict[str, Any] = {name: round(value, 2) for name, value in speeds(given.seed, 1 if given.quick else 3).items()}
+    common.write_figures({**figures, **wins(standings), "evenhand_below_random": below_random(given.seed)}, given.json)
     return 0
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import importlib
 import inspect
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -101,9 +103,20 @@ def header_of(cell: Cell, ground: Ground, terms: Terms) -> dict[str, Any]:
 
 @cache
 def code_digest(method: str) -> str:
-    """Sixteen hexadecimal digits of a method's own file: a changed method is run anew."""
-    source = inspect.getsource(inspect.getmodule(registry.entries()[method].make) or Entrant)
-    return hashlib.sha256(source.encode()).hexdigest()[:16]
+    """Sixteen hexadecimal digits of a method's file and of those among the methods that it draws on: a changed method is run anew."""
+    modules: dict[str, ModuleType] = {}
+    _gather(importlib.import_module(registry.entries()[method].module), modules)
+    sources = [inspect.getsource(modules[name]) for name in sorted(modules)]
+    return hashlib.sha256("\n".join(sources).encode()).hexdigest()[:16]
+
+
+def _gather(module: ModuleType, modules: dict[str, ModuleType]) -> None:
+    """The module and every module of the methods' package that something in it comes from."""
+    modules[module.__name__] = module
+    for thing in list(vars(module).values()):
+        name = thing.__name__ if isinstance(thing, ModuleType) else getattr(thing, "__module__", None)
+        if isinstance(name, str) and name.startswith("evenhand.methods") and name not in modules:
+            _gather(importlib.import_module(name), modules)
 
 
 def contend(cell: Cell, ground: Ground, terms: Terms, watch: Watch | None = None) -> tuple[dict[str, Any], Findings | None]:
