@@ -165,26 +165,25 @@ class SoftmaxSteps:
         self.dynamics, self.method, self.tally, self.rng = dynamics, dynamics.method, tally, dynamics.rng
         self.moves, self.partners = Moves(task.domain), Partners(task.domain, task.model)
         self.chosen = self.partners.choose(start)
-        self.fresh, self.memory = np.zeros(start.shape), np.zeros(start.shape)
+        # (columns, walkers): sums and maxima down the columns are far quicker than along short rows.
+        self.fresh, self.memory = np.zeros(start.shape[::-1]), np.zeros(start.shape[::-1])
         self.lost: Mask = np.zeros(len(start), dtype=bool)
 
     def propose(self, rows: Rows, stale: Mask) -> Rows:
         """The next row of every walker."""
         self._remember(rows, stale)
         size = np.abs(self.memory)
-        self.lost = size.max(axis=1) == 0
+        self.lost = size.max(axis=0) == 0
         lost = np.flatnonzero(self.lost)
         self.tally.add("local", len(rows), len(lost))
-        chances = _softmax(1.0 / (size + NEARLY_ZERO), self.moves.may_move)
+        chances = _softmax(size, self.moves.may_move)
         if self.method.local == "random":
-            return self.moves.step_one(
-                rows, pick(running_sums(np.ascontiguousarray(chances.T)), self.rng), self.method.step * signs(len(rows), self.rng)
-            )
+            return self.moves.step_one(rows, pick(running_sums(chances), self.rng), self.method.step * signs(len(rows), self.rng))
         directions = np.sign(self.memory)
         if lost.size:
-            directions[lost] = signs(lost.size * rows.shape[1], self.rng).reshape(lost.size, -1)
-        directions *= self.rng.random(rows.shape) < chances
-        return self.moves.step(rows, self.method.step * directions)
+            directions[:, lost] = signs(lost.size * rows.shape[1], self.rng).reshape(-1, lost.size)
+        directions *= self.rng.random(directions.shape, dtype=np.float32) < chances
+        return self.moves.step(rows, self.method.step * np.ascontiguousarray(directions.T))
 
     def _remember(self, rows: Rows, stale: Mask) -> None:
         """The next momentum of the summed gradients; a walker that stands still keeps its gradient unless the loss changes."""
@@ -193,16 +192,22 @@ class SoftmaxSteps:
         if at.size:
             here = rows[at]
             first, second = self.dynamics.gradients(here, self.partners.twins(here, self.chosen[at]), at)
-            first += second
-            self.fresh[at] = first * self.moves.may_move
+            summed = first.T + second.T
+            summed *= self.moves.may_move[:, None]
+            if at.size == len(rows):
+                self.fresh = summed
+            else:
+                self.fresh[:, at] = summed
         self.memory *= self.method.local_decay
         self.memory += self.fresh
 
 
-def _softmax(values: Rows, allowed: Mask) -> Rows:
-    """Probabilities along each row over the allowed columns."""
-    values[:, ~allowed] = -np.inf
-    values -= values.max(axis=1, keepdims=True)
-    np.exp(values, out=values)
-    values /= values.sum(axis=1, keepdims=True)
-    return values
+def _softmax(size: Rows, allowed: Mask) -> Rows:
+    """softmax(1 / (size + 1e-6)) down the allowed columns, (columns, walkers); works in `size`."""
+    size += NEARLY_ZERO
+    values = np.reciprocal(size, out=size)
+    values[~allowed] = -np.inf
+    values -= values.max(axis=0)
+    powers = np.exp(values.astype(np.float32))  # the differences were taken in full precision
+    powers /= powers.sum(axis=0)
+    return powers

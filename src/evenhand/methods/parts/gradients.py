@@ -67,10 +67,15 @@ def dynamic_loss(chosen: Mask) -> Slope:
 
     def slope(values: NDArray[Any]) -> NDArray[Any]:
         half = len(values) // 2
-        partner = np.concatenate([values[half:], values[:half]])
+        found = np.empty_like(values)  # in the layout of the values
+        found[:half], found[half:] = values[half:], values[:half]
         size = np.abs(values)
-        safe = np.copysign(np.maximum(size, SMALLEST), values)
-        mask = np.concatenate([chosen, chosen]) if chosen.ndim == 2 else chosen
-        return np.where(mask & (size > 0), -partner / safe, 0.0)
+        present = size > 0
+        np.maximum(size, SMALLEST, out=size)
+        found /= np.copysign(size, values, out=size)
+        weights = -chosen.astype(values.dtype)
+        found *= np.concatenate([weights, weights]) if weights.ndim == 2 else weights
+        found *= present
+        return found
 
     return slope
