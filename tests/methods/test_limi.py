@@ -259,3 +259,12 @@ def test_local_phase_of_nothing_and_of_a_model_without_gradients_is_refused() ->
         outcome(Limi(local="nothing"))
     with pytest.raises(MissingAbility, match="needs a differentiable"):
         outcome(Limi(local="adf", latents=2000))
+
+
+@pytest.mark.parametrize("local", ["aequitas", "aequitas_semi", "aequitas_full", "expga", "grft"])
+def test_local_phases_without_gradients_go_on_from_the_findings_alone(local: str) -> None:
+    done = outcome(Limi(latents=2000, local=local, seeds=20), candidates=3000)
+    phases = set(done.findings.phase)
+    assert "global" not in phases
+    assert {"local", "genetic"} & phases
+    assert "explanations" not in done.facts

@@ -11,9 +11,10 @@ Differs: as many walks advance together as the budget lets finish, and what they
 probability that it lowers instead of subtracting, so that many misses at once leave the proportions, and no attribute falls
 below a tenth of an equal share: the published rule can reach 0, from where nothing returns.  Protected attributes do not move
 (their every value is judged anyway), a step against a border teaches nothing, and no row is evaluated twice (the authors'
-L-BFGS-B asks for the same truncated point about n + 1 times).  When all walks are over and budget is left, the next 1,000 random
-inputs follow.  A real number moves by a hundredth of its range.  `population` may be the data or a synthesiser instead of the
-domain.  With global_samples=0 the rows at hand are the seeds: so another method's findings can be walked from.
+L-BFGS-B asks for the same truncated point about n + 1 times).  Walks end early when 50 steps of all of them met nothing new.
+When they are over and budget is left, the next 1,000 random inputs follow.  A real number moves by a hundredth of its range.  Rows
+that break a constraint are moved to the nearest valid ones.  `population` may be the data or a synthesiser instead of the domain.
+With global_samples=0 the rows at hand are the seeds: so another method's findings can be walked from.
 
 Only labels are used: a model that says nothing else is searched in the same way.
 """
@@ -30,6 +31,7 @@ from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.errors import InvalidArgument
 from evenhand.methods.parts.climbing import FEWEST_TOGETHER, UNLIMITED
 from evenhand.methods.parts.known import Judging, Known
+from evenhand.methods.parts.patience import Patient, while_patient
 from evenhand.methods.parts.populations import population_named
 from evenhand.methods.parts.starts import distinct, given_rows
 from evenhand.methods.parts.walks import AUTHORS_ACCEPTANCE, Moves, Walk
@@ -94,7 +96,7 @@ class Aequitas:
             waiting = yield from self._sampled(np.empty((0, len(task.domain.columns))), population, task, rng)
         while len(waiting):
             together = self._walkers(task)
-            yield from self._walk.run(distinct(waiting[:together], task.domain), guide, known, rng)
+            yield from while_patient(self._walk.run(distinct(waiting[:together], task.domain), guide, known, rng))
             guide.tell()
             waiting = waiting[together:]
             if self.global_samples:
@@ -183,7 +185,7 @@ class Guide:
             self.task.facts["attributes"] = dict(zip(names, self.attributes.round(4).tolist(), strict=True))
 
 
-class Heeded(Known):
+class Heeded(Patient):
     """Remembers verdicts, and lets the guide learn from those of every step."""
 
     def __init__(self, guide: Guide) -> None:

@@ -14,9 +14,10 @@ so it does where none is unfair).  The end of the stretch that is crossed is dra
 an end, so that most stretches are empty), a drawn cell may have its largest value (theirs cannot), and mates are taken from before the
 crossing.  Protected cells neither cross nor mutate: their every value is judged anyway.  With several protected attributes, or some
 that imply changes of other columns, the best rank among all of these counts.  Where no sample ranks high enough, every sample does.
-Several populations, each from samples of its own, evolve side by side as the budget allows.  Nothing is judged twice.  When all
-generations are over and budget is left, new samples follow.  Children that break a constraint are moved to the nearest valid row.
-With global_samples=0 the rows at hand are the seeds: so another method's findings can be bred from.
+Several populations, each from samples of its own, evolve side by side as the budget allows.  Nothing is judged twice, and 50
+generations without a new child are the last.  When all are over and budget is left, new samples follow.  Children that break a
+constraint are moved to the nearest valid row.  With global_samples=0 the rows at hand are the seeds: so another method's
+findings can be bred from.
 
 A model that only says labels is explained by its labels; nothing else changes, since the fitness looks at labels alone.
 """
@@ -34,6 +35,7 @@ from evenhand.errors import InvalidArgument
 from evenhand.methods.parts.explanations import Explainer, Scale
 from evenhand.methods.parts.genetics import roulette, segments
 from evenhand.methods.parts.known import Known
+from evenhand.methods.parts.patience import Patient, while_patient
 from evenhand.methods.parts.populations import population_named
 from evenhand.methods.parts.starts import distinct, given_rows
 from evenhand.models.abilities import Model
@@ -86,10 +88,10 @@ class Expga:
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Explain, verify, breed; again from new samples while there is budget."""
-        known = Known(task.domain)
+        known = Patient(task.domain)
         if not self.global_samples:
             rows = distinct(given_rows(task, "global_samples"), task.domain)
-            yield from self._breed(rows[None], task, known, rng)
+            yield from while_patient(self._breed(rows[None], task, known, rng))
             return
         population = population_named(self.population, task, rng)
         explainer = self._explainer(task, rng)
@@ -97,7 +99,7 @@ class Expga:
             islands = []
             for _ in range(self._islands(task)):
                 islands.append((yield from self._seeds(population, explainer, task, rng)))
-            yield from self._breed(np.stack(islands), task, known, rng)
+            yield from while_patient(self._breed(np.stack(islands), task, known, rng))
 
     def _islands(self, task: Task) -> int:
         """How many populations the budget lets evolve to their end."""

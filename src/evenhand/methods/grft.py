@@ -14,7 +14,8 @@ scores of the individuals in another order than their twins, and so compares dif
 Differs: the populations of many seeds evolve at once, as many as leave half of the budget to the local phase.  Nothing is judged
 twice.  With two protected combinations and two classes the verdict's gap is the fitness; else the twins of the populations that
 go on are asked a second time, which counts as model rows.  A model of several classes has half the absolute differences of all
-scores.  Local walkers are as many as the budget lets take their steps.  A real number moves by hundredths of its range.  Rows that
+scores.  Local walkers are as many as the budget lets take their steps, and
+stop early when 50 steps met nothing new.  A real number moves by hundredths of its range.  Rows that
 break a constraint are moved to the nearest valid ones.  With iterations=0 the seeds themselves are judged and walked from.
 
 A model that only says labels has no fitness before a label flips: the fittest are then drawn by lot, which makes the global phase
@@ -34,6 +35,7 @@ from evenhand.errors import InvalidArgument
 from evenhand.methods.parts.climbing import FEWEST_TOGETHER, UNLIMITED
 from evenhand.methods.parts.gaps import Weighed, summed_gaps
 from evenhand.methods.parts.genetics import nudged, tournament
+from evenhand.methods.parts.patience import while_patient
 from evenhand.methods.parts.seeds import clustered_seeds
 from evenhand.methods.parts.starts import distinct
 from evenhand.methods.parts.walks import Moves, Walk
@@ -98,7 +100,7 @@ class Grft:
         while len(seeds):
             seeds, found = yield from self._global(seeds, breeding)
             if len(found):
-                yield from self._walk.run(found, OneAttribute(moves, self.step, rng), known, rng)
+                yield from while_patient(self._walk.run(found, OneAttribute(moves, self.step, rng), known, rng))
 
     def _global(self, seeds: Rows, breeding: Breeding) -> Generator[Candidates, Verdict, tuple[Rows, Rows]]:
         """The seeds that are left, and as many findings as the rest of the budget can walk from."""

@@ -6,11 +6,12 @@ import numpy as np
 
 from evenhand.arrays import Reals, Rows
 from evenhand.domain.tabular import TabularDomain
-from evenhand.methods.parts.known import Judging, Known
+from evenhand.methods.parts.known import Judging
+from evenhand.methods.parts.patience import Patient
 from evenhand.models.meter import Meter
 
 
-class Weighed(Known):
+class Weighed(Patient):
     """Remembers the verdicts with their gaps."""
 
     def __init__(self, domain: TabularDomain) -> None:
