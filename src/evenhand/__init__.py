@@ -27,6 +27,7 @@ _HOMES = {
     "measure": "evenhand.measuring",
     "method": "evenhand.registry",
     "planted": "",
+    "repair": "",
     "scan": "evenhand.scanning",
     "wrap": "evenhand.models.wrap",
 }
@@ -62,6 +63,7 @@ __all__ = [
     "measure",
     "method",
     "planted",
+    "repair",
     "scan",
     "wrap",
 ]

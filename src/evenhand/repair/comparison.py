@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from evenhand.errors import UnknownName
 from evenhand.models.abilities import Model
 from evenhand.repair.contract import Role
 from evenhand.repair.measures import BY_MEASURE, MEASURES
@@ -131,6 +133,20 @@ class Comparison:
             for measure, value in figures.items()
         ]
         return pd.DataFrame(rows, columns=["seed", "repair", "measure", "value"])
+
+    def report(self, path: str | Path) -> Path:
+        """Write the comparison as one self-contained HTML page."""
+        from evenhand.repair.page import write
+
+        return write(self, Path(path))
+
+    def save(self, name: str, folder: str | Path) -> Path:
+        """Write the first seed's mended model, which is one of those that were judged; the path to give to `evenhand.wrap`."""
+        from evenhand.repair.saving import save
+
+        if name not in self.models:
+            raise UnknownName("repair in this comparison", name, self.models)
+        return save(self.models[name], Path(folder))
 
     def summary(self) -> str:
         """A few lines for a person."""

@@ -1,0 +1,140 @@
+"""`evenhand repair`: mend a model in several ways, compare them without fooling oneself, and write the best one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from evenhand.cli.output import INCONCLUSIVE, err, free_path, named_parameters, out, say_json, wants_json
+from evenhand.cli.project import DEFAULT_FILE, load_all
+from evenhand.errors import InvalidArgument, StoreError, UnknownName
+
+if TYPE_CHECKING:
+    from evenhand.repair.comparison import Comparison
+    from evenhand.repair.contract import Repair
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("repair")(repair_command)
+
+
+def repair_command(
+    file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
+    repair: list[str] = typer.Option(None, "--repair", "-r", help="A way to mend; repeat for several.  Default: all that fit the model."),
+    write: str = typer.Option(None, "--write", help="The repair whose model is written; default: the one shown to be best, else none."),
+    protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
+    model: str = typer.Option(None, help="A model file instead of the file's."),
+    trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
+    train_method: str = typer.Option(None, help="The method whose findings train."),
+    judge_method: str = typer.Option(None, help="The method whose findings judge."),
+    seeds: int = typer.Option(5, min=1, help="How often everything is repeated."),
+    seed: int = typer.Option(0, min=0, help="The first seed."),
+    candidates: int = typer.Option(20_000, min=1, help="Candidates of each search."),
+    tolerance: float = typer.Option(0.01, min=0.0, max=1.0, help="How much accuracy may be lost."),
+    setting: list[str] = typer.Option(None, "--set", help="A parameter of the one named repair, name=value."),
+    output: Path = typer.Option(Path("repair"), "--output", "-o", help="The folder for model and comparison; never overwritten."),
+    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+    list_them: bool = typer.Option(False, "--list", help="Say which repairs there are and stop."),
+) -> None:
+    """Mend the model and say what that is worth.  Exits with 0 where a repair is shown to be better, 3 where none is."""
+    if list_them:
+        _list()
+        return
+    from evenhand.repair.comparing import JUDGE_METHOD, TRAIN_METHOD, RepairOptions
+    from evenhand.repair.comparing import repair as compare
+    from evenhand.repair.comparison import Terms
+    from evenhand.repair.trial import Effort
+
+    as_json = wants_json(as_json)
+    chosen = _chosen(repair or [], setting or [])
+    loaded = load_all(file, model, trusted)
+    with _watching(seeds, quiet or as_json) as watch:
+        result = compare(
+            loaded.model,
+            loaded.data,
+            protected=[name.strip() for name in protected.split(",")] if protected else None,
+            repairs=chosen,
+            options=RepairOptions(
+                train_method or TRAIN_METHOD,
+                judge_method or JUDGE_METHOD,
+                seeds,
+                seed,
+                Effort(candidates),
+                Terms(tolerance=tolerance),
+                watch,
+            ),
+        )
+    _leave(result, write, free_path(output), as_json)
+
+
+def _list() -> None:
+    import inspect
+
+    from evenhand import registry
+
+    for name, entry in registry.repairs().items():
+        role = getattr(entry.make, "role", "repair")
+        told = (inspect.getdoc(entry.make) or "").split("\n")[0] if role == "control" else entry.summary
+        out.print(f"{name:22} {role:9} {told}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _chosen(names: list[str], setting: list[str]) -> list[str | Repair] | None:
+    """The named repairs; `--set` belongs to the only one."""
+    from evenhand import registry
+
+    known = registry.repairs()
+    for name in names:
+        if name not in known:
+            raise UnknownName("repair", name, known)
+    if not setting:
+        return list(names) or None
+    if len(names) != 1:
+        raise InvalidArgument("--set needs exactly one --repair that it belongs to")
+    return [known[names[0]].with_parameters(named_parameters(setting))]
+
+
+@contextmanager
+def _watching(seeds: int, quiet: bool) -> Iterator[Callable[[int, str], None] | None]:
+    """Which seed and which repair is at work; nothing where nobody watches."""
+    if quiet or not err.is_terminal:
+        yield None
+        return
+    with err.status("repair") as status:
+        first: list[int] = []
+
+        def watch(seed: int, step: str) -> None:
+            first.append(seed)
+            status.update(f"seed {seed - first[0] + 1} of {seeds}: {step}")
+
+        yield watch
+
+
+def _leave(result: Comparison, wanted: str | None, folder: Path, as_json: bool) -> None:
+    """Write the comparison, and the model where one is wanted or shown to be better."""
+    try:
+        folder.mkdir(parents=True)
+    except OSError as fault:
+        raise StoreError(f"cannot make the folder {folder}: {fault.strerror or fault}") from fault
+    say_json(result.as_dict(), folder / "comparison.json")
+    result.frame().to_parquet(folder / "comparison.parquet", index=False)
+    page = result.report(folder / "comparison.html")
+    name = wanted or (result.best.name if result.best else None)
+    written = result.save(name, folder / "model") if name else None
+    if as_json:
+        say_json(result.as_dict() | {"model": str(written) if written else None, "page": str(page)})
+    else:
+        out.print(result.summary(), markup=False, highlight=False, soft_wrap=True)
+        told = (
+            f"\nModel of {name}: {written}"
+            if written
+            else "\nNo model was written: none is shown to be better (--write NAME writes one anyway)."
+        )
+        out.print(f"{told}\nComparison: {page}", markup=False, highlight=False, soft_wrap=True)
+    if result.best is None:
+        raise typer.Exit(INCONCLUSIVE)
