@@ -8,7 +8,7 @@ import importlib
 import inspect
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cache
 from types import ModuleType
@@ -19,7 +19,7 @@ import numpy as np
 from evenhand import registry
 from evenhand.benching import record
 from evenhand.campaign.ground import POOL_ROWS, Ground
-from evenhand.campaign.judging import Marks, digest, goodness, marks_of
+from evenhand.campaign.judging import Marks, digest, goodness, marks_of, repair
 from evenhand.engine import Ledger, Plan, Run, Subject, Watch, run
 from evenhand.errors import EvenhandError, MissingAbility
 from evenhand.findings import Findings
@@ -64,6 +64,7 @@ class Terms:
     budget: Budget
     oracle: str = "label_flip"
     likeness: bool = False  # the slower figures of naturalness: ATN, two-sample AUC, likelihood percentile
+    repair: bool = False  # retrain the model on each run's findings, which takes as long as training it
     differences: bool = True  # lend finite-difference gradients to methods that need no more than gradients
     pool_rows: int = POOL_ROWS
 
@@ -96,7 +97,7 @@ def header_of(cell: Cell, ground: Ground, terms: Terms) -> dict[str, Any]:
     """What fixes a run and its judging; equal headers give equal findings where the budget counts no seconds."""
     plan = Plan(cell.seed, terms.budget, ground.oracle)
     fixed = run_header(scan_header(ground.subject, ground.arena.data.name, plan), cell.entrant.make())
-    judged = {"edition": EDITION, "pool_rows": terms.pool_rows, "likeness": terms.likeness, "differences": terms.differences}
+    judged = {"edition": EDITION} | {f.name: getattr(terms, f.name) for f in fields(terms) if f.name not in ("budget", "oracle")}
     own = {"method": cell.entrant.method, "model_name": ground.arena.model_name, "code": code_digest(cell.entrant.method)}
     return {**fixed, **own, "judged": judged}
 
@@ -201,6 +202,7 @@ def _judged(done: Run, curve: Curve, cell: Cell, ground: Ground, terms: Terms) -
         "duplicates_share": ledger.duplicates / ledger.candidates if ledger.candidates else None,
         "success_share": ledger.findings / ledger.candidates if ledger.candidates else None,
         **goodness(done.findings, marks, ground, done.cpu_seconds),
+        **(repair(done.findings, ground, cell.seed) if terms.repair else {}),
         "findings_digest": digest(done.findings),
         "budget": asdict(terms.budget),
         "naturalness": natural,

@@ -8,12 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from evenhand import registry
+from evenhand.arrays import Labels, Rows
 from evenhand.benching import Arena, reference_of
 from evenhand.engine import Subject
-from evenhand.metrics.individual import Rate
+from evenhand.errors import MissingAbility
+from evenhand.metrics.individual import Rate, judge_all
 from evenhand.metrics.likeness import Reference
 from evenhand.metrics.partition import LeafPairs, Pool, Rules
 from evenhand.metrics.plausible import FEWEST, Plausibility
+from evenhand.models.abilities import Model, Trainable
 from evenhand.models.meter import Meter
 from evenhand.scanning import Options, measure_rates, subject_of
 from evenhand.search import Oracle
@@ -76,6 +79,30 @@ class Ground:
     def leaf_pairs(self) -> LeafPairs | None:
         """The pairs of leaves to be joined."""
         return None if self.pool is None else LeafPairs.of(self.pool, self.subject.domain, np.random.default_rng([SEED, 5]))
+
+    @cached_property
+    def refitted_rate(self) -> float:
+        """The share of unfair rows of the pool after the model was fitted anew without any findings: what chance alone does."""
+        return self.pool_rate(self.trainable.refit(*self._labelled, np.random.default_rng([SEED, 6])))
+
+    @property
+    def trainable(self) -> Trainable:
+        """The model, where it can be fitted anew."""
+        if not isinstance(self.subject.model, Trainable):
+            raise MissingAbility(f"{type(self.subject.model).__name__} cannot be fitted anew, so that nothing can be said about repair")
+        return self.subject.model
+
+    @property
+    def _labelled(self) -> tuple[Rows, Labels]:
+        if self.subject.rows is None or self.subject.labels is None:
+            raise MissingAbility("there are no labelled rows to fit the model anew to")
+        return self.subject.rows, self.subject.labels
+
+    def pool_rate(self, model: Model) -> float:
+        """The share of the pool that a model treats unfairly."""
+        if self.pool is None:
+            raise MissingAbility("there are too few real rows to draw a pool that judges")
+        return float(judge_all(self.pool.rows, self.subject.domain, Meter(model), self.oracle).unfair.mean())
 
     @cached_property
     def reference(self) -> Reference | None:

@@ -58,6 +58,7 @@ def bench_command(
     keep_findings: bool = typer.Option(False, "--keep-findings", help="Keep the findings too, as Parquet in the folder."),
     retry: bool = typer.Option(False, "--retry", help="Make runs again that failed before."),
     likeness: bool = typer.Option(True, help="Also measure ATN and two-sample AUC, which takes a second or two for each run."),
+    repair: bool = typer.Option(False, "--repair", help="Also retrain the model on each run's findings; takes as long as training it."),
     trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
     json_file: Path = typer.Option(None, "--json", help="Write the records as JSON."),
     parquet: Path = typer.Option(None, help="Write the records as Parquet."),
@@ -71,7 +72,7 @@ def bench_command(
     pairs = product(chosen_tables(dataset, protected), dict.fromkeys(model))
     sources = [Named(table, columns, name, label, coding, trusted) for (table, columns), name in pairs]
     methods, seeds = chosen_methods(method), tuple(dict.fromkeys(seed))
-    settings, terms = Settings(processes, folder, keep_findings, retry), Terms(budget, oracle, likeness=likeness)
+    settings, terms = Settings(processes, folder, keep_findings, retry), Terms(budget, oracle, likeness, repair)
     with progressing(len(methods) * len(sources) * len(seeds), budget, quiet, processes) as (progress, watch):
         records = conduct(methods, sources, seeds, terms, replace(settings, progress=progress, watch=watch))
     _write(records, json_file, parquet, report)

@@ -32,6 +32,7 @@ QUALITY = {
     "findings": ("findings", "number"),
     "cpu_seconds": ("CPU-seconds", "number"),
     "repaired": ("repaired", "share"),
+    "repaired_by_refitting_alone": ("repaired without findings", "share"),
 }
 MEANINGS = {
     "natural": "at least as likely, under chained trees fitted on one half of the real rows, as all but the unlikeliest 5% of the "
@@ -47,8 +48,9 @@ MEANINGS = {
     "not of the model: a search that stays in one corner has little unseen.",
     "spread": "mean Gower distance between random pairs of a method’s findings, 0 to 1.",
     "duplicates": "share of the candidates that had been judged before in the same run.",
-    "repaired": "share of the unfair rows of the pool that are fair after the model was retrained with the method’s findings, judged by "
-    "another method; empty where it was not measured.",
+    "repaired": "how much smaller the share of unfair rows of the pool is after the model was retrained with the findings and their twins, "
+    "judged by that random sample and not by the method itself; beside it the same after refitting without findings, which is chance. "
+    "Measured only when asked for.",
 }
 
 
