@@ -143,17 +143,24 @@ def place(method: str, result: dict[str, Any] | None) -> str:
         return "Not measured in the [arena](../arena.md) yet."
     lines = ["| models | natural, valid findings per CPU-second: rank | ahead alone | distinct rules: rank | ahead alone |"]
     lines.append("| --- | --- | --- | --- | --- |")
-    for group, name in FAMILIES.items():
-        both = [result["rankings"][figure].get(group) for figure in ("natural_valid_per_cpu_second", "rules")]
-        if None in both or all(method not in each["mean_ranks"] for each in both):
-            continue
-        cells = [cell for each in both for cell in _standing(each, method)]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+    for entrant in [each for each in result["methods"] if each.split("(")[0] == method]:
+        lines += _place_lines(entrant, entrant.removeprefix(method), result)
     quality = result["quality"][method]
     shares = [f"{label} {quality[n]:.1%}" for n, label in QUALITY.items() if quality.get(n) is not None]
     about = f"From the [arena](../arena.md) of {result['dates'][-1] if result['dates'] else 'an unknown day'}."
     table = "\n".join(lines) if len(lines) > 2 else "It finished nowhere."
     return f"{table}\n\n{'Of its findings and candidates: ' + ', '.join(shares) + '. ' if shares else ''}{about}"
+
+
+def _place_lines(entrant: str, changed: str, result: dict[str, Any]) -> list[str]:
+    lines = []
+    for group, name in FAMILIES.items():
+        both = [result["rankings"][figure].get(group) for figure in ("natural_valid_per_cpu_second", "rules")]
+        if None in both or all(entrant not in each["mean_ranks"] for each in both):
+            continue
+        cells = [cell for each in both for cell in _standing(each, entrant)]
+        lines.append(f"| {name}{' ' + changed if changed else ''} | {' | '.join(cells)} |")
+    return lines
 
 
 QUALITY = {
