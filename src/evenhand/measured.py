@@ -203,8 +203,12 @@ def _group_line(each: Mapping[str, Any]) -> str:
     if each["estimate"] is not None:
         low, high = amount(each["low"], each["unit"]), amount(each["high"], each["unit"])
         size = f"{amount(each['estimate'], each['unit'])} ({low} to {high})"
+    every = each["estimate_all_groups"]
+    if every is not None and each["estimate"] != every:
+        size += f" [{amount(every, each['unit'])} with insufficient groups]"
     mark = {"different": "DIFFERENT", "not shown": "no difference shown", "insufficient": "INSUFFICIENT"}[each["verdict"]]
-    return f"  {each['title']:<28} by {each['attribute']:<16} {size:<28} p = {each['p_adjusted']:.3g}  {mark}"
+    p_value = "p < 1e-6" if each["p_adjusted"] < 1e-6 else f"p = {each['p_adjusted']:.3g}"
+    return f"  {each['title']:<28} by {each['attribute']:<16} {size:<28} {p_value:<11} {mark}"
 
 
 def _small_lines(figures: Sequence[Mapping[str, Any]], smallest_gap: float) -> list[str]:

@@ -56,6 +56,7 @@ class MeasureOptions:
     tolerance: for amounts, how far two answers must be apart to count; None takes a tenth of their standard deviation.
     graph: a causal graph for the resampled oracle; None learns the chain.  extra: more metrics of Fairlearn or scikit-learn by name.
     natural_candidates: budget of the natural search behind the weighted rate; 0 leaves it out.  null_draws: 0 leaves the null out.
+    draws: random deals behind a permutation test; the smallest p-value that it can give is one over their number.
     """
 
     labels: Sequence[Any] | None = None
@@ -72,6 +73,7 @@ class MeasureOptions:
     null_draws: int = 19
     natural_candidates: int = 20_000
     extra: tuple[str, ...] = ()
+    draws: int = 4_999
     watch: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
@@ -81,7 +83,7 @@ class MeasureOptions:
         for name in ("max_gap", "max_rate"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise InvalidArgument(f"{name}={getattr(self, name)!r} must be at least 0 and below 1")
-        for name, least in (("rate_rows", 1), ("compare_rows", 0), ("null_draws", 0), ("natural_candidates", 0)):
+        for name, least in (("rate_rows", 1), ("compare_rows", 0), ("null_draws", 0), ("natural_candidates", 0), ("draws", 19)):
             if getattr(self, name) < least:
                 raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least {least}")
 
@@ -256,7 +258,7 @@ class _Measurer:
         return natural_rate(trees, found.rows, question, self.options.rate_rows, self._rng(4))
 
     def _figures(self, answer: Answer) -> tuple[Figure, ...]:
-        settings = Settings(self.options.confidence, self.options.smallest_gap)
+        settings = Settings(self.options.confidence, self.options.smallest_gap, self.options.draws)
         rng, found = self._rng(5), []
         for grouping in groupings(self.data.rows, self.domain):
             self._say(f"groups by {grouping.name}")

@@ -108,12 +108,12 @@ def _flatness(seen: Observations, smoother: _Smoother, settings: Settings, rng: 
     if np.ptp(seen.values) == 0:
         return NOTHING, 3.0
     is_counted = seen.is_share and seen.weights is None
-    draws = DRAWS if is_counted else int(np.clip(MOST_SHUFFLED // n, 199, DRAWS))
+    most = min(DRAWS, settings.draws)
+    draws = most if is_counted else int(np.clip(MOST_SHUFFLED // n, min(199, most), most))
     deal = _dealt_counts if is_counted else _dealt_rows
     apart = _departures(seen, smoother, *_sums(seen, smoother, np.arange(n)[None]))[0]
     dealt = deal(seen, smoother, draws, rng)
-    most = dealt.max(axis=1)
-    p_value = float((1 + np.count_nonzero(most >= apart.max() - 1e-9)) / (1 + draws))
+    p_value = float((1 + np.count_nonzero(dealt.max(axis=1) >= apart.max() - 1e-9)) / (1 + draws))
     points = len(smoother.points)
     reach = float(np.quantile(dealt[:, SHOWN * points : (SHOWN + 1) * points].max(axis=1), settings.confidence))
     return Test(p_value, "permutation", draws), reach

@@ -69,6 +69,7 @@ class Figure:
     adjusted: float = 1.0
     exact: bool = True
     curve: dict[str, list[float]] | None = None
+    every: float | None = None  # the size over all groups, the insufficient ones too, as Fairlearn counts it
 
     @property
     def insufficient(self) -> tuple[GroupPart, ...]:
@@ -88,6 +89,7 @@ class Figure:
             "metric": self.metric, "title": self.title, "meaning": self.meaning, "attribute": self.attribute, "unit": self.unit,
             "verdict": self.verdict, "p_value": self.test.p_value, "p_adjusted": self.adjusted, "test": self.test.kind,
             **self.size.as_dict(), "exact_bounds": self.exact, "groups": [vars(part) for part in self.groups], "curve": self.curve,
+            "estimate_all_groups": self.every,
         }  # fmt: skip
 
 
@@ -137,7 +139,11 @@ def _share_test(cases: tuple[Cases, ...], outcomes: Outcomes, grouping: Grouping
         return shares_test([_count(case, None, grouping).stratum for case in cases], rng, settings.draws)
     inside = [case.rows & (grouping.codes >= 0) & (outcomes.weights > 0) for case in cases]
     tests = [
-        amounts_test(Amounts(case.hits[rows].astype(np.float64), grouping.codes[rows], len(grouping.names), outcomes.weights[rows]), rng)
+        amounts_test(
+            Amounts(case.hits[rows].astype(np.float64), grouping.codes[rows], len(grouping.names), outcomes.weights[rows]),
+            rng,
+            min(settings.draws, 999),
+        )
         for case, rows in zip(cases, inside, strict=True)
     ]
     smallest = min(tests, key=lambda test: test.p_value)
@@ -154,8 +160,10 @@ def _share_figure(metric: ShareMetric, counted: list[_Counted], test: Test, grou
     size = _SIZES[metric.size](sized)
     unit = "ratio" if metric.size == "ratio" else "share"
     is_exact = all(np.array_equal(c.effective, c.rows) for c in counted)
+    every = _SIZES[metric.size](bounds).estimate
     return Figure(
-        metric.name, metric.title, metric.meaning, grouping.name, unit, parts, size, test, settings.alpha, test.p_value, is_exact
+        metric.name, metric.title, metric.meaning, grouping.name, unit, parts, size, test, settings.alpha, test.p_value, is_exact,
+        None, every,
     )  # fmt: skip
 
 
@@ -207,10 +215,11 @@ def _amount_figure(
     scores = metric.strata(outcomes)
     strata = None if scores is None else _strata(scores[counts])
     amounts = Amounts(values[counts], grouping.codes[counts], len(grouping.names), weights, strata)
-    test = amounts_test(amounts, rng) if len(amounts.values) else NOTHING
-    parts, size = _amount_parts(amounts, grouping, settings)
+    test = amounts_test(amounts, rng, min(settings.draws, 999)) if len(amounts.values) else NOTHING
+    parts, size, every = _amount_parts(amounts, grouping, settings)
     return Figure(
-        metric.name, metric.title, metric.meaning, grouping.name, "amount", parts, size, test, settings.alpha, test.p_value, False
+        metric.name, metric.title, metric.meaning, grouping.name, "amount", parts, size, test, settings.alpha, test.p_value, False, None,
+        every,
     )  # fmt: skip
 
 
@@ -220,7 +229,7 @@ def _strata(scores: Reals) -> Index:
     return np.searchsorted(np.unique(edges), scores, side="left").astype(np.intp)
 
 
-def _amount_parts(amounts: Amounts, grouping: Grouping, settings: Settings) -> tuple[tuple[GroupPart, ...], Size]:
+def _amount_parts(amounts: Amounts, grouping: Grouping, settings: Settings) -> tuple[tuple[GroupPart, ...], Size, float | None]:
     groups = amounts.count
     w = np.ones(len(amounts.values)) if amounts.weights is None else amounts.weights
     total, squares = np.bincount(amounts.groups, w, groups), np.bincount(amounts.groups, w * w, groups)
@@ -238,7 +247,8 @@ def _amount_parts(amounts: Amounts, grouping: Grouping, settings: Settings) -> t
         GroupPart(name, int(rows[g]), *_shown(bounds, g), None, needed[g], bool(freedom[g] + 1 >= needed[g]))
         for g, name in enumerate(grouping.names)
     )
-    return parts, gaps.gap(bounds.only(np.array([part.is_enough for part in parts], dtype=bool)))
+    enough = np.array([part.is_enough for part in parts], dtype=bool)
+    return parts, gaps.gap(bounds.only(enough)), gaps.gap(bounds).estimate
 
 
 def corrected(figures: list[Figure]) -> list[Figure]:

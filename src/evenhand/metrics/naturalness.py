@@ -112,6 +112,8 @@ def _correlations(cells: Rows) -> Rows:
     """Pearson over the rows that have both cells; NaN for a constant column."""
     if not cells.shape[1]:
         return np.empty((0, 0))
+    if len(cells) < 2:
+        return np.full((cells.shape[1], cells.shape[1]), np.nan)
     if not np.isnan(cells).any():
         with np.errstate(invalid="ignore", divide="ignore"):
             complete: Rows = np.atleast_2d(np.corrcoef(cells, rowvar=False))

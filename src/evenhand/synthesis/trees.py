@@ -6,6 +6,7 @@ the way back (a randomised probability integral transform) and the density are e
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -321,7 +322,9 @@ class _Maker:
         # The others stay in the matrix as a constant, so that the tree can later be asked with whole rows.
         visible = np.zeros((len(self.structure), self.copies.shape[1]), dtype=np.float32)
         visible[:, predictors] = self.copies[self.structure][:, predictors]
-        return tree.fit(visible, chosen).tree_
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a few rows with as many cells are no mistake here
+            return tree.fit(visible, chosen).tree_
 
 
 def _make_link(cells: Cells, tree: Any, leaf_of_node: Index, share: Rows) -> _Link:
