@@ -120,6 +120,8 @@ class Aequitas:
 class Guide:
     """Which attribute each walk moves next and which way, and what its steps so far have taught."""
 
+    foresees = False
+
     def __init__(self, task: Task, method: Aequitas, rng: np.random.Generator) -> None:
         self.task, self.method, self.rng = task, method, rng
         self.moves = Moves(task.domain)

@@ -188,6 +188,8 @@ class Breeding:
 class OneAttribute:
     """All walkers move in one common attribute, one way."""
 
+    foresees = False
+
     def __init__(self, moves: Moves, step: float, rng: np.random.Generator) -> None:
         self.moves, self.step, self.rng = moves, step, rng
         self.lost: Mask = np.zeros(0, dtype=bool)
