@@ -17,15 +17,17 @@ from evenhand.certify.result import Certificate
 from evenhand.certify.search import Limits, Outcome, Progress, search
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, ModelError
-from evenhand.metrics.individual import discrimination_rate, judge_all, uniform_sample
+from evenhand.metrics.individual import judge_all, rate_of, uniform_sample
 from evenhand.models.abilities import Model
 from evenhand.models.meter import Meter
 from evenhand.oracles.individual import LabelFlip
+from evenhand.statistics.intervals import Interval
 
 __all__ = ["Certificate", "Limits", "certify"]
 
 SAMPLE_SEED = 20_240_229
 SAMPLE_CONFIDENCE = 0.9999
+MOST_EXAMPLES = 8
 
 
 def certify(
@@ -54,6 +56,13 @@ def certify(
 
 
 def _judge(model: Model, domain: TabularDomain) -> tuple[Any, str, dict[str, Any]]:
+    """Who judges boxes for this kind of model, its name, and what a reader wants to know of it."""
+    from evenhand.certify.networks import is_network
+
+    return _network_judge(model, domain) if is_network(model) else _tree_judge(model, domain)
+
+
+def _tree_judge(model: Model, domain: TabularDomain) -> tuple[Any, str, dict[str, Any]]:
     from evenhand.certify.front import front_of
     from evenhand.certify.grid import grid_of
     from evenhand.certify.judging import TreeJudge
@@ -64,6 +73,17 @@ def _judge(model: Model, domain: TabularDomain) -> tuple[Any, str, dict[str, Any
     orbits = orbits_of(front.source.ensemble, grid)
     facts = {"trees": len(front.source.ensemble.trees), "cells": grid.cells, "twins_told_apart": grid.combinations}
     return TreeJudge(orbits, grid, _asking(model, domain)), front.source.ensemble.kind, facts
+
+
+def _network_judge(model: Model, domain: TabularDomain) -> tuple[Any, str, dict[str, Any]]:
+    from evenhand.certify.network_judging import NetworkJudge
+    from evenhand.certify.networks import network_of
+    from evenhand.certify.strips import strips_of
+
+    network = network_of(model, domain)
+    judge = NetworkJudge(network, strips_of(network, domain), domain, _asking(model, domain))
+    units = sum(len(bias) for _, bias in network.layers[:-1])
+    return judge, network.kind, {"layers": len(network.layers), "hidden_units": units, "twins": judge.combinations}
 
 
 def _asking(model: Model, domain: TabularDomain) -> Any:
@@ -81,21 +101,27 @@ def _check(model: Model, domain: TabularDomain) -> None:
         raise InvalidArgument("domain has other columns than the one that the model was wrapped with; wrap the model with this domain")
 
 
+def _sampled(model: Model, domain: TabularDomain, rows: int) -> tuple[Interval, Rows]:
+    """The share among random rows with its interval, and those of them whose twins have different labels."""
+    sample = uniform_sample(domain, rows, np.random.default_rng(SAMPLE_SEED))
+    verdict = judge_all(sample.rows, domain, Meter(model), LabelFlip())
+    return rate_of(verdict, sample.population, SAMPLE_CONFIDENCE).interval, sample.rows[verdict.unfair]
+
+
 def _certificate(
     model: Model, domain: TabularDomain, found: tuple[Outcome, Any], about: tuple[str, dict[str, Any]], spent: tuple[float, int]
 ) -> Certificate:
     outcome, judge = found
+    sample, unfair_rows = _sampled(model, domain, spent[1])
     examples = np.array([row for _, row in judge.examples]).reshape(-1, len(domain.columns))
-    if len(examples):
-        examples = examples[_asking(model, domain)(examples)]
+    flips = _asking(model, domain)(examples) if len(examples) else np.ones(0, dtype=bool)
+    examples = np.concatenate([examples[flips], unfair_rows])[:MOST_EXAMPLES]
     lower = min(1.0, outcome.unfair)
     upper = lower if outcome.ended == "exact" else min(1.0, max(lower, 1.0 - outcome.fair))
-    rng = np.random.default_rng(SAMPLE_SEED)
-    sample = discrimination_rate(uniform_sample(domain, spent[1], rng), domain, Meter(model), LabelFlip(), SAMPLE_CONFIDENCE).interval
     certificate = Certificate(
         domain, about[0], lower, upper, outcome.ended, tuple(outcome.steps), examples, time.process_time() - spent[0], sample, about[1]
     )
-    if not certificate.agrees or (outcome.unfair > 0 and judge.examples and not len(examples)):
+    if not certificate.agrees or not flips.all():
         raise ModelError(
             f"the bounds {lower:.4%} to {upper:.4%} contradict the model's own answers ({sample}); "
             "the model is not what certify read from it, so nothing is certified"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,9 +19,10 @@ from evenhand.models.estimator import EstimatorModel
 from evenhand.models.inputs import guarded, inputs_of, probe_rows
 
 COLUMN_WISE = (
-    "Binarizer ColumnTransformer KBinsDiscretizer MaxAbsScaler MinMaxScaler MissingIndicator OneHotEncoder OrdinalEncoder "
-    "PowerTransformer QuantileTransformer RobustScaler SelectKBest SelectPercentile SimpleImputer StandardScaler TargetEncoder VarianceThreshold"
-).split()
+    *("Binarizer", "ColumnTransformer", "KBinsDiscretizer", "MaxAbsScaler", "MinMaxScaler", "MissingIndicator", "OneHotEncoder"),
+    *("OrdinalEncoder", "PowerTransformer", "QuantileTransformer", "RobustScaler", "SelectKBest", "SelectPercentile"),
+    *("SimpleImputer", "StandardScaler", "TargetEncoder", "VarianceThreshold"),
+)
 """scikit-learn's preparations whose every output depends on one column only."""
 
 SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
@@ -44,11 +45,7 @@ class Front:
 
     def prepared(self, rows: Rows) -> Any:
         """What the last estimator is given for these rows."""
-        inputs = inputs_of(rows, self.domain, self.model.takes)
-        inputs = inputs[list(self.model.names)] if self.model.names else inputs
-        for step in self.steps:
-            inputs = guarded(lambda step=step, given=inputs: step.transform(given), f"{type(step).__name__}.transform")  # type: ignore[misc]
-        return inputs
+        return prepared(self.model, self.steps, rows)
 
     def features(self, rows: Rows) -> NDArray[np.floating[Any]]:
         """The numbers that the trees ask for, (n, features)."""
@@ -110,28 +107,44 @@ class Front:
         return {q: bool(each.holds(features[:, each.feature])[0]) for q, each in asked if self.owners[each.feature] < 0}
 
 
+def prepared(model: EstimatorModel, steps: Sequence[Any], rows: Rows) -> Any:
+    """What the estimator behind these steps is given for rows of codes."""
+    inputs = inputs_of(rows, model.domain, model.takes)
+    inputs = inputs[list(model.names)] if model.names else inputs
+    for step in steps:
+        inputs = guarded(lambda step=step, given=inputs: step.transform(given), f"{type(step).__name__}.transform")  # type: ignore[misc]
+    return inputs
+
+
 def front_of(model: Model) -> Front:
     """A wrapped tree model taken apart, checked against the model's own answers."""
     if not isinstance(model, EstimatorModel):
         raise MissingAbility(
-            f"certify cannot look inside a {type(model).__name__}; it reads fitted tree ensembles and dense ReLU networks, no callables and URLs"
+            f"certify cannot look inside a {type(model).__name__}; it reads fitted tree ensembles and dense ReLU "
+            "networks, but no callables, files of other formats, or URLs"
         )
-    steps, final = _taken_apart(model.estimator)
-    for step in steps:
-        _check(step)
+    steps, final = taken_apart(model.estimator)
     front = Front(model, tuple(steps), read(final))
     front = Front(model, tuple(steps), settled(front.source, front.prepared(probe_rows(model.domain))))
     _agree(front)
     return front
 
 
-def _taken_apart(estimator: Any) -> tuple[list[Any], Any]:
+def taken_apart(estimator: Any) -> tuple[list[Any], Any]:
+    """The preparations, each known to treat columns by themselves, and the estimator behind them."""
+    steps, final = _steps(estimator)
+    for step in steps:
+        _check(step)
+    return steps, final
+
+
+def _steps(estimator: Any) -> tuple[list[Any], Any]:
     if type(estimator).__name__ in SEARCHES:
-        return _taken_apart(estimator.best_estimator_)
+        return _steps(estimator.best_estimator_)
     if type(estimator).__name__ != "Pipeline":
         return [], estimator
     *steps, (_, last) = estimator.steps
-    inner, final = _taken_apart(last)
+    inner, final = _steps(last)
     return [step for _, step in steps if step not in ("passthrough", None)] + inner, final
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,7 @@ class Grid:
     combinations: int
     fixed: dict[int, bool]  # questions with one answer everywhere
 
-    @property
+    @cached_property
     def axis_of(self) -> dict[int, int]:
         """The axis that a question concerns."""
         return {question: at for at, axis in enumerate(self.axes) for question in axis.answers}
@@ -72,38 +73,38 @@ class Grid:
 
 def grid_of(front: Front, domain: TabularDomain) -> Grid:
     """Cut the domain at everything that the trees ask."""
-    tied = _tied(domain)
-    axes = [_joint_axis(front, domain, places) if _is_joint(places, domain) else _single_axis(front, domain, places[0]) for places in tied]
+    groups = tied(domain)
+    axes = [_joint_axis(front, domain, each) if is_joint(each, domain) else _single_axis(front, domain, each[0]) for each in groups]
     grid = Grid(domain, tuple(axes), len(domain.combinations), front.constant_answers)
     return _distinct(grid)
 
 
-def _is_joint(places: tuple[int, ...], domain: TabularDomain) -> bool:
-    return len(places) > 1 or places[0] in domain.protected_places or _constrained(domain, places)
+def is_joint(places: tuple[int, ...], domain: TabularDomain) -> bool:
+    """Whether these columns must be listed by their joint values."""
+    return len(places) > 1 or places[0] in domain.protected_places or is_constrained(domain, places)
 
 
-def _constrained(domain: TabularDomain, places: tuple[int, ...]) -> bool:
+def is_constrained(domain: TabularDomain, places: tuple[int, ...]) -> bool:
+    """Whether a constraint concerns any of these columns."""
     return any(set(part.places) & set(places) for part in domain.parts)
 
 
-def _tied(domain: TabularDomain) -> list[tuple[int, ...]]:
+def tied(domain: TabularDomain) -> list[tuple[int, ...]]:
     """Columns in groups that share no constraint and no implied change; the protected ones belong together."""
     implied = {domain.place(name) for rule in domain.implied if rule.column in domain.protected for name in rule.changes}
     sets = [set(part.places) for part in domain.parts] + [set(domain.protected_places) | implied]
     sets += [{place} for place in range(len(domain.columns))]
     merged: list[set[int]] = []
     for each in sets:
-        for other in [known for known in merged if known & each]:
-            merged.remove(other)
-            each = each | other
-        merged.append(each)
+        touching = [known for known in merged if known & each]
+        merged = [known for known in merged if not known & each] + [each.union(*touching)]
     return sorted(tuple(sorted(each)) for each in merged)
 
 
 def _joint_axis(front: Front, domain: TabularDomain, places: tuple[int, ...]) -> Axis:
     """Every possible joint value of these columns, with what its twins answer."""
-    only_protected = set(places) <= set(domain.protected_places) and not _constrained(domain, places)
-    codes, weights = _middle(domain, places) if only_protected else _product(domain, places)
+    only_protected = set(places) <= set(domain.protected_places) and not is_constrained(domain, places)
+    codes, weights = own_value(domain, places) if only_protected else joint_values(domain, places)
     rows = np.repeat(front.base, len(codes), axis=0)
     rows[:, list(places)] = codes
     is_protected = bool(set(places) & set(domain.protected_places))
@@ -124,13 +125,13 @@ def _joint_axis(front: Front, domain: TabularDomain, places: tuple[int, ...]) ->
     return _merged(Axis(places, codes, weights, answers, allowed))
 
 
-def _middle(domain: TabularDomain, places: tuple[int, ...]) -> tuple[Rows, Reals]:
+def own_value(domain: TabularDomain, places: tuple[int, ...]) -> tuple[Rows, Reals]:
     """Protected cells are replaced in every twin, so that one own value stands for all."""
     own = dict(zip(domain.protected_places, domain.combinations[0], strict=True))
     return np.array([[own[place] for place in places]]), np.ones(1)
 
 
-def _product(domain: TabularDomain, places: tuple[int, ...]) -> tuple[Rows, Reals]:
+def joint_values(domain: TabularDomain, places: tuple[int, ...]) -> tuple[Rows, Reals]:
     """Every joint value that keeps the constraints, and its share among them."""
     columns = [domain.columns[place] for place in places]
     total = 1
@@ -143,9 +144,9 @@ def _product(domain: TabularDomain, places: tuple[int, ...]) -> tuple[Rows, Real
             f"constraints or implied changes tie the columns {names} together, whose joint values are too many to list "
             f"(more than {MOST_JOINT:,}); certify a domain without these constraints, or with coarser columns"
         )
-    levels = [_levels(column) for column in columns]
-    codes = np.stack([each.ravel() for each in np.meshgrid(*[codes for codes, _ in levels], indexing="ij")], axis=1)
-    shares = np.stack([each.ravel() for each in np.meshgrid(*[share for _, share in levels], indexing="ij")], axis=1).prod(axis=1)
+    listed = [levels(column) for column in columns]
+    codes = np.stack([each.ravel() for each in np.meshgrid(*[codes for codes, _ in listed], indexing="ij")], axis=1)
+    shares = np.stack([each.ravel() for each in np.meshgrid(*[share for _, share in listed], indexing="ij")], axis=1).prod(axis=1)
     kept = np.ones(len(codes), dtype=bool)
     for part in domain.parts:
         if set(part.places) <= set(places):
@@ -153,7 +154,7 @@ def _product(domain: TabularDomain, places: tuple[int, ...]) -> tuple[Rows, Real
     return codes[kept], shares[kept] / shares[kept].sum()
 
 
-def _levels(column: Column) -> tuple[Reals, Reals]:
+def levels(column: Column) -> tuple[Reals, Reals]:
     """The codes of a column and their shares under the domain's own measure."""
     codes = np.arange(column.lowest, column.highest + 1)
     shares = np.full(len(codes), (1 - column.missing) / max(1, len(codes)))
@@ -178,7 +179,7 @@ def _listed_axis(front: Front, column: Column, place: int, questions: Index) -> 
     if not len(questions):
         codes, weights = np.array([[column.lowest if column.highest >= column.lowest else np.nan]]), np.ones(1)
         return Axis((place,), codes, weights, {}, np.ones((1, 1), dtype=bool))
-    codes, weights = _levels(column)
+    codes, weights = levels(column)
     held = front.answers(place, codes, questions)
     answers = {int(q): table[None] for q, table in zip(questions, held, strict=True)}
     return _merged(Axis((place,), codes[:, None], weights, answers, np.ones((1, len(codes)), dtype=bool)))
@@ -250,12 +251,12 @@ def _code(keys: NDArray[np.int64], column: Column) -> Reals:
 
 def _merged(axis: Axis) -> Axis:
     """Cells that no question tells apart as one."""
-    tables = [table for table in axis.answers.values()] + [axis.allowed]
+    tables = [*axis.answers.values(), axis.allowed]
     packed = np.packbits(np.concatenate(tables, axis=0), axis=0).T
     _, first, inverse = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)  # cells stay in the order of their values
     rank = np.argsort(order)
-    weights = np.bincount(rank[inverse.ravel()], weights=axis.weights, minlength=len(first))
+    weights: Reals = np.bincount(rank[inverse.ravel()], weights=axis.weights, minlength=len(first)).astype(np.float64)
     kept = first[order]
     answers = {question: table[:, kept] for question, table in axis.answers.items()}
     return replace(axis, codes=axis.codes[kept], weights=weights, answers=answers, allowed=axis.allowed[:, kept])

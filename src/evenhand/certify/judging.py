@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class TreeJudge:
         for number in range(len(self._possible)):
             for word, bits in self.orbits.layout.pack(tied, which.ravel() == number):
                 boxes[word][number] = bits
-        weights = np.bincount(which.ravel(), weights=axis.weights)
+        weights: Reals = np.bincount(which.ravel(), weights=axis.weights).astype(np.float64)
         return [*boxes, np.arange(len(weights), dtype=np.int32)], weights
 
     def take(self, boxes: Boxes, chosen: Index | Mask | slice) -> Boxes:
@@ -89,30 +89,8 @@ class TreeJudge:
             _add(high, highest, tree)
             apart |= differ
         possible = self._possible[boxes[-1]] if len(self._possible) > 1 else None
-        fair, unfair = self._labels(low, high, possible)
+        fair, unfair = settled_labels(low, high, possible, self.orbits)
         return fair | ~apart, unfair & apart, spread
-
-    def _labels(self, low: Reals, high: Reals, possible: NDArray[np.bool_] | None) -> tuple[Mask, Mask]:
-        """From the bounds of the margins to the labels that each twin can still have, and what all twins have in common."""
-        every = np.uint64((1 << self.orbits.classes) - 1)
-        union = np.zeros(low.shape[2], dtype=np.uint64)
-        common = np.full(low.shape[2], every)
-        for k in range(self.orbits.combinations):
-            can = np.full(low.shape[2], every)
-            for p, (first, second) in enumerate(self.orbits.pairs):
-                can &= ~(np.where(high[k, p] < -self.orbits.tolerance, np.uint64(1 << first), np.uint64(0)))
-                can &= ~(np.where(low[k, p] > self.orbits.tolerance, np.uint64(1 << second), np.uint64(0)))
-            if possible is not None:
-                here = possible[:, k]
-                union |= np.where(here, can, np.uint64(0))
-                common &= np.where(here, can, every)
-            else:
-                union |= can
-                common &= can
-        one = (union & (union - np.uint64(1))) == 0
-        if possible is not None:
-            one |= possible.sum(axis=1) < 2
-        return one, (common == 0) & ~one
 
     def _choose(self, boxes: Boxes, spread: NDArray[np.float32]) -> tuple[Index, list[tuple[Index, TwinTree, int]]]:
         """For every box the axis to halve it on, -1 where nothing is open; and the boxes by tree and node that halve them."""
@@ -172,6 +150,44 @@ class TreeJudge:
             rows = self.rows(self.take(boxes, heaviest))
             self.examples += [(float(weights[box]), row) for box, row in zip(heaviest, rows, strict=True)]
             self.examples = sorted(self.examples, key=lambda pair: -pair[0])[:most]
+
+
+class Margins(Protocol):
+    """How margins decide labels: `pairs[p]` are the classes that a positive and a negative margin p speak for."""
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The two classes of every margin."""
+
+    @property
+    def classes(self) -> int:
+        """How many there are."""
+
+    @property
+    def tolerance(self) -> float:
+        """Margins this near to zero decide nothing."""
+
+
+def settled_labels(low: Reals, high: Reals, possible: NDArray[np.bool_] | None, margins: Margins) -> tuple[Mask, Mask]:
+    """From bounds of the margins (twins, margins, n) to the boxes whose twins all have one label, and those that surely have two.
+
+    `possible` (n, twins) says which twins the constraints allow; a box with fewer than two has nobody to compare.
+    """
+    every = np.uint64((1 << margins.classes) - 1)
+    union, common = np.zeros(low.shape[2], dtype=np.uint64), np.full(low.shape[2], every)
+    for k in range(len(low)):
+        can = np.full(low.shape[2], every)
+        for p, (first, second) in enumerate(margins.pairs):
+            can &= ~(np.where(high[k, p] < -margins.tolerance, np.uint64(1 << first), np.uint64(0)))
+            can &= ~(np.where(low[k, p] > margins.tolerance, np.uint64(1 << second), np.uint64(0)))
+        here = np.True_ if possible is None else possible[:, k]
+        union |= np.where(here, can, np.uint64(0))
+        common &= np.where(here, can, every)
+    one = (union & (union - np.uint64(1))) == 0
+    if possible is not None:
+        one |= possible.sum(axis=1) < 2
+    # If all twins had one label, every twin could have it: a label in common.
+    return one, (common == 0) & ~one
 
 
 def _add(total: Reals, part: Reals, tree: TwinTree) -> None:

@@ -95,16 +95,16 @@ class TwinTree:
         """Tables of the bounds for every set of eight neighbouring leaves."""
         flat = np.array(self.values).reshape(len(self.values), -1)
         chunks = -(-len(flat) // 8)
-        low = np.full((chunks * 8, flat.shape[1]), np.inf)
-        high = np.full((chunks * 8, flat.shape[1]), -np.inf)
-        apart = np.zeros(chunks * 8, dtype=bool)
+        low: NDArray[Any] = np.full((chunks * 8, flat.shape[1]), np.inf)
+        high: NDArray[Any] = np.full((chunks * 8, flat.shape[1]), -np.inf)
+        apart: NDArray[Any] = np.zeros(chunks * 8, dtype=bool)
         low[: len(flat)], high[: len(flat)] = flat, flat
         apart[: len(flat)] = [bool((value != value[:1]).any()) for value in self.values]
         reached = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(bool)  # (256, 8)
         low, high, apart = low.reshape(chunks, 1, 8, -1), high.reshape(chunks, 1, 8, -1), apart.reshape(chunks, 1, 8)
         self.low = np.where(reached[None, :, :, None], low, np.inf).min(axis=2)
         self.high = np.where(reached[None, :, :, None], high, -np.inf).max(axis=2)
-        self.unequal = (reached[None] & apart).any(axis=2)
+        self.unequal = np.asarray((reached[None] & apart).any(axis=2))
 
     @property
     def widest(self) -> float:
@@ -156,7 +156,8 @@ class TwinTree:
             pair = self.children[node]
             if pair is not None:
                 left, right = reached[pair[0]], reached[pair[1]]
-                assert left is not None and right is not None
+                assert left is not None
+                assert right is not None
                 found[left & right] = node
         return found
 
@@ -184,7 +185,15 @@ def orbits_of(ensemble: Ensemble, grid: Grid) -> Orbits:
     layout = Layout.of(grid)
     trees = [_Builder(tree, grid, layout, pairs).build() for tree in ensemble.trees]
     trees = [tree for tree in trees if len(tree.values) > 1 or np.abs(tree.values[0]).max() > 0]
-    return Orbits(layout, tuple(trees), _margins(ensemble.offset, pairs), pairs, classes, grid.combinations, ensemble.tolerance * len(pairs[0]) if classes > 2 else ensemble.tolerance)
+    return Orbits(
+        layout,
+        tuple(trees),
+        _margins(ensemble.offset, pairs),
+        pairs,
+        classes,
+        grid.combinations,
+        ensemble.tolerance * len(pairs[0]) if classes > 2 else ensemble.tolerance,
+    )
 
 
 def _margins(scores: Reals, pairs: tuple[tuple[int, int], ...]) -> Reals:

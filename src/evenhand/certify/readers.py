@@ -136,7 +136,9 @@ def _hist(estimator: Any) -> Source:
             gathering.add(asked, nodes["left"].astype(np.intp), nodes["right"].astype(np.intp), value)
     ensemble = gathering.ensemble(type(estimator).__name__, _tolerance(gathering, DOUBLE, 10.0))
     return Source(
-        ensemble, lambda inputs: np.asarray(estimator._preprocess_X(inputs, reset=False)), lambda x: _columns(estimator.decision_function(x))
+        ensemble,
+        lambda inputs: np.asarray(estimator._preprocess_X(inputs, reset=False)),
+        lambda x: _columns(estimator.decision_function(x)),
     )
 
 

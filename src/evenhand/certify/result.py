@@ -19,6 +19,7 @@ ENDINGS = {
     "gap": "the bounds are as close as was asked for",
     "seconds": "the time was over",
     "boxes": "the number of boxes was reached",
+    "resolution": "the rest lies in intervals of real numbers that are cut no further",
     "interrupted": "it was interrupted",
 }
 
@@ -70,6 +71,8 @@ class Certificate:
         if self.lower > max_rate:
             proven = f"exactly {share(self.lower)}" if self.is_exact else f"at least {share(self.lower)}"
             return "violation", f"it is proved that {proven} of the domain is treated differently, above the tolerated {share(max_rate)}"
+        if max_rate == 0.0 and len(self.examples):
+            return "violation", f"{len(self.examples)} pairs of people whom the model treats differently are at hand, and none is tolerated"
         limit = max_rate if max_rate > 0 or self.lower > 0 else max(max_rate, resolution)
         if self.upper <= limit:
             most = f"exactly {share(self.upper)}" if self.is_exact else f"at most {share(self.upper)}"

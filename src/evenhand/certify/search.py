@@ -17,6 +17,9 @@ from evenhand.errors import InvalidArgument
 
 Boxes = TypeVar("Boxes")
 
+ROUNDING = 1e-9
+"""How far sums of millions of weights may be from one."""
+
 
 @dataclass(frozen=True)
 class Judged(Generic[Boxes]):
@@ -84,13 +87,21 @@ Progress = Callable[[Step], None]
 
 @dataclass
 class Outcome:
-    """The bounds, every step that led to them, and why it ended: exact, gap, seconds, boxes or interrupted."""
+    """The bounds, every step that led to them, and why it ended: exact, gap, seconds, boxes, resolution or interrupted.
+
+    `resolution`: boxes are left that can be split no further and are undecided.
+    """
 
     fair: float = 0.0
     unfair: float = 0.0
     boxes: int = 0
     ended: str = ""
     steps: list[Step] = field(default_factory=list)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the decided boxes are everything, rounding of their weights aside."""
+        return abs(1.0 - self.fair - self.unfair) < ROUNDING
 
 
 class _Frontier(Generic[Boxes]):
@@ -155,12 +166,14 @@ def search(judge: Judge[Any], limits: Limits, progress: Progress | None = None) 
                 break
     except KeyboardInterrupt:
         outcome.ended = "interrupted"
-    outcome.ended = outcome.ended or "exact"
+    if not outcome.ended:
+        outcome.ended = "exact" if outcome.is_complete else "resolution"
     return outcome
 
 
 def _step(outcome: Outcome, frontier: _Frontier[Any], begun: float) -> Step:
-    upper = min(1.0, max(outcome.unfair, 1.0 - outcome.fair)) if frontier.size else outcome.unfair
+    is_over = not frontier.size and outcome.is_complete
+    upper = outcome.unfair if is_over else min(1.0, max(outcome.unfair, 1.0 - outcome.fair))
     return Step(outcome.unfair, upper, outcome.boxes, frontier.size, time.monotonic() - begun)
 
 

@@ -141,7 +141,8 @@ def _names(estimator: Any, domain: TabularDomain, takes: Takes | None) -> tuple[
     seen = getattr(estimator, "feature_names_in_", None)
     if seen is None:
         seen = getattr(estimator, "feature_names_", None)
-    names = tuple(str(name) for name in seen) if seen is not None else ()
+    spaced = {name.replace(" ", "_"): name for name in domain.names}  # LightGBM reports names without their spaces
+    names = tuple(str(name) if str(name) in domain.names else spaced.get(str(name), str(name)) for name in seen) if seen is not None else ()
     unknown = [name for name in names if name not in domain.names]
     if not unknown or takes in ("codes", "matrix"):
         return names
