@@ -164,7 +164,7 @@ def _dealt_rows(seen: Observations, smoother: _Smoother, draws: int, rng: np.ran
 
 def _band(seen: Observations, smoother: _Smoother, reach: float) -> tuple[Bounds, dict[str, list[float]]]:
     """The shown curve with bounds that hold along all of it, up to the smoothing itself."""
-    from scipy.stats import norm
+    from scipy.special import ndtr
 
     points = len(smoother.points)
     kernel = smoother.kernel[SHOWN * points : (SHOWN + 1) * points]
@@ -172,7 +172,7 @@ def _band(seen: Observations, smoother: _Smoother, reach: float) -> tuple[Bounds
     mass, effective = kernel @ weight, (kernel @ weight) ** 2 / (kernel**2 @ square)
     curve = (kernel @ value) / mass
     if seen.is_share:
-        bounds = gaps.share_bounds(np.clip(curve, 0, 1) * effective, effective, float(2 * norm.cdf(reach) - 1))
+        bounds = gaps.share_bounds(np.clip(curve, 0, 1) * effective, effective, float(2 * ndtr(reach) - 1))
     else:
         off = (seen.values - np.interp(seen.along, smoother.points, curve)) ** 2
         error = np.sqrt(np.average(off, weights=seen.weights) / effective)

@@ -66,9 +66,9 @@ def share_bounds(hits: Reals, sizes: Reals, confidence: float) -> Bounds:
 
 def mean_bounds(means: Reals, errors: Reals, freedom: Reals, confidence: float) -> Bounds:
     """Student's bounds of every mean at this confidence each: for amounts, where nothing exact is known."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    reach = t.ppf(1 - (1 - confidence) / 2, np.maximum(freedom, 1)) * errors
+    reach = stdtrit(np.maximum(freedom, 1), 1 - (1 - confidence) / 2) * errors
     usable = freedom >= 1
     return Bounds(means, np.where(usable, means - reach, -np.inf), np.where(usable, means + reach, np.inf))
 
@@ -121,12 +121,12 @@ def rows_needed(share: float, others: int, smallest_gap: float, alpha: float, po
 
     Where the others are too few themselves, it is the number that both sides need.
     """
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     if not 0.0 < smallest_gap < 1.0:
         raise InvalidArgument(f"smallest_gap={smallest_gap!r} must lie strictly between 0 and 1")
     centre = float(np.clip(share, smallest_gap / 2, 1 - smallest_gap / 2)) if np.isfinite(share) else 0.5
-    needed = float((norm.ppf(1 - alpha / 2) + norm.ppf(power)) ** 2) * centre * (1 - centre) / smallest_gap**2
+    needed = float((ndtri(1 - alpha / 2) + ndtri(power)) ** 2) * centre * (1 - centre) / smallest_gap**2
     # 1 / rows + 1 / others must not exceed 1 / needed.
     alone = needed * others / (others - needed) if others > needed else np.inf
     return int(np.ceil(min(alone, 2 * needed) if others < 2 * needed else alone))

@@ -93,9 +93,9 @@ def _deviation(draws: Draws) -> float:
 
 
 def _approximate(draws: Draws, confidence: float) -> tuple[float, float]:
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    reach = float(t.ppf(1 - (1 - confidence) / 2, max(1.0, draws.effective_size - 1))) * _deviation(draws)
+    reach = float(stdtrit(max(1.0, draws.effective_size - 1), 1 - (1 - confidence) / 2)) * _deviation(draws)
     return max(0.0, draws.estimate - reach), min(1.0, draws.estimate + reach)
 
 
