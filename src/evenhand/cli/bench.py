@@ -73,8 +73,14 @@ def bench_command(
     sources = [Named(table, columns, name, label, coding, trusted) for (table, columns), name in pairs]
     methods, seeds = chosen_methods(method), tuple(dict.fromkeys(seed))
     settings, terms = Settings(processes, folder, keep_findings, retry), Terms(budget, oracle, likeness, repair)
-    with progressing(len(methods) * len(sources) * len(seeds), budget, quiet, processes) as (progress, watch):
-        records = conduct(methods, sources, seeds, terms, replace(settings, progress=progress, watch=watch))
+    try:
+        with progressing(len(methods) * len(sources) * len(seeds), budget, quiet, processes) as (progress, watch):
+            records = conduct(methods, sources, seeds, terms, replace(settings, progress=progress, watch=watch))
+    except KeyboardInterrupt:
+        err.print(
+            f"interrupted{f': {folder} keeps what was finished, and the same command continues it' if folder else ''}", soft_wrap=True
+        )
+        raise typer.Exit(output.INTERRUPTED) from None
     _write(records, json_file, parquet, report)
     if not quiet:
         _tell(records, json_file)
