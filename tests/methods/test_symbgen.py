@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from odd_tasks import odd_subject
@@ -138,6 +140,12 @@ def test_it_searches_without_any_data():
     subject = checks.standard_subject()
     done = run(Symbgen(), type(subject)(subject.domain, subject.model), Plan(0, Budget(candidates=2_000)))
     assert done.ledger.findings > 800
+
+
+def test_one_row_of_data_is_enough_to_begin_with():
+    subject = checks.standard_subject()
+    done = run(Symbgen(), replace(subject, rows=subject.rows[:1], labels=None), Plan(0, Budget(candidates=500)))
+    assert done.ledger.findings > 100
 
 
 @pytest.mark.parametrize("wrong", [{"seeds": 0}, {"share": 0}, {"least_confidence": 1.5}, {"solver": "prolog"}, {"solution": "best"}])

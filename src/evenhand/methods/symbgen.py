@@ -15,7 +15,8 @@ that choice was made after both had been tried on the planted models and on the 
 solver="z3" (extra `solver`) solves every condition as published; under constraints of the domain, `auto` gives z3 the conditions and
 constraints together wherever the nearest solution breaks one, and "boxes" mends such rows instead.  An input is queued once for
 ever, where the code compares paths.  Of a small budget of model rows half at most goes into a tree.  A missing cell follows the
-tree's own rule; a negated test gives it a value.
+tree's own rule; a negated test gives it a value.  Where nearly all neighbours have one label, uniform rows of the domain
+join them.
 
 Only labels are used: a model without scores is searched in the same way.
 
@@ -50,6 +51,8 @@ SEED_RANK, LOCAL_RANK, GLOBAL_RANK = 5.0, 1.0, 10.0
 """The smaller, the sooner: local inputs at 1 + confidence, seeds at 5, global inputs at 10 - confidence."""
 MOST_WAITING = 20_000
 """Beyond twice as many the inputs with the worst ranks are forgotten; they would hardly ever have had their turn."""
+ONE_LABEL = 0.99
+"""Neighbours of which more than this share has the same label are joined by rows from all over the domain."""
 WITHOUT_DATA = 5_000
 
 
@@ -117,7 +120,11 @@ class Symbgen:
         left = task.model.rows_left
         count = self.neighbours if left is None else max(2, min(self.neighbours, left // 2))
         around = np.concatenate([perturbed(data, count, rng), rows])
-        return FittedTree.fit(around, task.predict(around), "gini", None, rng).paths(rows)
+        labels = task.predict(around)
+        if np.bincount(labels).max() > ONE_LABEL * len(labels):  # next to nothing to tell apart: look further away
+            wider = task.domain.sample(count, rng)
+            around, labels = np.concatenate([around, wider]), np.concatenate([labels, task.predict(wider)])
+        return FittedTree.fit(around, labels, "gini", None, rng).paths(rows)
 
     def _wishes(self, paths: Paths, unfair: Mask, domain: TabularDomain) -> Iterator[tuple[str, Wishes, Reals]]:
         """What is asked of other inputs, with its rank: around unfair inputs one test negated, along all paths a prefix."""
