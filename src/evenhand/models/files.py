@@ -14,7 +14,10 @@ PICKLES = (".pkl", ".pickle", ".joblib")
 TORCH = (".pt", ".pth", ".pt2")
 
 TRUSTED_TYPES = (
+    "collections.OrderedDict",
     "functools.partial",
+    "lightgbm.basic.Booster",
+    "lightgbm.sklearn.LGBMClassifier",
     "numpy.dtype",
     "sklearn._loss.link.LogitLink",
     "sklearn._loss.link.MultinomialLogit",
@@ -31,8 +34,13 @@ TRUSTED_TYPES = (
     "sklearn.tree._tree.Tree",
     "sklearn.utils._bunch.Bunch",
     "sklearn.utils.validation.check_array",
+    "xgboost.core.Booster",
+    "xgboost.sklearn.XGBClassifier",
 )
-"""What scikit-learn's own models hold and skops asks about.  A partial is safe here because skops asks about its function too."""
+"""What scikit-learn's own models and the boosting libraries' classifiers hold and skops asks about.
+
+A partial is safe here because skops asks about its function too; a Booster parses bytes and runs nothing of theirs.
+"""
 
 
 def load_skops(path: Path, trusted: bool = False) -> Any:

@@ -29,6 +29,9 @@ from evenhand.models.training import check_labels, seed_of
 
 Outputs = Literal["auto", "logits", "probabilities"]
 
+LARGE_MODULE = 1_000_000
+"""Parameters from which several threads are worth their cost."""
+
 
 @dataclass(frozen=True)
 class TorchSettings:
@@ -40,11 +43,14 @@ class TorchSettings:
     probabilities, and everything else for logits.
     fill: one code per column for missing cells.  differences: columns whose gradient is taken between neighbouring codes
     because the inputs cut the graph (embedding look-ups); "long" implies all columns.
+    precision: of gradients and hidden values.  Scores, and so every verdict, are always in the module's own precision.
+    threads: torch threads while the module works, "auto" for one unless the module is large; torch's own setting comes back afterwards.
     """
 
     inputs: Inputs | Callable[[Any], Any] = "codes"
     outputs: Outputs = "auto"
     precision: Literal["float32", "bfloat16"] = "float32"
+    threads: int | Literal["auto"] = "auto"
     mean: Sequence[float] = ()
     scale: Sequence[float] = ()
     fill: Sequence[float] = ()
@@ -59,6 +65,8 @@ class TorchSettings:
             raise InvalidArgument(f"outputs={self.outputs!r} must be 'auto', 'logits' or 'probabilities'")
         if self.precision not in ("float32", "bfloat16"):
             raise InvalidArgument(f"precision={self.precision!r} must be 'float32' or 'bfloat16'")
+        if self.threads != "auto" and not (isinstance(self.threads, int) and self.threads >= 1):
+            raise InvalidArgument(f"threads={self.threads!r} must be 'auto' or a whole number of at least 1")
 
 
 class _Reached(Exception):
@@ -102,23 +110,48 @@ class TorchModel:
     def _values(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
         import torch
 
-        with torch.no_grad(), _evaluating(self.module):
+        with torch.no_grad(), self._at_work():
             parts = [self._read(rows[at : at + self.batch_rows], layers) for at in range(0, max(len(rows), 1), self.batch_rows)]
         return {layer: np.concatenate([part[layer] for part in parts]) for layer in layers}
 
     def _read(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
         with self._watching(tuple(layers)) as seen:
-            output = self._forward(self.front.tensor(rows))
+            output = self._forward(self.front.tensor(rows), exact=SCORES in layers)
         if SCORES in layers:
             seen[SCORES] = _scores(output, self.reader, len(rows))
         return {layer: _at_least_float32(flat(seen[layer])).numpy() for layer in layers}
 
-    def _forward(self, inputs: Any) -> Any:
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Evaluation mode and a fitting number of threads; both as they were afterwards."""
+        import torch
+
+        before = torch.get_num_threads()
+        if self._threads != before:
+            torch.set_num_threads(self._threads)
+        try:
+            with _evaluating(self.module):
+                yield
+        finally:
+            if self._threads != before:
+                torch.set_num_threads(before)
+
+    @cached_property
+    def _threads(self) -> int:
+        """One for a small module: on its batches, waking a second thread costs more than it helps."""
+        import torch
+
+        if self.settings.threads != "auto":
+            return self.settings.threads
+        return 1 if sum(p.numel() for p in self.module.parameters()) < LARGE_MODULE else torch.get_num_threads()
+
+    def _forward(self, inputs: Any, exact: bool = True) -> Any:
+        """The module's answer; in its own precision if it must be exact, else in the one that the settings name."""
         import torch
 
         prepared = self.front.prepare(inputs)
         try:
-            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.settings.precision == "bfloat16"):
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=not exact and self.settings.precision == "bfloat16"):
                 return self.module(*prepared) if isinstance(prepared, tuple) else self.module(prepared)
         except _Reached:
             raise
@@ -172,7 +205,7 @@ class TorchModel:
 
         handles = [] if _is_script(self.module) else [m.register_forward_hook(watch(n)) for n, m in self.module.named_modules() if n]
         try:
-            with torch.no_grad(), _evaluating(self.module):
+            with torch.no_grad(), self._at_work():
                 self._forward(self.front.tensor(rows))
         finally:
             for handle in handles:
@@ -226,7 +259,7 @@ class TorchModel:
         import torch
 
         inputs = self.front.tensor(rows).requires_grad_(True)
-        with torch.enable_grad(), _evaluating(self.module):
+        with torch.enable_grad(), self._at_work():
             value = self._value(inputs, layer, len(rows))
             weights = torch.as_tensor(np.ascontiguousarray(slope(value.detach().float().numpy())), dtype=value.dtype)
             if weights.shape != value.shape:
@@ -241,10 +274,10 @@ class TorchModel:
 
     def _value(self, inputs: Any, layer: str, rows: int) -> Any:
         if layer == SCORES:
-            return _scores(self._forward(inputs), self.reader, rows)
+            return _scores(self._forward(inputs, exact=False), self.reader, rows)
         with self._watching((layer,), stop=True) as seen:
             try:
-                self._forward(inputs)
+                self._forward(inputs, exact=False)
             except _Reached:
                 return flat(seen[layer])
         raise UnknownName("layer", layer, self.layers())
@@ -344,7 +377,7 @@ def _check_steady(model: TorchModel) -> None:
     rows = probe_rows(model.domain, 8)
     together, again = model.scores(rows), model.scores(rows)
     # bfloat16 keeps 8 bits, so that a different order of summation shows.
-    slack = 5e-2 if model.settings.precision == "bfloat16" else 1e-3
+    slack = 5e-2 if "bfloat16" in str(model.front.dtype) else 1e-3
     if not np.allclose(together, again, atol=slack, equal_nan=True):
         raise UnsteadyModel(
             "the module gives two answers to one question although it is in evaluation mode; look for functional dropout "
@@ -362,7 +395,7 @@ def _scores(output: Any, reader: Reader, rows: int) -> Any:
     import torch
 
     values = _at_least_float32(flat(output))
-    if len(values) != rows:
+    if values.shape[0] != rows:
         raise WrongAnswer(f"the module answered {rows} rows with a tensor of shape {tuple(output.shape)}")
     if reader.form == "favourable":
         chance = torch.sigmoid(values[:, 0]) if reader.logits else values[:, 0]

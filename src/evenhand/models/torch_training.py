@@ -107,4 +107,4 @@ def _reset(module: Any) -> None:
 
 def flat(values: Any) -> Any:
     """One row of values per input."""
-    return values.reshape(len(values), -1) if len(values) else values.reshape(0, int(np.prod(values.shape[1:])))
+    return values.reshape(values.shape[0], -1) if values.shape[0] else values.reshape(0, int(np.prod(values.shape[1:])))

@@ -45,7 +45,7 @@ def _write(model: Model, folder: Path) -> Path:
     if described is None:
         return _plain(model, folder)
     path = folder / DESCRIPTION
-    path.write_text(json.dumps({"evenhand_model": VERSION, **described}, indent=2) + "\n", encoding="utf-8")
+    path.write_text(json.dumps({"evenhand_model": VERSION, **described}, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     return folder
 
 
@@ -60,12 +60,14 @@ def _described(model: Model, folder: Path) -> dict[str, Any] | None:
         return {"kind": "marginalised", "weights": model.weights.tolist(), "protected": protected, "base": _base(model.base, folder)}
     if isinstance(model, Thresholded):
         groups = [[None if np.isnan(code) else code for code in group] for group in model.groups.tolist()]
-        rules = [asdict(rule) for rule in model.rules]
+        rules = [asdict(rule) | {"first": _text(rule.first), "second": _text(rule.second)} for rule in model.rules]
         told = {"places": list(model.places), "groups": groups, "rule_of": list(model.rule_of), "rules": rules}
         return {"kind": "thresholded", **told, "base": _base(model.base, folder)}
     if isinstance(model, Mixture):
         bases = [_base(each, folder, f"model-{place}") for place, each in enumerate(model.models)]
         return {"kind": "mixture", "weights": list(model.weights), "by_label": model.by_label, "bases": bases}
+    if type(model).__module__ == "evenhand.models.torch":
+        return {"kind": "torch", "classes": list(model.classes), "path": _torch(model, folder).name}
     return None
 
 
@@ -93,8 +95,6 @@ def _plain(model: Model, folder: Path) -> Path:
 
         skops.io.dump(model.estimator, folder / "model.skops")
         return folder / "model.skops"
-    if type(model).__module__ == "evenhand.models.torch":
-        return _torch(model, folder)
     raise MissingAbility(
         f"{type(model).__name__} cannot be written to a file that is safe to read; what was built around it can, and wants it again: "
         "evenhand.repair.saving.load(folder, domain, base=model)"
@@ -185,11 +185,22 @@ def _inner(told: dict[str, Any], folder: Path, domain: TabularDomain, base: Mode
         raise StoreError(f"{folder / DESCRIPTION} points outside its folder: {told['path']!r}")
     if inner.is_dir():
         return load(inner, domain, base, trusted)
+    if inner.suffix == ".pt2":
+        from evenhand.models.torch import TorchSettings
+
+        return wrap(inner, domain, torch=TorchSettings(inputs=_as_they_are, outputs="probabilities"), trusted=trusted)
     return wrap(inner, domain, classes=told["classes"], takes=told.get("takes"), trusted=trusted)
+
+
+def _as_they_are(codes: Any) -> Any:
+    """A written program prepares codes itself, missing cells too."""
+    return codes.clone()
 
 
 def _built(told: dict[str, Any], domain: TabularDomain, inner: Callable[[dict[str, Any]], Model]) -> Model:
     kind = told.get("kind")
+    if kind == "torch":
+        return inner(told)
     if kind == "constant":
         return Constant(tuple(told["classes"]), np.array(told["chances"], dtype=np.float64))
     if kind == "masked":
@@ -209,6 +220,11 @@ def _built(told: dict[str, Any], domain: TabularDomain, inner: Callable[[dict[st
 def _rule(told: dict[str, Any]) -> Rule:
     first, second = (_operation(told[name]) for name in ("first", "second"))
     return Rule(told["constant"], told["constant_share"], told["first_share"], first, second)
+
+
+def _text(operation: tuple[str, float]) -> list[str]:
+    """As text, because JSON has no infinity."""
+    return [operation[0], repr(operation[1])]
 
 
 def _operation(told: Sequence[Any]) -> tuple[str, float]:

@@ -1,0 +1,184 @@
+"""Every repair keeps its promises: a new model, the old one untouched, odd tables included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand import registry
+from evenhand.engine import Subject
+from evenhand.errors import InvalidArgument, MissingAbility
+from evenhand.models.abilities import Pairs, labels_of
+from evenhand.oracles.individual import LabelFlip
+from evenhand.repair.augmentation import Choice, all_twins, lesson, twin_pairs
+from evenhand.repair.contract import Case, Repair
+from evenhand.repair.controls import AddRandomRows
+from evenhand.repair.labelling import fit_ensemble
+from evenhand.repair.marginalise import Marginalise
+from evenhand.repair.retraining import retrain
+
+from .tables import subject, table
+
+DATA = table()
+SUBJECT = subject(DATA)
+
+
+def unfair(model, rows, domain):
+    return LabelFlip().judge(rows, domain, model).unfair
+
+
+FOUND = DATA.rows[unfair(SUBJECT.model, DATA.rows, DATA.domain)]
+CASE = Case.of(SUBJECT, FOUND)
+SLOW = {"reduce_disparity"}
+
+
+def rng(seed=3):
+    return np.random.default_rng(seed)
+
+
+def test_the_planted_model_is_unfair_to_begin_with():
+    assert len(FOUND) > 0.1 * len(DATA.rows)
+
+
+@pytest.mark.parametrize("name", [name for name in registry.repairs() if name not in SLOW])
+def test_every_repair_makes_a_working_model_and_leaves_the_old_one_alone(name):
+    made = registry.repairs()[name].make()
+    assert isinstance(made, Repair)
+    before, rows = SUBJECT.model.fingerprint(), CASE.rows.copy()
+    mended = made.mend(CASE, rng())
+    scores = mended.model.scores(DATA.rows)
+    assert scores.shape == (len(DATA.rows), 2)
+    assert np.isfinite(scores).all()
+    assert SUBJECT.model.fingerprint() == before
+    np.testing.assert_array_equal(CASE.rows, rows)
+    assert mended.model.fingerprint() == made.mend(CASE, rng()).model.fingerprint(), "the same seed must give the same model"
+
+
+@pytest.mark.parametrize("name", ["marginalise", "drop_protected", "hide_protected", "constant_answer"])
+def test_trivial_baselines_never_flip(name):
+    model = registry.repairs()[name].make().mend(CASE, rng()).model
+    assert not unfair(model, DATA.domain.sample(500, rng()), DATA.domain).any()
+
+
+def test_marginalising_weighs_twins_by_how_common_they_are():
+    model = Marginalise().mend(CASE, rng()).model
+    person = DATA.rows[:1]
+    shares = np.bincount(DATA.domain.own_combination(DATA.rows), minlength=3) / len(DATA.rows)
+    expected = sum(share * SUBJECT.model.scores(twin) for share, twin in zip(shares, DATA.domain.twins(person).rows, strict=True))
+    np.testing.assert_allclose(model.scores(person), expected, atol=1e-6)
+
+
+def test_twins_and_consistency_help_where_the_finding_alone_helps_less():
+    share = {form: unfair(retrain(SUBJECT, FOUND, rng(), form), DATA.rows, DATA.domain).mean() for form in ("alone", "twins", "consistency")}
+    before = unfair(SUBJECT.model, DATA.rows, DATA.domain).mean()
+    assert share["twins"] < 0.8 * before
+    assert share["consistency"] < 0.5 * before
+    assert share["consistency"] < share["alone"]
+
+
+def test_all_twins_of_a_person_get_one_label():
+    added = lesson(CASE, FOUND[:20], "twins", rng())
+    keys = DATA.domain.keys(added.rows)
+    assert len(added.rows) == 3 * 20
+    for key in np.unique(keys):
+        assert len(set(added.labels[keys == key])) == 1
+
+
+def test_the_vote_ignores_what_is_protected():
+    ensemble = fit_ensemble(DATA.rows, DATA.labels, DATA.domain, 2, rng())
+    rows, person = all_twins(DATA.rows, DATA.domain, rng())
+    np.testing.assert_array_equal(ensemble.label(rows), ensemble.label(DATA.rows)[person])
+
+
+def test_pairs_are_a_person_and_someone_of_another_protected_value():
+    pairs = twin_pairs(DATA.rows[:50], DATA.domain, 1.0, rng())
+    place = DATA.domain.protected_places[0]
+    assert len(pairs.first) == 100
+    assert (pairs.first[:, place] != pairs.second[:, place]).all()
+    np.testing.assert_array_equal(DATA.domain.keys(pairs.first), DATA.domain.keys(pairs.second))
+
+
+@pytest.mark.parametrize("select", ["random", "km_st"])
+def test_selection_gives_as_many_different_findings_as_asked_for(select):
+    case = Case(CASE.domain, CASE.model, CASE.rows, CASE.labels, FOUND, np.linspace(0, 1, len(FOUND)))
+    chosen = Choice(share=20 / len(CASE.rows), select=select).of(case, rng())
+    assert len(np.unique(chosen)) == len(chosen) == 20
+
+
+def test_km_st_takes_from_every_section_of_the_gaps():
+    gaps = np.append(np.zeros(len(FOUND) - 10), np.linspace(0.1, 1, 10))
+    case = Case(CASE.domain, CASE.model, CASE.rows, CASE.labels, FOUND, gaps)
+    chosen = Choice(share=20 / len(CASE.rows), select="km_st").of(case, rng())
+    assert (gaps[chosen] > 0).sum() >= 8, "chance alone would take about two"
+
+
+def test_no_findings_is_said_and_not_a_crash():
+    with pytest.raises(InvalidArgument, match="no findings"):
+        retrain(SUBJECT, FOUND[:0], rng())
+
+
+def test_a_vote_of_one_label_is_noted():
+    rich = DATA.rows[np.nan_to_num(DATA.rows[:, DATA.domain.place("income")]) > 90]
+    added = lesson(CASE, rich, "alone", rng())
+    assert added.facts(CASE)["note"] == "the vote gave all of them the same label"
+
+
+def test_data_of_one_class_is_refused():
+    labels = np.zeros_like(DATA.labels)
+    with pytest.raises(InvalidArgument, match="at least two classes"):
+        retrain(Subject(DATA.domain, SUBJECT.model, DATA.rows, labels), FOUND, rng())
+
+
+def test_a_callable_cannot_be_retrained_and_is_told_what_can_be_done():
+    model = eh.wrap(lambda frame: np.where(frame["income"].fillna(0) > 50, "grant", "deny"), DATA.domain, takes="frame")
+    with pytest.raises(MissingAbility, match="marginalise"):
+        retrain(Subject(DATA.domain, model, DATA.rows, DATA.labels), FOUND, rng())
+
+
+def test_several_protected_columns_and_three_classes():
+    data = table(400, classes=3, protected=("sex of person", "race"))
+    under = subject(data)
+    found = data.rows[unfair(under.model, data.rows, data.domain)]
+    model = retrain(under, found, rng(), "twins")
+    assert unfair(model, data.rows, data.domain).mean() < len(found) / len(data.rows)
+    with pytest.raises(MissingAbility, match="two classes"):
+        registry.repairs()["adjust_thresholds"].make().mend(Case.of(under, found), rng())
+
+
+def test_random_rows_are_as_many_as_the_findings_would_be():
+    facts = AddRandomRows(share=0.1).mend(CASE, rng()).facts
+    assert facts["findings_used"] == round(0.1 * len(DATA.rows))
+
+
+def test_fairlearns_reduction_narrows_the_gap_between_groups():
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = DecisionTreeClassifier(max_depth=5, random_state=0).fit(DATA.rows, DATA.labels)
+    model = eh.wrap(tree, DATA.domain, takes="codes", classes=["deny", "grant"])
+    case = Case(DATA.domain, model, DATA.rows, DATA.labels, FOUND, np.ones(len(FOUND)))
+    mended = registry.repairs()["reduce_disparity"].make().mend(case, rng()).model
+    sex = DATA.rows[:, DATA.domain.protected_places[0]]
+
+    def gap(made):
+        chosen = labels_of(made.scores(DATA.rows))
+        return abs(chosen[sex == 0].mean() - chosen[sex == 1].mean())
+
+    assert gap(mended) < gap(model)
+
+
+def test_damping_never_costs_more_accuracy_on_its_rows_than_allowed():
+    mended = registry.repairs()["damp_neurons"].make(tolerance=0.0).mend(CASE, rng())
+    right = [(labels_of(model.scores(DATA.rows)) == DATA.labels).mean() for model in (SUBJECT.model, mended.model)]
+    assert right[1] >= right[0]
+    assert mended.facts["tried"] > 0
+
+
+def test_a_consistent_network_answers_pairs_alike():
+    pairs = twin_pairs(DATA.rows, DATA.domain, 1.0, rng())
+    strict = Pairs(pairs.first, pairs.second, 100.0)
+    model = SUBJECT.model.refit_consistently(DATA.rows, DATA.labels, strict, rng())
+    apart = np.abs(model.scores(pairs.first) - model.scores(pairs.second))[:, 1]
+    before = np.abs(SUBJECT.model.scores(pairs.first) - SUBJECT.model.scores(pairs.second))[:, 1]
+    assert apart.mean() < 0.3 * before.mean()
+    assert len(np.unique(labels_of(model.scores(DATA.rows)))) == 2
