@@ -259,6 +259,7 @@ def test_modules_that_cannot_be_tested_are_refused(module: Callable[[], object],
         ({"inputs": "long"}, "'hours' holds real numbers"),
         ({"fill": (1, 2)}, "fill has 2 numbers; expected 4"),
         ({"precision": "float8"}, "precision='float8'"),
+        ({"threads": 0}, "threads=0"),
         ({"outputs": "odds"}, "outputs='odds'"),
         ({"inputs": "one_hot", "one_hot": ["age"]}, "one_hot names 'age'"),
     ],
@@ -304,10 +305,24 @@ def test_rows_are_not_written_to_and_large_batches_are_cut() -> None:
     assert np.allclose(scores[17], model.scores(CODES[17:18])[0])
 
 
-def test_bfloat16_is_near_float32() -> None:
+def test_bfloat16_is_for_gradients_and_never_for_scores() -> None:
     module = mlp()
-    exact, rough = standard(module).scores(CODES), standard(module, precision="bfloat16").scores(CODES)
-    assert 0 < np.abs(exact - rough).max() < 0.05
+    exact, rough = standard(module), standard(module, precision="bfloat16")
+    assert np.array_equal(exact.scores(CODES), rough.scores(CODES))
+    slopes = [model.gradient(CODES, np.tile([0.0, 1.0], (60, 1))) for model in (exact, rough)]
+    assert 0 < np.abs(slopes[0] - slopes[1]).max() < 0.05 * np.abs(slopes[0]).max()
+
+
+@pytest.mark.parametrize("threads", ["auto", 1, 3])
+def test_threads_are_set_for_the_work_and_given_back(threads: object) -> None:
+    seen: list[int] = []
+    module = mlp()
+    model = standard(module, threads=threads)
+    module.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
+    before = torch.get_num_threads()
+    model.scores(CODES)
+    assert seen[-1] == (1 if threads == "auto" else threads)
+    assert torch.get_num_threads() == before
 
 
 def test_difference_gradients_are_exact_for_linear_models_and_stay_inside_the_domain() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Reals, Rows, Scores
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument, MissingAbility
+from evenhand.errors import InvalidArgument, MissingAbility, UnknownName
 from evenhand.models.abilities import SCORES, Model
 
 
@@ -20,6 +20,7 @@ class DifferenceGradients:
     """Any scored model with a gradient by forward differences: columns + 1 queries per row, in one batch.
 
     With a domain, a step that would leave a column's range goes the other way, so that only valid cells are asked.
+    The scores are the only layer that can be read: a method that looks for biased neurons finds the outputs.
     """
 
     model: Model
@@ -58,6 +59,17 @@ class DifferenceGradients:
     def scores(self, rows: Rows) -> Scores:
         """The model's own scores, in its own batches."""
         return np.asarray(in_batches(self.model.scores, rows, self.model.batch_rows))
+
+    def layers(self) -> tuple[str, ...]:
+        """The scores."""
+        return (SCORES,)
+
+    def activations(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
+        """The scores, under their name."""
+        for layer in layers:
+            if layer != SCORES:
+                raise UnknownName("layer", layer, (SCORES,))
+        return dict.fromkeys(layers, self.scores(rows)) if layers else {}
 
     def gradient(self, rows: Rows, cotangent: NDArray[Any], layer: str = SCORES) -> Rows:
         """Per row, the difference quotient by each column of sum(cotangent * scores)."""

@@ -83,21 +83,22 @@ class Ascent:
             enough = max(FEWEST_TOGETHER, self.task.fitting(len(self._seeds) * local_steps) // max(1, local_steps))
             wave = self._seeds[self._used : self._used + 2 * enough]
             self._used = self.task.facts["seeds"] = self._used + len(wave)
-            found.append((yield from self.run(wave, start, compass(wave))))
+            found.append((yield from self.run(wave, start, compass(wave), budget // 2)))
             count = sum(map(len, found))
-            if count >= enough or (count and 2 * self.task.fitting(UNLIMITED) < budget):
+            if count >= enough or (count and self.task.fitting(UNLIMITED) < budget // 2):
                 break
         return self._distinct(np.concatenate(found)) if found else None
 
-    def run(self, seeds: Rows, start: Start, compass: Compass) -> Generator[Candidates, Verdict, Rows]:
-        """The distinct findings that the seeds reached."""
+    def run(self, seeds: Rows, start: Start, compass: Compass, spare: int = 0) -> Generator[Candidates, Verdict, Rows]:
+        """The distinct findings that the seeds reached; with one at hand, they stop when less than `spare` of the budget is left."""
         moves, rows = Moves(self.task.domain), seeds.copy()
         climbing, found = np.arange(len(rows)), []
         for iteration in range(start.iterations + 1):
             unfair = yield from self.known.judge(rows[climbing], "global")
             found.append(rows[climbing[unfair]])
             climbing = climbing[~unfair]
-            if not climbing.size or iteration == start.iterations:
+            is_enough = self.task.fitting(UNLIMITED) < spare and any(map(len, found))
+            if not climbing.size or iteration == start.iterations or is_enough:
                 break
             now = rows[climbing]
             rows[climbing] = moves.step(now, start.step * self._directions(now, compass, climbing))
