@@ -36,7 +36,7 @@ from evenhand.oracles.views.compare import CompareSettings, Comparison, by_gap, 
 from evenhand.oracles.views.graph import CausalGraph
 from evenhand.scanning import Data, Outcome
 from evenhand.search import Oracle
-from evenhand.statistics.gaps import UNKNOWN
+from evenhand.statistics import gaps
 from evenhand.statistics.permutation import table_test
 from evenhand.streaming import RateStream
 from evenhand.synthesis.trees import ChainedTrees
@@ -279,8 +279,18 @@ class _Measurer:
         table = np.zeros((len(grouping.names), len(self.model.classes)), dtype=np.int64)
         np.add.at(table, (grouping.codes, answer.labels), 1)
         test = table_test(table, rng, settings.draws)
-        facts = ("outcome_distribution", "Outcome distribution", "how often each of the outcomes is given", grouping.name, "share", ())
-        found = [Figure(*facts, UNKNOWN, test, settings.alpha, test.p_value)]
+        facts = (
+            "outcome_distribution",
+            "Outcome distribution",
+            "the largest gap in how often one outcome is given",
+            grouping.name,
+            "share",
+            (),
+        )
+        each_level = gaps.each_confidence(settings.confidence, table.size)
+        rows = table.sum(axis=1).astype(np.float64)
+        spread = gaps.largest_of([gaps.gap(gaps.share_bounds(column, rows, each_level)) for column in table.T.astype(np.float64)])
+        found = [Figure(*facts, spread, test, settings.alpha, test.p_value)]
         for name, outcomes in answer.by_class(self.model.classes):
             for metric in ("statistical_parity", "equal_opportunity"):
                 each = figure(BY_NAME[metric], outcomes, grouping, settings, rng)
@@ -366,8 +376,8 @@ def _exceeds(each: Figure, tolerated: float) -> bool:
 
 
 def _is_open(each: Figure, tolerated: float) -> bool:
-    """Whether a figure leaves open what it should settle; a test without a size has no groups to be too small."""
-    if tolerated == 0.0 or each.unit == "amount" or each.metric == "outcome_distribution":
-        return each.verdict == "insufficient" and each.metric != "outcome_distribution"
+    """Whether a figure leaves open what it should settle."""
+    if tolerated == 0.0 or each.unit == "amount":
+        return each.verdict == "insufficient"
     bound = each.size.low if each.unit == "ratio" else each.size.high
     return bound is None or (1 - bound if each.unit == "ratio" else bound) > tolerated

@@ -80,7 +80,7 @@ def test_twelve_groups_of_five_are_insufficient_and_say_how_many_they_need():
     found = figure(BY_NAME["statistical_parity"], outcomes, grouping, SETTINGS, rng)
     assert found.verdict == "insufficient"
     assert len(found.insufficient) == 12
-    assert found.size.estimate is None
+    assert found.size.high > 0.9
     assert all(100 < part.needed < 1_000 for part in found.groups)
 
 

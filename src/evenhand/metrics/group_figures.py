@@ -81,7 +81,8 @@ class Figure:
         """Whether groups differ, at the corrected level."""
         if self.test.kind != "impossible" and self.adjusted <= self.alpha:
             return "different"
-        return "insufficient" if self.test.kind == "impossible" or self.size.estimate is None else "not shown"
+        is_enough = sum(part.is_enough for part in self.groups) >= 2 if self.groups else self.size.estimate is not None
+        return "not shown" if is_enough and self.test.kind != "impossible" else "insufficient"
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -156,7 +157,8 @@ def _share_figure(metric: ShareMetric, counted: list[_Counted], test: Test, grou
     bounds = [gaps.share_bounds(c.share * c.effective, c.effective, each) for c in counted]
     parts = _parts(counted, bounds, grouping, settings)
     enough = np.array([part.is_enough for part in parts])
-    sized = [b.only(enough) for b in bounds]
+    # With fewer than two groups of enough rows, the bounds of all of them are wide and still hold.
+    sized = [b.only(enough) for b in bounds] if enough.sum() >= 2 else bounds
     size = _SIZES[metric.size](sized)
     unit = "ratio" if metric.size == "ratio" else "share"
     is_exact = all(np.array_equal(c.effective, c.rows) for c in counted)
@@ -248,7 +250,7 @@ def _amount_parts(amounts: Amounts, grouping: Grouping, settings: Settings) -> t
         for g, name in enumerate(grouping.names)
     )
     enough = np.array([part.is_enough for part in parts], dtype=bool)
-    return parts, gaps.gap(bounds.only(enough)), gaps.gap(bounds).estimate
+    return parts, gaps.gap(bounds.only(enough) if enough.sum() >= 2 else bounds), gaps.gap(bounds).estimate
 
 
 def corrected(figures: list[Figure]) -> list[Figure]:

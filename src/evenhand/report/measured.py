@@ -104,7 +104,7 @@ def _figure(each: Mapping[str, Any]) -> dict[str, Any]:
         "tone": TONES[each["verdict"]],
         "size": shown[0],
         "bounds": f"{shown[1]} to {shown[2]}" if each["estimate"] is not None else "too few rows",
-        "every": value(each["estimate_all_groups"], each["unit"]) if each["estimate_all_groups"] != each["estimate"] else "",
+        "every": value(each["estimate_all_groups"], each["unit"]) if each["estimate_all_groups"] not in (None, each["estimate"]) else "",
         "p": "< 1e-6" if each["p_adjusted"] < 1e-6 else f"{each['p_adjusted']:.3g}",
         "test": each["test"],
         "strips": _strips(each),
