@@ -121,10 +121,14 @@ class Standings:
         pairs = zip(others, fought, adjusted, strict=True)
         return [{"champion": methods[champion], "other": methods[at], **asdict(each), "adjusted": p} for at, each, p in pairs]
 
-    def margin(self, ground: Ground, method: str, figure: str) -> float:
-        """How far the method's mean is ahead of every other's: 0 for a shared first place, below 0 for none or nothing found."""
+    def margin(self, ground: Ground, method: str, figure: str, aside: Sequence[str] = ()) -> float:
+        """How far the method's mean is ahead of every other's: 0 for a shared first place, below 0 for none or nothing found.
+
+        Methods named in `aside` are not counted as others.
+        """
         mine = self.mean(ground, method, figure)
-        others = [score for other in self.methods if other != method and (score := self.mean(ground, other, figure)) is not None]
+        rivals = [other for other in self.methods if other not in (method, *aside)]
+        others = [score for other in rivals if (score := self.mean(ground, other, figure)) is not None]
         return mine - max(others, default=0.0) if mine else -1.0
 
     def _quality(self, method: str) -> dict[str, float | None]:
