@@ -31,6 +31,14 @@ def table(rows: int = 500, seed: int = 0, classes: int = 2, protected: tuple[str
     return eh.datasets.from_frame(frame, domain, "people")
 
 
-def subject(data: Dataset, seed: int = 0) -> Subject:
+def tree_subject(data: Dataset) -> Subject:
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = DecisionTreeClassifier(max_depth=6, random_state=0).fit(data.rows, data.labels)
+    model = eh.wrap(tree, data.domain, takes="codes", classes=list(data.domain.label.values))
+    return Subject(data.domain, model, data.rows, data.labels)
+
+
+def net_subject(data: Dataset, seed: int = 0) -> Subject:
     model = fit_dense(data.rows, data.labels, data.domain.label.values, np.random.default_rng(seed), hidden=(12, 6))
     return Subject(data.domain, model, data.rows, data.labels)

@@ -18,10 +18,12 @@ from evenhand.repair.labelling import fit_ensemble
 from evenhand.repair.marginalise import Marginalise
 from evenhand.repair.retraining import retrain
 
-from .tables import subject, table
+from .tables import net_subject, table, tree_subject
 
 DATA = table()
-SUBJECT = subject(DATA)
+SUBJECT = tree_subject(DATA)
+NETS = table(120)
+NET = net_subject(NETS)
 
 
 def unfair(model, rows, domain):
@@ -30,7 +32,9 @@ def unfair(model, rows, domain):
 
 FOUND = DATA.rows[unfair(SUBJECT.model, DATA.rows, DATA.domain)]
 CASE = Case.of(SUBJECT, FOUND)
-SLOW = {"reduce_disparity"}
+NET_FOUND = NETS.rows[unfair(NET.model, NETS.rows, NETS.domain)]
+NET_CASE = Case.of(NET, NET_FOUND)
+NEED_NEURONS = ("damp_neurons", "retrain_consistently")
 
 
 def rng(seed=3):
@@ -41,18 +45,18 @@ def test_the_planted_model_is_unfair_to_begin_with():
     assert len(FOUND) > 0.1 * len(DATA.rows)
 
 
-@pytest.mark.parametrize("name", [name for name in registry.repairs() if name not in SLOW])
+@pytest.mark.parametrize("name", list(registry.repairs()))
 def test_every_repair_makes_a_working_model_and_leaves_the_old_one_alone(name):
-    made = registry.repairs()[name].make()
+    made, case = registry.repairs()[name].make(), NET_CASE if name in NEED_NEURONS else CASE
     assert isinstance(made, Repair)
-    before, rows = SUBJECT.model.fingerprint(), CASE.rows.copy()
-    mended = made.mend(CASE, rng())
+    before, rows = case.model.fingerprint(), case.rows.copy()
+    mended = made.mend(case, rng())
     scores = mended.model.scores(DATA.rows)
     assert scores.shape == (len(DATA.rows), 2)
     assert np.isfinite(scores).all()
-    assert SUBJECT.model.fingerprint() == before
-    np.testing.assert_array_equal(CASE.rows, rows)
-    assert mended.model.fingerprint() == made.mend(CASE, rng()).model.fingerprint(), "the same seed must give the same model"
+    assert case.model.fingerprint() == before
+    np.testing.assert_array_equal(case.rows, rows)
+    assert mended.model.fingerprint() == made.mend(case, rng()).model.fingerprint(), "the same seed must give the same model"
 
 
 @pytest.mark.parametrize("name", ["marginalise", "drop_protected", "hide_protected", "constant_answer"])
@@ -69,12 +73,15 @@ def test_marginalising_weighs_twins_by_how_common_they_are():
     np.testing.assert_allclose(model.scores(person), expected, atol=1e-6)
 
 
-def test_twins_and_consistency_help_where_the_finding_alone_helps_less():
-    share = {form: unfair(retrain(SUBJECT, FOUND, rng(), form), DATA.rows, DATA.domain).mean() for form in ("alone", "twins", "consistency")}
-    before = unfair(SUBJECT.model, DATA.rows, DATA.domain).mean()
-    assert share["twins"] < 0.8 * before
-    assert share["consistency"] < 0.5 * before
-    assert share["consistency"] < share["alone"]
+def test_twins_help_where_the_finding_alone_helps_less():
+    share = {form: unfair(retrain(SUBJECT, FOUND, rng(), form), DATA.rows, DATA.domain).mean() for form in ("alone", "twins")}
+    assert share["twins"] < 0.7 * unfair(SUBJECT.model, DATA.rows, DATA.domain).mean()
+    assert share["twins"] < share["alone"]
+
+
+def test_a_consistency_loss_helps():
+    model = retrain(NET, NET_FOUND, rng(), "consistency")
+    assert unfair(model, NETS.rows, NETS.domain).mean() < 0.5 * len(NET_FOUND) / len(NETS.rows)
 
 
 def test_all_twins_of_a_person_get_one_label():
@@ -138,7 +145,7 @@ def test_a_callable_cannot_be_retrained_and_is_told_what_can_be_done():
 
 def test_several_protected_columns_and_three_classes():
     data = table(400, classes=3, protected=("sex of person", "race"))
-    under = subject(data)
+    under = tree_subject(data)
     found = data.rows[unfair(under.model, data.rows, data.domain)]
     model = retrain(under, found, rng(), "twins")
     assert unfair(model, data.rows, data.domain).mean() < len(found) / len(data.rows)
@@ -152,12 +159,8 @@ def test_random_rows_are_as_many_as_the_findings_would_be():
 
 
 def test_fairlearns_reduction_narrows_the_gap_between_groups():
-    from sklearn.tree import DecisionTreeClassifier
-
-    tree = DecisionTreeClassifier(max_depth=5, random_state=0).fit(DATA.rows, DATA.labels)
-    model = eh.wrap(tree, DATA.domain, takes="codes", classes=["deny", "grant"])
-    case = Case(DATA.domain, model, DATA.rows, DATA.labels, FOUND, np.ones(len(FOUND)))
-    mended = registry.repairs()["reduce_disparity"].make().mend(case, rng()).model
+    model = SUBJECT.model
+    mended = registry.repairs()["reduce_disparity"].make().mend(CASE, rng()).model
     sex = DATA.rows[:, DATA.domain.protected_places[0]]
 
     def gap(made):
@@ -168,17 +171,17 @@ def test_fairlearns_reduction_narrows_the_gap_between_groups():
 
 
 def test_damping_never_costs_more_accuracy_on_its_rows_than_allowed():
-    mended = registry.repairs()["damp_neurons"].make(tolerance=0.0).mend(CASE, rng())
-    right = [(labels_of(model.scores(DATA.rows)) == DATA.labels).mean() for model in (SUBJECT.model, mended.model)]
+    mended = registry.repairs()["damp_neurons"].make(tolerance=0.0).mend(NET_CASE, rng())
+    right = [(labels_of(model.scores(NETS.rows)) == NETS.labels).mean() for model in (NET.model, mended.model)]
     assert right[1] >= right[0]
     assert mended.facts["tried"] > 0
 
 
 def test_a_consistent_network_answers_pairs_alike():
-    pairs = twin_pairs(DATA.rows, DATA.domain, 1.0, rng())
+    pairs = twin_pairs(NETS.rows, NETS.domain, 1.0, rng())
     strict = Pairs(pairs.first, pairs.second, 100.0)
-    model = SUBJECT.model.refit_consistently(DATA.rows, DATA.labels, strict, rng())
+    model = NET.model.refit_consistently(NETS.rows, NETS.labels, strict, rng())
     apart = np.abs(model.scores(pairs.first) - model.scores(pairs.second))[:, 1]
-    before = np.abs(SUBJECT.model.scores(pairs.first) - SUBJECT.model.scores(pairs.second))[:, 1]
+    before = np.abs(NET.model.scores(pairs.first) - NET.model.scores(pairs.second))[:, 1]
     assert apart.mean() < 0.3 * before.mean()
-    assert len(np.unique(labels_of(model.scores(DATA.rows)))) == 2
+    assert len(np.unique(labels_of(model.scores(NETS.rows)))) == 2

@@ -62,7 +62,7 @@ def mean_of(values: Reals, design: Design) -> Mean:
 
 def change_of(before: Reals, after: Reals, design: Design) -> Change:
     """The mean of the paired differences; p-value 1 where fewer than two seeds have both figures."""
-    from scipy.stats import t
+    from scipy.special import stdtr
 
     differences = (after - before)[np.isfinite(after - before)]
     mean = mean_of(differences, design)
@@ -71,7 +71,7 @@ def change_of(before: Reals, after: Reals, design: Design) -> Change:
     error = _error(differences, design)
     if error < 1e-12:
         return Change(mean, 1.0 if abs(mean.estimate) < 1e-12 else 0.0)
-    return Change(mean, float(2 * t.sf(abs(mean.estimate) / error, len(differences) - 1)))
+    return Change(mean, float(2 * stdtr(len(differences) - 1, -abs(mean.estimate) / error)))
 
 
 def _error(values: Reals, design: Design) -> float:
@@ -79,9 +79,9 @@ def _error(values: Reals, design: Design) -> float:
 
 
 def _quantile(n: int, confidence: float) -> float:
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    return float(t.ppf((1 + confidence) / 2, n - 1))
+    return float(stdtrit(n - 1, (1 + confidence) / 2))
 
 
 def _finite(value: float) -> float | None:

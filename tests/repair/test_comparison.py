@@ -1,0 +1,213 @@
+"""A repair is called better only when it is; chance, triviality and one answer for everybody are called by their names."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.repair.comparing import ALWAYS, RepairOptions
+from evenhand.repair.comparison import Terms, compare
+from evenhand.repair.page import render
+from evenhand.repair.statistics import Design, change_of
+from evenhand.repair.trial import Effort, Material, Outcome, split
+
+from .tables import table, tree_subject
+
+ROLES = {
+    "no_change": ("control", False),
+    "refit_again": ("control", True),
+    "add_random_rows": ("control", True),
+    "mine": ("repair", True),
+    "marginalise": ("baseline", False),
+    "constant_answer": ("baseline", False),
+}
+BASE = {
+    "accuracy": 0.80, "worst_group_accuracy": 0.7, "if_o": 0.10, "if_r": 0.05, "still_found": 0.5, "found_anew": 0.2, "worst_gap": 0.9,
+    "spd": 0.1, "aod": 0.1, "one_answer": 0.7,
+}  # fmt: skip
+
+
+def outcomes(mine, seeds=5, noise=0.002, **others):
+    """Figures of made-up seeds: everything like the base but for what is said."""
+    rng = np.random.default_rng(1)
+    made = []
+    for _ in range(seeds):
+        figures = {name: {m: v + noise * rng.standard_normal() for m, v in BASE.items()} for name in (*ROLES, "as_given")}
+        figures["mine"] |= {m: v + noise * rng.standard_normal() for m, v in mine.items()}
+        figures["marginalise"] |= {"if_o": 0.0, "if_r": 0.0, "found_anew": 0.0, "accuracy": 0.79}
+        figures["constant_answer"] |= {"if_o": 0.0, "if_r": 0.0, "found_anew": 0.0, "accuracy": 0.7, "one_answer": 1.0}
+        for name, changed in others.items():
+            figures[name] |= changed
+        facts = {"seed": {"held_out": 300, "train_rows": 700, "train_findings": 9, "judge_findings": 9}}
+        made.append(Outcome(figures, {}, facts))
+    return made
+
+
+def judged(mine, **more):
+    header = {
+        "data": "people", "protected": ["sex"], "date": "today", "evenhand": "0", "train_method": "A()", "judge_method": "B()",
+        "train_rows": 700, "held_out_rows": 300,
+    }  # fmt: skip
+    return compare(outcomes(mine, **more), ROLES, header, Terms())
+
+
+FALLS = {"if_o": 0.02, "if_r": 0.01, "found_anew": 0.03}
+
+
+def test_a_clear_fall_with_kept_accuracy_is_better():
+    found = judged(FALLS, noise=0.001)
+    assert found["mine"].verdict == "better"
+    assert found.best.name == "mine"
+
+
+def test_no_difference_is_no_evidence():
+    found = judged({})
+    assert found["mine"].verdict == "no evidence of improvement"
+    assert found.best is None
+
+
+def test_a_fall_only_among_random_inputs_is_no_evidence():
+    assert judged({"if_r": 0.01}, noise=0.001)["mine"].verdict == "no evidence of improvement"
+
+
+def test_a_fall_that_another_method_does_not_see_is_no_evidence():
+    assert judged({"if_o": 0.02}, noise=0.001)["mine"].verdict == "no evidence of improvement"
+
+
+def test_lost_accuracy_is_a_price():
+    assert judged(FALLS | {"accuracy": 0.70}, noise=0.001)["mine"].verdict == "better, at a price"
+
+
+def test_a_rise_is_worse():
+    assert judged({"if_o": 0.2, "found_anew": 0.4}, noise=0.001)["mine"].verdict == "worse"
+
+
+def test_large_noise_hides_a_small_fall():
+    assert judged({"if_o": 0.09, "found_anew": 0.18}, noise=0.02)["mine"].verdict == "no evidence of improvement"
+
+
+def test_one_seed_shows_nothing():
+    found = judged(FALLS, seeds=1)["mine"]
+    assert found.verdict == "no evidence of improvement"
+    assert "one seed" in found.reason
+
+
+def test_a_repair_that_answers_alike_to_everybody_raises_an_alarm():
+    found = judged(FALLS | {"one_answer": 1.0}, noise=0.0)
+    assert found["mine"].verdict == "alarm"
+    assert found["constant_answer"].verdict == "alarm"
+    assert found.best is None
+
+
+def test_trivial_baselines_are_named_and_held_against_the_best():
+    found = judged(FALLS | {"accuracy": 0.79}, noise=0.0005, marginalise={"accuracy": 0.81})
+    assert found["marginalise"].verdict == "trivial"
+    assert any("no better than the trivial marginalise" in note for note in found.notes)
+
+
+def test_what_random_rows_do_as_well_is_noted():
+    found = judged(FALLS, noise=0.001, add_random_rows={"if_o": 0.01})
+    assert any("random rows" in note for note in found["mine"].notes)
+
+
+def test_rising_group_gaps_are_noted():
+    assert any("SPD rose" in note for note in judged(FALLS | {"spd": 0.4}, noise=0.001)["mine"].notes)
+
+
+def test_the_front_holds_what_nothing_beats():
+    found = judged(FALLS | {"accuracy": 0.85}, noise=0.0)
+    assert found["mine"].on_front
+    assert found["marginalise"].on_front
+    assert not found["refit_again"].on_front
+
+
+def test_intervals_allow_for_overlapping_training_rows():
+    before, after = np.zeros(5), np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    alone, shared = (change_of(before, after, Design(ratio)) for ratio in (0.0, 0.5))
+    from scipy.stats import ttest_1samp
+
+    assert alone.p_value == pytest.approx(ttest_1samp(after, 0).pvalue)
+    assert shared.p_value > alone.p_value
+    assert shared.mean.high - shared.mean.low > alone.mean.high - alone.mean.low
+
+
+def test_false_alarms_stay_below_the_level():
+    rng = np.random.default_rng(0)
+    hits = 0
+    for _ in range(200):
+        made = outcomes({}, seeds=5, noise=0.0)
+        for outcome in made:
+            for figures in outcome.figures.values():
+                for name in figures:
+                    figures[name] += 0.01 * rng.standard_normal()
+        hits += compare(made, ROLES, {}, Terms())["mine"].verdict.startswith("better")
+    assert hits <= 0.05 * 200
+
+
+def test_the_page_fetches_nothing_and_escapes_names():
+    found = judged(FALLS)
+    page = render(
+        type(found)(dict(found.header) | {"data": "<script>x</script>"}, found.outcomes, found.lines, {"<b>": "<i>"}, found.terms)
+    )
+    assert "<script" not in page
+    assert "<b>" not in page.split("</style>")[1].split("not possible")[0].split("<tbody>")[-1] or "&lt;b&gt;" in page
+    assert not re.search(r"(src|href)=\"https?:", page)
+    assert "<svg" in page
+
+
+def test_json_and_frame_hold_every_figure():
+    found = judged(FALLS)
+    content = json.loads(json.dumps(found.as_dict(), allow_nan=False))
+    assert {line["name"] for line in content["lines"]} == {"as_given", *ROLES}
+    assert len(found.frame()) == 5 * 7 * len(BASE)
+
+
+DATA = table(300)
+QUICK = RepairOptions(train_method="themis", seeds=2, effort=Effort(candidates=400, judge_candidates=200, rate_rows=200))
+
+
+def test_a_whole_comparison_has_controls_and_baselines_and_leaves_the_model_alone(tmp_path):
+    model = tree_subject(DATA).model
+    before = model.fingerprint()
+    found = eh.repair(model, DATA, repairs=["retrain_twins"], options=QUICK)
+    names = {line.name for line in found.lines}
+    assert {*ALWAYS, "retrain_twins", "as_given"} == names
+    assert model.fingerprint() == before
+    assert found["no_change"].means["still_found"].estimate == 1.0
+    assert found["marginalise"].means["if_o"].estimate == 0.0
+    page = found.report(tmp_path / "page.html")
+    assert "retrain_twins" in page.read_text(encoding="utf-8")
+    again = eh.repair(model, DATA, repairs=["retrain_twins"], options=QUICK)
+    assert again.frame().equals(found.frame()), "the same seeds must give the same figures"
+
+
+def test_a_model_that_cannot_be_fitted_gets_what_is_possible_and_reasons_for_the_rest():
+    model = eh.wrap(lambda frame: np.where(frame["sex of person"] == "x", "grant", "deny"), DATA.domain, takes="frame")
+    found = eh.repair(model, DATA, repairs=["retrain_twins", "adjust_thresholds"], options=QUICK)
+    assert "cannot be fitted anew" in found.refused["retrain_twins"]
+    assert "only says labels" in found.refused["adjust_thresholds"]
+    assert found["marginalise"].verdict in ("trivial", "alarm")
+    assert any("may have learned from" in note for note in found.notes)
+
+
+def test_twins_are_never_on_both_sides_of_the_split():
+    under = tree_subject(DATA)
+    material = Material(DATA.domain, under.model, DATA.rows, DATA.labels, None, None)
+    train, held = split(material, Effort(), np.random.default_rng(0))
+    assert not set(DATA.domain.keys(train[0])) & set(DATA.domain.keys(held[0]))
+    assert len(train[0]) + len(held[0]) == len(DATA.rows)
+
+
+def test_wrong_wishes_are_named():
+    model = tree_subject(DATA).model
+    with pytest.raises(UnknownName, match="retrain_twins"):
+        eh.repair(model, DATA, repairs=["retrain_twin"], options=QUICK)
+    with pytest.raises(InvalidArgument, match="another method"):
+        eh.repair(model, DATA, options=RepairOptions("themis", "themis"))
+    with pytest.raises(InvalidArgument, match="seeds"):
+        RepairOptions(seeds=0)
