@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.arrays import Mask, Rows
-from evenhand.certify.result import Certificate
+from evenhand.certify.result import Certificate, Pair
 from evenhand.certify.search import Limits, Outcome, Progress, search
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, ModelError
@@ -108,6 +108,24 @@ def _sampled(model: Model, domain: TabularDomain, rows: int) -> tuple[Interval, 
     return rate_of(verdict, sample.population, SAMPLE_CONFIDENCE).interval, sample.rows[verdict.unfair]
 
 
+def _pairs(model: Model, domain: TabularDomain, rows: Rows) -> tuple[Pair, ...]:
+    """For every row two of its twins that the model gives different labels, in words."""
+    if not len(rows):
+        return ()
+    labels = judge_all(rows, domain, Meter(model), LabelFlip()).labels
+    first = (labels >= 0).argmax(axis=1)
+    line = np.arange(len(rows))
+    second = ((labels >= 0) & (labels != labels[line, first][:, None])).argmax(axis=1)
+    orbit = domain.twins(rows).rows
+    cells = [_cells(domain, orbit[which, line]) for which in (first, second)]
+    names = [[model.classes[label] for label in labels[line, which]] for which in (first, second)]
+    return tuple(Pair(*each) for each in zip(*cells, *names, strict=True))
+
+
+def _cells(domain: TabularDomain, rows: Rows) -> list[dict[str, Any]]:
+    return [{column.name: column.value(code) for column, code in zip(domain.columns, row, strict=True)} for row in rows]
+
+
 def _certificate(
     model: Model, domain: TabularDomain, found: tuple[Outcome, Any], about: tuple[str, dict[str, Any]], spent: tuple[float, int]
 ) -> Certificate:
@@ -118,8 +136,19 @@ def _certificate(
     examples = np.concatenate([examples[flips], unfair_rows])[:MOST_EXAMPLES]
     lower = min(1.0, outcome.unfair)
     upper = lower if outcome.ended == "exact" else min(1.0, max(lower, 1.0 - outcome.fair))
+    pairs = _pairs(model, domain, examples)
     certificate = Certificate(
-        domain, about[0], lower, upper, outcome.ended, tuple(outcome.steps), examples, time.process_time() - spent[0], sample, about[1]
+        domain,
+        about[0],
+        lower,
+        upper,
+        outcome.ended,
+        tuple(outcome.steps),
+        examples,
+        pairs,
+        time.process_time() - spent[0],
+        sample,
+        about[1],
     )
     if not certificate.agrees or not flips.all():
         raise ModelError(

@@ -30,6 +30,28 @@ MEASURE = (
 
 
 @dataclass(frozen=True)
+class Pair:
+    """Two twins, as cells by column, and the labels that the model gave them."""
+
+    person: Mapping[str, Any]
+    twin: Mapping[str, Any]
+    label: Any
+    twin_label: Any
+
+    @property
+    def changes(self) -> dict[str, tuple[Any, Any]]:
+        """The cells in which they differ."""
+        return {name: (cell, self.twin[name]) for name, cell in self.person.items() if cell != self.twin[name]}
+
+    @property
+    def sentence(self) -> str:
+        """For a reader."""
+        differs = ", ".join(f"{name} {old} → {new}" for name, (old, new) in self.changes.items())
+        same = ", ".join(f"{name} {cell}" for name, cell in self.person.items() if name not in self.changes)
+        return f"{differs}: {self.label} → {self.twin_label}  ({same})"
+
+
+@dataclass(frozen=True)
 class Certificate:
     """The share of discriminatory inputs of the domain lies between `lower` and `upper`, for certain and not by chance.
 
@@ -44,6 +66,7 @@ class Certificate:
     ended: str
     steps: tuple[Step, ...]
     examples: Rows  # rows with twins of different labels, seen on the model itself
+    pairs: tuple[Pair, ...]  # the same rows as two people with their labels
     cpu_seconds: float
     sample: Interval
     facts: Mapping[str, Any]
@@ -104,11 +127,11 @@ class Certificate:
             f"Check by asking the model about {self.sample.n:,} random rows: {self.sample}; "
             + ("in agreement." if self.agrees else "NOT in agreement."),
         ]
+        lines += [f"Proof: {pair.sentence}" for pair in self.pairs[:3]]
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        frame = self.domain.decode(self.examples) if len(self.examples) else None
         return {
             "evenhand_certificate": 1,
             "model_kind": self.kind,
@@ -124,16 +147,14 @@ class Certificate:
             "sample": self.sample.as_dict(),
             "sample_agrees": self.agrees,
             "facts": dict(self.facts),
-            "examples": [] if frame is None else frame.astype(object).where(frame.notna(), None).to_dict("records"),
+            "pairs": [asdict(pair) for pair in self.pairs],
             "curve": [asdict(step) for step in self.steps],
         }
 
 
 def share(value: float) -> str:
     """A share in percent with as many digits as it takes."""
-    if value in (0.0, 1.0):
-        return f"{value:.0%}"
-    return f"{100 * value:.4f} %" if 1e-4 <= value <= 0.9999 else f"{100 * value:.6g} %"
+    return f"{100 * value:.6g} %"
 
 
 def _shown(value: Any) -> str:

@@ -35,15 +35,16 @@ def render(result: Mapping[str, Any]) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
+    """The templates, with everything escaped and the filters that pages share."""
+    made = Environment(
         loader=PackageLoader("evenhand.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": words.percent, "number": words.number, "text": words.text, "level": words.level}
-    return environment
+    made.filters |= {"percent": words.percent, "number": words.number, "text": words.text, "level": words.level}
+    return made
 
 
 def _context(record: Record) -> dict[str, Any]:
