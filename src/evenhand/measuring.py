@@ -17,6 +17,7 @@ import numpy as np
 from evenhand import registry
 from evenhand.digest import domain_digest, rows_digest
 from evenhand.domain.tabular import TabularDomain
+from evenhand.domain.twins import Comparison as ComparedValues
 from evenhand.engine import Plan, Subject, run
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.measured import Answer, answer_of
@@ -160,13 +161,34 @@ def measure(
 ) -> Measurement:
     """How unfair the model is, to individuals and to groups, with everything that says how sure that is."""
     options = options or MeasureOptions()
-    domain = data.domain.protect(*protected) if protected is not None else data.domain
+    domain, compared = protected_domain(data, protected)
     if not domain.protected:
         raise InvalidArgument("protected: name at least one protected column; nothing is protected in this domain")
     if not len(data.rows):
         raise DataError(f"{data.name}: no row lies inside the domain")
     meter = Meter(as_model(model, domain, options))
-    return _Measurer(meter, data, domain, options, seed).all()
+    measured = _Measurer(meter, data, domain, options, seed).all()
+    return replace(measured, notes=(*measured.notes, *compared))
+
+
+def protected_domain(data: Data, protected: Sequence[str] | None) -> tuple[TabularDomain, list[str]]:
+    """The domain with these columns protected; real numbers without declared values are compared at the middles of fifths of the people.
+
+    That is for twins, who need another value to have; group figures compare numbers as curves.
+    """
+    if protected is None:
+        return data.domain, []
+    comparisons, notes = dict(data.domain.comparisons), []
+    for name in protected:
+        place = data.domain.place(name)
+        cells = data.rows[:, place]
+        if data.domain.columns[place].is_integral or name in comparisons or np.isnan(cells).all():
+            continue
+        edges = np.unique(np.quantile(cells[~np.isnan(cells)], np.linspace(0, 1, 6)))
+        chosen = ComparedValues(edges=tuple(edges.tolist())) if len(edges) > 2 else ComparedValues(values=tuple(edges.tolist()))
+        comparisons[name] = chosen
+        notes.append(f"no values of {name!r} were declared to compare, so a twin has the middle of another fifth of the people")
+    return replace(data.domain, comparisons=comparisons).protect(*protected), notes
 
 
 def as_model(model: Any, domain: TabularDomain, options: MeasureOptions) -> Model:

@@ -161,6 +161,20 @@ def test_one_group_in_the_data_and_very_few_rows():
     assert "too few to learn plausible people" in " ".join(few.notes)
 
 
+def test_a_real_number_needs_no_bins():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"wealth": rng.lognormal(3, 1, 800), "income": rng.integers(0, 100, 800)})
+    frame["truth"] = np.where(frame["income"] > 50, "yes", "no")
+    columns = (eh.Column("wealth", "real", low=0.0, high=1e6), eh.Column("income", "integer", low=0, high=99))
+    rich = from_frame(frame, eh.TabularDomain(columns, (), eh.Label("truth", ("no", "yes"), ("yes",))))
+    model = eh.wrap(lambda frame: np.where((frame["income"] > 50) | (frame["wealth"] > 60), "yes", "no"), rich.domain, takes="frame")
+    result = eh.measure(model, rich, protected=["wealth"], options=QUICK)
+    parity = result.figure("statistical_parity", "wealth")
+    assert parity.verdict == "different"
+    assert parity.curve["estimate"][-1] > parity.curve["estimate"][0] + 0.2
+    assert "fifth of the people" in result.notes[-1]
+
+
 def test_many_classes_and_several_protected_columns():
     car = eh.datasets.car()
     first, second = car.domain.names[:2]
