@@ -14,10 +14,10 @@ them.  Under constraints a row is moved to the nearest possible one.  Of a small
 
 Only labels are used: a model without scores is searched in the same way.
 
-Measured on ADF's census net, protected sex, 100,000 candidates, one core, seeds 0 and 1: about 1,000 findings per CPU-second, 11 % of the
-candidates (random search: 3 %); the tree's fit takes most of the time.  Better beside it: pairs=1000 fits a tree less often, with as
-many findings per candidate and 4,000 to 6,000 per CPU-second.  The published factor over ExpGA (3.42) is not claimed here: both are
-batched, and the ratio is another one.
+Measured on ADF's census net, protected sex, one core: 11 % of the candidates are findings (random search: 3 %), 2,200 to 3,400 per
+CPU-second with 20,000 candidates (seeds 0 to 2) and about 1,000 with 100,000 (seeds 0 and 1), as the training rows and with them the time
+of a fit grow.  Better beside it: pairs=1000 fits a tree less often, with as many findings per candidate; 5,600 to 9,400 and 4,300 to
+6,000 per CPU-second.  The published factor over ExpGA (3.42) is not claimed here: both are batched, and the ratio is another one.
 """
 
 from __future__ import annotations
