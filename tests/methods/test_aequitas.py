@@ -132,6 +132,13 @@ def test_a_tiny_domain_is_no_endless_loop():
     assert run(Aequitas(), Subject(tiny, model), Plan(0, Budget(candidates=2500))).ledger.findings == 1
 
 
+@pytest.mark.parametrize("name", [*NAMES, "expga", "grft"])
+def test_where_everything_is_protected_there_is_one_input(name):
+    domain = TabularDomain(COLUMNS[:1], ("sex",))
+    model = from_callable(lambda x: x[:, 0].astype(int), domain, classes=(0, 1), takes="codes")
+    assert run(registry.method(name), Subject(domain, model), Plan(0, Budget(candidates=500))).ledger.findings == 1
+
+
 def test_without_global_samples_the_rows_at_hand_are_the_seeds():
     rows = DOMAIN.sample(40, np.random.default_rng(3))
     done = run(Aequitas(global_samples=0, local_steps=3), Subject(DOMAIN, MODEL, rows), Plan(0, Budget(candidates=5000)))

