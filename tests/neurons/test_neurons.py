@@ -93,6 +93,16 @@ def test_zeroing_the_biased_neuron_ends_the_unfairness():
     assert effect.as_dict()["units"] == [1]
 
 
+def test_the_map_of_a_network_without_its_biased_neurons_shows_them_silent():
+    planted = shapes()["wide_band"]
+    rows = planted.domain.sample(200, np.random.default_rng(0))
+    layer = measure_bias(planted.model, planted.domain, rows)["relu_1"]
+    silenced = planted.model.without("relu_1", np.flatnonzero(layer.biased))
+    after = measure_bias(silenced, planted.domain, rows)["relu_1"]
+    assert layer.reactions[layer.biased].min() > 0
+    assert (after.reactions[layer.biased] == 0).all()
+
+
 def test_a_model_without_removable_units_is_refused():
     layer = measure_bias(PLANTED.model, PLANTED.domain, ROWS)["relu_1"]
     with pytest.raises(MissingAbility, match="units"):

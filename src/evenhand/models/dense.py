@@ -243,11 +243,12 @@ class DenseNet:
 
     def without(self, layer: str, units: Sequence[int], keep: float = 0.0) -> DenseNet:
         """The same network with these hidden units held at zero, or at the share `keep` of their value."""
-        depth = self._depth(layer)
-        kernels = list(self.kernels)
-        kernels[depth] = kernels[depth].copy()
-        kernels[depth][list(units)] *= np.float32(keep)
-        return DenseNet(tuple(kernels), self.biases, self.classes, self.fill)
+        at = self._depth(layer) - 1
+        kernels, biases = list(self.kernels), list(self.biases)
+        kernels[at], biases[at] = kernels[at].copy(), biases[at].copy()
+        kernels[at][:, list(units)] *= np.float32(keep)
+        biases[at][list(units)] *= np.float32(keep)
+        return DenseNet(tuple(kernels), tuple(biases), self.classes, self.fill)
 
 
 def _parts(rows: int) -> list[slice]:

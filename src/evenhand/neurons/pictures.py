@@ -30,8 +30,9 @@ def neurons_picture(layer: LayerBias) -> Any:
 
     colours = np.where(layer.biased, "#b2182b", "#92a4b5").tolist()
     figure = go.Figure(go.Bar(x=np.arange(len(layer.reactions)), y=layer.reactions, marker_color=colours))
-    figure.add_hline(y=layer.curve.crossing, line_dash="dash", annotation_text=f"T_d = {layer.curve.crossing:.3f}")
-    title = f"{layer.name}: {int(layer.biased.sum())} of {len(layer.reactions)} neurons are biased"
+    figure.add_hline(y=layer.curve.crossing, line_dash="dash")
+    biased = f"{int(layer.biased.sum())} of {len(layer.reactions)} neurons are biased"
+    title = f"{layer.name}: {biased} (dashed: T_d = {layer.curve.crossing:.3f})"
     return figure.update_layout(title=title, xaxis_title="neuron", yaxis_title="activation difference (tanh)", yaxis_range=[0, 1.05])
 
 
@@ -49,7 +50,7 @@ def bias_map_picture(before: BiasMap, after: BiasMap | None = None) -> Any:
         figure.add_trace(go.Heatmap(z=cells, y=names, zmin=0, zmax=1, colorscale="Reds", showscale=row == 1), row=row, col=1)
         figure.update_yaxes(autorange="reversed", row=row, col=1)
     figure.update_xaxes(title="neuron", row=len(maps), col=1)
-    return figure.update_layout(title="Reaction of every neuron to the protected attributes")
+    return figure.update_layout(title="Reaction of every neuron to the protected attributes", plot_bgcolor="white")
 
 
 def grid(bias: BiasMap) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
