@@ -181,7 +181,8 @@ def test_many_classes_and_several_protected_columns():
     rng = np.random.default_rng(0)
     answers = {tuple(row): int(rng.integers(4)) for row in np.unique(car.rows[:, :2], axis=0)}
     model = eh.wrap(lambda codes: np.eye(4)[[answers[tuple(row[:2])] for row in codes]], car.domain, takes="codes", returns="scores")
-    result = eh.measure(model, car, protected=[first, second], options=QUICK)
+    quicker = eh.MeasureOptions(rate_rows=200, natural_candidates=0, compare_rows=0, draws=99)
+    result = eh.measure(model, car, protected=[first, second], options=quicker)
     metrics = {each.metric for each in result.figures}
     assert "outcome_distribution" in metrics
     assert any(name.startswith("equal_opportunity[") for name in metrics)
@@ -273,11 +274,11 @@ def test_a_scan_says_what_is_known_while_it_runs():
 def test_the_stream_holds_the_planted_rate():
     planted = shapes()["wide_band"]
     held = 0
-    for seed in range(40):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
         stream = RateStream(_Uniform(planted.domain), planted.domain, planted.model, LabelFlip(), rng)
         held += all(float(planted.rate) in stream.advance(n) for n in range(64, 1_000, 64))
-    assert held >= 38
+    assert held >= 18
 
 
 class _Uniform:
