@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 from sklearn.neural_network import MLPClassifier
 
 from evenhand.errors import InvalidArgument, ModelFailed, UnknownName, WrongAnswer
@@ -151,12 +152,15 @@ def test_a_class_absent_from_training_keeps_its_column() -> None:
 
 def test_it_answers_millions_of_rows_per_cpu_second() -> None:
     model = net((13, 64, 32, 16, 8, 4, 2))
-    rows = np.random.default_rng(9).integers(0, 10, size=(300_000, 13)).astype(np.float64)
-    model.scores(rows[:10_000])
-    started = time.process_time()
-    model.scores(rows)
-    # 4 million on one core in measurement; process_time adds up threads, and machines differ.
-    assert len(rows) / (time.process_time() - started) > 500_000
+    rows = np.random.default_rng(9).integers(0, 10, size=(100_000, 13)).astype(np.float64)
+    seconds = []
+    with threadpool_limits(1):
+        for _ in range(5):
+            started = time.process_time()
+            model.scores(rows)
+            seconds.append(time.process_time() - started)
+    # 5 million on one quiet core in measurement; machines differ, and busy ones more.
+    assert len(rows) / min(seconds) > 500_000
 
 
 @pytest.mark.parametrize(
