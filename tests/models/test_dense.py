@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 from sklearn.neural_network import MLPClassifier
+from threadpoolctl import threadpool_limits
 
 from evenhand.errors import InvalidArgument, ModelFailed, UnknownName, WrongAnswer
 from evenhand.models.abilities import SCORES, Trainable, Transparent, labels_of
