@@ -14,7 +14,7 @@ from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.engine import Plan, Run, Subject, run
 from evenhand.errors import InvalidArgument
 from evenhand.methods.evenhand import Evenhand, moves_between
-from evenhand.methods.parts.hunches import Hunches, best_share
+from evenhand.methods.parts.hunches import Hunches, best_places
 from evenhand.methods.parts.margins import Chances, Margins
 from evenhand.methods.parts.regions import Regions
 from evenhand.methods.themis import Themis
@@ -134,7 +134,7 @@ def test_hunches_rank_unfair_rows_first_and_know_nothing_before_they_learn():
     hunches = Hunches(DOMAIN)
     assert hunches(rows) is None
     hunches.learn(rows[:2000], unfair[:2000])
-    best = best_share(hunches(rows[2000:]), 0.03, np.random.default_rng(0))
+    best = best_places(hunches(rows[2000:]), 60, np.random.default_rng(0))
     assert unfair[2000:][best].mean() > 0.6
 
 
