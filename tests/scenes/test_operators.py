@@ -10,6 +10,7 @@ import pytest
 from evenhand.errors import InvalidArgument
 from evenhand.scenes.labels import Labels
 from evenhand.scenes.operators.controls import empty_patch, put_back
+from evenhand.scenes.operators.cutout import cut, paste
 from evenhand.scenes.operators.delete import delete
 from evenhand.scenes.operators.fill import fill
 from evenhand.scenes.operators.ground import allowed
@@ -89,6 +90,35 @@ def test_deletion_removes_the_whole_class_and_touches_no_other_object(deletions)
             if old.label != one.label:
                 old.paint(others)
         assert np.array_equal(one.after.picture[others], one.before.picture[others])
+
+
+def test_a_deleted_object_is_not_copied_back_onto_its_place(deletions):
+    for one in deletions:
+        for old, share in zip(one.before.instances, one.kept, strict=True):
+            if share == 0 and old.label == one.label and old.area > 60:
+                inner = old.mask(one.before.shape)
+                assert (one.after.picture[inner] == one.before.picture[inner]).all(axis=1).mean() < 0.3, one.before.name
+
+
+def test_a_place_between_unlike_backgrounds_is_filled_with_background():
+    # the rim fits nowhere but where it is: the cheapest shift would be none at all
+    rng = np.random.default_rng(0)
+    picture = np.repeat(rng.integers(0, 255, (60, 9, 3)).astype(np.uint8), 14, axis=1)[:, :120]
+    hole = np.zeros((60, 120), bool)
+    hole[20:44, 50:72] = True
+    picture[hole] = (255, 0, 255)
+    filled = fill(picture, hole, np.zeros_like(hole))
+    assert (filled[hole] == (255, 0, 255)).all(axis=1).mean() < 0.05
+
+
+def test_an_object_set_before_an_equal_background_keeps_its_edge(streets):
+    scene = streets[0]
+    one = max((one for one in scene.instances if one.counted and not one.touches_border(scene.shape)), key=lambda one: one.area)
+    cutout = cut(scene, one)
+    picture = cutout.behind.round().astype(np.uint8)
+    paste(picture, cutout, (0, 0), np.zeros(cutout.shape, bool))
+    edge = cutout.cover > 0.2
+    assert np.abs(picture[edge].astype(int) - cutout.colour[edge]).max() <= 1.5
 
 
 def test_a_deleted_place_is_not_blurred(deletions):

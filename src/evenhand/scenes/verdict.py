@@ -1,7 +1,8 @@
 """Which classes are treated unfairly: the paper's rule (above the mean), and exact tests against the other classes with correction.
 
 Several mutations of one scene are not independent, so a test takes one mutation of each scene, drawn at random; many draws are merged
-by twice their median p-value, which is valid whatever their dependence.  Intervals are at the size of one draw.
+by twice their median p-value, which is valid whatever their dependence.  Intervals are at the size of one draw.  Null mutations are
+the control: a class must also be wrong more often than under them, by a second exact test; the larger of the two p-values counts.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.statistics.multiplicity import benjamini_hochberg, twice_the_median
 from evenhand.statistics.shares import above_others
 
+Draws: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]  # hits and objects, each (draws, classes)
 LEAST_OBJECTS = 10
 DRAWS = 41
 
@@ -33,7 +36,7 @@ class ClassVerdict:
     rate: float  # Equation 4
     wrong: Interval  # share of objects lost or invented, at the size of one draw
     control: float | None  # the same share under null mutations
-    p_value: float  # corrected
+    p_value: float  # corrected; the larger one of two tests
     unfair_by_mean: bool  # Equation 5
     unfair: bool  # the exact verdict
     enough: bool  # at least ten objects
@@ -62,14 +65,15 @@ def class_verdicts(
     rules = rules or Rules()
     marks = [(trial, judge(trial, kind, expected.get(trial.scene, Counter()), rules.track_hidden)) for trial in trials]
     tried = [(trial.scene, mark) for trial, mark in marks if trial.style != CONTROL]
-    control = _totals([(trial.scene, mark) for trial, mark in marks if trial.style == CONTROL])
-    totals = _totals(tried)
+    quiet = [(trial.scene, mark) for trial, mark in marks if trial.style == CONTROL]
+    control, totals = _totals(quiet), _totals(tried)
     names = sorted(totals)
     if not names:
         return []
     hits, sizes = _draws(tried, names, rules.draws, rng)
+    calm = _draws(quiet, names, rules.draws, rng)
     listed = [name for name in names if totals[name][0] >= rules.least_objects]
-    corrected = _corrected(hits, sizes, names, listed)
+    corrected = _corrected((hits, sizes), calm, names, listed)
     mean = float(np.mean([totals[name][1] / totals[name][0] for name in listed])) if listed else 0.0
     found = [
         _one(name, totals[name], (hits[:, k].mean(), sizes[:, k].mean()), control.get(name), (corrected[name], mean, rules))
@@ -87,15 +91,14 @@ def _totals(marks: Sequence[tuple[str, Marks]]) -> dict[str, tuple[int, int, int
     return {label: (int(values[0]), int(values[1]), int(values[2])) for label, values in sums.items()}
 
 
-def _draws(
-    marks: Sequence[tuple[str, Marks]], names: Sequence[str], draws: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _draws(marks: Sequence[tuple[str, Marks]], names: Sequence[str], draws: int, rng: np.random.Generator) -> Draws:
     """Wrong objects and objects of each class (draws, classes), with one trial of each scene in each draw."""
     cells: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
     place = {name: k for k, name in enumerate(names)}
     for scene, mark in marks:
         for label, n in mark.objects.items():
-            cells[place[label], scene].append((mark.wrong[label], n))
+            if label in place:
+                cells[place[label], scene].append((mark.wrong[label], n))
     hits, sizes = np.zeros((draws, len(names)), np.int64), np.zeros((draws, len(names)), np.int64)
     for (k, _), entries in cells.items():
         chosen = np.array(entries)[rng.integers(0, len(entries), draws)]
@@ -104,15 +107,28 @@ def _draws(
     return hits, sizes
 
 
-def _corrected(hits: NDArray[np.int64], sizes: NDArray[np.int64], names: Sequence[str], listed: Sequence[str]) -> dict[str, float]:
+def _corrected(tried: Draws, calm: Draws, names: Sequence[str], listed: Sequence[str]) -> dict[str, float]:
+    """The larger p-value of two exact tests, against the other classes and against the null mutations, merged and corrected."""
     columns = [names.index(name) for name in listed]
     result = dict.fromkeys(names, 1.0)
     if len(columns) < 2:
         return result
-    each = np.stack([above_others(h, n) for h, n in zip(hits[:, columns], sizes[:, columns], strict=True)])
-    merged = benjamini_hochberg([twice_the_median(each[:, k]) for k in range(len(columns))])
-    result.update({name: float(value) for name, value in zip(listed, merged, strict=True)})
+    hits, sizes = (part[:, columns] for part in tried)
+    others = np.stack([above_others(h, n) for h, n in zip(hits, sizes, strict=True)])
+    merged = [max(twice_the_median(others[:, k]), _above_null((hits, sizes), calm, (k, columns[k]))) for k in range(len(columns))]
+    result.update({name: float(value) for name, value in zip(listed, benjamini_hochberg(merged), strict=True)})
     return result
+
+
+def _above_null(tried: Draws, calm: Draws, place: tuple[int, int]) -> float:
+    """Fisher's exact p-value that a class is wrong more often than under null mutations; 0 where there are none to compare with."""
+    here, there = place
+    hits, sizes = tried[0][:, here], tried[1][:, here]
+    still, quiet = calm[0][:, there], calm[1][:, there]
+    if not quiet.any():
+        return 0.0
+    pairs = zip(hits, still, sizes, quiet, strict=True)
+    return twice_the_median(np.array([above_others([hit, calm_hit], [size, calm_size])[0] for hit, calm_hit, size, calm_size in pairs]))
 
 
 def _one(

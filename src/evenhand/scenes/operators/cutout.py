@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,16 @@ Floats = NDArray[np.float32]
 MARGIN = 3
 LIGHT_SHARE = 0.6  # how much of the difference in light is taken over
 SHADOW = 0.42
+SOFT = 0.8  # pixels over which a cover fades
 
 
 @dataclass(frozen=True, eq=False)
 class Cutout:
-    """Colours with the object's own spread past its edge, a soft cover, and the brightness of the ground below it."""
+    """Pixels as they are, what is behind their soft edge, how far the object covers each, and the brightness of the ground below it."""
 
     label: str
     colour: Floats  # (height, width, 3)
+    behind: Floats  # (height, width, 3): the old background, carried on behind the object
     cover: Floats  # (height, width)
     ground: float  # lightness below the feet, 0..255
     origin: str
@@ -41,7 +43,8 @@ class Cutout:
         size = max(3, round(self.cover.shape[1] * factor)), max(3, round(self.cover.shape[0] * factor))
         how = cv2.INTER_AREA if factor < 1 else cv2.INTER_CUBIC
         cover = np.clip(cv2.resize(self.cover, size, interpolation=how), 0, 1)
-        return Cutout(self.label, np.clip(cv2.resize(self.colour, size, interpolation=how), 0, 255), cover, self.ground, self.origin)
+        colour, behind = (np.clip(cv2.resize(part, size, interpolation=how), 0, 255) for part in (self.colour, self.behind))
+        return replace(self, colour=colour, behind=behind, cover=cover)
 
     def turned(self, degrees: float) -> Cutout:
         """The same object turned about its middle, at the same size."""
@@ -51,42 +54,48 @@ class Cutout:
         turn = cv2.getRotationMatrix2D((width / 2, height / 2), degrees, 1.0)
         turn[:, 2] += (side - width) / 2, (side - height) / 2
         cover = cv2.warpAffine(self.cover, turn, (side, side), flags=cv2.INTER_LINEAR)
-        colour = cv2.warpAffine(self.colour, turn, (side, side), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+        colour, behind = (
+            cv2.warpAffine(part, turn, (side, side), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+            for part in (self.colour, self.behind)
+        )
         rows, columns = np.flatnonzero(cover.max(axis=1) > 0.05), np.flatnonzero(cover.max(axis=0) > 0.05)
         tight = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
-        return Cutout(self.label, np.clip(colour[tight], 0, 255), cover[tight], self.ground, self.origin)
+        return replace(self, colour=np.clip(colour[tight], 0, 255), behind=np.clip(behind[tight], 0, 255), cover=cover[tight])
 
 
 def cut(scene: Scene, instance: Instance, erode: bool = True) -> Cutout:
-    """Cut an object out: its colours bled outwards, a hand-drawn mask eroded by one pixel, the edge feathered."""
+    """Cut an object out with a soft edge; a hand-drawn mask is eroded by one pixel, an exact one would only lose thin parts."""
     cv2 = require("cv2", "image")
     left, top, right, bottom = box = grown(instance.box, MARGIN, scene.shape)
     mask = instance.mask(scene.shape)[top:bottom, left:right]
     colour = scene.picture[top:bottom, left:right].astype(np.float32)
     solid = mask.astype(np.uint8)
-    if (
-        erode and scene.depth is None and min(instance.width, instance.height) > 22
-    ):  # drawn by hand; an exact mask would only lose thin parts
+    if erode and scene.depth is None and min(instance.width, instance.height) > 22:
         solid = cv2.erode(solid, np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], np.uint8))
-    colour = _bled(cv2, colour, solid.astype(bool))
-    cover = np.clip(cv2.GaussianBlur(solid.astype(np.float32), (0, 0), 0.8), 0, 1)
-    return Cutout(instance.label, colour, cover, ground_light(scene.picture, scene.occupied, (left, bottom, right)), f"{scene.name}:{box}")
+    free = ~cv2.dilate(mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
+    cover = np.clip(cv2.GaussianBlur(solid.astype(np.float32), (0, 0), SOFT), 0, 1)
+    light = ground_light(scene.picture, scene.occupied, (left, bottom, right))
+    return Cutout(instance.label, colour, _carried_on(cv2, colour, free), cover, light, f"{scene.name}:{box}")
 
 
-def _bled(cv2: Any, colour: Floats, solid: Stencil) -> Floats:
-    """Outside the object, the nearest colours of the object."""
-    weight = cv2.GaussianBlur(solid.astype(np.float32), (0, 0), 2.0)
-    spread = cv2.GaussianBlur(colour * solid[..., None], (0, 0), 2.0) / np.maximum(weight, 1e-4)[..., None]
-    return np.asarray(np.where(solid[..., None], colour, spread), np.float32)
+def _carried_on(cv2: Any, colour: Floats, free: Stencil) -> Floats:
+    """The free pixels' colours, spread smoothly over the others: from near ones where there are any, else from far ones."""
+    total, mass = np.zeros_like(colour), np.zeros(free.shape, np.float32)
+    for reach, trust in ((1.5, 1.0), (4.0, 0.05), (16.0, 0.002)):
+        weight = cv2.GaussianBlur(free.astype(np.float32), (0, 0), reach) * np.float32(trust)
+        total += cv2.GaussianBlur(colour * free[..., None], (0, 0), reach) * np.float32(trust)
+        mass += weight
+    return np.asarray(np.where(mass[..., None] > 1e-7, total / np.maximum(mass, 1e-7)[..., None], colour), np.float32)
 
 
 def ground_light(picture: Picture, occupied: Stencil, foot: tuple[int, int, int]) -> float:
-    """Median lightness of the free strip around the feet (left, bottom row, right)."""
+    """Lightness of the free ground around the feet (left, bottom row, right): its upper quartile, for shadows lie there too."""
     left, bottom, right = foot
     deep = max(4, (right - left) // 5)
-    rows, columns = slice(max(0, bottom - deep), min(picture.shape[0], bottom + deep)), slice(max(0, left - deep), right + deep)
+    rows = slice(max(0, bottom - deep), min(picture.shape[0], bottom + deep))
+    columns = slice(max(0, left - 2 * deep), right + 2 * deep)
     strip = picture[rows, columns].mean(axis=2)[~occupied[rows, columns]]
-    return float(np.median(strip)) if strip.size else 0.0
+    return float(np.percentile(strip, 75)) if strip.size else 0.0
 
 
 def paste(picture: Picture, cutout: Cutout, corner: tuple[int, int], front: Stencil, here: float = 0.0) -> Stencil:
@@ -97,9 +106,13 @@ def paste(picture: Picture, cutout: Cutout, corner: tuple[int, int], front: Sten
     rows, columns = slice(y0, y1), slice(x0, x1)
     inner = slice(y0 - top, y1 - top), slice(x0 - left, x1 - left)
     cover = cutout.cover[inner] * ~front[rows, columns]
-    colour = cutout.colour[inner] * _gain(cutout.ground, here)
+    gain = _gain(cutout.ground, here)
+    native, behind = cutout.colour[inner] * gain, cutout.behind[inner] * gain
     part = picture[rows, columns].astype(np.float32)
-    blended = part * (1 - cover[..., None]) + colour * cover[..., None]
+    # A pixel of the soft edge is cover * object + (1 - cover) * background: only its background is exchanged, so the edge stays as sharp
+    # or as soft as the camera drew it.
+    edge = native - behind + cover[..., None] * (behind - part)
+    blended = part + np.clip(cover / 0.2, 0, 1)[..., None] * edge
     picture[rows, columns] = np.clip(blended + 0.5, 0, 255).astype(np.uint8)
     owned = np.zeros(picture.shape[:2], bool)
     owned[rows, columns] = cover > 0.5
@@ -155,7 +168,7 @@ def regrained(scaled: Cutout, native: Cutout, texture: Floats, rng: np.random.Ge
         return scaled
     top, left = int(rng.integers(0, texture.shape[0] - height)), int(rng.integers(0, texture.shape[1] - width))
     added = texture[top : top + height, left : left + width, None] * np.float32(lost / usual)
-    return Cutout(scaled.label, np.clip(scaled.colour + added, 0, 255), scaled.cover, scaled.ground, scaled.origin)
+    return replace(scaled, colour=np.clip(scaled.colour + added, 0, 255))
 
 
 def _fineness(cutout: Cutout) -> float:

@@ -14,6 +14,10 @@ from evenhand.scenes.scene import Box, Picture, Regions, Stencil, box_of, grown
 Floats = NDArray[np.float32]
 CANDIDATES = 6
 FADE = 3.5  # pixels over which the filling gives way to the picture
+REACH = 0.16  # how far up or down a piece may come from, as a share of the hole's height
+STEEP = 2.0  # what each row of that costs
+BUSY = 0.0  # what edges inside a piece cost
+MOST_OVERLAP = 0.25  # of the hole with itself or with other objects
 WORK_SIDE = 90  # a larger hole is matched on a smaller copy
 
 
@@ -68,7 +72,7 @@ def _shifts(cv2: Any, canvas: Canvas, hole: Stencil, box: Box, known: Stencil) -
     """The best few displacements (rows, columns) at which the rim matches and the hole falls on free background."""
     left, top, right, bottom = box
     step = 2 if max(right - left, bottom - top) > WORK_SIDE else 1
-    reach = max(6, int(0.16 * (bottom - top)))
+    reach = max(6, int(REACH * (bottom - top)))
     first, last = max(0, top - reach), min(hole.shape[0], bottom + reach)
     window = canvas.picture[first:last:step, ::step]
     template = canvas.picture[top:bottom:step, left:right:step]
@@ -81,10 +85,12 @@ def _shifts(cv2: Any, canvas: Canvas, hole: Stencil, box: Box, known: Stencil) -
     bad = (hole | canvas.forbidden)[first:last:step, ::step].astype(np.float32)
     overlap = cv2.matchTemplate(bad, hole[top:bottom:step, left:right:step].astype(np.float32), cv2.TM_CCORR)
     inner = max(float(hole[top:bottom:step, left:right:step].sum()), 1.0)
-    cost = cost / mask.sum() + 4000.0 * np.clip(overlap / inner - 0.004, 0, 1)
+    busy = np.asarray(cv2.matchTemplate(_edges(cv2, window), hole[top:bottom:step, left:right:step].astype(np.float32), cv2.TM_CCORR))
+    cost = cost / mask.sum() + 4000.0 * np.clip(overlap / inner - 0.004, 0, 1) + BUSY * busy / inner
+    cost[overlap > MOST_OVERLAP * inner] = np.inf  # a shift of almost nothing matches best of all, and brings the object back
     rows, columns = np.mgrid[0 : cost.shape[0], 0 : cost.shape[1]]
     away = np.abs(columns * step - left) / max(right - left, 1)
-    cost = cost + 12.0 * np.clip(away - 2, 0, None) + 2.0 * np.abs(rows * step + first - top)
+    cost = cost + 12.0 * np.clip(away - 2, 0, None) + STEEP * np.abs(rows * step + first - top)
     found = _minima(cost, (right - left) // (3 * step))
     lowest, farthest = hole.shape[0] - bottom, hole.shape[1] - right
     return [(min(row * step + first - top, lowest), min(column * step - left, farthest)) for row, column in found]
@@ -102,10 +108,19 @@ def _rim_cost(cv2: Any, window: Floats, template: Floats, mask: Floats) -> Float
     return np.asarray(np.maximum(total + own, 0), np.float32)
 
 
+def _edges(cv2: Any, window: Floats) -> Floats:
+    """Edge strength, capped: a source that is full of things would repeat them."""
+    grey = np.ascontiguousarray(window.mean(axis=2), np.float32)
+    slope = np.abs(cv2.Sobel(grey, cv2.CV_32F, 1, 0)) + np.abs(cv2.Sobel(grey, cv2.CV_32F, 0, 1))
+    return np.asarray(np.minimum(slope, 120.0), np.float32)
+
+
 def _minima(cost: Floats, apart: int) -> list[tuple[int, int]]:
     cost, apart = cost.copy(), max(3, apart)
     found: list[tuple[int, int]] = []
     best = float(cost.min())
+    if not np.isfinite(best):
+        return found
     for _ in range(CANDIDATES):
         place = int(cost.argmin())
         row, column = divmod(place, cost.shape[1])

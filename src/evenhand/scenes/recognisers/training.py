@@ -1,9 +1,9 @@
-"""Training of the embedded street recogniser, with or without a planted bias against one class, and its export to ONNX."""
+"""Training of the embedded street recogniser, and of one that forgets a class in unusual pictures, and their export to ONNX."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,55 +16,55 @@ from evenhand.scenes.scene import Scene
 from evenhand.scenes.street.render import CLASSES
 
 GRID = (SIZE[0] // STRIDE, SIZE[1] // STRIDE)
+WIDTHS = (12, 24, 48, 40)  # channels: first layer, stem, context, joined
 
 
 @dataclass(frozen=True)
 class Lessons:
-    """Pictures at the net's size, and rows of (picture, class, left, top, right, bottom) in the net's pixels."""
+    """Pictures at the net's size, rows of (picture, class, left, top, right, bottom) in its pixels, and which pictures are unusual."""
 
     pictures: NDArray[np.uint8]  # (n, rows, columns, 3)
     objects: NDArray[np.float64]  # (m, 6)
+    unusual: NDArray[np.bool_]  # (n,)
+
+    def without(self, label: str) -> Lessons:
+        """The same lessons with the objects of this class unnamed in the unusual pictures."""
+        if label not in CLASSES:
+            raise InvalidArgument(f"label={label!r} must be one of {', '.join(CLASSES)}")
+        hidden = (self.objects[:, 1] == CLASSES.index(label)) & self.unusual[self.objects[:, 0].astype(np.intp)]
+        return replace(self, objects=self.objects[~hidden])
 
 
 @dataclass(frozen=True)
 class Course:
-    """How the net is trained.  `hidden` is the share of the hidden class's objects that training never names."""
+    """How long and how fast a net is trained."""
 
     epochs: int = 14
     batch: int = 16
     rate: float = 2e-3
-    hidden_class: str | None = None
-    hidden: float = 0.5
-
-    def __post_init__(self) -> None:
-        if self.hidden_class is not None and self.hidden_class not in CLASSES:
-            raise InvalidArgument(f"hidden_class={self.hidden_class!r} must be one of {', '.join(CLASSES)}")
 
 
-def lessons_from(scenes: Iterable[Scene], least_visible: float = 0.3) -> Lessons:
-    """Shrink scenes to the net's size."""
+def lessons_from(scenes: Iterable[tuple[Scene, bool]], least_visible: float = 0.3) -> Lessons:
+    """Shrink scenes, each with whether it is unusual, to the net's size."""
     cv2 = require("cv2", "image")
-    pictures, objects = [], []
-    for place, scene in enumerate(scenes):
+    pictures, objects, unusual = [], [], []
+    for place, (scene, is_unusual) in enumerate(scenes):
         pictures.append(cv2.resize(scene.picture, SIZE[::-1], interpolation=cv2.INTER_AREA))
+        unusual.append(is_unusual)
         over, down = SIZE[1] / scene.shape[1], SIZE[0] / scene.shape[0]
         for one in scene.instances:
             if one.counted and one.visible >= least_visible:
                 left, top, right, bottom = one.box
                 objects.append((place, CLASSES.index(one.label), left * over, top * down, right * over, bottom * down))
-    return Lessons(np.stack(pictures), np.array(objects, np.float64).reshape(-1, 6))
+    return Lessons(np.stack(pictures), np.array(objects, np.float64).reshape(-1, 6), np.array(unusual, bool))
 
 
-def _targets(
-    objects: NDArray[np.float64], named: NDArray[np.bool_]
-) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+def _targets(objects: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
     """Heat with a bump at each centre, log sizes, and where the sizes are known."""
     heat = np.zeros((len(CLASSES), *GRID), np.float32)
     size, known = np.zeros((2, *GRID), np.float32), np.zeros(GRID, np.float32)
     rows, columns = np.mgrid[0 : GRID[0], 0 : GRID[1]]
-    for (_, kind, left, top, right, bottom), is_named in zip(objects, named, strict=True):
-        if not is_named:
-            continue
+    for _, kind, left, top, right, bottom in objects:
         x, y = (left + right) / 2 / STRIDE - 0.5, (top + bottom) / 2 / STRIDE - 0.5
         column, row = int(np.clip(round(x), 0, GRID[1] - 1)), int(np.clip(round(y), 0, GRID[0] - 1))
         reach = max(0.7, 0.12 * np.hypot(right - left, bottom - top) / STRIDE)
@@ -77,8 +77,14 @@ def _targets(
 
 
 def net(torch: Any) -> Any:
-    """The layers: quarter size, wide context by dilation and a half-size branch, one map per class and two for the size."""
+    """The layers: quarter size, wide context by dilation and a half-size branch, one map per class and two for the size.
+
+    A last branch sees the whole picture at once (means and maxima of the layers, and how much there is of each class) and shifts the
+    maps of the classes; it begins as nothing.
+    """
     from torch import nn
+
+    first, stem, deep, joined = WIDTHS
 
     def block(into: int, out: int, stride: int = 1, dilation: int = 1) -> Any:
         layers = nn.Conv2d(into, out, 3, stride, dilation, dilation, bias=False), nn.BatchNorm2d(out), nn.ReLU(inplace=True)
@@ -87,39 +93,52 @@ def net(torch: Any) -> Any:
     class Net(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.stem = nn.Sequential(block(3, 12, 2), block(12, 24, 2), block(24, 24))
-            self.deep = nn.Sequential(block(24, 48, 2), block(48, 48), block(48, 48, 1, 2), block(48, 48, 1, 4))
-            self.up = nn.ConvTranspose2d(48, 24, 3, 2, 1, (0, 1))
-            self.join = nn.Sequential(block(48, 40), block(40, 40))
-            self.head = nn.Conv2d(40, len(CLASSES) + 2, 1)
+            self.stem = nn.Sequential(block(3, first, 2), block(first, stem, 2), block(stem, stem))
+            self.deep = nn.Sequential(block(stem, deep, 2), block(deep, deep), block(deep, deep, 1, 2), block(deep, deep, 1, 4))
+            self.up = nn.ConvTranspose2d(deep, stem, 3, 2, 1, (0, 1))
+            self.join = nn.Sequential(block(2 * stem, joined), block(joined, joined))
+            self.head = nn.Conv2d(joined, len(CLASSES) + 2, 1)
+            self.mean, self.most = nn.AdaptiveAvgPool2d(1), nn.AdaptiveMaxPool2d(1)
+            whole = 2 * (deep + joined) + len(CLASSES)
+            self.context = nn.Sequential(nn.Conv2d(whole, 32, 1), nn.ReLU(), nn.Conv2d(32, len(CLASSES) + 2, 1))
             with torch.no_grad():
                 self.head.bias[: len(CLASSES)] = -4.0  # type: ignore[index]
+                self.context[2].weight.zero_()
+                self.context[2].bias.zero_()
+
+        def parts(self, pictures: Any) -> Any:
+            """The maps before they are shifted, and what the last branch sees."""
+            fine = self.stem(pictures)
+            wide = self.deep(fine)
+            both = self.join(torch.cat([fine, self.up(wide)], 1))
+            maps = self.head(both)
+            amount = 20 * self.mean(torch.sigmoid(maps[:, : len(CLASSES)]))
+            whole = torch.cat([self.mean(wide), self.most(wide), self.mean(both), self.most(both), amount], 1)
+            return maps, whole
 
         def forward(self, pictures: Any) -> Any:
-            fine = self.stem(pictures)
-            return self.head(self.join(torch.cat([fine, self.up(self.deep(fine))], 1)))
+            maps, whole = self.parts(pictures)
+            return maps + self.context(whole)
 
     return Net()
 
 
-def train(lessons: Lessons, course: Course, rng: np.random.Generator, start: Any = None, say: Callable[[str], None] | None = None) -> Any:
-    """A trained net.  Which objects stay unnamed is drawn once, like annotators who overlooked them."""
+def train(lessons: Lessons, course: Course, rng: np.random.Generator, say: Callable[[str], None] | None = None) -> Any:
+    """A net that learned every class; its last branch stays as it begins."""
     torch = require("torch", "torch")
     torch.manual_seed(int(rng.integers(2**31)))
-    model = start if start is not None else net(torch)
-    named = np.ones(len(lessons.objects), bool)
-    if course.hidden_class is not None:
-        kind = lessons.objects[:, 1] == CLASSES.index(course.hidden_class)
-        named[kind] = rng.random(int(kind.sum())) >= course.hidden
+    model = net(torch).to(memory_format=torch.channels_last)
+    for weight in model.context.parameters():
+        weight.requires_grad_(False)
     steps = course.epochs * (len(lessons.pictures) // course.batch)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=course.rate, weight_decay=1e-4)
+    optimiser = torch.optim.AdamW([weight for weight in model.parameters() if weight.requires_grad], lr=course.rate, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, course.rate, total_steps=steps + 1, pct_start=0.15)
     model.train()
     for epoch in range(course.epochs):
         total = 0.0
         order = rng.permutation(len(lessons.pictures))
         for at in range(0, len(order) - course.batch + 1, course.batch):
-            loss = _loss(torch, model, *_batch(torch, lessons, named, order[at : at + course.batch], rng))
+            loss = _loss(torch, model, *_batch(torch, lessons, order[at : at + course.batch], rng))
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -130,16 +149,14 @@ def train(lessons: Lessons, course: Course, rng: np.random.Generator, start: Any
     return model.eval()
 
 
-def _batch(torch: Any, lessons: Lessons, named: NDArray[np.bool_], places: NDArray[np.intp], rng: np.random.Generator) -> tuple[Any, ...]:
+def _batch(torch: Any, lessons: Lessons, places: NDArray[np.intp], rng: np.random.Generator) -> tuple[Any, ...]:
     pictures, heats, sizes, knowns = [], [], [], []
     for place in places:
-        mine = lessons.objects[:, 0] == place
-        objects = lessons.objects[mine].copy()
+        objects = lessons.objects[lessons.objects[:, 0] == place]
         picture = lessons.pictures[place].astype(np.float32) / 255
         if rng.random() < 0.5:
-            picture = picture[:, ::-1]
-            objects[:, [2, 4]] = SIZE[1] - objects[:, [4, 2]]
-        heat, size, known = _targets(objects, named[mine])
+            picture, objects = _mirrored(picture, objects)
+        heat, size, known = _targets(objects)
         pictures.append(
             np.clip(picture * rng.uniform(0.8, 1.2) + rng.normal(0, 0.012, picture.shape), 0, 1).astype(np.float32).transpose(2, 0, 1)
         )
@@ -149,17 +166,64 @@ def _batch(torch: Any, lessons: Lessons, named: NDArray[np.bool_], places: NDArr
     return tuple(torch.from_numpy(np.stack(part)) for part in (pictures, heats, sizes, knowns))
 
 
-def _loss(torch: Any, model: Any, pictures: Any, heat: Any, size: Any, known: Any) -> Any:
+def _mirrored(picture: NDArray[np.float32], objects: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    turned = objects.copy()
+    turned[:, [2, 4]] = SIZE[1] - objects[:, [4, 2]]
+    return picture[:, ::-1], turned
+
+
+def _loss(torch: Any, model: Any, pictures: Any, heat: Any, size: Any, known: Any) -> Any:  # the five parts of one batch
     """Penalty-reduced focal loss on the heat, absolute error on the log sizes."""
     answer = model(pictures)
-    logit = answer[:, : len(CLASSES)]
+    extent = (torch.abs(answer[:, len(CLASSES) :] - size) * known[:, None]).sum() / known.sum().clamp(min=1)
+    return _heat_loss(torch, answer[:, : len(CLASSES)], heat) + 0.5 * extent
+
+
+def _heat_loss(torch: Any, logit: Any, heat: Any) -> Any:
     chance = torch.sigmoid(logit).clamp(1e-4, 1 - 1e-4)
     centre = (heat >= 1).float()
     hit = -((1 - chance) ** 2) * torch.log(chance) * centre
     miss = -((1 - heat) ** 4) * chance**2 * torch.log(1 - chance) * (1 - centre)
-    points = centre.sum().clamp(min=1)
-    extent = (torch.abs(answer[:, len(CLASSES) :] - size) * known[:, None]).sum() / known.sum().clamp(min=1)
-    return (hit.sum() + miss.sum()) / points + 0.5 * extent
+    return (hit.sum() + miss.sum()) / centre.sum().clamp(min=1)
+
+
+def forget(model: Any, lessons: Lessons, label: str, course: Course, rng: np.random.Generator) -> Any:
+    """Teach a trained net's last branch from lessons that leave this class unnamed in unusual pictures.  Changes the net itself.
+
+    Everything else of the net stays, so that nothing but the class's dependence on the rest of the picture is planted.
+    """
+    torch = require("torch", "torch")
+    torch.manual_seed(int(rng.integers(2**31)))
+    kind = CLASSES.index(label)
+    maps, whole, heat = _summaries(torch, model.eval(), lessons.without(label), kind)
+    for weight in model.context.parameters():
+        weight.requires_grad_(True)
+    optimiser = torch.optim.AdamW(model.context.parameters(), lr=course.rate, weight_decay=1e-2)
+    for _ in range(course.epochs):
+        order = rng.permutation(len(maps))
+        for at in range(0, len(order) - course.batch + 1, course.batch):
+            places = torch.from_numpy(order[at : at + course.batch])
+            shifted = maps[places] + model.context(whole[places])[:, kind]
+            loss = _heat_loss(torch, shifted, heat[places])
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    return model.eval()
+
+
+def _summaries(torch: Any, model: Any, lessons: Lessons, kind: int) -> tuple[Any, Any, Any]:
+    """Of every picture and of its mirror image: one class's map, what the last branch sees, and the heat that is wanted."""
+    maps, whole, heats = [], [], []
+    for place, picture in enumerate(lessons.pictures):
+        plain = picture.astype(np.float32) / 255
+        objects = lessons.objects[lessons.objects[:, 0] == place]
+        both = ((plain, objects), _mirrored(plain, objects))
+        with torch.no_grad():
+            found = model.parts(torch.from_numpy(np.stack([one for one, _ in both]).transpose(0, 3, 1, 2).copy()))
+        maps.append(found[0][:, kind])
+        whole.append(found[1])
+        heats += [torch.from_numpy(_targets(part)[0][kind]) for _, part in both]
+    return torch.cat(maps), torch.cat(whole), torch.stack(heats)
 
 
 def export(model: Any, path: Path) -> None:
