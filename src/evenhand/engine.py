@@ -131,7 +131,7 @@ def _converse(search: Search, court: Court) -> Ending:
         while not court.is_spent:
             candidates = search.send(court.hear(candidates))
     except StopIteration:
-        return "method finished"
+        return "budget spent" if court.is_spent else "method finished"
     except BudgetSpent:
         return "budget spent"
     except KeyboardInterrupt:
