@@ -6,7 +6,9 @@ The findings of one method train.  The findings of another method, held-out real
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +21,7 @@ from evenhand.errors import DataError, EvenhandError, MissingAbility
 from evenhand.findings import Findings
 from evenhand.models.abilities import Model, Trainable
 from evenhand.models.budget import Budget
+from evenhand.models.inputs import first_line
 from evenhand.repair.contract import Case, Mended, Repair
 from evenhand.repair.measures import Yardstick, measure
 from evenhand.search import Method
@@ -59,7 +62,7 @@ class Outcome:
     refused: dict[str, str]
     facts: dict[str, dict[str, Any]]
     models: dict[str, Model] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
 
 
 Watch = Callable[[str], None]
@@ -69,7 +72,9 @@ def trial(material: Material, repairs: Mapping[str, Repair], effort: Effort, see
     """All repairs with one seed."""
     rng = np.random.default_rng([seed, 11])
     train, held = split(material, effort, rng)
-    model, notes = _before(material, train, rng)
+    notes: list[str] = []
+    with _heard(notes):
+        model = _before(material, train, notes, rng)
     say = watch or (lambda _: None)
     say("searching")
     subject = Subject(material.domain, model, *train)
@@ -104,7 +109,8 @@ def _mend(name: str, repair: Repair, case: Case, yardstick: Yardstick, outcome: 
     """One repair; what it refuses is noted, not hidden."""
     rng = np.random.default_rng([yardstick.seed, *name.encode()])
     try:
-        mended: Mended = repair.mend(case, rng)
+        with _heard(outcome.notes):
+            mended: Mended = repair.mend(case, rng)
         outcome.figures[name] = measure(mended.model, yardstick)
     except EvenhandError as fault:
         outcome.refused[name] = str(fault)
@@ -128,16 +134,29 @@ def split(material: Material, effort: Effort, rng: np.random.Generator) -> tuple
     return (rows[train], labels[train]), (rows[held], labels[held])
 
 
-def _before(material: Material, train: tuple[Rows, Labels], rng: np.random.Generator) -> tuple[Model, tuple[str, ...]]:
+def _before(material: Material, train: tuple[Rows, Labels], notes: list[str], rng: np.random.Generator) -> Model:
     """The model under repair: of the given kind and fitted to the training rows alone, so that the held-out ones are new to it."""
+    as_given = "it is judged as given, on rows that it may have learned from"
     if not isinstance(material.model, Trainable):
-        return material.model, (
-            f"{type(material.model).__name__} cannot be fitted anew: it is judged as given, on rows that it may have learned from",
-        )
+        notes.append(f"{type(material.model).__name__} cannot be fitted anew: {as_given}")
+        return material.model
     try:
-        return material.model.refit(*train, rng), ()
+        return material.model.refit(*train, rng)
     except MissingAbility as fault:
-        return material.model, (f"{fault}; it is judged as given, on rows that it may have learned from",)
+        notes.append(f"{fault}; {as_given}")
+        return material.model
+
+
+@contextmanager
+def _heard(notes: list[str]) -> Iterator[None]:
+    """Warnings of foreign code, once each, as notes for the reader instead of lines on the console."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        yield
+    told = (
+        f"while fitting: {each.category.__name__}: {first_line(each.message, 160)}" for each in heard if isinstance(each.message, Warning)
+    )
+    notes.extend(note for note in dict.fromkeys(told) if note not in notes)
 
 
 def _search(method: Method, subject: Subject, candidates: int, seed: int) -> Findings:
