@@ -15,7 +15,7 @@ from evenhand.scenes.export import ErrorKeeper, export_coco
 from evenhand.scenes.labels import Labels
 from evenhand.scenes.loaders.cityscapes import from_instance_ids, from_polygons
 from evenhand.scenes.loaders.coco import from_coco, from_coco_panoptic
-from evenhand.scenes.loaders.files import write_picture
+from evenhand.scenes.loaders.files import read_map, write_picture
 from evenhand.scenes.loaders.label_maps import from_label_maps
 from evenhand.scenes.loaders.rle import mask_from_rle, rle_from_mask
 from evenhand.scenes.loaders.voc import from_voc
@@ -125,6 +125,21 @@ def test_label_maps_become_connected_objects(tmp_path):
         list(from_label_maps(tmp_path / "f", tmp_path / "m"))
 
 
+def test_maps_with_a_palette_are_read_by_number_and_coloured_ones_are_refused(tmp_path):
+    from PIL import Image
+
+    codes = np.full((40, 60), 3, np.uint8)
+    codes[5:20, 5:15] = 8
+    image = Image.fromarray(codes, "L").convert("P")
+    image.putdata(codes.ravel().tolist())
+    image.putpalette([7 * k % 256 for k in range(768)])
+    image.save(tmp_path / "map.png")
+    assert np.array_equal(read_map(tmp_path / "map.png"), codes)
+    write_picture(tmp_path / "colour.png", PICTURE)
+    with pytest.raises(DataError, match="3 channels"):
+        read_map(tmp_path / "colour.png")
+
+
 def test_voc_boxes_get_masks_and_entities_are_refused(tmp_path):
     picture = np.full((40, 60, 3), 200, np.uint8)
     picture[10:30, 15:40] = (180, 20, 20)
@@ -162,3 +177,79 @@ def test_synonyms_can_be_edited_and_contradictions_are_named(tmp_path):
     (tmp_path / "labels.yaml").write_text("synonym: {}\n")
     with pytest.raises(DataError, match="synonyms"):
         Labels.from_yaml(tmp_path / "labels.yaml")
+
+
+def test_coco_masks_of_another_size_and_bad_annotations_are_named(tmp_path):
+    write_picture(tmp_path / "p" / "day" / "one.png", PICTURE)
+    write_picture(tmp_path / "p" / "night" / "one.png", PICTURE)
+    whole = {"size": [40, 60], "counts": [0, 2400]}
+    content = {
+        "images": [{"id": 1, "file_name": "day/one.png"}, {"id": 2, "file_name": "night/one.png"}],
+        "categories": [{"id": 3, "name": "car"}],
+        "annotations": [{"id": 7, "image_id": 1, "category_id": 3, "segmentation": whole, "iscrowd": 1}],
+    }
+
+    def load(**changes):
+        content["annotations"][0] = {"id": 7, "image_id": 1, "category_id": 3, **changes}
+        (tmp_path / "a.json").write_text(json.dumps(content))
+        return list(from_coco(tmp_path / "a.json", tmp_path / "p"))
+
+    scenes = load(segmentation=whole, iscrowd=1)
+    assert [scene.name for scene in scenes] == ["day_one", "night_one"]
+    assert scenes[0].truth == {}
+    assert scenes[0].instances[0].area == 2400
+    with pytest.raises(DataError, match="annotation 7 has a mask of"):
+        load(segmentation={"size": [20, 30], "counts": [0, 600]})
+    with pytest.raises(DataError, match="annotation 7"):
+        load(segmentation=[])
+    with pytest.raises(DataError, match="annotation 7"):
+        load(segmentation=[[1, 2, 3]])
+    (outside,) = load(bbox=[50, 30, 40, 40])[0].instances
+    assert outside.box == (50, 30, 60, 40)
+
+
+def test_panoptic_categories_and_pictures_must_be_listed(tmp_path):
+    write_picture(tmp_path / "p" / "one.png", PICTURE)
+    write_picture(tmp_path / "m" / "one.png", np.zeros((40, 60, 3), np.uint8))
+    entry = {"image_id": 1, "file_name": "one.png", "segments_info": [{"id": 0, "category_id": 5}]}
+    content = {"images": [{"id": 1, "file_name": "one.png"}], "categories": [], "annotations": [entry]}
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match="category 5"):
+        list(from_coco_panoptic(tmp_path / "a.json", tmp_path / "m", tmp_path / "p"))
+    entry["image_id"] = 9
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match="picture 9"):
+        list(from_coco_panoptic(tmp_path / "a.json", tmp_path / "m", tmp_path / "p"))
+
+
+def test_cityscapes_files_beside_each_other_and_deleted_polygons(tmp_path):
+    for name in ("bremen_1", "bremen_10"):
+        write_picture(tmp_path / f"{name}_leftImg8bit.png", PICTURE[: 40 if name == "bremen_1" else 30])
+    square = [[10, 10], [30, 10], [30, 30], [10, 30]]
+    objects = [{"label": "car", "polygon": square, "deleted": 1}, {"label": "bus", "polygon": square}]
+    path = tmp_path / "bremen_1_gtFine_polygons.json"
+    path.write_text(json.dumps({"imgHeight": 40, "imgWidth": 60, "objects": objects}))
+    write_map(tmp_path / "bremen_1_gtFine_instanceIds.png", np.full((40, 60), 26, np.uint16))
+    (scene,) = from_polygons(tmp_path, tmp_path)
+    assert scene.truth == {"bus": 1}
+    (crowd,) = from_instance_ids(tmp_path, tmp_path)  # a class number without single objects is a group
+    assert crowd.truth == {}
+    path.write_text("[]")
+    with pytest.raises(DataError, match="polygon file"):
+        list(from_polygons(tmp_path, tmp_path))
+
+
+def test_voc_parts_do_not_replace_their_object_and_boxes_are_cut_at_the_edge(tmp_path):
+    write_picture(tmp_path / "p" / "one.jpg", PICTURE)
+    box = "<bndbox><xmin>{}</xmin><ymin>5</ymin><xmax>{}</xmax><ymax>35</ymax></bndbox>"
+    part = "<part><name>head</name>" + box.format(1, 4) + "</part>"
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "one.xml").write_text(f"<annotation><object><name>person</name>{box.format(20, 99)}{part}</object></annotation>")
+    (scene,) = from_voc(tmp_path / "a", tmp_path / "p", lambda picture, label, box: whole_box(picture, box))
+    assert [(one.label, one.box) for one in scene.instances] == [("person", (20, 5, 60, 35))]
+
+
+def whole_box(picture, box):
+    mask = np.zeros(picture.shape[:2], bool)
+    mask[box[1] : box[3], box[0] : box[2]] = True
+    return mask

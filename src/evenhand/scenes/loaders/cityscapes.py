@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -47,23 +48,30 @@ def from_polygons(pictures: Path, annotations: Path) -> Iterator[Scene]:
     """Scenes from `*_gtFine_polygons.json` files and the `*_leftImg8bit` pictures; later polygons lie in front of earlier ones."""
     for path in sorted(annotations.rglob("*_polygons.json")):
         stem = path.name.split("_gt")[0]
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content, shape = _read(path)
         picture = read_picture(_picture(pictures, stem))
-        shape = (int(content["imgHeight"]), int(content["imgWidth"]))
         if picture.shape[:2] != shape:
             raise DataError(f"{path} is for a picture of {shape}, but the picture has {picture.shape[:2]}")
         owner, regions = np.full(shape, -1, np.int32), np.zeros(shape, np.uint8)
-        for place, thing in enumerate(content["objects"]):
+        for place, thing in enumerate(content):
             mask = mask_from_polygons([np.asarray(thing["polygon"], float).ravel().tolist()], shape)
             owner[mask] = place
             if thing["label"] in STUFF_NAMES:
                 regions[mask] = STUFF_NAMES[thing["label"]]
         instances = [
-            _one(owner == place, str(thing["label"]))
-            for place, thing in enumerate(content["objects"])
-            if _name(str(thing["label"])) in THING_NAMES
+            _one(owner == place, str(thing["label"])) for place, thing in enumerate(content) if _name(str(thing["label"])) in THING_NAMES
         ]
         yield Scene(stem, picture, tuple(one for one in instances if one is not None), regions)
+
+
+def _read(path: Path) -> tuple[list[dict[str, Any]], tuple[int, int]]:
+    """The objects that are not deleted, and the picture's size."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        shape = (int(content["imgHeight"]), int(content["imgWidth"]))
+        return [thing for thing in content["objects"] if not thing.get("deleted") and thing["label"] and thing["polygon"]], shape
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
+        raise DataError(f"{path} is not a Cityscapes polygon file: {fault!r}") from fault
 
 
 def _name(label: str) -> str:
@@ -77,10 +85,12 @@ def _one(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], label: str) -> I
 
 
 def _picture(pictures: Path, stem: str) -> Path:
-    found = sorted(pictures.rglob(f"{stem}*.png")) + sorted(pictures.rglob(f"{stem}*.jpg"))
-    if not found:
-        raise DataError(f"{pictures} has no picture whose name begins with {stem!r}")
-    return found[0]
+    endings = ("_leftImg8bit.png", "_leftImg8bit.jpg", ".png", ".jpg")
+    for ending in endings:  # the whole stem: bremen_1 is not bremen_10
+        found = sorted(pictures.rglob(stem + ending))
+        if found:
+            return found[0]
+    raise DataError(f"{pictures} has no picture called {stem} with one of the endings {', '.join(endings)}")
 
 
 def from_instance_ids(pictures: Path, annotations: Path) -> Iterator[Scene]:
@@ -96,4 +106,7 @@ def from_instance_ids(pictures: Path, annotations: Path) -> Iterator[Scene]:
             kind = int(code) // 1000 if code >= 1000 else int(code)
             if kind in THINGS and (codes == code).sum() >= 20:
                 instances.append(replace(Instance.from_mask(THINGS[kind], codes == code), counted=code >= 1000))
-        yield Scene(stem, read_picture(_picture(pictures, stem)), tuple(instances), regions)
+        picture = read_picture(_picture(pictures, stem))
+        if picture.shape[:2] != codes.shape:
+            raise DataError(f"{path} is for a picture of {codes.shape}, but the picture has {picture.shape[:2]}")
+        yield Scene(stem, picture, tuple(instances), regions)

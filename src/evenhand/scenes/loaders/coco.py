@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import DataError
-from evenhand.scenes.loaders.files import read_picture
+from evenhand.scenes.loaders.files import picture_path, read_picture, scene_name
 from evenhand.scenes.loaders.rle import mask_from_polygons, mask_from_rle
-from evenhand.scenes.scene import BUILDING, PAVEMENT, PLANTS, ROAD, SKY, TERRAIN, UNKNOWN, Instance, Scene
+from evenhand.scenes.scene import BUILDING, PAVEMENT, PLANTS, ROAD, SKY, TERRAIN, UNKNOWN, Instance, Scene, Stencil
 
 STUFF_REGIONS: Mapping[str, int] = {
     "road": ROAD,
@@ -45,10 +45,11 @@ def from_coco(annotations: Path, pictures: Path, least_pixels: int = 24) -> Iter
     for one in content["annotations"]:
         by_picture.setdefault(int(one["image_id"]), []).append(one)
     for entry in content["images"]:
-        picture = read_picture(pictures / Path(str(entry["file_name"])).name)
+        path = picture_path(pictures, str(entry["file_name"]))
+        picture = read_picture(path)
         found = [_instance(one, names, picture.shape[:2]) for one in by_picture.get(int(entry["id"]), ())]
         instances = tuple(one for one in found if one is not None and one.area >= least_pixels)
-        yield Scene(Path(str(entry["file_name"])).stem, picture, instances)
+        yield Scene(scene_name(pictures, path), picture, instances)
 
 
 def _read(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
@@ -67,18 +68,28 @@ def _instance(one: Mapping[str, Any], names: Mapping[int, str], shape: tuple[int
     category = int(one["category_id"])
     if category not in names:
         raise DataError(f"annotation {one.get('id')} names category {category}, which the file does not list")
-    drawn = one.get("segmentation")
-    if isinstance(drawn, Mapping):
-        mask = mask_from_rle(drawn)
-    elif drawn:
-        mask = mask_from_polygons(drawn, size)
-    else:
-        left, top, wide, tall = (round(float(value)) for value in one["bbox"])
-        mask = np.zeros(size, bool)
-        mask[max(0, top) : top + tall, max(0, left) : left + wide] = True
-    if mask.shape != size or not mask.any():
+    try:
+        mask = _mask(one, size)
+    except (KeyError, TypeError, ValueError) as fault:
+        raise DataError(f"annotation {one.get('id')} has neither a readable segmentation nor a bbox: {fault!r}") from fault
+    if mask.shape != size:
+        raise DataError(f"annotation {one.get('id')} has a mask of {mask.shape}; its picture has {size}")
+    if not mask.any():
         return None
     return replace(Instance.from_mask(names[category], mask), counted=not one.get("iscrowd"))
+
+
+def _mask(one: Mapping[str, Any], size: tuple[int, int]) -> Stencil:
+    """From run lengths, polygons, or, when there are none, the box."""
+    drawn = one.get("segmentation")
+    if isinstance(drawn, Mapping):
+        return mask_from_rle(drawn)
+    if drawn:
+        return mask_from_polygons(drawn, size)
+    left, top, wide, tall = (round(float(value)) for value in one["bbox"])
+    mask = np.zeros(size, bool)
+    mask[max(0, top) : max(0, top + tall), max(0, left) : max(0, left + wide)] = True
+    return mask
 
 
 def from_coco_panoptic(annotations: Path, maps: Path, pictures: Path) -> Iterator[Scene]:
@@ -87,12 +98,16 @@ def from_coco_panoptic(annotations: Path, maps: Path, pictures: Path) -> Iterato
     categories = {int(one["id"]): one for one in content["categories"]}
     files = {int(one["id"]): str(one["file_name"]) for one in content["images"]}
     for entry in content["annotations"]:
-        name = Path(files[int(entry["image_id"])]).name
-        picture = read_picture(pictures / name)
+        if int(entry["image_id"]) not in files:
+            raise DataError(f"{annotations}: an annotation is for picture {entry['image_id']}, which the file does not list")
+        path = picture_path(pictures, files[int(entry["image_id"])])
+        picture = read_picture(path)
         codes = read_picture(maps / str(entry["file_name"])).astype(np.int64) @ np.array([1, 256, 65536])
         regions = np.full(codes.shape, UNKNOWN, np.uint8)
         instances = []
         for segment in entry["segments_info"]:
+            if int(segment["category_id"]) not in categories:
+                raise DataError(f"segment {segment['id']} names category {segment['category_id']}, which the file does not list")
             category, mask = categories[int(segment["category_id"])], codes == int(segment["id"])
             if not mask.any():
                 continue
@@ -100,4 +115,4 @@ def from_coco_panoptic(annotations: Path, maps: Path, pictures: Path) -> Iterato
                 instances.append(replace(Instance.from_mask(str(category["name"]), mask), counted=not segment.get("iscrowd")))
             else:
                 regions[mask] = STUFF_REGIONS.get(str(category["name"]), UNKNOWN)
-        yield Scene(Path(name).stem, picture, tuple(instances), regions)
+        yield Scene(scene_name(pictures, path), picture, tuple(instances), regions)

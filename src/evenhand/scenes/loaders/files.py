@@ -23,14 +23,31 @@ def read_picture(path: Path) -> Picture:
 
 
 def read_map(path: Path) -> Regions:
-    """A map of whole numbers as it is stored; of a colour file, an error."""
+    """A map of whole numbers as it is stored, the numbers of a palette included; of a colour file, an error."""
     cv2 = require("cv2", "image")
     content = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)
     if content is None:
         raise DataError(f"{path} is missing, or is not a picture that can be read")
     if content.ndim != 2:
+        image = require("PIL.Image", "image")
+        with image.open(path) as opened:
+            if opened.mode == "P":
+                return np.asarray(opened)
+    if content.ndim != 2:
         raise DataError(f"{path} has {content.shape[2]} channels; a label map has one: a number for each pixel")
     return np.asarray(content)
+
+
+def picture_path(folder: Path, name: str) -> Path:
+    """A picture that an annotation file names: at its own place below the folder, or directly in it; never outside."""
+    whole = folder / name
+    inside = not Path(name).is_absolute() and ".." not in Path(name).parts
+    return whole if inside and whole.is_file() else folder / Path(name).name
+
+
+def scene_name(folder: Path, path: Path) -> str:
+    """The path below the folder without its ending, as one word: pictures of equal name in two folders stay two scenes."""
+    return "_".join(path.relative_to(folder).with_suffix("").parts)
 
 
 def write_picture(path: Path, picture: Picture) -> None:

@@ -10,8 +10,8 @@ from xml.parsers import expat
 import numpy as np
 
 from evenhand.errors import DataError, require
-from evenhand.scenes.loaders.files import read_picture
-from evenhand.scenes.scene import Box, Instance, Picture, Scene, Stencil
+from evenhand.scenes.loaders.files import picture_path, read_picture
+from evenhand.scenes.scene import Box, Instance, Picture, Scene, Stencil, grown
 
 Segmenter = Callable[[Picture, str, Box], Stencil]  # the mask of one object of a class inside a box
 
@@ -20,9 +20,10 @@ def from_voc(annotations: Path, pictures: Path, segmenter: Segmenter | None = No
     """Scenes from a folder of XML files."""
     for path in sorted(annotations.glob("*.xml")):
         name, objects = read_boxes(path)
-        picture = read_picture(pictures / name)
+        picture = read_picture(picture_path(pictures, name))
         mask_of = segmenter or cut_by_colour
-        instances = [Instance.from_mask(label, mask) for label, box in objects if (mask := mask_of(picture, label, box)).any()]
+        inside = [(label, grown(box, 0, (picture.shape[0], picture.shape[1]))) for label, box in objects]
+        instances = [Instance.from_mask(label, mask) for label, box in inside if (mask := mask_of(picture, label, box)).any()]
         yield Scene(path.stem, picture, tuple(instances))
 
 
@@ -44,7 +45,7 @@ def read_boxes(path: Path) -> tuple[str, list[tuple[str, Box]]]:
         stack.pop()
         if tag == "filename":
             name = texts[tag].strip()
-        if stack and stack[-1] in ("object", "bndbox") and tag in ("name", "xmin", "ymin", "xmax", "ymax"):
+        if "part" not in stack and stack and stack[-1] in ("object", "bndbox") and tag in ("name", "xmin", "ymin", "xmax", "ymax"):
             current[tag] = texts[tag].strip()
         if tag == "object":
             objects.append((current["name"], tuple(round(float(current[key])) for key in ("xmin", "ymin", "xmax", "ymax"))))  # type: ignore[arg-type]
