@@ -43,9 +43,10 @@ from evenhand.repair.measures import Yardstick, group_figures
 from evenhand.repair.retraining import made_consistent
 
 PAIRS = (("adult", "sex"), ("adult", "race"), ("adult", "age"), ("credit", "sex"), ("credit", "age"), ("bank", "age"), ("meps", "SEX"))
-QUICK_PAIRS = (("adult", "sex"), ("credit", "sex"), ("meps", "SEX"))
+QUICK_PAIRS = (("adult", "sex"), ("meps", "SEX"))
 METHODS = ("symbgen", "adf", "neuronfair", "expga", "limi", "evenhand")
 QUICK_METHODS = ("adf", "limi", "evenhand")
+CONSISTENT = ("evenhand",)  # whose findings are also tried with the loss on twins
 FORMS = ("alone", "twins")
 FIGURES = ("acc", "if_r", "if_o", "spd", "aod")
 CONTROLS = ("fitted again", "random rows")
@@ -65,8 +66,8 @@ class Effort:
     random_rows: int
 
 
-FULL = Effort(PAIRS, METHODS, 5, 6_000, 20_000, 10_000)
-QUICK = Effort(QUICK_PAIRS, QUICK_METHODS, 2, 3_000, 8_000, 5_000)
+FULL = Effort(PAIRS, METHODS, 5, 5_000, 12_000, 10_000)
+QUICK = Effort(QUICK_PAIRS, QUICK_METHODS, 2, 5_000, 8_000, 5_000)
 
 
 @dataclass
@@ -201,6 +202,8 @@ def retrained(court: Bench, ledger: Ledger, pair: tuple[str, str], rng: np.rando
             added = lesson(case, people, form, rng, court.ensemble)
             model = fit_dense(*added.joined(case), (0, 1), rng)
             ledger.add(pair, f"{method} {form}", figures(model, court, others) | {"used": float(len(people))})
+        if method not in CONSISTENT:
+            continue
         consistent = made_consistent(case, Choice(SHARE), 1.0, rng).model
         ledger.add(pair, f"{method} consistency", figures(consistent, court, others) | {"used": float(len(people))})
 
@@ -267,7 +270,7 @@ def main() -> None:
         print(f"not installed: {', '.join(TITLES.get(name, name) for name in sorted(absent))}")
     show(ledger, effort, methods)
     found = averages(ledger, effort, methods)
-    best = max((name for name in found if name.endswith(" twins")), key=lambda name: found[name][0] + found[name][1])
+    best = max((name for m in methods if (name := f"{m} twins") in found), key=lambda name: found[name][0] + found[name][1])
     print(f"\nbest findings, all twins learned: {best.removesuffix(' twins')}; wanted 45.67 % and 32.81 %, accuracy within a point")
     write_figures(
         {
