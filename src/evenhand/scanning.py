@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from evenhand.engine import Ledger, Plan, Run, Subject, Watch, run
 from evenhand.errors import DataError, EvenhandError, InvalidArgument
 from evenhand.findings import Findings, findings_of
 from evenhand.metrics.individual import Rate, Sample, data_sample, judge_all, rate_of, uniform_sample
+from evenhand.metrics.rules import Judged, Rules, mine_rules
 from evenhand.models.abilities import Model
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
@@ -111,6 +112,14 @@ class Options:
             raise InvalidArgument(f"stream_share={self.stream_share!r} must lie between 0 and 1")
 
 
+class Measured(NamedTuple):
+    """A rate, the unfair rows of its sample, and all rows of it."""
+
+    rate: Rate
+    unfair: Findings
+    rows: Rows
+
+
 @dataclass(frozen=True)
 class ScanResult:
     """Everything that a scan computed; reports are renderings of it."""
@@ -126,6 +135,7 @@ class ScanResult:
     failures: Mapping[str, str]
     folders: tuple[Path, ...] = ()
     anytime: Mapping[str, Any] | None = None
+    where: Rules | None = None
 
     @property
     def rate(self) -> Rate:
@@ -155,6 +165,9 @@ class ScanResult:
                 f"({r.ledger.duplicates:,} duplicates), {r.ledger.model_rows:,} model rows, {r.cpu_seconds:.2f} CPU-seconds; {r.ended}."
             )
         lines += [f"{name} FAILED: {why}" for name, why in self.failures.items()]
+        if self.where is not None and self.where.rules:
+            lines.append(f"Where it concentrates, in the population “{self.where.population}”, on held-out rows:")
+            lines += [f"  {rule.sentence} (others {rule.others:.1%}, corrected p {rule.p_value:.2g})" for rule in self.where.rules[:3]]
         lines += [f"{w.id}  {w.sentence}" for w in self.witnesses[:5]]
         return "\n".join(lines)
 
@@ -171,6 +184,7 @@ class ScanResult:
             "witnesses": [asdict(w) for w in self.witnesses],
             "valid_share": _valid_share(self.runs),
             "anytime": dict(self.anytime) if self.anytime else None,
+            "where": self.where.as_dict() if self.where else None,
         }
 
     def report(self, path: str | Path) -> Path:
@@ -220,9 +234,9 @@ def scan(
     runs, failures, folders = _search(methods, subject, plan, _streaming(options, stream), header)
     rng = np.random.default_rng([seed, 2])
     measured = measure_rates(subject, plan.oracle, options, rng)
-    rates = [rate for rate, _ in measured]
+    rates = [each.rate for each in measured]
     found = Findings.join([r.findings for r in runs], len(subject.domain.columns))
-    seen = _evidence(measured[0][1], runs, subject, plan.oracle, options.most_witnesses)
+    seen = _evidence(measured[0].unfair, runs, subject, plan.oracle, options.most_witnesses)
     outcome, reason = options.gate.decide(rates[0], len(np.unique(subject.domain.keys(found.rows))))
     if failures and outcome == "pass":
         outcome, reason = "inconclusive", f"{', '.join(failures)} failed, so that not everything was searched"
@@ -240,6 +254,7 @@ def scan(
         failures,
         folders,
         stream.as_dict() if stream.share.n else None,
+        where(measured, found, subject, np.random.default_rng([seed, 5])),
     )
 
 
@@ -346,7 +361,7 @@ def _one(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None,
     return finished
 
 
-def measure_rates(subject: Subject, oracle: Oracle, options: Options, rng: np.random.Generator) -> list[tuple[Rate, Findings]]:
+def measure_rates(subject: Subject, oracle: Oracle, options: Options, rng: np.random.Generator) -> list[Measured]:
     """The rate among real rows first, then over the whole domain, each from its own sample and outside the search's budget.
 
     Beside each rate the unfair rows of its sample: among real rows, the strongest evidence there is.
@@ -360,8 +375,37 @@ def measure_rates(subject: Subject, oracle: Oracle, options: Options, rng: np.ra
     for sample in samples:
         verdict = judge_all(sample.rows, subject.domain, meter, oracle)
         unfair = findings_of(sample.rows, verdict, subject.domain, np.arange(len(sample.rows)), sample.population)
-        measured.append((rate_of(verdict, sample.population, options.gate.confidence), unfair))
+        measured.append(Measured(rate_of(verdict, sample.population, options.gate.confidence), unfair, sample.rows))
     return measured
+
+
+def where(measured: Sequence[Measured], found: Findings, subject: Subject, rng: np.random.Generator) -> Rules:
+    """Rules for where unfair treatment concentrates, in the most realistic population that shows enough of it."""
+    judged = [Judged(each.rows, _marked(each), each.rate.population) for each in measured]
+    mined = [mine_rules(judged[0], subject.domain, rng)]
+    mined += [mine_rules(each, subject.domain, rng) for each in judged[1:]] if not mined[0].rules else []
+    best = next((rules for rules in mined if rules.rules), mined[0])
+    every = Findings.join([*(each.unfair for each in measured), found], len(subject.domain.columns))
+    return replace(best, worst=_worst(every, subject))
+
+
+def _marked(measured: Measured) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which rows of the sample are unfair; a finding knows its row by its number."""
+    marked = np.zeros(len(measured.rows), dtype=bool)
+    marked[measured.unfair.candidate] = True
+    return marked
+
+
+def _worst(found: Findings, subject: Subject) -> dict[str, Any]:
+    """The pair with the widest gap of scores among all that were seen."""
+    if not len(found):
+        return {}
+    at = int(np.argmax(found.gap))
+    cells = [
+        {c.name: c.value(code) for c, code in zip(subject.domain.columns, rows[at], strict=True)} for rows in (found.rows, found.twins)
+    ]
+    labels = [subject.model.classes[label] for label in found.outcomes[at]]
+    return {"person": cells[0], "twin": cells[1], "outcome": labels[0], "twin_outcome": labels[1], "gap": float(found.gap[at])}
 
 
 def _evidence(real: Findings, runs: Sequence[Run], subject: Subject, oracle: Oracle, most: int) -> list[witness.Witness]:

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from evenhand.report import facts, files, pairs, pictures, words
+from evenhand.report import facts, files, pairs, pictures, where, words
 from evenhand.report.provenance import gate_sentence, provenance
 from evenhand.report.record import Record, RunRecord, read
 
@@ -70,6 +70,7 @@ def _context(record: Record) -> dict[str, Any]:
         "failures": [(words.text(name, 60), words.text(why, 600)) for name, why in record.failures.items()],
         "interrupted": [words.text(run.method, 60) for run in record.runs if run.is_interrupted],
         "pictures": {"rates": pictures.rates(record), "methods": pictures.methods(record), "differences": pictures.differences(record)},
+        "where": where.section(record),
         "oracle": words.oracle(str(record.header.get("oracle") or "")),
         "gate": gate_sentence(record),
         "provenance": provenance(record),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evenhand.report import facts, files, pairs, words
+from evenhand.report import facts, files, pairs, where, words
 from evenhand.report.provenance import gate_sentence, provenance
 from evenhand.report.record import Record, RunRecord, read
 
@@ -33,6 +33,7 @@ def render(result: Mapping[str, Any]) -> str:
     parts = [
         _opening(record),
         _rates(record),
+        _where(record),
         _pairs(record),
         _methods(record),
         _failures(record),
@@ -59,6 +60,22 @@ def _rates(record: Record) -> str:
     return "## How often\n\n" + (
         table(["Population", "Rate", "Exact interval", "n", "What it is"], lines) if lines else "No rate was measured."
     )
+
+
+def _where(record: Record) -> str:
+    told = where.section(record)
+    if told is None:
+        return ""
+    lines = [
+        [code(rule.text, 400, in_table=True), rule.share, prose(rule.interval), words.number(rule.n), rule.others, rule.p_value]
+        for rule in told.rules
+    ]
+    names = ["Who", "Share", "Interval", "n", "Others", "Corrected p"]
+    shown = table(names, lines) if lines else "No rule."
+    note = f"\n\n{prose(told.note)}." if told.note else ""
+    first = ", ".join(code(bar.label) for bar in told.influences.bars[:3]) if told.influences else ""
+    columns = f"\n\nThe columns that say most about who is affected: {first}." if first else ""
+    return f"## Where it concentrates\n\n{prose(told.lead)}\n\n{shown}{note}{columns}"
 
 
 def _pairs(record: Record) -> str:

@@ -100,6 +100,7 @@ class Record(Part):
     failures: dict[str, str]
     witnesses: list[WitnessRecord]
     valid_share: float | None = None
+    where: dict[str, Any] | None = None
     anytime: dict[str, Any] | None = None
 
     @property
