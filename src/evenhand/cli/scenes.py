@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,7 @@ from evenhand.errors import EvenhandError, InvalidArgument, UnknownName
 if TYPE_CHECKING:
     from evenhand.scenes.recognisers.answers import Recogniser
     from evenhand.scenes.scene import Scene
-    from evenhand.scenes.trials import Outcome
+    from evenhand.scenes.trials import Outcome, Workshop
 
 app = typer.Typer(no_args_is_help=True, help="Class-level fairness of object recognition (DistroFair).")
 
@@ -27,8 +28,17 @@ def register(parent: typer.Typer) -> None:
     parent.add_typer(app, name="scenes")
 
 
-FORMATS = ("street", "coco", "panoptic", "cityscapes", "cityscapes-ids", "maps", "voc")
-RECOGNISERS = ("street", "street-planted", "rekognition", "google", "azure", "an .onnx file")
+FORMATS = ("street", "coco", "panoptic", "cityscapes", "cityscapes-ids", "maps", "voc", "pictures")
+PAIRS_PER_OPERATOR = 10
+RECOGNISERS = (
+    "street",
+    "street-planted",
+    "rekognition",
+    "google",
+    "azure",
+    "an .onnx file",
+    "a .yaml file that describes an HTTP endpoint",
+)
 
 
 @contextmanager
@@ -50,34 +60,60 @@ class Source:
     annotations: Path | None
     count: int
     seed: int
+    segmenter: Path | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which recogniser is tested, and what it needs to be told."""
+
+    name: str
+    endpoint: str | None = None
+    key: str = ""
+    names: Path | None = None
+    style: str = "yolox"
 
 
 def _scenes(source: Source) -> list[Scene]:
     from evenhand.scenes.loaders import cityscapes, coco, label_maps, voc
+    from evenhand.scenes.loaders.segmenter import Described
     from evenhand.scenes.street.render import StreetMaker
 
     if source.form == "street":
         return list(StreetMaker(casts=4).scenes(source.count, np.random.default_rng(source.seed)))
     if source.form not in FORMATS:
         raise UnknownName("format of scenes", source.form, FORMATS)
+    if source.form == "pictures":
+        return _bare(source)
     if source.pictures is None or source.annotations is None:
         raise InvalidArgument(f"--format {source.form} needs --pictures and --annotations")
+    described = Described.from_yaml(source.segmenter) if source.segmenter else None
     read: dict[str, Callable[[Path, Path], Iterator[Scene]]] = {
         "coco": coco.from_coco,
         "panoptic": lambda a, p: coco.from_coco_panoptic(a, a.with_suffix(""), p),
         "cityscapes": lambda a, p: cityscapes.from_polygons(p, a),
         "cityscapes-ids": lambda a, p: cityscapes.from_instance_ids(p, a),
         "maps": lambda a, p: label_maps.from_label_maps(p, a),
-        "voc": voc.from_voc,
+        "voc": lambda a, p: voc.from_voc(a, p, described.segmenter if described else None),
     }
-    return list(read[source.form](source.annotations, source.pictures))[: source.count]
+    return list(islice(read[source.form](source.annotations, source.pictures), source.count))
 
 
-def _recogniser(name: str, endpoint: str | None, key: str) -> Recogniser:
+def _bare(source: Source) -> list[Scene]:
+    """Pictures without annotations, with masks by the user's segmenter."""
+    from evenhand.scenes.loaders.segmenter import Described
+
+    if source.pictures is None or source.segmenter is None:
+        raise InvalidArgument("--format pictures needs --pictures and --segmenter")
+    return list(islice(Described.from_yaml(source.segmenter).scenes(source.pictures), source.count))
+
+
+def _recogniser(asked: Asked) -> Recogniser:
     from evenhand.scenes.recognisers import services
-    from evenhand.scenes.recognisers.detectors import OnnxDetector
+    from evenhand.scenes.recognisers.detectors import COCO_80, OnnxDetector
     from evenhand.scenes.recognisers.small import StreetRecogniser
 
+    name, endpoint = asked.name, asked.endpoint
     if name in ("street", "street-planted"):
         return StreetRecogniser("planted" if name.endswith("planted") else "plain")
     if name == "rekognition":
@@ -87,10 +123,20 @@ def _recogniser(name: str, endpoint: str | None, key: str) -> Recogniser:
     if name == "azure":
         if not endpoint:
             raise InvalidArgument("--recogniser azure needs --endpoint, the address of your resource")
-        return services.AzureVision(endpoint, key)
+        return services.AzureVision(endpoint, asked.key)
+    if name.endswith((".yaml", ".yml")):
+        return services.HttpTemplate.from_yaml(_existing(Path(name)))
     if name.endswith(".onnx"):
-        return OnnxDetector(Path(name))
+        listed = _existing(asked.names).read_text(encoding="utf-8").split("\n") if asked.names else ()
+        names = tuple(line.strip() for line in listed if line.strip())
+        return OnnxDetector(Path(name), names or COCO_80, asked.style)
     raise UnknownName("recogniser", name, RECOGNISERS)
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise InvalidArgument(f"{path} is not a file")
+    return path
 
 
 @app.command()
@@ -140,29 +186,39 @@ def scan(
     seed: int = 0,
     endpoint: Annotated[str | None, typer.Option(help="Address of a paid service, instead of its usual one.")] = None,
     key: Annotated[str, typer.Option(envvar="AZURE_VISION_KEY", help="Key of the Azure resource.")] = "",
+    names: Annotated[Path | None, typer.Option(help="Class names of an .onnx detector, one in each line; COCO's 80 without.")] = None,
+    style: Annotated[str, typer.Option(help="Outputs of an .onnx detector: yolox or boxes.")] = "yolox",
+    labels: Annotated[Path | None, typer.Option(help="YAML file with your own synonyms.")] = None,
+    classes: Annotated[str, typer.Option(help="Classes to insert, delete and turn, with commas; the paper's without.")] = "",
+    segmenter: Annotated[Path | None, typer.Option(help="YAML file that describes an ONNX segmenter, for voc and pictures.")] = None,
+    inpainter: Annotated[Path | None, typer.Option(help="ONNX inpainter (LaMa, MI-GAN), tried beside the shifted clone.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before a paid service is called.")] = False,
 ) -> None:
     """Search for classes that a recogniser treats unfairly; exit 0 none found, 1 found."""
     with _said():
         from evenhand.scenes.recognisers.cache import Kept
 
-        scenes = _scenes(Source(form, pictures, annotations, count, seed))
-        kept = Kept(_recogniser(recogniser, endpoint, key), out / "answers")
-        _confirm(kept, scenes, yes)
-        outcome, page, unfair = _run(kept, scenes, out, seed)
+        scenes = _scenes(Source(form, pictures, annotations, count, seed, segmenter))
+        kept = Kept(_recogniser(Asked(recogniser, endpoint, key, names, style)), out / "answers")
+        workshop = _workshop(scenes, seed, Wishes(classes, labels, inpainter))
+        _confirm(kept, workshop, yes)
+        outcome, page, unfair = _run(kept, workshop, out)
         typer.echo(f"{len(outcome.trials)} mutated pictures, {len(outcome.skips)} skips, {kept.asked} questions asked; report: {page}")
         typer.echo(f"treated unfairly: {', '.join(unfair)}" if unfair else "no class is treated unfairly by the exact rule")
     raise typer.Exit(1 if unfair else 0)
 
 
-def _confirm(kept: Any, scenes: list[Scene], yes: bool) -> None:
-    from evenhand.scenes.trials import Campaign
+def _most(workshop: Workshop) -> int:
+    """Mutations that will be tried at most."""
+    plan = workshop.campaign
+    return len(workshop.scenes) * (len(plan.insert) + 2 * len(plan.change) + 2)
 
-    estimate = kept.estimate([scene.picture for scene in scenes])
+
+def _confirm(kept: Any, workshop: Workshop, yes: bool) -> None:
+    estimate = kept.estimate([scene.picture for scene in workshop.scenes])
     if not estimate.price_per_thousand:
         return
-    plan = Campaign()
-    most = len(scenes) * (len(plan.insert) + 2 * len(plan.change) + 2)
+    most = _most(workshop)
     typer.echo(
         f"originals: {estimate}; mutated pictures: at most {most}, about {most * estimate.price_per_thousand / 1000:.2f} USD at list price"
     )
@@ -170,23 +226,45 @@ def _confirm(kept: Any, scenes: list[Scene], yes: bool) -> None:
         raise typer.Exit(2)
 
 
-def _run(kept: Any, scenes: list[Scene], out: Path, seed: int) -> tuple[Outcome, Path, list[str]]:
+@dataclass(frozen=True)
+class Wishes:
+    """What the campaign is to use instead of its defaults."""
+
+    classes: str = ""
+    labels: Path | None = None
+    inpainter: Path | None = None
+
+
+def _workshop(scenes: list[Scene], seed: int, wishes: Wishes) -> Workshop:
+    from evenhand.scenes.labels import Labels
+    from evenhand.scenes.operators.inpaint import OnnxInpainter
+    from evenhand.scenes.trials import Campaign, Workshop
+
+    vocabulary = Labels.from_yaml(_existing(wishes.labels)) if wishes.labels else Labels()
+    campaign = Campaign(inpainter=OnnxInpainter(wishes.inpainter) if wishes.inpainter else None)
+    chosen = tuple(name.strip() for name in wishes.classes.split(",") if name.strip())
+    known = {label for scene in scenes for label in scene.truth}
+    for name in chosen:
+        if name not in known:
+            raise UnknownName("class of these scenes", name, sorted(known))
+    return Workshop(
+        scenes, vocabulary, replace(campaign, insert=chosen, change=chosen) if chosen else campaign, np.random.default_rng(seed)
+    )
+
+
+def _run(kept: Any, workshop: Workshop, out: Path) -> tuple[Outcome, Path, list[str]]:
     from rich.progress import Progress
 
     from evenhand.scenes.export import ErrorKeeper, export_coco
-    from evenhand.scenes.labels import Labels
     from evenhand.scenes.report import content, write
-    from evenhand.scenes.trials import Campaign, Workshop, examine
+    from evenhand.scenes.trials import examine
 
-    rng = np.random.default_rng(seed)
-    workshop = Workshop(scenes, Labels(), Campaign(), rng)
+    scenes = workshop.scenes
     keeper = ErrorKeeper({scene.name: truth for scene, truth in zip(scenes, workshop.truth, strict=True)})
-    plan = workshop.campaign
-    total = len(scenes) * (len(plan.insert) + 2 * len(plan.change) + 2)
     with Progress() as progress:
-        task = progress.add_task("mutations", total=total)
+        task = progress.add_task("mutations", total=_most(workshop))
         outcome = examine(kept, kept.name, workshop, keeper, lambda done: progress.update(task, completed=done))
-    computed = content(outcome, rng)
+    computed = content(outcome, workshop.rng)
     export_coco(out / "errors", keeper.kept)
     page = write(out, computed, keeper.kept)
     unfair = sorted({one["label"] for part in computed["parts"] for one in part["verdicts"] if one["unfair"]})
@@ -194,7 +272,7 @@ def _run(kept: Any, scenes: list[Scene], out: Path, seed: int) -> tuple[Outcome,
 
 
 @app.command()
-def study(folder: Path, count: int = 60, seed: int = 0, port: int = 8765) -> None:
+def study(folder: Path, count: int = 36, seed: int = 0, port: int = 8765) -> None:
     """Serve the human study on this computer; every participant's answers become a file in the folder."""
     from evenhand.scenes.study import serve
 
@@ -208,36 +286,38 @@ def study(folder: Path, count: int = 60, seed: int = 0, port: int = 8765) -> Non
 
 
 @app.command("study-result")
-def study_result(folder: Path, count: int = 60, seed: int = 0) -> None:
-    """The study's statistics from the answer files in the folder; count and seed as in `study`."""
-    from evenhand.scenes.study import analyse
+def study_result(folder: Path, seed: int = 0) -> None:
+    """The study's statistics from the answer files in the folder."""
+    from evenhand.scenes.study import analyse, read_key, read_sheets
 
     with _said():
-        sheets = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-        result = analyse(_deck(count, seed), sheets, np.random.default_rng(seed))
+        deck = read_key(folder)
+        result = analyse(deck, read_sheets(folder, deck), np.random.default_rng(seed))
         typer.echo(f"{result.valid} of {result.sheets} answer sheets are valid")
         for name, means in (("realism", result.realism), ("likelihood", result.likelihood)):
             typer.echo(f"{name}: " + ", ".join(f"{kind} {value:.2f}" for kind, value in sorted(means.items())))
         if result.test is not None:
             typer.echo(
-                f"mutated pictures are {result.realism_of_real:.1%} as realistic as real ones (Mann-Whitney p = {result.test.p_value:.3g})"
+                f"mutated pictures are {result.realism_of_real:.1%} as realistic as real ones "
+                f"(Mann-Whitney p = {result.test.p_value:.3g}), and {result.likelihood_of_real:.1%} as likely to occur"
             )
 
 
 def _deck(count: int, seed: int) -> Any:
-    """The study's slides, the same for the same count and seed."""
+    """The study's slides: ten mutations of each operator and their originals, as many as can be made."""
     from evenhand.scenes.labels import Labels
-    from evenhand.scenes.operators.mutation import Mutation
+    from evenhand.scenes.operators.mutation import OPERATORS, Mutation
     from evenhand.scenes.study import slides
     from evenhand.scenes.trials import Campaign, Workshop
 
     rng = np.random.default_rng(seed)
     scenes = _scenes(Source("street", None, None, count, seed))
-    workshop = Workshop(scenes, Labels(), Campaign(controls=False), rng)
-    seen = list(workshop.truth)
-    by_operator: dict[str, list[Mutation]] = {}
-    for _, made, _ in workshop.mutations(seen, workshop.ranges(seen)):
-        if isinstance(made, Mutation):
-            by_operator.setdefault(made.operator, []).append(made)
-    fair = [one for made in by_operator.values() for one in (made[k] for k in rng.permutation(len(made))[:10])]
-    return slides(fair, rng, min(30, len(fair)))
+    chosen: list[Mutation] = []
+    for operator in OPERATORS:
+        campaign = Campaign(insert=("person", "car", "dog"), change=("person", "car"), operators=(operator,), controls=False)
+        workshop = Workshop([scenes[k] for k in rng.permutation(len(scenes))], Labels(), campaign, rng)
+        seen = list(workshop.truth)
+        made = (one for _, one, _ in workshop.mutations(seen, workshop.ranges(seen)) if isinstance(one, Mutation))
+        found = list(made)
+        chosen += [found[k] for k in rng.permutation(len(found))[:PAIRS_PER_OPERATOR]]
+    return slides(chosen, rng, len(chosen))

@@ -24,6 +24,7 @@ from evenhand.scenes.scene import Picture
 from evenhand.statistics.shares import RankTest, mann_whitney
 
 REAL = "real"
+KEY = "slides.key"
 VEHICLES = ("car", "truck", "bus", "motorcycle")
 RIGHT_AT_LEAST = 0.6  # of the control pictures
 AGREEMENT = 0.75
@@ -91,9 +92,31 @@ def _anonymous(deck: Sequence[Slide]) -> list[Slide]:
     return [Slide(str(place), one.picture, one.operator, one.scene, one.vehicles) for place, one in enumerate(deck)]
 
 
+def write_key(deck: Sequence[Slide], folder: Path) -> Path:
+    """Which slide is what, without the pictures: all that the statistics need.  The page never sees it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / KEY
+    path.write_text(json.dumps([[one.key, one.operator, one.scene, one.vehicles] for one in deck]), encoding="utf-8")
+    return path
+
+
+def read_key(folder: Path) -> list[Slide]:
+    """The slides of the study in a folder, with empty pictures."""
+    try:
+        rows = json.loads((folder / KEY).read_text(encoding="utf-8"))
+        return [Slide(str(key), np.zeros((1, 1, 3), np.uint8), str(kind), str(scene), int(n)) for key, kind, scene, n in rows]
+    except (OSError, ValueError, TypeError) as fault:
+        raise DataError(f"{folder} holds no study: {KEY} cannot be read ({fault}); run the study there first") from fault
+
+
+def read_sheets(folder: Path, deck: Sequence[Slide]) -> list[list[dict[str, int]]]:
+    """Every stored answer sheet, checked again."""
+    return [checked(json.loads(path.read_text(encoding="utf-8")), deck) for path in sorted(folder.glob("*.json"))]
+
+
 def serve(deck: Sequence[Slide], folder: Path, port: int = 0) -> ThreadingHTTPServer:
     """A server on this computer only; each participant's answers become one file.  The caller runs and closes it."""
-    folder.mkdir(parents=True, exist_ok=True)
+    write_key(deck, folder)
     text = page(deck).encode()
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,17 +1,18 @@
-"""Masks from a user's semantic segmentation net (ONNX) for data that has only boxes, or nothing at all."""
+"""Masks from a user's semantic segmentation net (ONNX) for data that has only boxes, or nothing at all; described by a small file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evenhand.errors import InvalidArgument, WrongAnswer, require
+from evenhand.errors import DataError, InvalidArgument, WrongAnswer, require
+from evenhand.scenes.loaders.files import SUFFIXES, read_picture
 from evenhand.scenes.loaders.label_maps import MapLegend, scene_from_map
-from evenhand.scenes.scene import Box, Picture, Regions, Scene, Stencil
+from evenhand.scenes.scene import REGION_NAMES, Box, Picture, Regions, Scene, Stencil
 
 
 @dataclass(frozen=True)
@@ -59,3 +60,39 @@ class OnnxSegmenter:
         names = list(self.classes)
         legend = MapLegend({names.index(one): one for one in things}, {names.index(one): code for one, code in regions.items()})
         return scene_from_map(name, picture, self.label_map(picture), legend)
+
+
+@dataclass(frozen=True)
+class Described:
+    """A segmenter with which of its classes are objects and which are regions."""
+
+    segmenter: OnnxSegmenter
+    things: tuple[str, ...]
+    regions: Mapping[str, int]
+
+    @classmethod
+    def from_yaml(cls, path: Path) -> Described:
+        """Keys: `net` (the ONNX file beside it), `classes`, `things`; perhaps `regions` (class: region), `size`, `mean`, `spread`."""
+        import yaml
+
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        needed, others = {"net", "classes", "things"}, {"regions", "size", "mean", "spread"}
+        if not isinstance(content, dict) or needed - set(content) or set(content) - needed - others:
+            shown = sorted(content) if isinstance(content, dict) else content
+            raise DataError(f"{path}: expected the keys {', '.join(sorted(needed))} and perhaps {', '.join(sorted(others))}; got {shown!r}")
+        classes = tuple(str(name) for name in content["classes"])
+        regions = dict(content.get("regions", {}))
+        unknown = [name for name in (*content["things"], *regions) if name not in classes]
+        if unknown or set(regions.values()) - set(REGION_NAMES):
+            raise DataError(
+                f"{path}: {unknown or sorted(regions.values())} must be among its classes, and regions among {', '.join(REGION_NAMES)}"
+            )
+        settings = {key: tuple(content[key]) for key in ("size", "mean", "spread") if key in content}
+        net = OnnxSegmenter(path.parent / str(content["net"]), classes, **settings)
+        return cls(net, tuple(content["things"]), {name: REGION_NAMES.index(region) for name, region in regions.items()})
+
+    def scenes(self, pictures: Path) -> Iterator[Scene]:
+        """A scene from every picture of a folder."""
+        for path in sorted(pictures.iterdir()):
+            if path.suffix.lower() in SUFFIXES:
+                yield self.segmenter.scene(path.stem, read_picture(path), self.things, self.regions)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, WrongAnswer, require
+from evenhand.errors import DataError, EvenhandError, InvalidArgument, ModelFailed, WrongAnswer, require
 from evenhand.scenes.recognisers.answers import Answer, Detection
 from evenhand.scenes.scene import Picture
 
@@ -219,6 +220,18 @@ class HttpTemplate:
     timeout_seconds: float = 30.0
     patience: Patience = field(default_factory=Patience)
     name: str = "HTTP endpoint"
+
+    @classmethod
+    def from_yaml(cls, path: Path) -> HttpTemplate:
+        """A template from a file whose keys are the fields' names, such as `url`, `body`, `objects`, `label`."""
+        import yaml
+
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        known = {one.name for one in fields(cls)} - {"patience"}
+        if not isinstance(content, dict) or "url" not in content or set(content) - known:
+            shown = sorted(content) if isinstance(content, dict) else content
+            raise DataError(f"{path}: expected the key url and perhaps {', '.join(sorted(known - {'url'}))}; got {shown!r}")
+        return cls(**{**content, **({"box": tuple(content["box"])} if content.get("box") else {})})
 
     def fingerprint(self) -> str:
         """The address and the shape of question and answer; never a header, which may hold a key."""

@@ -103,8 +103,8 @@ def net(torch: Any) -> Any:
             self.context = nn.Sequential(nn.Conv2d(whole, 32, 1), nn.ReLU(), nn.Conv2d(32, len(CLASSES) + 2, 1))
             with torch.no_grad():
                 self.head.bias[: len(CLASSES)] = -4.0  # type: ignore[index]
-                self.context[2].weight.zero_()
-                self.context[2].bias.zero_()
+                for weight in self.context[2].parameters():
+                    weight.zero_()
 
         def parts(self, pictures: Any) -> Any:
             """The maps before they are shifted, and what the last branch sees."""
