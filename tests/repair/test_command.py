@@ -32,7 +32,7 @@ columns:
   income: {kind: integer, low: -60, high: 180, missing: 0.05}
   job: {kind: category, values: [clerk, cook, nurse]}
 """
-QUICK = ("--seeds", "2", "--candidates", "300", "--train-method", "themis", "--json")
+QUICK = ("--seeds", "2", "--candidates", "300", "--train-method", "themis", "--judge-method", "chains", "--json")
 
 
 def command(capsys, *words):
@@ -56,6 +56,7 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_it_writes_the_comparison_and_the_wanted_model_and_never_overwrites(project, capsys):
     code, out, err = command(capsys, "-r", "retrain_twins", "--set", "share=0.05", "--write", "retrain_twins", *QUICK)
     assert code == 3, err

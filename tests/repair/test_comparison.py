@@ -136,6 +136,7 @@ def test_intervals_allow_for_overlapping_training_rows():
     assert shared.mean.high - shared.mean.low > alone.mean.high - alone.mean.low
 
 
+@pytest.mark.slow
 def test_false_alarms_stay_below_the_level():
     rng = np.random.default_rng(0)
     hits = 0
@@ -168,7 +169,9 @@ def test_json_and_frame_hold_every_figure():
 
 
 DATA = table(300)
-QUICK = RepairOptions(train_method="themis", seeds=2, effort=Effort(candidates=400, judge_candidates=200, rate_rows=200))
+QUICK = RepairOptions(
+    train_method="themis", judge_method="chains", seeds=2, effort=Effort(candidates=400, judge_candidates=200, rate_rows=200)
+)
 
 
 def test_a_whole_comparison_has_controls_and_baselines_and_leaves_the_model_alone(tmp_path):

@@ -47,6 +47,7 @@ def test_a_dense_net_is_one_npz_file(tmp_path):
     same(path, model)
 
 
+@pytest.mark.slow
 def test_a_torch_module_comes_back_as_a_program_that_takes_codes(tmp_path):
     torch = pytest.importorskip("torch")
     from evenhand.models.torch import TorchSettings

@@ -48,7 +48,7 @@ class Effort:
     """How much is spent on each seed."""
 
     candidates: int = 20_000
-    judge_candidates: int = 5_000
+    judge_candidates: int = 3_000
     rate_rows: int = 10_000
     held_out_share: float = 0.3
     most_rows: int | None = None
