@@ -54,6 +54,7 @@ from evenhand.statistics.intervals import clopper_pearson
 
 BIASES = (DARKER_SKIN_LOOKS_OLDER, FEMININE_CUES_LOOK_YOUNGER)
 ATTRIBUTES = ("tone", "gender_cue")
+PARTS = ("speed", "chain", "seeds", "real", "cyclegan")
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Size:
     mutants: int
 
 
-FULL = Size(1400, 400, 6, 120, 5, ("vgg", "resnet"), ATTRIBUTES, STRATEGIES, 4096, 700, 10)
+FULL = Size(1400, 700, 6, 120, 5, ("vgg", "resnet"), ATTRIBUTES, STRATEGIES, 4096, 700, 10)
 QUICK = Size(1000, 300, 5, 80, 1, ("vgg",), ("tone",), ("none", "random", "twins"), 512, 220, 2)
 
 
@@ -151,7 +152,34 @@ def plan_of(size: Size, attribute: str, architecture: str, seed: int) -> ChainPl
     return ChainPlan(
         architecture, attribute, BIASES, 64, size.training, size.testing, Course(epochs=size.epochs),
         size.seeds_of_generation, ("none", "random", "twins") if few else size.strategies, seed, 400 if size.seeds == 1 else 0,
+        study_pairs=400,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """An editor that draws the twins of the same portraits only once."""
+
+    editor: Rerender
+    seen: dict[bytes, Any] = field(default_factory=dict)
+
+    @property
+    def attribute(self) -> str:
+        """The editor's own."""
+        return self.editor.attribute
+
+    @property
+    def flip(self) -> str:
+        """The editor's own."""
+        return self.editor.flip
+
+    def twins(self, album: Album) -> Any:
+        """Drawn, or remembered."""
+        assert album.factors is not None
+        key = album.factors.tobytes()
+        if key not in self.seen:
+            self.seen[key] = self.editor.twins(album)
+        return self.seen[key]
 
 
 def relabelled(album: Album, biases: tuple[Bias, ...]) -> Album:
@@ -189,16 +217,17 @@ def grow_seed(size: Size, seed: int) -> bytes:
     test = synthetic_faces(size.testing, rngs[1], 64, BIASES)
     assert test.factors is not None
     harvest.shares = {name: planted_share(test.factors, BIASES, name) for name in ATTRIBUTES}
+    editors = {name: Remembered(Rerender(name)) for name in size.attributes}
     for architecture in size.architectures:
         biased = train(architecture, training, rngs[2], course)
-        material = Material(biased, training, test, accuracy(biased, test))
         for attribute in size.attributes:
+            material = Material(biased, training, test, accuracy(biased, test), editors[attribute])
             tell = Teller(f"  seed {seed}, {architecture}, {attribute}: ")
             harvest.chains.append(examine(plan_of(size, attribute, architecture, seed), material, rngs[3].spawn(4), Clock(tell)))
         clean_test = relabelled(test, ())
         clean = train(architecture, relabelled(training, ()), rngs[4], course)
         for attribute in size.attributes:
-            judged = judge(make_pairs(clean_test, Rerender(attribute)), clean)
+            judged = judge(make_pairs(clean_test, editors[attribute]), clean)
             found = leaning(judged, ordered=True)
             harvest.clean.append((architecture, attribute, seed, found, judged.share.estimate, accuracy(clean, clean_test)))
             print(
@@ -529,21 +558,24 @@ def quick(book: Book) -> None:
         tell(book, harvest)
 
 
-def full(book: Book, workers: int) -> None:
+def full(book: Book, parts: list[str], workers: int) -> None:
     """Five seeds, both architectures, both attributes, and everything beside."""
-    portraits(book)
-    stage("the whole chain")
-    chain = timed_chain(book, FULL)
-    stage("five seeds, two classifiers, two attributes, with and without planted bias")
-    harvest = grow(FULL, workers)
-    for tell in (tell_verdicts, tell_neurons, tell_coverage, tell_generation, tell_mending):
-        tell(book, harvest)
-    for each in [c for c in harvest.chains if c.plan.seed == 0]:
-        tell_correlation(book, each, FULL.mutants)
-    stage("NeuronFair and LIMI")
-    other_methods(book, chain, 300)
-    stage("a real system")
-    real_system(book)
+    if "chain" in parts:
+        portraits(book)
+        stage("the whole chain")
+        chain = timed_chain(book, FULL)
+        stage("NeuronFair and LIMI")
+        other_methods(book, chain, 300)
+    if "seeds" in parts:
+        stage("five seeds, two classifiers, two attributes, with and without planted bias")
+        harvest = grow(FULL, workers)
+        for tell in (tell_verdicts, tell_neurons, tell_coverage, tell_generation, tell_mending):
+            tell(book, harvest)
+        for each in [c for c in harvest.chains if c.plan.seed == 0]:
+            tell_correlation(book, each, FULL.mutants)
+    if "real" in parts:
+        stage("a real system")
+        real_system(book)
 
 
 def main() -> int:
@@ -553,20 +585,23 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write the named figures here")
     parser.add_argument("--tables", type=Path, help="write the tables here")
     parser.add_argument("--pictures", type=Path, help="write pictures into this folder")
+    parser.add_argument("--only", action="append", choices=PARTS, help="of the full run, only this part; may be repeated")
     parser.add_argument("--workers", type=int, default=2, help="processes for the seeds of the full run")
     given = parser.parse_args()
     torch.set_num_threads(1)
     book = Book(pictures=given.pictures)
-    size = QUICK if given.quick else FULL
-    stage("speed")
-    kruskal_speed(book, size.neurons)
-    adequacy_speed(book)
+    size, parts = QUICK if given.quick else FULL, given.only or list(PARTS)
+    if "speed" in parts:
+        stage("speed")
+        kruskal_speed(book, size.neurons)
+        adequacy_speed(book)
     if given.quick:
         quick(book)
     else:
-        full(book, given.workers)
-    stage("CycleGAN")
-    cyclegan(book, size.gan_steps, given.quick)
+        full(book, parts, given.workers)
+    if "cyclegan" in parts:
+        stage("CycleGAN")
+        cyclegan(book, size.gan_steps, given.quick)
     book.say(f"In all {time.process_time():.0f} CPU-s.")
     if given.json:
         given.json.write_text(json.dumps(book.figures, indent=2) + "\n", encoding="utf-8")

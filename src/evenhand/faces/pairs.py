@@ -15,6 +15,7 @@ from evenhand.errors import InvalidArgument
 from evenhand.faces.abilities import PictureModel, Pictures
 from evenhand.faces.editors.editor import Editor
 from evenhand.statistics.intervals import Interval, clopper_pearson
+from evenhand.statistics.net import net_interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +129,8 @@ def leaning(judged: Judged, tolerance: float = 0.05, confidence: float = 0.95, o
     """Exact intervals of the net change of every class, holding all together.
 
     Every classifier flips some labels near its borders, in both directions alike.  A bias shows as flips that mostly go one way, so it
-    is the difference of the two directions that is tested, against a tolerance rather than against zero.  Each direction's share gets
-    an exact interval; Bonferroni over directions and classes makes all hold together.  Where classes have an order, such as age groups,
+    is the difference of the two directions that is tested, against a tolerance rather than against zero.  Bonferroni over the changes
+    makes all intervals hold together; with two classes there is only one change.  Where classes have an order, such as age groups,
     the net movement along it is one more change, and the most telling one: a class in the middle gains here what it loses there.
     """
     turned = judged.pairs.side > 0
@@ -138,12 +139,11 @@ def leaning(judged: Judged, tolerance: float = 0.05, confidence: float = 0.95, o
     moves = {name: ((higher == code) & (lower != code), (higher != code) & (lower == code)) for code, name in enumerate(judged.classes)}
     if ordered:
         moves[UPWARD] = (higher > lower, higher < lower)
-    each = 1.0 - (1.0 - confidence) / (2 * len(moves))
-    net, low, high = {}, {}, {}
-    for name, (came, went) in moves.items():
-        gained, lost = (clopper_pearson(int(way.sum()), len(judged), each) for way in (came, went))
-        net[name], low[name], high[name] = gained.estimate - lost.estimate, gained.low - lost.high, gained.high - lost.low
-    return Leaning(net, low, high, tolerance, confidence, len(judged))
+    distinct = 1 if len(judged.classes) == 2 else len(moves)
+    each = 1.0 - (1.0 - confidence) / distinct
+    found = {name: net_interval(int(came.sum()), int(went.sum()), len(judged), each) for name, (came, went) in moves.items()}
+    bounds = ({name: getattr(one, part) for name, one in found.items()} for part in ("estimate", "low", "high"))
+    return Leaning(*bounds, tolerance, confidence, len(judged))
 
 
 def as_bytes(pictures: Pictures) -> NDArray[np.uint8]:

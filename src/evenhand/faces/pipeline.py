@@ -13,7 +13,7 @@ from evenhand.datasets.faces.planted import DARKER_SKIN_LOOKS_OLDER, Bias, synth
 from evenhand.errors import DataError
 from evenhand.faces.analysis import Coverages, LayerStudy, coverage_table, study_layers
 from evenhand.faces.classifier import TorchClassifier
-from evenhand.faces.editors.editor import Editor, EditorFacts, assess
+from evenhand.faces.editors.editor import Editor, EditorFacts, Jury, assess
 from evenhand.faces.editors.rerender import Rerender
 from evenhand.faces.enhancement import Remedy, Trial, remedy, score, unfair_of
 from evenhand.faces.generators.gaussian import GaussianInjection
@@ -43,6 +43,9 @@ class ChainPlan:
     strategies: tuple[str, ...] = ("none", "random", "cosine", "twins")
     seed: int = 7
     jury: int = 800  # portraits that the independent classifiers of attributes learn from; 0 for no jury
+    tolerance: float = 0.05
+    ordered: bool = True  # whether the classes have an order, as age groups have
+    study_pairs: int = 1000  # at most how many training pictures, with their twins, the neurons are studied on
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,16 +106,18 @@ class Material:
     training: Album
     test: Album
     accuracy: float
+    editor: Editor | None = None  # who makes the twins; without one, exact re-rendering
+    jury: Jury | None = None  # independent classifiers of attributes; without them, new ones learn from rendered portraits
 
 
 def examine(plan: ChainPlan, material: Material, rngs: list[np.random.Generator], clock: Clock) -> Chain:
     """Everything after training, for one protected attribute."""
     classifier = material.classifier
-    editor = Rerender(plan.attribute)
-    training_pairs = judge(make_pairs(material.training[: plan.testing], editor), classifier)
+    editor = material.editor or Rerender(plan.attribute)
+    training_pairs = judge(make_pairs(material.training[: plan.study_pairs], editor), classifier)
     test_pairs = judge(make_pairs(material.test, editor), classifier)
     clock.done("pairs", f"{test_pairs.share} of test pairs are unfair")
-    facts = _judge_editor(plan, material, editor, rngs[3]) if plan.jury else None
+    facts = _judge_editor(plan, material, editor, rngs[3]) if plan.jury or material.jury else None
     clock.done("jury", f"flips confirmed in {facts.confirmed.estimate:.1%}" if facts else "not asked")
     if not training_pairs.unfair.any() or training_pairs.unfair.all():
         raise DataError(
@@ -131,7 +136,7 @@ def examine(plan: ChainPlan, material: Material, rngs: list[np.random.Generator]
     clock.done(
         "mending", ", ".join(f"{each.strategy} {each.fair_share:.1%}" for each in remedies) + f" fair, before {before.fair_share:.1%}"
     )
-    found = leaning(test_pairs, ordered=True)
+    found = leaning(test_pairs, plan.tolerance, ordered=plan.ordered)
     return Chain(
         plan,
         classifier,
@@ -151,6 +156,8 @@ def examine(plan: ChainPlan, material: Material, rngs: list[np.random.Generator]
 
 def _judge_editor(plan: ChainPlan, material: Material, editor: Editor, rng: np.random.Generator) -> EditorFacts:
     """What independent classifiers say of the twins: the attribute itself and, for collateral change, the other protected one."""
+    if material.jury is not None:
+        return assess(editor, material.test, material.jury)
     album = synthetic_faces(plan.jury, rng, plan.size)
     others = [name for name in ("tone", "gender_cue") if name != plan.attribute]
     return assess(editor, material.test, train_jury(album, [plan.attribute, *others], rng))
