@@ -83,9 +83,8 @@ def planted(quick: bool, seed: int) -> dict[str, float]:
     say(f"  {plain.name}, the same pictures:")
     trials, originals = examine_kept(plain, workshop, kept)
     _, exact, mean = _judged(replace(outcome, trials=tuple(trials), originals=tuple(originals)), rng)
-    say(
-        f"  without planted bias: exact rule {sum(map(sum, exact))}, paper's rule {sum(map(sum, mean))} of {sum(map(len, exact))} class verdicts"
-    )
+    flagged, above, every = sum(map(sum, exact)), sum(map(sum, mean)), sum(map(len, exact))
+    say(f"  without planted bias: exact rule {flagged}, paper's rule {above} of {every} class verdicts")
     simulated(workshop, kept, rng, 5 if quick else 40)
     return {
         "planted_class_found": found,

@@ -59,7 +59,7 @@ def _fill_piece(cv2: Any, canvas: Canvas, hole: Stencil, box: Box) -> None:
         flat = np.clip(target, 0, 255).astype(np.uint8)
         target[inner] = cv2.inpaint(flat, inner.astype(np.uint8), 3, cv2.INPAINT_TELEA)[inner]
         return
-    patches, costs = _patches(cv2, canvas, hole, box, known, shifts)
+    patches, costs = _patches(cv2, canvas, hole | canvas.forbidden, (box, known), shifts)
     weights = _territories(cv2, costs)
     source = np.einsum("khw,khwc->hwc", weights, patches)
     offset = _diffused(cv2, (target - source), known & (distance <= 4), inner | (distance < FADE))
@@ -132,10 +132,10 @@ def _minima(cost: Floats, apart: int) -> list[tuple[int, int]]:
 
 
 def _patches(
-    cv2: Any, canvas: Canvas, hole: Stencil, box: Box, known: Stencil, shifts: list[tuple[int, int]]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:  # six parts of one geometry; a dataclass would only rename them
-    """The shifted pieces, and for each pixel how badly each piece fits the rim nearby."""
-    left, top, right, bottom = box
+    cv2: Any, canvas: Canvas, taken: Stencil, where: tuple[Box, Stencil], shifts: list[tuple[int, int]]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The shifted pieces, and for each pixel how badly each piece fits the rim nearby; `where` is the box and its known rim."""
+    (left, top, right, bottom), known = where
     target = canvas.picture[top:bottom, left:right]
     spread = max(4.0, 0.22 * max(right - left, bottom - top))
     rim = known.astype(np.float32)
@@ -144,7 +144,7 @@ def _patches(
     for down, over in shifts:
         rows, columns = slice(top + down, bottom + down), slice(left + over, right + over)
         patch = canvas.picture[rows, columns]
-        bad = (hole | canvas.forbidden)[rows, columns]
+        bad = taken[rows, columns]
         miss = ((target - patch) ** 2).sum(axis=2) * rim
         costs.append(cv2.GaussianBlur(miss, (0, 0), spread) / share + 1e5 * bad)
         patches.append(patch.copy())

@@ -47,7 +47,7 @@ class Skipped:
 
 
 def finished(
-    operator: str, label: str, before: Scene, picture: Picture, state: tuple[Sequence[Instance | None], Sequence[Instance]], how: str = ""
+    operator: str, label: str, before: Scene, picture: Picture, state: tuple[Sequence[Instance | None], Sequence[Instance]]
 ) -> Mutation:
     """Put a mutation together from what became of every old instance (None: gone) and the new ones."""
     old, new = state
@@ -55,7 +55,7 @@ def finished(
     after = before.with_picture(picture, [one for one in (*old, *new) if one is not None and one.area])
     changed = (picture != before.picture).any(axis=2)
     boxes = tuple(one.box for one in new) or tuple(was.box for was, share in zip(before.instances, kept, strict=True) if share == 0.0)
-    return Mutation(operator, label, before, after, boxes, kept, how, changed=changed)
+    return Mutation(operator, label, before, after, boxes, kept, changed=changed)
 
 
 def covered(instances: Sequence[Instance | None], owned: Stencil, behind: Sequence[bool]) -> list[Instance | None]:

@@ -138,7 +138,7 @@ def train(lessons: Lessons, course: Course, rng: np.random.Generator, say: Calla
         total = 0.0
         order = rng.permutation(len(lessons.pictures))
         for at in range(0, len(order) - course.batch + 1, course.batch):
-            loss = _loss(torch, model, *_batch(torch, lessons, order[at : at + course.batch], rng))
+            loss = _loss(torch, model, _batch(torch, lessons, order[at : at + course.batch], rng))
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -172,8 +172,9 @@ def _mirrored(picture: NDArray[np.float32], objects: NDArray[np.float64]) -> tup
     return picture[:, ::-1], turned
 
 
-def _loss(torch: Any, model: Any, pictures: Any, heat: Any, size: Any, known: Any) -> Any:  # the five parts of one batch
+def _loss(torch: Any, model: Any, batch: tuple[Any, ...]) -> Any:
     """Penalty-reduced focal loss on the heat, absolute error on the log sizes."""
+    pictures, heat, size, known = batch
     answer = model(pictures)
     extent = (torch.abs(answer[:, len(CLASSES) :] - size) * known[:, None]).sum() / known.sum().clamp(min=1)
     return _heat_loss(torch, answer[:, : len(CLASSES)], heat) + 0.5 * extent

@@ -115,6 +115,11 @@ def smooth_noise(shape: tuple[int, int], cells: tuple[int, int], rng: np.random.
     return total * np.float32(0.6)
 
 
+def _to_and_fro(values: Floats, length: int) -> Floats:
+    """Along a tile and back again: its edges never meet, so that no seam shows."""
+    return np.asarray(length - np.abs(np.mod(values, 2 * length) - length), np.float32)
+
+
 @dataclass(frozen=True)
 class Backdrop:
     """The finished empty street, at the picture's own size."""
@@ -209,7 +214,7 @@ class Painter:
         shine = np.where(bars, 0.62, shine)
         blue = np.array([0.92, 1.0, 1.1], np.float32)
         paint[window] = (shine[window, None] * blue).astype(np.float32)
-        self._shop(front, house, along, level, paint, is_shop)
+        self._shop(front, house, (along, level), paint, is_shop)
         cornice = (level > height[None, :] - 0.35) | (np.abs(v - floor[None, :] + 0.1) < 0.07) & ~is_shop
         paint[cornice] *= 1.14
         edge = (along < 0.12)[None, :] & np.ones_like(is_shop)
@@ -220,7 +225,8 @@ class Painter:
         hazy: Floats = with_haze(paint, np.broadcast_to(ahead[None, :], level.shape), self.light)
         return hazy
 
-    def _shop(self, front: Front, house: NDArray[np.intp], along: Floats, level: Floats, paint: Floats, is_shop: NDArray[Any]) -> None:
+    def _shop(self, front: Front, house: NDArray[np.intp], where: tuple[Floats, Floats], paint: Floats, is_shop: NDArray[Any]) -> None:
+        along, level = where
         sign = np.broadcast_to(front.signs[house][None], paint.shape)
         floor = np.broadcast_to(front.floors[house][None, :], level.shape)
         paint[is_shop] = sign[is_shop]
@@ -259,8 +265,7 @@ class Painter:
         """A repeating noise texture laid on the ground, fading where it would flicker."""
         cv2 = require("cv2", "image")
         tile = smooth_noise((512, 512), (16, 16), self.rng, octaves)
-        u = np.mod(across * (512 / metres), 511).astype(np.float32)
-        v = np.mod(np.broadcast_to(ahead, across.shape) * (512 / metres), 511).astype(np.float32)
+        u, v = (_to_and_fro(part * np.float32(512 / metres), 511) for part in (across, np.broadcast_to(ahead, across.shape)))
         texture: Floats = cv2.remap(tile, u, v, cv2.INTER_LINEAR)
         return np.asarray(texture * np.clip(9 / ahead, 0.06, 1), np.float32)
 
