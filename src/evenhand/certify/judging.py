@@ -14,6 +14,7 @@ from evenhand.certify.orbits import Orbits, TwinTree, Words
 from evenhand.certify.search import Judged
 
 BATCH = 16_384
+ROWS_AT_ONCE = 4_096
 Ask = Callable[[Rows], Mask]
 """The model itself: which rows have twins with different labels."""
 
@@ -21,13 +22,39 @@ Boxes = Words
 """The words of the layout, and as the last array the number of the set of possible twins."""
 
 
+class Later:
+    """Rows that only the model itself can decide, kept until there are enough of them for one question."""
+
+    def __init__(self, ask: Ask) -> None:
+        self.ask = ask
+        self.asked = 0
+        self.rows: list[Rows] = []
+        self.weights: list[Reals] = []
+
+    def add(self, rows: Rows, weights: Reals) -> None:
+        """Put these off."""
+        self.rows.append(rows)
+        self.weights.append(weights)
+
+    def settle(self, least: int) -> tuple[float, float]:
+        """Weights of the fair and the unfair ones, once there are at least so many."""
+        count = sum(len(weights) for weights in self.weights)
+        if count < least:
+            return 0.0, 0.0
+        rows, weights = np.concatenate(self.rows), np.concatenate(self.weights)
+        self.rows, self.weights = [], []
+        flips = self.ask(rows)
+        self.asked += count
+        return float(weights[~flips].sum()), float(weights[flips].sum())
+
+
 class TreeJudge:
     """Judges boxes by the bounds that the trees give; where rounding decides, the model itself is asked."""
 
     def __init__(self, orbits: Orbits, grid: Grid, ask: Ask) -> None:
-        self.orbits, self.grid, self.ask = orbits, grid, ask
+        self.orbits, self.grid = orbits, grid
         self.batch = BATCH
-        self.asked = 0
+        self.later = Later(ask)
         self.examples: list[tuple[float, Rows]] = []
         self._tables = [_byte_tables(axis.weights, len(orbits.layout.words[at])) for at, axis in enumerate(grid.axes)]
         self._possible = np.ones((1, orbits.combinations), dtype=bool)
@@ -67,12 +94,19 @@ class TreeJudge:
         axis, inside = self._choose(boxes, spread[:, left])
         closed = np.flatnonzero(axis < 0)
         if closed.size:
-            flips = self.ask(self.rows(self.take(boxes, closed)))
-            self.asked += len(closed)
-            total_unfair += float(weights[closed][flips].sum())
-            total_fair += float(weights[closed][~flips].sum())
+            self.later.add(self.rows(self.take(boxes, closed)), weights[closed])
         halves, split = self._halves(boxes, weights, axis, inside)
-        return Judged(total_fair, total_unfair, halves, split)
+        asked = self.later.settle(ROWS_AT_ONCE)
+        return Judged(total_fair + asked[0], total_unfair + asked[1], halves, split)
+
+    def flush(self) -> tuple[float, float]:
+        """Ask the model about everything that was put off."""
+        return self.later.settle(1)
+
+    @property
+    def asked(self) -> int:
+        """How many rows the model itself decided."""
+        return self.later.asked
 
     def _decided(self, boxes: Boxes) -> tuple[Mask, Mask, NDArray[np.float32]]:
         """Which boxes are surely fair and surely unfair, and how undecided each tree is, (trees, n)."""

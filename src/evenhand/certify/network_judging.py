@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Mask, Reals, Rows
-from evenhand.certify.judging import Ask, settled_labels
+from evenhand.certify.judging import ROWS_AT_ONCE, Ask, Later, settled_labels
 from evenhand.certify.linear_bounds import margin_bounds
 from evenhand.certify.networks import Network
 from evenhand.certify.search import Judged
@@ -21,12 +21,12 @@ class NetworkJudge:
     """Judges boxes by linear bounds; a box of one single input is put to the model itself."""
 
     def __init__(self, network: Network, strips: list[Strip], domain: TabularDomain, ask: Ask) -> None:
-        self.network, self.strips, self.domain, self.ask = network, strips, domain, ask
+        self.network, self.strips, self.domain = network, strips, domain
         self.combinations = max(len(strip.low) for strip in strips)
         widest = max(len(bias) for _, bias in network.layers)
         inputs = max(widest, len(network.layers[0][0]))
         self.batch = int(np.clip(NUMBERS_AT_ONCE // (widest * inputs), 32, 2_048))
-        self.asked = 0
+        self.later = Later(ask)
         self.examples: list[tuple[float, Rows]] = []
         self._sums = [np.concatenate([[0.0], np.cumsum(strip.weights)]) for strip in strips]
         self._possible = np.ones((1, self.combinations), dtype=bool)
@@ -71,12 +71,19 @@ class NetworkJudge:
         wide = (boxes[:, :-1, 1] > boxes[:, :-1, 0]).any(axis=1)
         closed = np.flatnonzero(~wide)
         if closed.size and all(strip.is_point for strip in self.strips):
-            flips = self.ask(self.rows(boxes[closed]))
-            self.asked += len(closed)
-            total_unfair += float(weights[closed][flips].sum())
-            total_fair += float(weights[closed][~flips].sum())
+            self.later.add(self.rows(boxes[closed]), weights[closed])
         halves, split = self._halves(boxes[wide], weights[wide], influence[wide])
-        return Judged(total_fair, total_unfair, halves, split)
+        asked = self.later.settle(ROWS_AT_ONCE)
+        return Judged(total_fair + asked[0], total_unfair + asked[1], halves, split)
+
+    def flush(self) -> tuple[float, float]:
+        """Ask the model about everything that was put off."""
+        return self.later.settle(1)
+
+    @property
+    def asked(self) -> int:
+        """How many rows the model itself decided."""
+        return self.later.asked
 
     def _decided(self, boxes: Stretches) -> tuple[Mask, Mask, Reals]:
         shape = (self.combinations, len(self.network.pairs), len(boxes))

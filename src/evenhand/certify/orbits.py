@@ -87,7 +87,7 @@ class TwinTree:
     split: list[Split | None] = field(default_factory=list)
     leaf: list[int] = field(default_factory=list)  # number of the leaf, or LEAF
     values: list[Reals] = field(default_factory=list)  # per leaf (variants, columns)
-    low: NDArray[np.float64] = field(init=False)  # (chunks, 256, variants * columns)
+    low: NDArray[np.float64] = field(init=False)  # (variants * columns, chunks, 256)
     high: NDArray[np.float64] = field(init=False)
     unequal: NDArray[np.bool_] = field(init=False)  # (chunks, 256): whether a reached leaf tells twins apart
 
@@ -102,14 +102,9 @@ class TwinTree:
         apart[: len(flat)] = [bool((value != value[:1]).any()) for value in self.values]
         reached = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(bool)  # (256, 8)
         low, high, apart = low.reshape(chunks, 1, 8, -1), high.reshape(chunks, 1, 8, -1), apart.reshape(chunks, 1, 8)
-        self.low = np.where(reached[None, :, :, None], low, np.inf).min(axis=2)
-        self.high = np.where(reached[None, :, :, None], high, -np.inf).max(axis=2)
+        self.low = np.ascontiguousarray(np.moveaxis(np.where(reached[None, :, :, None], low, np.inf).min(axis=2), 2, 0))
+        self.high = np.ascontiguousarray(np.moveaxis(np.where(reached[None, :, :, None], high, -np.inf).max(axis=2), 2, 0))
         self.unequal = np.asarray((reached[None] & apart).any(axis=2))
-
-    @property
-    def widest(self) -> float:
-        """The largest difference that this tree can make."""
-        return float(np.ptp(np.array(self.values), axis=0).max())
 
     def reach(self, boxes: Words) -> list[Mask | None]:
         """For every node, which boxes reach it; None for all of them."""
@@ -129,7 +124,7 @@ class TwinTree:
         """Lowest and highest values (variants * columns, n), and whether any twins can differ, (n,)."""
         n = len(boxes[0])
         reached = self.reach(boxes)
-        codes = np.zeros((len(self.low), n), dtype=np.uint8)
+        codes = np.zeros((self.low.shape[1], n), dtype=np.uint8)
         for node, leaf in enumerate(self.leaf):
             if leaf != LEAF:
                 held = reached[node]
@@ -138,13 +133,15 @@ class TwinTree:
         return self._looked_up(codes)
 
     def _looked_up(self, codes: NDArray[np.uint8]) -> tuple[Reals, Reals, Mask]:
-        low = np.stack([np.take(self.low[0, :, at], codes[0]) for at in range(self.low.shape[2])])
-        high = np.stack([np.take(self.high[0, :, at], codes[0]) for at in range(self.low.shape[2])])
+        low, high = np.empty((2, len(self.low), codes.shape[1]))
         apart = np.take(self.unequal[0], codes[0])
+        for at in range(len(self.low)):
+            np.take(self.low[at, 0], codes[0], out=low[at], mode="clip")
+            np.take(self.high[at, 0], codes[0], out=high[at], mode="clip")
+            for chunk in range(1, len(codes)):
+                np.minimum(low[at], np.take(self.low[at, chunk], codes[chunk]), out=low[at])
+                np.maximum(high[at], np.take(self.high[at, chunk], codes[chunk]), out=high[at])
         for chunk in range(1, len(codes)):
-            for at in range(self.low.shape[2]):
-                np.minimum(low[at], np.take(self.low[chunk, :, at], codes[chunk]), out=low[at])
-                np.maximum(high[at], np.take(self.high[chunk, :, at], codes[chunk]), out=high[at])
             apart |= np.take(self.unequal[chunk], codes[chunk])
         return low, high, apart
 

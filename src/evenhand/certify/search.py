@@ -42,6 +42,9 @@ class Judge(Protocol[Boxes]):
     def judge(self, boxes: Boxes, weights: Reals) -> Judged[Boxes]:
         """Decide or halve every box."""
 
+    def flush(self) -> tuple[float, float]:
+        """Weights of boxes, fair and unfair, whose decision was put off so as to ask the model about many at once."""
+
     def take(self, boxes: Boxes, chosen: Index | Mask | slice) -> Boxes:
         """Some of the boxes."""
 
@@ -166,6 +169,9 @@ def search(judge: Judge[Any], limits: Limits, progress: Progress | None = None) 
                 break
     except KeyboardInterrupt:
         outcome.ended = "interrupted"
+    fair, unfair = judge.flush()
+    outcome.fair, outcome.unfair = outcome.fair + fair, outcome.unfair + unfair
+    outcome.steps.append(_step(outcome, frontier, begun))
     if not outcome.ended:
         outcome.ended = "exact" if outcome.is_complete else "resolution"
     return outcome
