@@ -15,7 +15,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import evenhand as eh
-from evenhand.certify import Certificate, Limits, certify
+from evenhand.certify import Limits, certify
 from evenhand.datasets import papers
 from evenhand.synthesis.pictures import INK, document, text
 
@@ -36,10 +36,10 @@ def models(trees: int, depth: int) -> dict[str, Any]:
     }
 
 
-def picture(curves: dict[str, Certificate]) -> str:
+def picture(curves: dict[str, Any]) -> str:
     """Upper and lower bounds over the boxes looked at; the lower ones are dashed."""
     wide, tall, left, top = 620.0, 300.0, 60.0, 20.0
-    span = math.log10(max(c.boxes for c in curves.values()))
+    span = math.log10(max(found["boxes"] for found in curves.values()))
     parts = []
     for place in range(int(span) + 1):
         x = left + place / span * wide
@@ -49,36 +49,39 @@ def picture(curves: dict[str, Certificate]) -> str:
         parts += [f'<path d="M{left},{y:.1f} h{wide}" stroke="#e4e6e1"/>', text(left - 8, y + 4, f"{share:.0%}", "end")]
     for number, (name, found) in enumerate(curves.items()):
         for side, dashes in (("upper", ""), ("lower", ' stroke-dasharray="5 4"')):
-            line = " ".join(
-                f"{left + math.log10(max(step.boxes, 1)) / span * wide:.1f},{top + (1 - getattr(step, side)) * tall:.1f}"
-                for step in found.steps
-            )
+            points = [(left + math.log10(max(step["boxes"], 1)) / span * wide, top + (1 - step[side]) * tall) for step in found["curve"]]
+            line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
             parts.append(f'<polyline points="{line}" fill="none" stroke="{COLOURS[name]}" stroke-width="2"{dashes}/>')
-        words = f"{name}: {found.lower:.2%} to {found.upper:.1%}, {found.cpu_seconds:.0f} CPU-s"
+        words = f"{name}: {found['lower']:.2%} to {found['upper']:.1%}, {found['cpu_seconds']:.0f} CPU-s"
         parts.append(text(left + 12, top + tall - 70 + 17 * number, words, "start", COLOURS[name]))
     parts.append(text(left + wide / 2, top + tall + 38, "boxes looked at", colour=INK))
     return document(left + wide + 30, top + tall + 50, "Bounds of certify tighten while it runs", parts)
 
 
+def measured(name: str, seconds: float) -> dict[str, Any]:
+    """One model's bounds and how they came."""
+    data = papers.dataset("adult")
+    estimator = models(100, 6)[name].fit(data.rows, data.labels)
+    model = eh.wrap(estimator, data.domain, takes="codes", classes=list(data.domain.label.values))
+    found = certify(model, data.domain, limits=Limits(seconds=seconds))
+    print(f"{name}: {found.summary()}\n", flush=True)
+    return found.as_dict()
+
+
 def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="15 seconds for each model")
-    parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--quick", action="store_true", help="10 seconds for each model")
+    parser.add_argument("--seconds", type=float, default=25.0)
+    parser.add_argument("--only", choices=[*COLOURS], action="append")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
-    data = papers.dataset("adult")
-    curves: dict[str, Certificate] = {}
-    for name, estimator in models(100, 6).items():
-        model = eh.wrap(estimator.fit(data.rows, data.labels), data.domain, takes="codes", classes=list(data.domain.label.values))
-        curves[name] = certify(model, data.domain, limits=Limits(seconds=15.0 if given.quick else given.seconds))
-        print(f"{name}: {curves[name].summary()}\n", flush=True)
+    curves = json.loads(given.json.read_text(encoding="utf-8")) if given.only and given.json and given.json.exists() else {}
+    for name in given.only or COLOURS:
+        curves[name] = measured(name, 10.0 if given.quick else given.seconds)
     if given.json:
-        figures = {
-            f"{name}, {side}": getattr(found, side) for name, found in curves.items() for side in ("lower", "upper", "cpu_seconds", "boxes")
-        }
-        given.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+        given.json.write_text(json.dumps(curves, indent=2, default=str) + "\n", encoding="utf-8")
     if given.picture:
         given.picture.write_text(picture(curves), encoding="utf-8")
 
