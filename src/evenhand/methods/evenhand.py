@@ -23,20 +23,22 @@ No arm sees the clock: the same header gives the same findings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Generator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.errors import InvalidArgument
 from evenhand.methods.chains import links_after
+from evenhand.methods.parts.hunches import Hunches, best_places
 from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.latent import space_named
 from evenhand.methods.parts.margins import Chances, Margins
 from evenhand.methods.parts.regions import Regions
 from evenhand.models.abilities import Differentiable, Model
-from evenhand.search import Search, Task
+from evenhand.search import Candidates, Search, Task, Verdict
 from evenhand.synthesis.latent import Encoding, Latents, LatentSpace
 
 FIRST_LOOK = 2048
@@ -46,9 +48,16 @@ GUESSED_FROM = 2048
 GUESS_SHARE = 0.05
 """Scores that the guess is fitted to, and the share of the budget that they may take at most."""
 
+FEWEST_LEARNT_FROM, CELLS_LEARNT_FROM = 2000, 200_000
+"""A wide table is learnt from fewer rows: the time to learn grows with its cells."""
+
 FEWEST_GUESSED_FROM = 100
+ENOUGH, ENOUGH_LOOKED = 64, 4096
+"""Where findings are rare, so many among so many rows are enough to begin walking."""
+
 PICKED_FROM = 4
-"""Fresh samples of which the most promising one is asked."""
+PICKED_FROM_FEW = 2
+"""Fresh samples of which the most promising one is asked; fewer where asking costs no more than drawing."""
 
 DRAWS = 4
 """Draws of the second coordinate of a balanced move."""
@@ -57,18 +66,27 @@ STALE_ROUNDS = 48
 STALE_SHARE = 0.002
 """A search that for so many rounds sees fewer new rows than this share of its walks has seen what it can reach."""
 
-UNIFORM_ROWS = 20_000
-ROUNDS = 24
+ROUNDS = 10
 FEWEST_WALKS = 512
 """So many rounds of at least so many walks, or the bandit would have no time to learn."""
 
-WALKS_PER_FINDING = 2
-REBALANCED_EVERY = 8
+REBALANCED_EVERY = 4
 MOST_POOLED = 65_536
 LARGEST_SHARE = 0.12
-"""No single arm is favoured beyond this: a column of many values would otherwise be all that changes."""
+"""No single step is favoured beyond this: a column of many values would otherwise be all that changes."""
+
+SCOUTS_SHARE = 0.03
+SCOUTS_BOLDNESS = 1.3
+"""At least this share of the moves looks for places where nobody has been, among people a little rarer than the population's."""
+
+BOLDER = 0.6
+"""How much wider a coordinate is drawn when everything proposed is known: rarer people, once the usual ones have been asked about."""
+
+ASKED_SHARE = 0.33
+"""Of the moves of a round, how many a dear model is asked about: those with the best chances."""
 
 FORGETTING = 0.8
+KEENNESS = 2.0
 PRIOR = 8.0
 CHEAP, DEAR = 4.0, 40.0
 """What judging one candidate costs in units of one decoded column: a network in this process, and any other model."""
@@ -81,6 +99,7 @@ class Evenhand:
     space: the latent space of plausible people, see `parts.latent`; without any data, the whole domain counts as plausible
     walks: how many walks advance together
     seeds: how many findings are scouted for before walking
+    learnt_from: how many rows of the data the space is learnt from at most
     scout_share: of the budget at most this share goes into scouting before the first walk, if anything at all was found
     reaches: how far a coordinate moves, from 0 (not at all) to 1 (drawn anew)
     favour: 0 makes all moves alike often, 1 in proportion to what each of them has brought
@@ -88,7 +107,8 @@ class Evenhand:
 
     space: str = "chained-trees"
     walks: int = 8192
-    seeds: int = 4096
+    seeds: int = 512
+    learnt_from: int = 12_000
     scout_share: float = 0.2
     reaches: tuple[float, ...] = (0.5, 1.0)
     favour: float = 0.9
@@ -96,7 +116,7 @@ class Evenhand:
     needs: ClassVar[type] = Model
 
     def __post_init__(self) -> None:
-        for name in ("walks", "seeds"):
+        for name in ("walks", "seeds", "learnt_from"):
             if getattr(self, name) < 1:
                 raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
         if not 0.0 < self.scout_share <= 1.0:
@@ -108,7 +128,7 @@ class Evenhand:
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Scout until there is something to walk from, then walk and scout until the budget ends or nothing new is left."""
-        scout = Scout(task, plausible(self.space, task, rng), rng)
+        scout = Scout(task, self._plausible(task, rng), rng)
         yield from scout.look(self.seeds, max(1, int(self.scout_share * task.fitting(1 << 40))))
         while not scout.found and scout.stale < STALE_ROUNDS and task.fitting(1):
             yield from scout.look_everywhere()
@@ -116,6 +136,19 @@ class Evenhand:
             task.facts["stopped"] = "every row that could be reached is known, and none of them is unfair"
             return
         yield from Walks(scout, self).go()
+
+    def _plausible(self, task: Task, rng: np.random.Generator) -> LatentSpace:
+        """The space of plausible people; learnt from uniform rows where there is no data, which the run's facts then say."""
+        if task.rows is not None and len(task.rows):
+            most = max(FEWEST_LEARNT_FROM, min(self.learnt_from, CELLS_LEARNT_FROM // len(task.domain.columns)))
+            few = task.rows if len(task.rows) <= most else task.rows[rng.permutation(len(task.rows))[:most]]
+            return space_named(self.space, replace(task, rows=few, labels=None), rng)
+        if task.population is not None:
+            return space_named(self.space, task, rng)
+        from evenhand.synthesis.trees import ChainedTrees
+
+        task.facts["plausible"] = "no data was given: every row of the domain counts as plausible"
+        return ChainedTrees.fit(task.domain.sample(self.learnt_from, rng), task.domain, rng)
 
 
 class Scout:
@@ -129,6 +162,8 @@ class Scout:
         self.unfair: list[Mask] = []
         self.margins: Margins | None = None
         self.chances: Chances | None = None
+        self.is_cheap = isinstance(task.model.model, Differentiable)
+        self.picked_from = PICKED_FROM_FEW if self.is_cheap else PICKED_FROM
         self.stale = 0
 
     @property
@@ -144,6 +179,8 @@ class Scout:
             if self.stale >= STALE_ROUNDS:
                 return
             self._learn()
+            if self.found >= ENOUGH and len(self.known) >= ENOUGH_LOOKED:
+                return
 
     def look_everywhere(self) -> Search:
         """Plausible rows in turns with rows from anywhere in the domain."""
@@ -165,17 +202,17 @@ class Scout:
         self.rows.append(rows)
         self.unfair.append(unfair)
 
-    def promising(self, n: int) -> tuple[Latents, Rows]:
+    def promising(self, n: int, boldness: float = 1.0) -> tuple[Latents, Rows]:
         """Of several fresh samples each, the one whose guessed scores were most often those of a finding."""
-        latents, rows = self._plain(n * PICKED_FROM)
+        latents, rows = self._plain(n * self.picked_from, boldness)
         if self.chances is None or self.margins is None:
             return latents[:n], rows[:n]
-        chances = self.chances(self.margins.lead(rows)).reshape(n, PICKED_FROM)
-        best = np.argmax(chances, axis=1) + np.arange(n) * PICKED_FROM
+        chances = self.chances(self.margins.lead(rows)).reshape(n, self.picked_from)
+        best = np.argmax(chances, axis=1) + np.arange(n) * self.picked_from
         return latents[best], rows[best]
 
-    def _plain(self, n: int) -> tuple[Latents, Rows]:
-        latents = self.space.latents(n, self.rng)
+    def _plain(self, n: int, boldness: float = 1.0) -> tuple[Latents, Rows]:
+        latents = boldness * self.space.latents(n, self.rng)
         return latents, self.space.decode(latents)
 
     def _real(self, n: int) -> tuple[Latents, Rows]:
@@ -209,13 +246,18 @@ class Walks:
 
     def __init__(self, scout: Scout, method: Evenhand) -> None:
         self.scout, self.task, self.space, self.rng = scout, scout.task, scout.space, scout.rng
-        rounds = self.task.fitting(ROUNDS * method.walks) // ROUNDS
-        self.count = max(1, min(method.walks, max(FEWEST_WALKS, min(rounds, WALKS_PER_FINDING * scout.found))))
+        self.asking = (CHEAP if scout.is_cheap else DEAR) * len(self.task.domain.combinations) / 2
+        self.asked_share = 1.0 if scout.is_cheap else ASKED_SHARE
+        rounds = int(self.task.fitting(ROUNDS * method.walks) / ROUNDS / self.asked_share)
+        self.count = min(method.walks, max(FEWEST_WALKS, rounds))
         self.arms = Arms(self._moves(method.reaches), method.favour)
         self.regions = scout.regions()
+        self.boldness = 1.0
+        self.hunches = Hunches(self.task.domain)
+        if self.asked_share < 1:
+            self.hunches.learn(np.concatenate(scout.rows), np.concatenate(scout.unfair))
         self.here = scout.pool[self.rng.permutation(scout.found)[np.arange(self.count) % scout.found]]
         self.rows = self.space.decode(self.here)
-        self.keys = self.task.domain.keys(self.rows)
 
     def _moves(self, reaches: tuple[float, ...]) -> list[Move]:
         links = links_after(self.space)
@@ -223,29 +265,47 @@ class Walks:
         moves = [Move("step", at, reach, links[at]) for reach in reaches for at in range(size)]
         if self.scout.margins is not None and size > 1:
             moves += [Move("balance", at, 1.0, DRAWS * links.mean()) for at in range(size)]
-        return [*moves, Move("scout", 0, 1.0, PICKED_FROM * float(len(links)))]
+        return [*moves, Move("scout", 0, 1.0, self.scout.picked_from * float(len(links)))]
 
     def go(self) -> Search:
         """Round after round, until the budget is spent or nothing new turns up."""
         rounds = stale = 0
-        asking = CHEAP if isinstance(self.task.model.model, Differentiable) else DEAR
-        asking *= len(self.task.domain.combinations) / 2
-        while (fitting := self.task.fitting(self.count)) and stale < STALE_ROUNDS:
-            drawn = self.arms.draw(self.count, self.rng)
-            latents, there = self._proposals(drawn)
-            keys = self.task.domain.keys(there)
-            tried = np.flatnonzero(keys != self.keys)[:fitting]
-            unfair = yield from self.scout.known.judge(there[tried], "walk")
-            new, led_on = self.scout.known.is_new, tried[unfair]
-            self.here[led_on], self.rows[led_on], self.keys[led_on] = latents[led_on], there[led_on], keys[led_on]
-            self.arms.pay(drawn, (tried[new], tried[new & unfair]), asking)
-            stale = stale + 1 if new.sum() <= STALE_SHARE * self.count else 0
+        while self.task.fitting(1) and stale < STALE_ROUNDS:
+            drawn = np.resize(self.arms.draw(1 if self.scout.is_cheap else self.count, self.rng), self.count)
+            new = yield from self._round(drawn)
+            stale = stale + 1 if new <= STALE_SHARE * self.count else 0
             rounds += 1
             if rounds % REBALANCED_EVERY == 0:
                 self._rebalance()
         self.task.facts["moves"] = self.arms.summary()
-        if stale >= STALE_ROUNDS:
+        if stale >= STALE_ROUNDS and self.task.fitting(self.count) == self.count:
             self.task.facts["stopped"] = "hardly any new row can be reached from the findings: the plausible ones are known"
+
+    def _round(self, drawn: Index) -> Generator[Candidates, Verdict, int]:
+        """Every walk tries one move; says how many rows were new."""
+        latents, there = self._proposals(drawn)
+        keys = self.task.domain.keys(there)
+        is_known, was_unfair = self.scout.known.recall(keys)
+        self.boldness = 1.0 + BOLDER * float(is_known.mean()) ** 2
+        self._go_on(np.flatnonzero(was_unfair), latents, there)
+        tried = self._worthwhile(there, np.flatnonzero(~is_known))
+        tried = tried[: self.task.fitting(len(tried))]
+        unfair = yield from self.scout.known.judge(there[tried], "walk")
+        new = self.scout.known.is_new
+        self._go_on(tried[unfair], latents, there)
+        self.arms.pay(drawn, (tried[new], tried[new & unfair]), self.asking)
+        if self.asked_share < 1:
+            self.hunches.learn(there[tried[new]], unfair[new])
+        return int(new.sum())
+
+    def _go_on(self, walks: Index, latents: Latents, there: Rows) -> None:
+        self.here[walks], self.rows[walks] = latents[walks], there[walks]
+
+    def _worthwhile(self, there: Rows, unknown: Index) -> Index:
+        """The rows that deserve a question: all of them to a cheap model, else as many as are affordable, with the best chances."""
+        if self.asked_share == 1 or not unknown.size or (chances := self.hunches(there[unknown])) is None:
+            return unknown
+        return unknown[best_places(chances, int(self.asked_share * self.count), self.rng)]
 
     def _proposals(self, drawn: Index) -> tuple[Latents, Rows]:
         """Where each walk may go next by its own arm."""
@@ -265,7 +325,8 @@ class Walks:
         """Two coordinates drawn anew, the second one so that the guessed scores stay as they are."""
         assert self.scout.margins is not None
         at = self.arms.places[drawn]
-        second = (at + self.rng.integers(1, self.space.latent_size, len(at))) % self.space.latent_size
+        shift = self.rng.integers(1, self.space.latent_size, 1 if self.scout.is_cheap else len(at))
+        second = (at + shift) % self.space.latent_size
         moved = self.here[walks]
         self._redraw(moved, at, np.ones(len(at)))
         latents, rows = np.tile(moved, (DRAWS, 1)), np.tile(self.rows[walks], (DRAWS, 1))
@@ -276,14 +337,14 @@ class Walks:
         return latents[best], there[best]
 
     def _scouted(self, walks: Index, _drawn: Index) -> tuple[Latents, Rows]:
-        return self.scout.promising(len(walks))
+        return self.scout.promising(len(walks), SCOUTS_BOLDNESS)
 
     def _redraw(self, latents: Latents, at: Index, reach: Reals) -> None:
         """Move one coordinate of each latent towards a fresh draw; it stays distributed as the space draws it."""
         each = np.arange(len(latents))
         normal = hasattr(self.space, "redecode_each")
         fresh = self.rng.standard_normal(len(each)) if normal else self.space.latents(len(each), self.rng)[each, at]
-        latents[each, at] = np.sqrt(1.0 - reach**2) * latents[each, at] + reach * fresh
+        latents[each, at] = np.sqrt(1.0 - reach**2) * latents[each, at] + reach * self.boldness * fresh
 
     def _earlier(self, one: Index, other: Index) -> Index:
         order = getattr(self.space, "order", None)
@@ -293,8 +354,12 @@ class Walks:
         return np.where(position[one] < position[other], one, other)
 
     def _decoded(self, latents: Latents, rows: Rows, first: Index) -> Rows:
-        partly = getattr(self.space, "redecode_each", None)
-        decoded: Rows = partly(latents, rows, first) if partly else self.space.decode(latents)
+        if not hasattr(self.space, "redecode_each"):
+            return self.space.decode(latents)
+        trees: Any = self.space
+        decoded: Rows = (
+            trees.redecode(latents, rows, int(first[0])) if (first == first[0]).all() else trees.redecode_each(latents, rows, first)
+        )
         return decoded
 
     def _rebalance(self) -> None:
@@ -303,7 +368,6 @@ class Walks:
         rows = self.space.decode(pooled)
         start, goal = moves_between(self.regions.of(self.rows), self.regions.of(rows), self.rng)
         self.here[start], self.rows[start] = pooled[goal], rows[goal]
-        self.keys[start] = self.task.domain.keys(rows[goal])
 
 
 def moves_between(crowd: Index, offers: Index, rng: np.random.Generator) -> tuple[Index, Index]:
@@ -354,9 +418,12 @@ class Arms:
 
     def draw(self, n: int, rng: np.random.Generator) -> Index:
         """An arm for each walk, those that bring more per cost more often."""
-        worth = self.gain / self.cost
-        worth = np.minimum(worth / worth.sum(), LARGEST_SHARE)
-        shares = self.favour * worth / worth.sum() + (1 - self.favour) / len(worth)
+        worth = (self.gain / self.cost) ** KEENNESS
+        worth = np.minimum(worth / worth.sum(), np.where(self.kinds == "scout", 1.0, LARGEST_SHARE))
+        spread = 1 / (self.decoding + CHEAP)
+        shares = self.favour * worth / worth.sum() + (1 - self.favour) * spread / spread.sum()
+        shares[-1] = max(shares[-1], SCOUTS_SHARE)
+        shares /= shares.sum()
         return rng.choice(len(shares), n, p=shares)
 
     def pay(self, drawn: Index, outcome: tuple[Index, Index], asking: float) -> None:
@@ -370,13 +437,3 @@ class Arms:
     def summary(self) -> dict[str, int]:
         """Tries by kind of move."""
         return {str(kind): int(self.tries[self.kinds == kind].sum()) for kind in np.unique(self.kinds)}
-
-
-def plausible(name: str, task: Task, rng: np.random.Generator) -> LatentSpace:
-    """The space of plausible people; learnt from uniform rows where there is no data, which the run's facts then say."""
-    if task.rows is not None and len(task.rows) or task.population is not None:
-        return space_named(name, task, rng)
-    from evenhand.synthesis.trees import ChainedTrees
-
-    task.facts["plausible"] = "no data was given: every row of the domain counts as plausible"
-    return ChainedTrees.fit(task.domain.sample(UNIFORM_ROWS, rng), task.domain, rng)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from evenhand.arrays import Mask, Rows
+from evenhand.arrays import Keys, Mask, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.search import Candidates, Verdict
 from evenhand.seen import KeyTable
@@ -38,6 +38,12 @@ class Known:
             verdict = yield Candidates(rows if new.all() else rows[new], phase)
             self._unfair[before : self._table.size] = verdict.unfair
         return self._unfair[places]
+
+    def recall(self, keys: Keys) -> tuple[Mask, Mask]:
+        """Which rows have been proposed before, and which of those were unfair; costs no question."""
+        places = self._table.find(keys)
+        is_known = places >= 0
+        return is_known, is_known & self._unfair[places]
 
     def _reserve(self) -> None:
         if self._table.size > len(self._unfair):

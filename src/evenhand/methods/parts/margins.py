@@ -46,7 +46,9 @@ class Margins:
             design[np.arange(len(rows)), begin + _located(cells, rows[:, at])] = 1.0
         odds = log_odds(scores)
         middle: Reals = odds.mean(axis=0)
-        weights: Rows = np.asarray(np.linalg.solve(design.T @ design + RIDGE * np.eye(begins[-1]), design.T @ (odds - middle)), dtype=np.float64)
+        weights: Rows = np.asarray(
+            np.linalg.solve(design.T @ design + RIDGE * np.eye(begins[-1]), design.T @ (odds - middle)), dtype=np.float64
+        )
         tables = tuple(weights[begin : begin + cells.count] for begin, cells in zip(begins, chosen.values(), strict=False))
         return cls(tuple(chosen), tuple(chosen.values()), tables, middle)
 

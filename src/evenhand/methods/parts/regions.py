@@ -9,11 +9,10 @@ import numpy as np
 
 from evenhand.arrays import Index, Mask, Rows
 from evenhand.domain.tabular import TabularDomain
+from evenhand.methods.parts.hunches import readable
 
 MOST_REGIONS = 64
 SMALLEST = 20
-BELOW_EVERYTHING = -1e30
-"""A missing cell, as the tree reads it."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +31,11 @@ class Regions:
         if unfair.all() or not unfair.any() or not places.size:
             return cls(None, places)
         grower = DecisionTreeClassifier(max_leaf_nodes=MOST_REGIONS, min_samples_leaf=SMALLEST, class_weight="balanced", random_state=0)
-        return cls(grower.fit(_readable(rows[:, places]), unfair).tree_, places)
+        return cls(grower.fit(readable(rows[:, places]), unfair).tree_, places)
 
     def of(self, rows: Rows) -> Index:
         """The region of each row."""
         if self.tree is None:
             return np.zeros(len(rows), dtype=np.intp)
-        found: Index = self.tree.apply(_readable(rows[:, self.places])).astype(np.intp)
+        found: Index = self.tree.apply(readable(rows[:, self.places])).astype(np.intp)
         return found
-
-
-def _readable(rows: Rows) -> Any:
-    return np.where(np.isnan(rows), BELOW_EVERYTHING, rows).astype(np.float32)
