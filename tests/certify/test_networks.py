@@ -83,6 +83,7 @@ def test_bounds_of_an_unfinished_search_hold_the_truth() -> None:
         assert found.lower - 1e-12 <= truth <= found.upper + 1e-12
 
 
+@pytest.mark.slow
 def test_torch_and_scikit_learn_networks_are_read() -> None:
     torch = pytest.importorskip("torch")
     from sklearn.impute import SimpleImputer
@@ -119,6 +120,7 @@ def test_real_numbers_leave_a_rest_that_is_named() -> None:
     assert certificate.upper - certificate.lower < 0.01
 
 
+@pytest.mark.slow
 def test_other_activations_are_refused() -> None:
     torch = pytest.importorskip("torch")
     module = torch.nn.Sequential(torch.nn.Linear(5, 3), torch.nn.Tanh(), torch.nn.Linear(3, 2))
