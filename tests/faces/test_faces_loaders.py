@@ -82,3 +82,44 @@ def test_a_file_that_is_no_picture_is_named(tmp_path):
     (tmp_path / "25_1_2_1.jpg").write_text("no picture")
     with pytest.raises(DataError, match=r"25_1_2_1\.jpg"):
         utkface(tmp_path, Reading("gender"))
+
+
+def test_pictures_of_every_kind_are_read_as_colour(tmp_path):
+    from PIL import Image
+
+    portrait = Image.fromarray(PORTRAITS[0])
+    clear = portrait.convert("RGBA")
+    clear.putalpha(0)
+    kinds = {"grey": portrait.convert("L"), "clear": clear, "palette": portrait.convert("P"), "wide": portrait.resize((64, 40))}
+    kinds["deep"] = Image.fromarray(np.asarray(portrait.convert("L")).astype(np.uint16) * 257)
+    for name, picture in kinds.items():
+        picture.save(tmp_path / f"{name}.png")
+    (tmp_path / "attributes.csv").write_text("\n".join(["file,group", *(f"{name}.png,a" for name in kinds)]))
+    album = folder(tmp_path, Reading("group", 32))
+    by_name = dict(zip(kinds, album.pictures, strict=True))
+    assert (by_name["clear"] == 255).all()  # transparency is white
+    assert np.abs(by_name["grey"].astype(int) - by_name["deep"]).max() <= 1
+    assert by_name["wide"].shape == (32, 32, 3)
+
+
+def test_a_published_name_that_leaves_a_part_out_is_unknown_there(tmp_path):
+    save(tmp_path, ["61_1_20170109142408075.png", "25_1_2_20170116174525125.png", "53__0_20170116184028385.png"])
+    album = utkface(tmp_path, Reading("gender", 32))
+    said = dict(zip(album.sources, album.attribute("race").codes.tolist(), strict=True))
+    assert said["61_1_20170109142408075.png"] == -1
+    assert album.label.codes[album.sources.index("53__0_20170116184028385.png")] == -1
+
+
+def test_two_groups_of_a_many_valued_attribute(tmp_path):
+    save(tmp_path, [f"p{i}.png" for i in range(6)])
+    groups = ["white", "black", "asian", "", "nan", "white"]
+    (tmp_path / "attributes.csv").write_text("\n".join(["file,race", *(f"p{i}.png,{group}" for i, group in enumerate(groups))]))
+    album = folder(tmp_path, Reading("race", 32))
+    with pytest.raises(DataError, match="--between"):
+        album.sides("race")
+    assert len(album.between("race", ["white"], ["black"])) == 3
+    rest = album.between("race", ["white"])
+    assert rest.attribute("race").values == ("white", "asian or black")
+    assert rest.sides("race").tolist() == [0, 1, 1, 0]
+    with pytest.raises(UnknownName):
+        album.between("race", ["whit"])

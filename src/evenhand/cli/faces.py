@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from evenhand.datasets.faces.album import Album
-    from evenhand.faces.editors.editor import Editor
+    from evenhand.faces.abilities import PictureModel
+    from evenhand.faces.adapters import Preparation
+    from evenhand.faces.editors.editor import Editor, Jury
+    from evenhand.faces.examination import Rule
 
 app = typer.Typer(name="faces", help="Test image classifiers on pairs of faces that differ in one attribute.", no_args_is_help=True)
 
@@ -89,13 +93,28 @@ def demo(
 @app.command("test")
 def examine(
     album: Path = typer.Argument(..., help="Folder of pictures."),
-    model: Path = typer.Option(..., help="The classifier: an ONNX file."),
+    model: str = typer.Option(..., help="The classifier: an .onnx file, a torch file, or package.module:name for a module or function."),
     classes: str = typer.Option(..., help="Names of its classes, separated by commas, in the order of its output."),
     label: str = typer.Option(..., help="The album's attribute that the classifier predicts."),
-    attribute: str = typer.Option(..., help="The protected attribute, with two values."),
+    attribute: str = typer.Option(..., help="The protected attribute, with two values; of more, choose with --between."),
+    between: str | None = typer.Option(
+        None, help="Two groups of the attribute's values, such as white/black+asian; white alone: the rest."
+    ),
     layout: str = typer.Option("folder", help="folder (with attributes.csv), celeba, fairface, utkface or lfw."),
     editor: Path | None = typer.Option(None, help="A trained CycleGAN's folder; without it, reflection in a PCA space."),
-    size: int = typer.Option(64, min=16, max=256, help="Side of the pictures in pixels, as the classifier takes them."),
+    size: int = typer.Option(64, min=16, max=256, help="Side of the pictures in pixels."),
+    limit: int | None = typer.Option(None, min=1, help="Read at most so many pictures."),
+    scale: float | None = typer.Option(None, help="The classifier takes (value * scale - mean) / deviation; usually 1/255."),
+    mean: str | None = typer.Option(None, help="Per colour, after scaling, such as 0.485,0.456,0.406."),
+    deviation: str | None = typer.Option(None, help="Per colour, after scaling, such as 0.229,0.224,0.225."),
+    input_size: int | None = typer.Option(None, min=8, help="Side of the pictures that the classifier takes, where it is another."),
+    blue_first: bool = typer.Option(False, "--blue-first", help="The classifier takes blue, green, red."),
+    ordered: bool = typer.Option(False, "--ordered", help="The classes have an order, as age groups have."),
+    tolerance: float = typer.Option(0.05, min=0.0, max=0.5, help="A net change up to this is tolerated."),
+    neurons: bool = typer.Option(
+        False, "--neurons", help="Run the whole chain: neurons, coverage, generation, mending. Torch modules only."
+    ),
+    trust: bool = typer.Option(False, "--trust", help="Load a pickled torch module, which runs its code."),
     folder: Path = typer.Option(Path("faces-test"), "--out", "-o", help="Folder for report.html and result.json; an existing one is kept."),
     seed: int = typer.Option(0, help="Of the split and of the independent classifiers."),
 ) -> None:
@@ -103,25 +122,83 @@ def examine(
     require("torch", "torch")
     import numpy as np
 
-    from evenhand.datasets.faces import loaders
-    from evenhand.datasets.faces.loaders.reading import Reading
-    from evenhand.faces.adapters import Preparation, onnx_classifier
-    from evenhand.faces.examination import album_page, examine_album
+    from evenhand.faces.examination import Rule, album_page, examine_album, watched
+    from evenhand.faces.given import Given, classifier_of
     from evenhand.faces.jury import train_jury
 
-    if layout not in loaders.__all__:
-        raise UnknownName("layout", layout, loaders.__all__)
     rng = np.random.default_rng(seed)
-    own, tested = getattr(loaders, layout)(album, Reading(label, size)).split(0.5, rng)
-    classifier = onnx_classifier(model, classes.split(","), Preparation(size))
-    twin_maker, shown = _editor(editor, own, tested, attribute, rng)
-    found = examine_album(shown, classifier, twin_maker, train_jury(own, [attribute], rng))
+    whole = _album(album, layout, (label, size, limit), (attribute, between))
+    taken, tested = whole.split(2 / 3, rng)
+    for_editor, for_jury = taken.split(0.5, rng)
+    prepare = _preparation(scale, mean, deviation, (input_size, size, blue_first))
+    classifier = classifier_of(Given(model, tuple(name.strip() for name in classes.split(",")), prepare, size, trust))
+    twin_maker, shown = _editor(editor, for_editor, tested, attribute, rng)
+    err.print(f"{len(tested)} pictures are tested, {len(for_editor)} are the editor's, {len(for_jury)} the independent classifiers'")
+    jury = train_jury(for_jury, [attribute, *watched(for_jury, attribute, label)], rng)
+    found = examine_album(shown, classifier, twin_maker, jury, Rule(tolerance, ordered))
     place = free_path(folder)
     place.mkdir(parents=True)
-    (place / "report.html").write_text(album_page(found), encoding="utf-8")
+    page = _chain_page(classifier, for_editor, shown, (twin_maker, jury, Rule(tolerance, ordered), seed)) if neurons else album_page(found)
+    (place / "report.html").write_text(page, encoding="utf-8")
     say_json(found.as_dict(), place / "result.json")
     out.print(f"{found.outcome}: {found.judged.share} of pairs get two labels. {found.facts.lines()[0]}. Report: {place / 'report.html'}")
     raise typer.Exit(BY_OUTCOME[found.outcome])
+
+
+def _album(folder: Path, layout: str, reading: tuple[str, int, int | None], protected: tuple[str, str | None]) -> Album:
+    """The album in one of the layouts, with the protected attribute cut in two where that was asked for."""
+    from evenhand.datasets.faces import loaders
+    from evenhand.datasets.faces.loaders.reading import Reading
+
+    if layout not in loaders.__all__:
+        raise UnknownName("layout", layout, loaders.__all__)
+    read: Album = getattr(loaders, layout)(folder, Reading(*reading))
+    attribute, between = protected
+    if between is not None:
+        first, _, second = between.partition("/")
+        read = read.between(attribute, first.split("+"), second.split("+") if second else ())
+    read.sides(attribute)
+    return read.known(attribute)
+
+
+def _preparation(scale: float | None, mean: str | None, deviation: str | None, more: tuple[int | None, int, bool]) -> Preparation | None:
+    """How bytes become the classifier's input, where anything was said about it."""
+    from evenhand.faces.adapters import Preparation
+
+    own_size, size, blue_first = more
+    if scale is None and mean is None and deviation is None and own_size is None and not blue_first:
+        return None
+    usual = Preparation(own_size or size, scale=1 / 255 if scale is None else scale, blue_first=blue_first)
+    return replace(usual, mean=_three(mean, "--mean", usual.mean), deviation=_three(deviation, "--deviation", usual.deviation))
+
+
+def _three(text: str | None, option: str, usual: tuple[float, float, float]) -> tuple[float, float, float]:
+    if text is None:
+        return usual
+    try:
+        red, green, blue = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidArgument(f"{option} {text!r} must be three numbers separated by commas") from None
+    return red, green, blue
+
+
+def _chain_page(model: PictureModel, training: Album, tested: Album, how: tuple[Editor, Jury, Rule, int]) -> str:
+    """The whole chain on a user's own torch classifier and pictures."""
+    import numpy as np
+
+    from evenhand.faces.classifier import TorchClassifier
+    from evenhand.faces.page import chain_page
+    from evenhand.faces.pipeline import ChainPlan, Clock, Material, examine
+    from evenhand.faces.training import accuracy
+
+    if not isinstance(model, TorchClassifier):
+        raise InvalidArgument("--neurons needs a torch module, whose layers can be read; this classifier only answers")
+    editor, jury, rule, seed = how
+    own, test = (each.labelled_as(model.classes) for each in (training, tested))
+    own, test = (each[np.flatnonzero(each.label.codes >= 0)] for each in (own, test))
+    plan = ChainPlan(type(model.module).__name__, editor.attribute, tolerance=rule.tolerance, ordered=rule.ordered, seed=seed)
+    material = Material(model, own, test, accuracy(model, test), editor, jury)
+    return chain_page(examine(plan, material, np.random.default_rng(seed).spawn(4), Clock(err.print)))
 
 
 def _editor(trained: Path | None, own: Album, tested: Album, attribute: str, rng: Generator) -> tuple[Editor, Album]:
@@ -133,7 +210,7 @@ def _editor(trained: Path | None, own: Album, tested: Album, attribute: str, rng
     from evenhand.faces.editors.reflection import Reflection
     from evenhand.faces.latent.pca import PcaSpace
 
-    reflection = Reflection.fit(own, attribute, PcaSpace.fit(own.pictures, min(80, len(own) // 4), rng))
+    reflection = Reflection.fit(own, attribute, PcaSpace.fit(own.pictures, max(1, min(80, len(own) // 4)), rng))
     return reflection, reflection.decoded(tested)
 
 
@@ -141,7 +218,11 @@ def _editor(trained: Path | None, own: Album, tested: Album, attribute: str, rng
 def cyclegan(
     folder: Path = typer.Argument(..., help="Folder for checkpoints and sample sheets."),
     attribute: str = typer.Option("tone", help="The attribute to translate."),
-    album: Path | None = typer.Option(None, help="A folder of pictures with attributes.csv; without it, synthetic portraits."),
+    album: Path | None = typer.Option(None, help="A folder of pictures; without it, synthetic portraits."),
+    layout: str = typer.Option("folder", help="folder (with attributes.csv), celeba, fairface, utkface or lfw."),
+    between: str | None = typer.Option(
+        None, help="Two groups of the attribute's values, such as white/black+asian; white alone: the rest."
+    ),
     size: int = typer.Option(32, min=32, max=128, help="Side of the pictures in pixels."),
     steps: int = typer.Option(1500, min=1, help="Training steps in all."),
     resume: bool = typer.Option(False, "--resume", help="Continue from the folder's checkpoint."),
@@ -153,12 +234,10 @@ def cyclegan(
     from rich.progress import Progress
 
     from evenhand.datasets.faces import synthetic_faces
-    from evenhand.datasets.faces.loaders import folder as read_folder
-    from evenhand.datasets.faces.loaders.reading import Reading
     from evenhand.faces.editors.cyclegan import CycleSettings, Workshop, train_cyclegan
 
     rng = np.random.default_rng(seed)
-    pictures = synthetic_faces(2000, rng, size) if album is None else read_folder(album, Reading(attribute, size))
+    pictures = synthetic_faces(2000, rng, size) if album is None else _album(album, layout, (attribute, size, None), (attribute, between))
     with Progress(console=err, transient=True) as progress:
         task = progress.add_task("training", total=steps)
         train_cyclegan(

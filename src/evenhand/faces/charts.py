@@ -58,15 +58,19 @@ class Scale:
         return self.start + (np.asarray(values, dtype=np.float64) - self.low) / ((self.high - self.low) or 1.0) * (self.stop - self.start)
 
     def ticks(self) -> list[float]:
-        """Five round-ish values."""
-        return [self.low + share * (self.high - self.low) for share in (0, 0.25, 0.5, 0.75, 1.0)]
+        """Four to eight round values inside the range."""
+        rough = (self.high - self.low) / 5.0 or 1.0
+        power = 10.0 ** np.floor(np.log10(rough))
+        step = power * next(each for each in (1.0, 2.0, 2.5, 5.0, 10.0) if each * power >= rough * 0.999)
+        first, last = np.ceil(self.low / step - 1e-9), np.floor(self.high / step + 1e-9)
+        return [float(each * step) for each in np.arange(first, last + 1)]
 
 
 def _axes(across: Scale, up: Scale) -> list[str]:
     parts = [f'<path d="M{LEFT} {TOP}V{HEIGHT - BOTTOM}H{WIDTH - RIGHT}" fill="none" stroke="#444"/>']
     parts += [f'<text x="{across.at(t):.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{t:.3g}</text>' for t in across.ticks()]
     parts += [f'<text x="{LEFT - 6}" y="{up.at(t) + 4:.1f}" text-anchor="end">{t:.3g}</text>' for t in up.ticks()]
-    return parts + [f'<path d="M{LEFT} {up.at(t):.1f}H{WIDTH - RIGHT}" stroke="#e4e4e4"/>' for t in up.ticks()[1:]]
+    return parts + [f'<path d="M{LEFT} {up.at(t):.1f}H{WIDTH - RIGHT}" stroke="#e4e4e4"/>' for t in up.ticks() if t > up.low]
 
 
 def lines(words: Words, series: Mapping[str, tuple[NDArray[Any], NDArray[Any]]]) -> str:
@@ -100,7 +104,7 @@ def bars(words: Words, values: Mapping[str, tuple[float, float]]) -> str:
     lowest = min(0.0, *(mean - spread for mean, spread in values.values()))
     highest = max(1e-9, *(mean + spread for mean, spread in values.values()))
     up, step = Scale(lowest, highest, HEIGHT - BOTTOM, TOP), (WIDTH - LEFT - RIGHT) / len(values)
-    parts = _axes(Scale(0, 1, LEFT, WIDTH - RIGHT), up)[:1]
+    parts = [f'<path d="M{LEFT} {up.at(t):.1f}H{WIDTH - RIGHT}" stroke="{"#444" if t == 0 else "#e4e4e4"}"/>' for t in up.ticks()]
     parts += [f'<text x="{LEFT - 6}" y="{up.at(t) + 4:.1f}" text-anchor="end">{t:.3g}</text>' for t in up.ticks()]
     for place, (name, (mean, spread)) in enumerate(values.items()):
         middle, zero, end = LEFT + step * (place + 0.5), float(up.at(0.0)), float(up.at(mean))

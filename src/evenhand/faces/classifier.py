@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from evenhand.arrays import Labels, Scores
-from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.errors import InvalidArgument, UnknownName, WrongAnswer
 from evenhand.faces.abilities import Activations, Pictures
+from evenhand.faces.adapters import Preparation
 
 BATCH = 250
 
@@ -42,6 +43,7 @@ class TorchClassifier:
     classes: tuple[str, ...]
     readable: tuple[str, ...] = ()
     device: str = "cpu"
+    prepare: Preparation | None = None  # without it the module takes values between 0 and 255
 
     def scores(self, pictures: Pictures) -> Scores:
         """Softmax of the logits."""
@@ -52,7 +54,20 @@ class TorchClassifier:
     def logits(self, batch: Tensor) -> Tensor:
         """What the module says in evaluation mode."""
         self.module.eval()
-        answer: Tensor = self.module(batch)
+        return self.answers(batch)
+
+    def answers(self, batch: Tensor) -> Tensor:
+        """What the module says in whatever mode it is, checked; a single logit of two classes is the second's."""
+        answer = self.module(batch if self.prepare is None else prepared(batch, self.prepare))
+        if not isinstance(answer, Tensor) or answer.ndim != 2 or len(answer) != len(batch):
+            shape = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
+            raise WrongAnswer(
+                f"the module answered {len(batch)} pictures with {shape}; expected a tensor ({len(batch)}, {len(self.classes)})"
+            )
+        if answer.shape[1] == 1 and len(self.classes) == 2:
+            answer = torch.cat([torch.zeros_like(answer), answer], dim=1)
+        if answer.shape[1] != len(self.classes):
+            raise WrongAnswer(f"the module answers with {answer.shape[1]} scores per picture, but there are {len(self.classes)} classes")
         return answer
 
     def _batches(self, pictures: Pictures) -> Iterator[Tensor]:
@@ -124,7 +139,7 @@ class TorchClassifier:
 
     def copy(self) -> TorchClassifier:
         """A classifier of its own with the same weights."""
-        return TorchClassifier(copy.deepcopy(self.module), self.classes, self.readable, self.device)
+        return TorchClassifier(copy.deepcopy(self.module), self.classes, self.readable, self.device, self.prepare)
 
 
 def _hook(heard: dict[str, Tensor], name: str) -> Callable[[nn.Module, Any, Tensor], None]:
@@ -135,11 +150,29 @@ def _hook(heard: dict[str, Tensor], name: str) -> Callable[[nn.Module, Any, Tens
     return keep
 
 
-def torch_classifier(module: nn.Module, classes: Sequence[str], readable: Sequence[str] = (), device: str = "cpu") -> TorchClassifier:
-    """Wrap a module; without `readable`, every submodule that is an activation function is a layer."""
+def prepared(batch: Tensor, how: Preparation) -> Tensor:
+    """What `how` does to pictures, in torch, so that gradients reach the pixels."""
+    sized = batch if batch.shape[2] == how.size == batch.shape[3] else nn.functional.interpolate(batch, (how.size, how.size), mode="area")
+    mean, deviation = (torch.tensor(each, dtype=batch.dtype, device=batch.device)[:, None, None] for each in (how.mean, how.deviation))
+    values = (sized * how.scale - mean) / deviation
+    values = values.flip(1) if how.blue_first else values
+    if how.grey:
+        values = (values * torch.tensor([0.299, 0.587, 0.114], dtype=batch.dtype, device=batch.device)[:, None, None]).sum(
+            dim=1, keepdim=True
+        )
+    return values if how.channels_first else values.permute(0, 2, 3, 1)
+
+
+def torch_classifier(
+    module: nn.Module, classes: Sequence[str], readable: Sequence[str] = (), device: str = "cpu", prepare: Preparation | None = None
+) -> TorchClassifier:
+    """Wrap a module; without `readable`, every submodule that is an activation function is a layer.
+
+    A module that takes other values than 0 to 255 says so in `prepare`, such as Preparation(64, mean=(0.485, 0.456, 0.406), ...).
+    """
     if len(classes) < 2:
         raise InvalidArgument(f"classes={tuple(classes)!r} must name at least two classes")
     found = tuple(readable) or tuple(
         name for name, part in module.named_modules() if isinstance(part, (nn.ReLU, nn.GELU, nn.SiLU, nn.Tanh))
     )
-    return TorchClassifier(module.to(device).to(memory_format=torch.channels_last), tuple(classes), found, device)  # type: ignore[call-overload]
+    return TorchClassifier(module.to(device).to(memory_format=torch.channels_last), tuple(classes), found, device, prepare)  # type: ignore[call-overload]

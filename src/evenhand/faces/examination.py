@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from evenhand.datasets.faces.album import Album
 from evenhand.faces.abilities import PictureModel
 from evenhand.faces.contact import contact_html
 from evenhand.faces.editors.editor import Editor, EditorFacts, Jury, assess
 from evenhand.faces.pairs import Judged, Leaning, judge, leaning, make_pairs
-from evenhand.faces.style import document, table_html
+from evenhand.faces.style import document, facts_html, synthetic_line, verdict_html
+from evenhand.statistics.intervals import Interval, clopper_pearson
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +25,8 @@ class AlbumExamination:
     judged: Judged
     leaning: Leaning
     facts: EditorFacts
+    accuracy: Interval | None = None  # where the album's labels are the classifier's classes
+    synthetic: bool = False
 
     @property
     def outcome(self) -> str:
@@ -37,32 +42,76 @@ class AlbumExamination:
             "attribute": self.judged.pairs.attribute,
             "flip": self.judged.pairs.flip,
             "outcome": self.outcome,
+            "accuracy": None if self.accuracy is None else self.accuracy.as_dict(),
             "unfair_pairs": self.judged.share.as_dict(),
+            "along": self.leaning.along,
             "net_change": self.leaning.net,
             "net_change_low": self.leaning.low,
             "net_change_high": self.leaning.high,
             "tolerance": self.leaning.tolerance,
             "flips_confirmed": self.facts.confirmed.as_dict(),
+            "jury_accuracy": self.facts.baseline,
+            "jury_guessing": self.facts.guessing,
             "collateral": {name: share.as_dict() for name, share in self.facts.collateral.items()},
         }
 
 
-def examine_album(album: Album, model: PictureModel, editor: Editor, jury: Jury, tolerance: float = 0.05) -> AlbumExamination:
+@dataclass(frozen=True)
+class Rule:
+    """When a classifier is said to lean: beyond this net change, along the order of the classes too where they have one."""
+
+    tolerance: float = 0.05
+    ordered: bool = False
+
+
+USUAL = Rule()
+FEWEST, MOST_VALUES = 12, 10
+
+
+def examine_album(album: Album, model: PictureModel, editor: Editor, jury: Jury, rule: Rule = USUAL) -> AlbumExamination:
     """Judge every picture of the album with its twin, and the editor that made the twins."""
     judged = judge(make_pairs(album, editor), model)
-    return AlbumExamination(album.name, judged, leaning(judged, tolerance), assess(editor, album, jury))
+    lean = leaning(judged, rule.tolerance, ordered=rule.ordered)
+    return AlbumExamination(album.name, judged, lean, assess(editor, album, jury), accuracy_of(album, model), album.is_synthetic)
+
+
+def accuracy_of(album: Album, model: PictureModel) -> Interval | None:
+    """How often the classifier repeats the album's labels; nothing where the labels are other words than the classes."""
+    if not set(album.label.values) <= set(model.classes):
+        return None
+    known = album.labelled_as(model.classes)
+    known = known[np.flatnonzero(known.label.codes >= 0)]
+    right = model.scores(known.pictures).argmax(axis=1) == known.label.codes
+    return clopper_pearson(int(right.sum()), len(right))
+
+
+def watched(album: Album, attribute: str, label: str, most: int = 3) -> list[str]:
+    """The attributes that a jury watches for collateral change: the label first, then others with a few well-filled values."""
+    names = [name for name in (label, *album.attributes) if name != attribute and _is_readable(album, name)]
+    return list(dict.fromkeys(names))[:most]
+
+
+def _is_readable(album: Album, name: str) -> bool:
+    codes = album.attribute(name).codes
+    counts = np.bincount(codes[codes >= 0], minlength=2)
+    return 2 <= len(counts) <= MOST_VALUES and int(np.sort(counts)[-2]) >= FEWEST
 
 
 def album_page(found: AlbumExamination) -> str:
     """The page's HTML."""
-    lean = found.leaning
-    rows = [[name, f"{lean.net[name]:+.1%}", f"{lean.low[name]:+.1%} to {lean.high[name]:+.1%}"] for name in lean.net]
-    said = "<br>".join(escape(line) for line in found.facts.lines())
     parts = [
-        f'<p class="verdict">{found.outcome} (tolerance {lean.tolerance:.0%}, {lean.confidence:.0%} confidence)</p>',
-        f"<p>Pairs with two different labels: {escape(str(found.judged.share))}.</p>",
-        table_html(("class", "net change of its share", "interval"), rows),
-        f"<h2>The twins</h2><p>{said}</p>",
+        synthetic_line(found.synthetic),
+        verdict_html(found.leaning, WORDS[found.outcome]),
+        f"<p>Pairs with two different labels: {escape(str(found.judged.share))}.",
+        f" Accuracy on the album's labels: {escape(str(found.accuracy))}.</p>" if found.accuracy else "</p>",
+        f"<h2>The twins</h2>{facts_html(found.facts)}",
         f"<h2>Contact sheet</h2><p>Picture, twin, what differs; widest gap first.</p>{contact_html(found.judged)}",
     ]
     return document(f"{found.album}: {found.judged.pairs.attribute}", "".join(parts))
+
+
+WORDS = {
+    "violation": "The classifier leans",
+    "pass": "No leaning beyond the tolerance",
+    "inconclusive": "Inconclusive: an independent classifier does not confirm that the twins show the other value",
+}

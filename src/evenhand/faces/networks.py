@@ -28,7 +28,7 @@ class VggLike(nn.Module):
             stride = 2 if number == 1 and size >= 64 else 1
             block = nn.Sequential(nn.Conv2d(source, target, 3, stride, 1), nn.BatchNorm2d(target), nn.ReLU())
             self.add_module(f"conv{number}", block)
-        side = size // 16 if size >= 64 else size // 8
+        side = (size + 1) // 2 // 8 if size >= 64 else size // 8
         self.pool = nn.MaxPool2d(2)
         self.fc6 = nn.Sequential(nn.Linear(widths[-1] * side * side, 128), nn.ReLU())
         self.fc7 = nn.Sequential(nn.Linear(128, 128), nn.ReLU())

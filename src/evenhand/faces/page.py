@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.faces.charts import Words, bars, cumulative, lines
 from evenhand.faces.contact import contact_html
 from evenhand.faces.pipeline import Chain
-from evenhand.faces.style import document, table_html
+from evenhand.faces.style import document, facts_html, synthetic_line, table_html, verdict_html
 from evenhand.neurons.adequacy import MEASURES
 from evenhand.neurons.kruskal import differences
 
@@ -30,18 +30,15 @@ def chain_page(chain: Chain) -> str:
 
 
 def _verdict(chain: Chain) -> str:
-    found = chain.leaning
-    word = "The classifier leans" if found.found else "No leaning beyond the tolerance"
-    rows = [[name, f"{found.net[name]:+.1%}", f"{found.low[name]:+.1%} to {found.high[name]:+.1%}"] for name in found.net]
-    said = f'<p class="verdict">{word} (tolerance {found.tolerance:.0%}, {found.confidence:.0%} confidence, all classes together)</p>'
+    word = "The classifier leans" if chain.leaning.found else "No leaning beyond the tolerance"
     share = f"<p>Test pairs with two different labels: {escape(str(chain.test_pairs.share))}. Accuracy {chain.accuracy:.1%}.</p>"
-    source = "<p>The portraits are synthetic: drawn by arithmetic, nobody's picture.</p>"
-    return source + said + share + table_html(("class", "net change of its share", "interval"), rows)
+    return synthetic_line(chain.synthetic) + verdict_html(chain.leaning, word) + share
 
 
 def _editor(chain: Chain) -> str:
-    said = chain.facts.lines() if chain.facts else [f"{chain.test_pairs.pairs.flip}; no independent classifier was asked in this run"]
-    return "<h2>The twins</h2><p>" + "<br>".join(escape(line) for line in said) + "</p>"
+    if chain.facts is None:
+        return f"<h2>The twins</h2><p>{escape(chain.test_pairs.pairs.flip)}; no independent classifier was asked in this run.</p>"
+    return f"<h2>The twins</h2>{facts_html(chain.facts)}"
 
 
 def _contact(chain: Chain) -> str:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Labels, Mask, Reals, Scores
 from evenhand.datasets.faces.album import Album
-from evenhand.errors import InvalidArgument
+from evenhand.errors import DataError, InvalidArgument
 from evenhand.faces.abilities import PictureModel, Pictures
-from evenhand.faces.editors.editor import Editor
+from evenhand.faces.editors.editor import Editor, KnowsSides
 from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.statistics.net import net_interval
 
@@ -25,9 +25,10 @@ class Pairs:
     first: Pictures
     second: Pictures
     labels: Labels  # what the album calls the first pictures
-    side: Labels  # the attribute's code in the first pictures
+    side: Labels  # 1 where the first picture has the attribute's higher value and its twin the lower one, else 0
     attribute: str
     flip: str  # what the flip really is: exact re-rendering, learned translation, classifier flip, latent reflection
+    values: tuple[str, str] = ("the lower value", "the higher value")  # what the attribute's two sides are called
 
     def __post_init__(self) -> None:
         if self.first.shape != self.second.shape or len(self.labels) != len(self.first) or len(self.side) != len(self.first):
@@ -52,10 +53,13 @@ class Pairs:
 
 def make_pairs(album: Album, editor: Editor) -> Pairs:
     """Every picture of the album with its twin."""
-    known = album[np.flatnonzero(album.attribute(editor.attribute).codes >= 0)]
-    return Pairs(
-        known.pictures, editor.twins(known), known.label.codes, known.attribute(editor.attribute).codes, editor.attribute, editor.flip
-    )
+    known = album.known(editor.attribute)
+    if not len(known):
+        raise DataError(f"attribute {editor.attribute!r} of album {album.name!r} is unknown for every picture: there are no pairs")
+    sides = editor.sides(known) if isinstance(editor, KnowsSides) else known.sides(editor.attribute)
+    names = known.attribute(editor.attribute).values
+    ends = (names[0], names[-1])
+    return Pairs(known.pictures, editor.twins(known), known.label.codes, sides, editor.attribute, editor.flip, ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +113,7 @@ class Leaning:
     tolerance: float
     confidence: float
     pairs: int
+    along: str = ""  # from which of the attribute's values to which
 
     @property
     def found(self) -> bool:
@@ -142,8 +147,9 @@ def leaning(judged: Judged, tolerance: float = 0.05, confidence: float = 0.95, o
     distinct = 1 if len(judged.classes) == 2 else len(moves)
     each = 1.0 - (1.0 - confidence) / distinct
     found = {name: net_interval(int(came.sum()), int(went.sum()), len(judged), each) for name, (came, went) in moves.items()}
-    bounds = ({name: getattr(one, part) for name, one in found.items()} for part in ("estimate", "low", "high"))
-    return Leaning(*bounds, tolerance, confidence, len(judged))
+    along = f"{judged.pairs.attribute} from {judged.pairs.values[0]} to {judged.pairs.values[1]}"
+    net, low = {name: one.estimate for name, one in found.items()}, {name: one.low for name, one in found.items()}
+    return Leaning(net, low, {name: one.high for name, one in found.items()}, tolerance, confidence, len(judged), along)
 
 
 def as_bytes(pictures: Pictures) -> NDArray[np.uint8]:

@@ -65,6 +65,7 @@ class Chain:
     before: Remedy | None
     remedies: list[Remedy]
     cpu_seconds: dict[str, float]
+    synthetic: bool = True
 
 
 class Clock:
@@ -151,6 +152,7 @@ def examine(plan: ChainPlan, material: Material, rngs: list[np.random.Generator]
         before,
         remedies,
         clock.seconds,
+        material.test.is_synthetic,
     )
 
 

@@ -56,6 +56,7 @@ def shared_reader(
     layer = _deepest_map(classifier, album)
     torch.manual_seed(int(rng.integers(2**31)))
     labelled = replace(album, label=album.attribute(attribute))
+    labelled = labelled.known(attribute)
     module = SharedReader(classifier, layer, to_tensor(album.pictures[:2]), len(labelled.label.values))
     reader = torch_classifier(module, labelled.label.values, ("head.1",))
     fit(reader, labelled.pictures, labelled.label.codes, rng, course)

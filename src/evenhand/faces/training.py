@@ -11,7 +11,7 @@ from torch import nn
 
 from evenhand.arrays import Labels
 from evenhand.datasets.faces.album import Album
-from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.errors import DataError, InvalidArgument, UnknownName
 from evenhand.faces.abilities import Pictures
 from evenhand.faces.classifier import TorchClassifier, to_tensor, torch_classifier
 from evenhand.faces.networks import NETWORKS
@@ -39,9 +39,12 @@ USUAL = Course()
 
 
 def train(architecture: str, album: Album, rng: np.random.Generator, course: Course = USUAL, told: Told | None = None) -> TorchClassifier:
-    """A new classifier of the album's label."""
+    """A new classifier of the album's label, trained on the pictures whose label is known."""
     if architecture not in NETWORKS:
         raise UnknownName("architecture", architecture, NETWORKS)
+    album = album[np.flatnonzero(album.label.codes >= 0)]
+    if len(np.unique(album.label.codes)) < 2:
+        raise DataError(f"the label of album {album.name!r} has fewer than two known values: no classifier can learn it")
     torch.manual_seed(int(rng.integers(2**31)))
     network = NETWORKS[architecture](len(album.label.values), album.pictures.shape[1])
     classifier = torch_classifier(network, album.label.values, network.readable)
@@ -64,17 +67,18 @@ def fit(
 ) -> None:
     """One-cycle training in place."""
     values, targets = to_tensor(pictures, classifier.device), torch.from_numpy(np.asarray(labels, np.int64)).to(classifier.device)
-    steps = course.epochs * (len(values) // course.batch)
-    if steps == 0:
-        raise InvalidArgument(f"{len(values)} pictures are fewer than one batch of {course.batch}")
+    size = min(course.batch, len(values))
+    if size < 2:
+        raise InvalidArgument(f"{len(values)} pictures are too few to train on; expected at least 2")
+    steps = course.epochs * (len(values) // size)
     optimiser = torch.optim.AdamW(classifier.module.parameters(), lr=course.rate, weight_decay=1e-2)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, course.rate, total_steps=steps, pct_start=0.25)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, course.rate, total_steps=max(steps, 8), pct_start=0.25)
     step = 0
     for _ in range(course.epochs):
         order = torch.from_numpy(rng.permutation(len(values)))
-        for start in range(0, len(values) - course.batch + 1, course.batch):
-            part = order[start : start + course.batch]
-            _descend(classifier.module, _varied(values[part], course), targets[part], optimiser)
+        for start in range(0, len(values) - size + 1, size):
+            part = order[start : start + size]
+            _descend(classifier, _varied(values[part], course), targets[part], optimiser)
             schedule.step()
             step += 1
             if told:
@@ -88,14 +92,15 @@ def _varied(batch: torch.Tensor, course: Course) -> torch.Tensor:
     return batch + course.noise * torch.randn_like(batch) if course.noise else batch
 
 
-def _descend(module: nn.Module, batch: torch.Tensor, targets: torch.Tensor, optimiser: torch.optim.Optimizer) -> None:
-    module.train()
+def _descend(classifier: TorchClassifier, batch: torch.Tensor, targets: torch.Tensor, optimiser: torch.optim.Optimizer) -> None:
+    classifier.module.train()
     optimiser.zero_grad(set_to_none=True)
-    loss = nn.functional.cross_entropy(module(batch), targets)
+    loss = nn.functional.cross_entropy(classifier.answers(batch), targets)
     loss.backward()  # type: ignore[no-untyped-call]
     optimiser.step()
 
 
 def accuracy(classifier: TorchClassifier, album: Album) -> float:
-    """The share of the album's labels that the classifier repeats."""
-    return float(np.mean(classifier.scores(album.pictures).argmax(axis=1) == album.label.codes))
+    """The share of the album's known labels that the classifier repeats."""
+    known = album.label.codes >= 0
+    return float(np.mean(classifier.scores(album.pictures[known]).argmax(axis=1) == album.label.codes[known]))

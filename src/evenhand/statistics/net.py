@@ -49,12 +49,12 @@ def _chance(up: int, down: int, n: int, under: tuple[float, Reals]) -> float:
     net, shares = under
     possible = np.maximum(shares, abs(net))[:, None]  # a net of this size needs at least that many moving trials
     around = OUTSIDE * np.sqrt(n * possible * (1.0 - possible))
-    moved = np.arange(max(0, int((n * possible - around).min())), min(n, int((n * possible + around).max()) + 1) + 1)
+    first, last = max(0, int((n * possible - around).min())), min(n, int((n * possible + around).max()) + 1)
+    moved = np.arange(first, last + 1, dtype=np.float64)
     ups = np.clip(np.ceil((_least(up, down, n, net, moved) + moved) / 2.0 - 1e-9), 0, moved + 1)
-    weights = _binomial(moved[None, :], n, possible)
-    return (
-        float((weights * _tail(ups[None, :], moved[None, :], (1.0 + net / np.maximum(possible, 1e-300)) / 2.0)).sum(axis=1).max()) + 1e-11
-    )
+    upward = (1.0 + net / np.maximum(possible, 1e-300)) / 2.0
+    chances: Reals = np.sum(np.multiply(_binomial(moved[None, :], n, possible), _tail(ups[None, :], moved[None, :], upward)), axis=1)
+    return float(chances.max()) + 1e-11
 
 
 def _least(up: int, down: int, n: int, net: float, moved: Reals) -> Reals:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -75,6 +75,45 @@ class Album:
         if name not in self.attributes:
             raise UnknownName("attribute", name, self.attributes)
         return self.attributes[name]
+
+    def known(self, name: str) -> Album:
+        """The pictures whose attribute the source says."""
+        return self[np.flatnonzero(self.attribute(name).codes >= 0)]
+
+    def sides(self, name: str) -> Labels:
+        """The codes of an attribute that an editor can flip: 0 and 1, or unknown."""
+        attribute = self.attribute(name)
+        if len(attribute.values) != 2:
+            raise DataError(
+                f"attribute {name!r} of album {self.name!r} has {len(attribute.values)} values ({', '.join(attribute.values[:8])}): a twin "
+                f"needs two sides; choose them with album.between({name!r}, first, second), on the command line with --between"
+            )
+        return attribute.codes
+
+    def between(self, name: str, first: Collection[str], second: Collection[str] = ()) -> Album:
+        """The pictures of two groups of an attribute's values, which become its only two; without `second`, all other values are it.
+
+        Pictures of neither group, and those whose attribute is unknown, are left out.
+        """
+        attribute = self.attribute(name)
+        for value in (*first, *second):
+            if value not in attribute.values:
+                raise UnknownName(f"value of {name!r}", value, attribute.values)
+        others = tuple(second) or tuple(value for value in attribute.values if value not in first)
+        if not first or not others or set(first) & set(others):
+            raise InvalidArgument(f"first={tuple(first)!r} and second={tuple(second)!r} must be two groups of values without a common one")
+        side = np.array([0 if value in first else 1 if value in others else UNKNOWN for value in attribute.values], dtype=np.intp)
+        codes = np.where(attribute.codes >= 0, side[attribute.codes], UNKNOWN)
+        halves = Attribute((" or ".join(first), " or ".join(others)), codes)
+        return replace(self, attributes={**self.attributes, name: halves}).known(name)
+
+    def labelled_as(self, classes: tuple[str, ...]) -> Album:
+        """The same album whose label codes are places in `classes`; refuses a label that is none of them."""
+        strange = [value for value in self.label.values if value not in classes]
+        if strange:
+            raise DataError(f"album {self.name!r} has the label {strange[0]!r}, which is none of the classes {', '.join(classes)}")
+        places = np.array([*(classes.index(value) for value in self.label.values), UNKNOWN], dtype=np.intp)
+        return replace(self, label=Attribute(classes, places[self.label.codes]))
 
     def split(self, share: float, rng: np.random.Generator) -> tuple[Album, Album]:
         """Two albums without a common picture; the first holds `share` of the pictures."""

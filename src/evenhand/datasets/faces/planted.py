@@ -56,11 +56,12 @@ def age_groups(factors: Rows, biases: Sequence[Bias] = ()) -> Labels:
 
 
 def mirrored(factors: Rows, name: str) -> Rows:
-    """Every portrait with a listed factor at the opposite end: the first value becomes the last, and so on."""
+    """Every portrait with a listed factor at the opposite end: the first value becomes the last, the middle the first."""
     known = factor(name)
     if not known.is_listed:
         raise InvalidArgument(f"name={name!r} must be a listed factor, such as 'tone' or 'gender_cue'")
-    return changed(factors, name, known.high - factors[:, place(name)])
+    opposite = known.high - factors[:, place(name)]
+    return changed(factors, name, np.where(opposite == factors[:, place(name)], known.low, opposite))
 
 
 def planted_share(factors: Rows, biases: Sequence[Bias], name: str) -> float:

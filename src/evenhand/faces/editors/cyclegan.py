@@ -65,8 +65,8 @@ class CycleGan:
 
     def twins(self, album: Album) -> Pictures:
         """Every picture translated to the other side of the attribute."""
-        codes = album.attribute(self.attribute).codes
-        twins = np.empty(album.pictures.shape, np.float32)
+        codes = album.sides(self.attribute)
+        twins = album.pictures.astype(np.float32)  # where the attribute is unknown, the twin is the picture itself
         for side, translator in ((0, self.quartet.forwards), (1, self.quartet.backwards)):
             chosen = np.flatnonzero(codes == side)
             for start in range(0, len(chosen), 100):
@@ -169,7 +169,7 @@ def train_cyclegan(
     workshop: Workshop = NOWHERE,
 ) -> CycleGan:
     """Learn to translate between the attribute's codes 0 and 1."""
-    codes = album.attribute(attribute).codes
+    codes = album.sides(attribute)
     sides = [np.flatnonzero(codes == side) for side in (0, 1)]
     if min(len(side) for side in sides) < settings.batch:
         raise DataError(

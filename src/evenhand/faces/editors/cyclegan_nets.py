@@ -39,7 +39,7 @@ class Translator(nn.Module):
     def forward(self, pictures: Tensor) -> Tensor:
         """Pictures between -1 and 1 in, the same out."""
         fine = self.enter(pictures)
-        coarse = self.up(functional.interpolate(self.body(self.down(fine)), scale_factor=2.0))
+        coarse = self.up(functional.interpolate(self.body(self.down(fine)), size=fine.shape[2:]))
         corrected: Tensor = pictures + 2.0 * torch.tanh(self.leave(torch.cat([fine, coarse], dim=1)))
         return corrected.clamp(-1.0, 1.0) + 0.01 * (corrected - corrected.clamp(-1.0, 1.0))
 

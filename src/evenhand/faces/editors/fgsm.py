@@ -29,7 +29,8 @@ class Fgsm:
 
     def twins(self, album: Album) -> Pictures:
         """Pictures that the attribute classifier reads as the other value, where one of the sizes achieves that."""
-        codes = album.attribute(self.attribute).codes
+        album.sides(self.attribute)
+        codes = np.maximum(album.attribute(self.attribute).codes, 0)
         direction = np.sign(self.reader.loss_gradient(album.pictures, codes)).astype(np.float32)
         twins = album.pictures.astype(np.float32)
         unread = np.ones(len(album), dtype=bool)

@@ -26,8 +26,8 @@ class Reflection:
     @classmethod
     def fit(cls, album: Album, attribute: str, space: LatentSpace) -> Reflection:
         """The attribute's plane, from pictures whose attribute is known."""
-        codes = album.attribute(attribute).codes
-        known = album[codes >= 0]
+        album.sides(attribute)
+        known = album.known(attribute)
         if len(set(known.attribute(attribute).codes.tolist())) < 2:
             raise DataError(f"attribute {attribute!r} of album {album.name!r} has one value only: no hyperplane separates it")
         return cls(attribute, space, separating(space.encode(known.pictures), known.attribute(attribute).codes > 0))

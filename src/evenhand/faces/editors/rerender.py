@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from evenhand.arrays import Labels, Rows
 from evenhand.datasets.faces.album import Album
-from evenhand.datasets.faces.factors import factor
+from evenhand.datasets.faces.factors import factor, place
 from evenhand.datasets.faces.painting import render
 from evenhand.datasets.faces.planted import mirrored
 from evenhand.errors import DataError
@@ -14,7 +17,10 @@ from evenhand.faces.abilities import Pictures
 
 @dataclass(frozen=True)
 class Rerender:
-    """Mirrors a listed factor: Monk step 1 becomes 10, 2 becomes 9; masculine cues become feminine."""
+    """Mirrors a listed factor: Monk step 1 becomes 10, 2 becomes 9; masculine cues become feminine.
+
+    A value in the middle of an odd number, such as round glasses, becomes the first one.
+    """
 
     attribute: str
 
@@ -28,6 +34,14 @@ class Rerender:
 
     def twins(self, album: Album) -> Pictures:
         """The album's portraits with the factor mirrored."""
+        return render(mirrored(self._factors(album), self.attribute), album.pictures.shape[1])
+
+    def sides(self, album: Album) -> Labels:
+        """1 where the twin has the lower value of the two, else 0."""
+        factors, column = self._factors(album), place(self.attribute)
+        return (factors[:, column] > mirrored(factors, self.attribute)[:, column]).astype(np.intp)
+
+    def _factors(self, album: Album) -> Rows:
         if album.factors is None:
             raise DataError(f"album {album.name!r} has no factors: only rendered portraits can be re-rendered; use a learned editor")
-        return render(mirrored(album.factors, self.attribute), album.pictures.shape[1])
+        return album.factors

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from evenhand.datasets.faces.album import UNKNOWN, Album, Attribute
 from evenhand.errors import DataError, InvalidArgument, UnknownName, require
 
+UNSAID = ("nan", "na", "n/a", "null", "?")
 KINDS = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
 
 
@@ -43,7 +44,8 @@ def album_from(name: str, files: Sequence[Path], words: Mapping[str, Sequence[st
 
 
 def coded(words: Sequence[str], order: Sequence[str] = ()) -> Attribute:
-    """Codes of words; an empty word is unknown.  Without an order, numbers come in theirs and words in the alphabet's."""
+    """Codes of words; an empty word, "nan", "NA" and "?" are unknown.  Without an order, numbers come in theirs, words alphabetically."""
+    words = ["" if word.lower() in UNSAID else word for word in words]
     found = list(order) or sorted({word for word in words if word}, key=_by_number)
     places = {word: place for place, word in enumerate(found)}
     return Attribute(tuple(found), np.array([places.get(word, UNKNOWN) for word in words], dtype=np.intp))
@@ -62,10 +64,22 @@ def read_pictures(files: Sequence[Path], size: int) -> NDArray[np.uint8]:
     for place, file in enumerate(files):
         try:
             with image.open(file) as opened:
-                pictures[place] = np.asarray(_square(opened.convert("RGB")).resize((size, size), image.Resampling.BILINEAR))
-        except (OSError, SyntaxError) as fault:
+                pictures[place] = np.asarray(_square(_coloured(opened)).resize((size, size), image.Resampling.BILINEAR))
+        except (OSError, SyntaxError, ValueError) as fault:
             raise DataError(f"{file} cannot be read as a picture: {fault}") from fault
     return pictures
+
+
+def _coloured(picture: Any) -> Any:
+    """Upright as the camera meant it, transparency on white, sixteen bits of grey as eight."""
+    image, upright = require("PIL.Image", "image"), require("PIL.ImageOps", "image").exif_transpose(picture)
+    if upright.mode.startswith("I;16") or upright.mode == "I":
+        grey = np.asarray(upright).astype(np.float64)
+        return image.fromarray((grey * (255.0 / (65535.0 if grey.max() > 255 else 255.0))).astype(np.uint8)).convert("RGB")
+    if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
+        drawn = upright.convert("RGBA")
+        return image.alpha_composite(image.new("RGBA", drawn.size, (255, 255, 255, 255)), drawn).convert("RGB")
+    return upright.convert("RGB")
 
 
 def _square(picture: Any) -> Any:
