@@ -109,16 +109,18 @@ class Surrogate:
         return [f"{path.number}: if {path.rule} then {self.classes[path.label]}" for path in self.paths]
 
 
-def grow(
-    predict: Predict,
-    draw: Drawer,
-    rows: Rows,
-    subject: tuple[TabularDomain, Sequence[object]],
-    rng: np.random.Generator,
-    settings: SurrogateSettings | None = None,
-) -> Surrogate:
-    """Grow the surrogate of a model; `rows` are real ones, `subject` the domain and the model's classes."""
-    return _Grower((predict, draw), subject[0], settings or SurrogateSettings(), rng).grow(rows, tuple(subject[1]))
+@dataclass(frozen=True)
+class Subject:
+    """What is imitated: a model's answers, the domain that they are about, and the classes that it tells apart."""
+
+    predict: Predict
+    domain: TabularDomain
+    classes: Sequence[object]
+
+
+def grow(subject: Subject, draw: Drawer, rows: Rows, rng: np.random.Generator, settings: SurrogateSettings | None = None) -> Surrogate:
+    """Grow the surrogate of a model; `rows` are real ones, `draw` makes more where a node has too few."""
+    return _Grower((subject.predict, draw), subject.domain, settings or SurrogateSettings(), rng).grow(rows, tuple(subject.classes))
 
 
 class _Grower:

@@ -25,7 +25,7 @@ from evenhand.arrays import Rows
 from evenhand.coverage.lime import Lime, top_columns
 from evenhand.coverage.neighbourhood import neighbours
 from evenhand.coverage.paths import Sampler, cover, coverage_of, drawer
-from evenhand.coverage.surrogate import Drawer, Surrogate, SurrogateSettings, grow
+from evenhand.coverage.surrogate import Drawer, Subject, Surrogate, SurrogateSettings, grow
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.methods.parts.known import Known
 from evenhand.models.abilities import Model
@@ -111,7 +111,7 @@ class Aitest:
     def _surrogate(self, task: Task, draw: Drawer, data: Rows, rng: np.random.Generator) -> Surrogate:
         settings = SurrogateSettings(leaves=self.paths)
         some = data if len(data) <= _WITHOUT_DATA else data[rng.choice(len(data), _WITHOUT_DATA, replace=False)]
-        return grow(task.predict, draw, some, (task.domain, task.model.classes), rng, settings)
+        return grow(Subject(task.predict, task.domain, task.model.classes), draw, some, rng, settings)
 
     def _seeds(self, population: Sampler, surrogate: Surrogate | None, task: Task, rng: np.random.Generator) -> Rows:
         rows = population.sample(self.seeds, rng) if surrogate is None else cover(surrogate, drawer(population), self.seeds, rng).rows

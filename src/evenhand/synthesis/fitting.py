@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.arrays import Index, Reals, Rows
 from evenhand.synthesis import families
-from evenhand.synthesis.bins import Binned, Groups
+from evenhand.synthesis.bins import WHOLE, Binned, Groups
 from evenhand.synthesis.families import NONE, Parameters
 from evenhand.synthesis.kolmogorov import ExactTest
 
@@ -69,29 +69,19 @@ def fit_groups(column: Binned, groups: Groups) -> Fits:
 
 
 def _extremes(column: Binned, groups: Groups, counts: Rows) -> tuple[Reals, Reals]:
-    """The exact smallest and largest value of every group: only the bins up to each group's first one are opened."""
+    """The exact smallest and largest value of every group: only its first and its last bin are opened."""
     filled = counts > 0
     first = filled.argmax(axis=1)
     last = counts.shape[1] - 1 - filled[:, ::-1].argmax(axis=1)
     low, high = np.zeros(len(counts)), np.zeros(len(counts))
-    for source in range(-1, len(groups.codes)):
-        mine = np.flatnonzero((groups.source == source) & filled.any(axis=1))
-        if not mine.size:
-            continue
-        head = slice(0, int(column.offsets[first[mine].max() + 1]))
-        tail = slice(int(column.offsets[last[mine].min()]), len(column.values))
-        low[mine] = column.values[head][_first_places(column, groups, mine, (source, head))]
-        high[mine] = column.values[tail][::-1][_first_places(column, groups, mine, (source, tail), step=-1)]
+    for group in np.flatnonzero(filled.any(axis=1)):
+        head, tail = (slice(int(column.offsets[at]), int(column.offsets[at + 1])) for at in (first[group], last[group]))
+        if groups.source[group] == WHOLE:
+            low[group], high[group] = column.values[0], column.values[-1]
+        else:
+            low[group] = column.values[head][groups.mask(int(group), head).argmax()]
+            high[group] = column.values[tail][::-1][groups.mask(int(group), tail)[::-1].argmax()]
     return low, high
-
-
-def _first_places(column: Binned, groups: Groups, mine: Index, span: tuple[int, slice], step: int = 1) -> Index:
-    """Where in the span, read forwards or backwards, each group appears first."""
-    if span[0] < 0:
-        return np.zeros(len(mine), dtype=np.intp)
-    codes = groups.codes[span[0]][column.order[span[1]]][::step]
-    seen, place = np.unique(codes, return_index=True)
-    return place[np.searchsorted(seen, groups.value[mine])]
 
 
 def _quantiles(column: Binned, counts: Rows, total: Reals, ends: tuple[Reals, Reals]) -> Rows:

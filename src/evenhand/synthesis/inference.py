@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import DataError
-from evenhand.synthesis.bins import Binned, Groups, bin_column
+from evenhand.synthesis.bins import Pack, bin_column, group_rows, pack_categories
 from evenhand.synthesis.fitting import Fits, fit_groups
 
 SIGNIFICANT = 0.05
@@ -21,7 +19,6 @@ LARGEST_JOINT = 2**18
 """Most value combinations of joint sources."""
 LARGEST_TABLE = 2**22
 """Most entries of one table of joint sources by target."""
-_PACKED = 32
 
 
 @dataclass(frozen=True)
@@ -74,10 +71,10 @@ def infer(rows: Rows, domain: TabularDomain) -> DataConstraints:
     sizes = tuple(len(c.values) + 1 if c.is_listed else 0 for c in domain.columns)
     codes = {at: category_codes(rows[:, at], size) for at, size in enumerate(sizes) if size}
     frequencies = {at: np.bincount(cells, minlength=sizes[at]).astype(np.float64) for at, cells in codes.items()}
-    packs = _packs(codes, frequencies)
+    packs = pack_categories(codes, frequencies)
     pairs = tuple(pair for chosen, counts in _tables(packs) if (pair := associate(chosen, counts)) is not None)
     joints = {target: joint for target in codes if (joint := _joint(target, pairs, codes, sizes)) is not None}
-    numbers, conditionals = _numbers(rows, domain, codes, packs)
+    numbers, conditionals = _numbers(rows, domain, {at: sizes[at] for at in codes}, packs)
     return DataConstraints(domain, len(rows), sizes, frequencies, numbers, pairs, joints, conditionals)
 
 
@@ -143,47 +140,25 @@ def joint_table(target: int, candidates: Sequence[int], codes: dict[int, Index],
 
 
 def _numbers(
-    rows: Rows, domain: TabularDomain, codes: dict[int, Index], packs: Sequence[_Pack]
+    rows: Rows, domain: TabularDomain, sizes: dict[int, int], packs: Sequence[Pack]
 ) -> tuple[dict[int, Fits], dict[tuple[int, int], Fits]]:
+    """Fits of every number: of the whole column, and for every value of each category."""
     numbers, conditionals = {}, {}
-    sizes = [len(column.values) + 1 for column in domain.columns]
-    small = {place: cells.astype(np.min_scalar_type(sizes[place])) for place, cells in codes.items()}
+    small = tuple(Pack(pack.members, pack.shape, pack.codes.astype(np.min_scalar_type(pack.size))) for pack in packs)
     for at, column in enumerate(domain.columns):
         if column.is_listed:
             continue
         binned = bin_column(np.ascontiguousarray(rows[:, at]))
-        groups = _groups(binned, packs, small, sizes)
-        fits = fit_groups(binned, groups)
+        fits = fit_groups(binned, group_rows(binned, small, sizes))
         numbers[at] = fits.take(slice(0, 1))
         begin = 1
-        for source in codes:
-            conditionals[source, at] = fits.take(slice(begin, begin + sizes[source]))
-            begin += sizes[source]
+        for source, size in sizes.items():
+            conditionals[source, at] = fits.take(slice(begin, begin + size))
+            begin += size
     return numbers, conditionals
 
 
-@dataclass(frozen=True)
-class _Pack:
-    """A few categories as one code, so that one count over the rows serves them all."""
-
-    members: tuple[int, ...]
-    shape: tuple[int, ...]  # how many values of each member occur: without missing cells one fewer than it could have
-    codes: Index
-
-
-def _packs(codes: dict[int, Index], frequencies: dict[int, Reals]) -> list[_Pack]:
-    packs: list[_Pack] = []
-    for at, cells in codes.items():
-        used = len(frequencies[at]) - int(frequencies[at][-1] == 0)
-        last = packs[-1] if packs else None
-        if last is not None and int(np.prod(last.shape)) * used <= _PACKED:
-            packs[-1] = _Pack((*last.members, at), (*last.shape, used), last.codes * used + cells)
-        else:
-            packs.append(_Pack((at,), (used,), cells))
-    return packs
-
-
-def _tables(packs: Sequence[_Pack]) -> Iterator[tuple[tuple[int, int], Rows]]:
+def _tables(packs: Sequence[Pack]) -> Iterator[tuple[tuple[int, int], Rows]]:
     """The table of counts of every two categories, several of them from one count over the rows."""
     for place, first in enumerate(packs):
         for second in packs[place:]:
@@ -196,23 +171,3 @@ def _tables(packs: Sequence[_Pack]) -> Iterator[tuple[tuple[int, int], Rows]]:
                 if is_same or (a < len(first.members) <= b):
                     others = tuple(i for i in range(len(members)) if i not in (a, b))
                     yield (members[a], members[b]), counts.sum(axis=others).astype(np.float64)
-
-
-def _groups(binned: Binned, packs: Sequence[_Pack], codes: dict[int, NDArray[Any]], sizes: Sequence[int]) -> Groups:
-    """Counts of every value of every category in every bin; the first group is the whole column."""
-    width = binned.bins + 1
-    whole = np.bincount(binned.places, minlength=width)[None].astype(np.float64)
-    parts, source, value = [whole], [np.array([-1])], [np.array([0])]
-    numbered = {at: number for number, at in enumerate(codes)}
-    for pack in packs:
-        keys = pack.codes * width
-        keys += binned.places
-        counts = np.bincount(keys, minlength=int(np.prod(pack.shape)) * width).reshape(*pack.shape, width)
-        for axis, member in enumerate(pack.members):
-            others = tuple(i for i in range(len(pack.shape)) if i != axis)
-            part = np.zeros((sizes[member], width))
-            part[: pack.shape[axis]] = counts.sum(axis=others)
-            parts.append(part)
-            source.append(np.full(sizes[member], numbered[member]))
-            value.append(np.arange(sizes[member]))
-    return Groups(np.vstack(parts), tuple(codes.values()), np.concatenate(source), np.concatenate(value))

@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.arrays import Index, Reals, Rows
 from evenhand.synthesis import families
-from evenhand.synthesis.bins import Binned, Groups, opened
+from evenhand.synthesis.bins import WHOLE, Binned, Groups, positions_of
 from evenhand.synthesis.families import Parameters
 
 _REJECTED_FOR_SURE = 1.3581015157406195  # sqrt(n) * D at p = .05 for infinite n; the exact critical value lies below
@@ -80,7 +80,8 @@ class ExactTest:
         possible[share <= before] = -1.0
         best = float(known.max()) - _SLACK
         # The most promising bins first: what they show often settles all the others.
-        order = np.argsort(-possible)[:_OPENED_FIRST]
+        last = max(len(possible) - _OPENED_FIRST, 0)
+        order = np.argpartition(possible, last)[last:]
         first = np.sort(order[possible[order] > best])
         found = self._inside(at, guess, first, upto) if first.size else 0.0
         possible[first] = -1.0
@@ -90,31 +91,34 @@ class ExactTest:
     def _inside(self, at: int, guess: tuple[int, Parameters], bins: Index, upto: Reals) -> float:
         """The exact largest distance within some bins."""
         n = upto[-1]
-        values, of_bin = opened(self.column, self.groups, int(self.which[at]), bins)
-        rank = np.append(0.0, upto)[of_bin] + _within(of_bin)
-        rough = self._roughly(guess, values, of_bin, bins)
-        distance = np.maximum(rough - rank / n, (rank + 1) / n - rough)
-        near = distance >= distance.max() - _SLACK
+        before = np.where(bins > 0, upto[bins - 1], 0.0)
+        sizes = (upto[bins] - before).astype(np.intp)
+        values = self._values(int(self.which[at]), bins)
+        rank = np.repeat(before - (np.cumsum(sizes) - sizes), sizes)
+        rank += np.arange(len(rank))
+        rough = self._roughly(guess, values, bins, sizes)
+        distance = rough - rank / n
+        np.maximum(distance, 1 / n - distance, out=distance)
+        near = np.flatnonzero(distance >= distance.max() - _SLACK)
         exact, rank = families.cdf(guess[0], guess[1], values[near]), rank[near]
         return max(float((exact - rank / n).max()), float(((rank + 1) / n - exact).max()))
 
-    def _roughly(self, guess: tuple[int, Parameters], values: Reals, bins: Index, doubtful: Index) -> Reals:
+    def _values(self, group: int, bins: Index) -> Reals:
+        """The sorted values of one group inside some bins."""
+        positions = positions_of(self.column, bins)
+        if self.groups.source[group] != WHOLE:
+            positions = positions[self.groups.mask(group, positions)]
+        return self.column.values[positions]
+
+    def _roughly(self, guess: tuple[int, Parameters], values: Reals, bins: Index, sizes: Index) -> Reals:
         """The distribution at values inside bins, on a straight line between the exact ends of each bin."""
-        top = self.column.top
-        ends = families.cdf(guess[0], guess[1], np.concatenate([self.column.bottom[doubtful], top[doubtful]]))
-        place = np.searchsorted(doubtful, bins)
-        low, high = ends[: len(doubtful)], ends[len(doubtful) :]
-        width = top[doubtful] - self.column.bottom[doubtful]
-        slope = np.divide(high - low, width, out=np.zeros_like(width), where=width > 0)
-        rough: Reals = low[place] + slope[place] * (values - self.column.bottom[bins])
+        bottom, top = self.column.bottom[bins], self.column.top[bins]
+        low, high = np.split(families.cdf(guess[0], guess[1], np.concatenate([bottom, top])), 2)
+        slope = np.divide(high - low, top - bottom, out=np.zeros_like(low), where=top > bottom)
+        rough: Reals = values - np.repeat(bottom, sizes)
+        rough *= np.repeat(slope, sizes)
+        rough += np.repeat(low, sizes)
         return rough
-
-
-def _within(bins: Index) -> Index:
-    """The position of every entry among those of its bin; bins are ascending."""
-    starts = np.flatnonzero(np.append(True, bins[1:] != bins[:-1]))
-    sizes = np.diff(np.append(starts, len(bins)))
-    return np.arange(len(bins)) - np.repeat(starts, sizes)
 
 
 def _at_borders(family: int, parameters: Parameters, top: Reals) -> Rows:
