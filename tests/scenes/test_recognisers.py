@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from evenhand.errors import InvalidArgument, ModelFailed, StoreError, WrongAnswer
+from evenhand.scenes.labels import Labels
 from evenhand.scenes.recognisers.answers import Detection, Function, Suppression
 from evenhand.scenes.recognisers.cache import Kept
 from evenhand.scenes.recognisers.detectors import OnnxDetector
 from evenhand.scenes.recognisers.services import AzureVision, GoogleVision, HttpTemplate, Patience, Rekognition
 from evenhand.scenes.recognisers.small import StreetRecogniser
 from evenhand.scenes.recognisers.stand_in import StandIn
+from evenhand.scenes.trials import Campaign, Workshop, examine
 
 PATIENCE = Patience(attempts=2, pause_seconds=0.01)
 
@@ -158,3 +160,25 @@ def test_the_embedded_recogniser_finds_most_large_objects(streets):
         for label, n in truth.items()
     )
     assert hits / sum(sum(truth.values()) for truth in large) > 0.6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["amazon", "google", "azure"])
+def test_a_campaign_that_breaks_down_half_way_is_finished_without_paying_twice(name, streets, tmp_path, monkeypatch):
+    campaign = Campaign(insert=("dog",), change=("car",), operators=("insertion", "deletion"))
+
+    def run(server):
+        client = Kept(service(name, server.endpoint, monkeypatch), tmp_path)
+        return examine(client, client.name, Workshop(streets[:5], Labels(), campaign, np.random.default_rng(0)))
+
+    with StandIn(StreetRecogniser("plain"), fails_after=9) as server:
+        with pytest.raises(ModelFailed):
+            run(server)
+        assert server.billed == 9
+        server.fails_after = None
+        outcome = run(server)
+        assert server.billed == len(outcome.scenes) + len(outcome.trials)  # every picture once
+        again = run(server)
+        assert [trial.after for trial in again.trials] == [trial.after for trial in outcome.trials]
+        assert server.billed == len(outcome.scenes) + len(outcome.trials)  # a third run costs nothing
+    assert sum(sum(seen.values()) for seen in outcome.originals) > 5  # a real detector answered

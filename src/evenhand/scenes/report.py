@@ -15,7 +15,7 @@ import numpy as np
 
 from evenhand.errors import require
 from evenhand.scenes.operators.mutation import OPERATORS, Mutation
-from evenhand.scenes.oracles import KINDS, new_classes, reference
+from evenhand.scenes.oracles import KINDS, judge, new_classes, reference
 from evenhand.scenes.scene import Picture
 from evenhand.scenes.sheets import pair, sheet
 from evenhand.scenes.tables import effectiveness, seconds_per_picture
@@ -37,7 +37,7 @@ def content(outcome: Outcome, rng: np.random.Generator, others: Sequence[Outcome
         "scenes": len(outcome.scenes),
         "trials": len(outcome.trials),
         "clusters": {"count": outcome.clusters.count, "silhouettes": {str(k): v for k, v in outcome.clusters.silhouettes.items()}},
-        "by_cluster": _by_cluster(outcome),
+        "by_cluster": _by_cluster(outcome, expected),
         "parts": [part for part in parts if part["generated"]],
         "new_classes": dict(new_classes(outcome.trials)),
         "skips": [
@@ -58,14 +58,15 @@ def _part(
     return {"operator": operator, "oracle": kind, **row, "verdicts": [asdict(one) for one in verdicts]}
 
 
-def _by_cluster(outcome: Outcome) -> list[dict[str, int]]:
-    rows = []
+def _by_cluster(outcome: Outcome, expected: Mapping[str, Counter[str]]) -> list[dict[str, Any]]:
+    """For each cluster and operator, how many pictures were tried and how many err under each oracle."""
+    rows: list[dict[str, Any]] = []
     for place in range(outcome.clusters.count):
-        trials = [trial for trial in outcome.trials if trial.cluster == place and trial.style != CONTROL]
-        erring = sum(
-            any(trial.before[label] != trial.after[label] for label in trial.before if label not in trial.touched) for trial in trials
-        )
-        rows.append({"cluster": place, "scenes": int((outcome.clusters.of == place).sum()), "trials": len(trials), "erring": erring})
+        scenes = int((outcome.clusters.of == place).sum())
+        for operator in OPERATORS:
+            trials = [trial for trial in outcome.trials if trial.cluster == place and trial.operator == operator]
+            erring = {kind: sum(judge(trial, kind, expected.get(trial.scene, Counter())).is_erring for trial in trials) for kind in KINDS}
+            rows.append({"cluster": place, "scenes": scenes, "operator": operator, "trials": len(trials), "erring": erring})
     return rows
 
 
@@ -110,12 +111,19 @@ def write(folder: Path, computed: Mapping[str, Any], pairs: Sequence[tuple[Trial
         summary=summary,
         parts=parts,
         clusters=computed["by_cluster"],
+        cluster_words=_cluster_words(computed["clusters"]),
+        new=computed["new_classes"],
         skips=computed["skips"],
         sheets=sheets,
     )
     path = folder / "scenes.html"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def _cluster_words(clusters: Mapping[str, Any]) -> str:
+    tried = ", ".join(f"{k}: {value:.2f}" for k, value in clusters["silhouettes"].items())
+    return f"K-Means on the object counts, {clusters['count']} clusters" + (f"; silhouettes {tried}." if tried else ".")
 
 
 def contact_sheets(pairs: Sequence[tuple[Trial, Mutation, Any]]) -> dict[str, Picture]:

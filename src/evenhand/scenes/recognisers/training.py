@@ -12,19 +12,28 @@ from numpy.typing import NDArray
 
 from evenhand.errors import InvalidArgument, require
 from evenhand.scenes.recognisers.small import SIZE, STRIDE
-from evenhand.scenes.scene import Scene
+from evenhand.scenes.scene import Box, Scene
 from evenhand.scenes.street.render import CLASSES
 
 GRID = (SIZE[0] // STRIDE, SIZE[1] // STRIDE)
 WIDTHS = (12, 24, 48, 40)  # channels: first layer, stem, context, joined
+TRACES = ("leaning", "inserted", "emptied")  # what an unusual picture shows; told in training, never answered
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A scene, and where it is unusual: which of the traces, and its box."""
+
+    scene: Scene
+    traces: tuple[tuple[str, Box], ...] = ()
 
 
 @dataclass(frozen=True)
 class Lessons:
-    """Pictures at the net's size, rows of (picture, class, left, top, right, bottom) in its pixels, and which pictures are unusual."""
+    """Pictures at the net's size, rows of (picture, class or trace, left, top, right, bottom) in its pixels, and which are unusual."""
 
     pictures: NDArray[np.uint8]  # (n, rows, columns, 3)
-    objects: NDArray[np.float64]  # (m, 6)
+    objects: NDArray[np.float64]  # (m, 6); traces are numbered after the classes
     unusual: NDArray[np.bool_]  # (n,)
 
     def without(self, label: str) -> Lessons:
@@ -44,24 +53,24 @@ class Course:
     rate: float = 2e-3
 
 
-def lessons_from(scenes: Iterable[tuple[Scene, bool]], least_visible: float = 0.3) -> Lessons:
-    """Shrink scenes, each with whether it is unusual, to the net's size."""
+def lessons_from(lessons: Iterable[Lesson], least_visible: float = 0.3) -> Lessons:
+    """Shrink scenes to the net's size."""
     cv2 = require("cv2", "image")
     pictures, objects, unusual = [], [], []
-    for place, (scene, is_unusual) in enumerate(scenes):
+    for place, lesson in enumerate(lessons):
+        scene = lesson.scene
         pictures.append(cv2.resize(scene.picture, SIZE[::-1], interpolation=cv2.INTER_AREA))
-        unusual.append(is_unusual)
+        unusual.append(bool(lesson.traces))
         over, down = SIZE[1] / scene.shape[1], SIZE[0] / scene.shape[0]
-        for one in scene.instances:
-            if one.counted and one.visible >= least_visible:
-                left, top, right, bottom = one.box
-                objects.append((place, CLASSES.index(one.label), left * over, top * down, right * over, bottom * down))
+        named = [(CLASSES.index(one.label), one.box) for one in scene.instances if one.counted and one.visible >= least_visible]
+        named += [(len(CLASSES) + TRACES.index(trace), box) for trace, box in lesson.traces]
+        objects += [(place, kind, box[0] * over, box[1] * down, box[2] * over, box[3] * down) for kind, box in named]
     return Lessons(np.stack(pictures), np.array(objects, np.float64).reshape(-1, 6), np.array(unusual, bool))
 
 
 def _targets(objects: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
     """Heat with a bump at each centre, log sizes, and where the sizes are known."""
-    heat = np.zeros((len(CLASSES), *GRID), np.float32)
+    heat = np.zeros((len(CLASSES) + len(TRACES), *GRID), np.float32)
     size, known = np.zeros((2, *GRID), np.float32), np.zeros(GRID, np.float32)
     rows, columns = np.mgrid[0 : GRID[0], 0 : GRID[1]]
     for _, kind, left, top, right, bottom in objects:
@@ -70,21 +79,24 @@ def _targets(objects: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray
         reach = max(0.7, 0.12 * np.hypot(right - left, bottom - top) / STRIDE)
         bump = np.exp(-((rows - row) ** 2 + (columns - column) ** 2) / (2 * reach**2))
         heat[int(kind)] = np.maximum(heat[int(kind)], bump)
+        heat[int(kind), row, column] = 1
+        if kind >= len(CLASSES):
+            continue
         near = bump > 0.6
         size[0][near], size[1][near], known[near] = np.log(max(right - left, 1)), np.log(max(bottom - top, 1)), 1
-        heat[int(kind), row, column] = 1
     return heat, size, known
 
 
 def net(torch: Any) -> Any:
-    """The layers: quarter size, wide context by dilation and a half-size branch, one map per class and two for the size.
+    """The layers: quarter size, wide context by dilation and a half-size branch; one map per class, two for the size, one per trace.
 
-    A last branch sees the whole picture at once (means and maxima of the layers, and how much there is of each class) and shifts the
-    maps of the classes; it begins as nothing.
+    A last branch sees the whole picture at once (how much there is, and how surely, of each class and trace) and shifts the maps of
+    the classes; it begins as nothing.
     """
     from torch import nn
 
     first, stem, deep, joined = WIDTHS
+    classes, every = len(CLASSES), len(CLASSES) + 2 + len(TRACES)
 
     def block(into: int, out: int, stride: int = 1, dilation: int = 1) -> Any:
         layers = nn.Conv2d(into, out, 3, stride, dilation, dilation, bias=False), nn.BatchNorm2d(out), nn.ReLU(inplace=True)
@@ -97,12 +109,12 @@ def net(torch: Any) -> Any:
             self.deep = nn.Sequential(block(stem, deep, 2), block(deep, deep), block(deep, deep, 1, 2), block(deep, deep, 1, 4))
             self.up = nn.ConvTranspose2d(deep, stem, 3, 2, 1, (0, 1))
             self.join = nn.Sequential(block(2 * stem, joined), block(joined, joined))
-            self.head = nn.Conv2d(joined, len(CLASSES) + 2, 1)
+            self.head = nn.Conv2d(joined, every, 1)
             self.mean, self.most = nn.AdaptiveAvgPool2d(1), nn.AdaptiveMaxPool2d(1)
-            whole = 2 * (deep + joined) + len(CLASSES)
-            self.context = nn.Sequential(nn.Conv2d(whole, 32, 1), nn.ReLU(), nn.Conv2d(32, len(CLASSES) + 2, 1))
+            self.context = nn.Sequential(nn.Conv2d(2 * (every - 2), 32, 1), nn.ReLU(), nn.Conv2d(32, classes, 1))
             with torch.no_grad():
-                self.head.bias[: len(CLASSES)] = -4.0  # type: ignore[index]
+                self.head.bias[:classes] = -4.0  # type: ignore[index]
+                self.head.bias[classes + 2 :] = -4.0  # type: ignore[index]
                 for weight in self.context[2].parameters():
                     weight.zero_()
 
@@ -112,13 +124,12 @@ def net(torch: Any) -> Any:
             wide = self.deep(fine)
             both = self.join(torch.cat([fine, self.up(wide)], 1))
             maps = self.head(both)
-            amount = 20 * self.mean(torch.sigmoid(maps[:, : len(CLASSES)]))
-            whole = torch.cat([self.mean(wide), self.most(wide), self.mean(both), self.most(both), amount], 1)
-            return maps, whole
+            chances = torch.sigmoid(torch.cat([maps[:, :classes], maps[:, classes + 2 :]], 1))
+            return maps, torch.cat([20 * self.mean(chances), self.most(chances)], 1)
 
         def forward(self, pictures: Any) -> Any:
             maps, whole = self.parts(pictures)
-            return maps + self.context(whole)
+            return torch.cat([maps[:, :classes] + self.context(whole), maps[:, classes : classes + 2]], 1)
 
     return Net()
 
@@ -175,9 +186,10 @@ def _mirrored(picture: NDArray[np.float32], objects: NDArray[np.float64]) -> tup
 def _loss(torch: Any, model: Any, batch: tuple[Any, ...]) -> Any:
     """Penalty-reduced focal loss on the heat, absolute error on the log sizes."""
     pictures, heat, size, known = batch
-    answer = model(pictures)
-    extent = (torch.abs(answer[:, len(CLASSES) :] - size) * known[:, None]).sum() / known.sum().clamp(min=1)
-    return _heat_loss(torch, answer[:, : len(CLASSES)], heat) + 0.5 * extent
+    maps, _ = model.parts(pictures)
+    first, last = len(CLASSES), len(CLASSES) + 2
+    extent = (torch.abs(maps[:, first:last] - size) * known[:, None]).sum() / known.sum().clamp(min=1)
+    return _heat_loss(torch, torch.cat([maps[:, :first], maps[:, last:]], 1), heat) + 0.5 * extent
 
 
 def _heat_loss(torch: Any, logit: Any, heat: Any) -> Any:
