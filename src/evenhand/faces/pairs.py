@@ -147,7 +147,7 @@ def leaning(judged: Judged, tolerance: float = 0.05, confidence: float = 0.95, o
     distinct = 1 if len(judged.classes) == 2 else len(moves)
     each = 1.0 - (1.0 - confidence) / distinct
     found = {name: net_interval(int(came.sum()), int(went.sum()), len(judged), each) for name, (came, went) in moves.items()}
-    along = f"{judged.pairs.attribute} from {judged.pairs.values[0]} to {judged.pairs.values[1]}"
+    along = f"{judged.pairs.attribute} goes from {judged.pairs.values[0]} to {judged.pairs.values[1]}"
     net, low = {name: one.estimate for name, one in found.items()}, {name: one.low for name, one in found.items()}
     return Leaning(net, low, {name: one.high for name, one in found.items()}, tolerance, confidence, len(judged), along)
 
