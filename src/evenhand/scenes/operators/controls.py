@@ -8,9 +8,8 @@ import numpy as np
 
 from evenhand.errors import require
 from evenhand.scenes.operators.cutout import MARGIN, cut, paste
-from evenhand.scenes.operators.delete import Inpainter, emptied, hole_for
+from evenhand.scenes.operators.delete import NO_BACKGROUND, Inpainter, emptied, hole_for
 from evenhand.scenes.operators.donors import is_whole
-from evenhand.scenes.operators.fill import fill
 from evenhand.scenes.operators.mutation import EMPTY_PATCH, PUT_BACK, Mutation, Skipped, finished
 from evenhand.scenes.scene import Scene, grown, union
 
@@ -24,8 +23,10 @@ def put_back(scene: Scene, label: str, rng: np.random.Generator, inpainter: Inpa
         return Skipped(PUT_BACK, label, scene.name, "no whole object of this class")
     one = scene.instances[int(rng.choice(places))]
     cutout = cut(scene, one)
-    picture, how = emptied(scene, [one], hole_for(scene, [one]), inpainter)
-    picture = picture.copy()
+    filled = emptied(scene, [one], hole_for(scene, [one]), inpainter)
+    if filled is None:
+        return Skipped(PUT_BACK, label, scene.name, NO_BACKGROUND)
+    picture, how = filled[0].copy(), filled[1]
     front = union([other for other in scene.instances if other is not one and other.nearer_than(one.foot, one.depth)], scene.shape)
     left, top, _, _ = grown(one.box, MARGIN, scene.shape)
     paste(picture, cutout, (left, top), front)
@@ -49,9 +50,9 @@ def empty_patch(scene: Scene, label: str, rng: np.random.Generator, inpainter: I
         patch[top : top + tall, left : left + wide] = one.stencil
         if not (patch & busy).any():
             hole = cv2.dilate(patch.astype(np.uint8), np.ones((5, 5), np.uint8)).astype(bool)
-            picture = fill(scene.picture, hole, scene.occupied, scene.regions)
-            if inpainter is not None:
-                picture = np.where(hole[..., None], inpainter(scene.picture, hole), scene.picture).astype(np.uint8)
-            made = finished(EMPTY_PATCH, label, scene, picture, (scene.instances, []))
-            return replace(made, boxes=((left, top, left + wide, top + tall),), how="background filled")
+            filled = emptied(scene, (), hole, inpainter)
+            if filled is None:
+                continue
+            made = finished(EMPTY_PATCH, label, scene, filled[0], (scene.instances, []))
+            return replace(made, boxes=((left, top, left + wide, top + tall),), how=f"background filled by {filled[1]}")
     return Skipped(EMPTY_PATCH, label, scene.name, "no free background of this shape")

@@ -10,11 +10,12 @@ import numpy as np
 from evenhand.errors import require
 from evenhand.scenes.operators.fill import fill
 from evenhand.scenes.operators.mutation import DELETE, Mutation, Skipped, finished
-from evenhand.scenes.operators.seams import seam_ratio
+from evenhand.scenes.operators.seams import noise_ratio, seam_ratio
 from evenhand.scenes.scene import Instance, Picture, Scene, Stencil, union
 
 Inpainter = Callable[[Picture, Stencil], Picture]
 MOST_SHARE = 0.35  # of the picture; a larger hole cannot be filled believably
+NO_BACKGROUND = "the picture has no free background that would fill its place"
 DARKER = 0.84  # ground darker than this share of its surroundings, next to the feet, is taken for the object's shadow
 
 
@@ -27,7 +28,10 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
     hole = hole_for(scene, gone)
     if hole.mean() > MOST_SHARE:
         return Skipped(DELETE, label, scene.name, f"the objects cover {hole.mean():.0%} of the picture")
-    picture, how = emptied(scene, gone, hole, inpainter)
+    filled = emptied(scene, gone, hole, inpainter)
+    if filled is None:
+        return Skipped(DELETE, label, scene.name, NO_BACKGROUND)
+    picture, how = filled
     old: list[Instance | None] = [None if place in places else one for place, one in enumerate(scene.instances)]
     return replace(finished(DELETE, label, scene, picture, (old, [])), how=how)
 
@@ -71,15 +75,22 @@ def _shadow(scene: Scene, one: Instance) -> Stencil:
     return shadow
 
 
-def emptied(scene: Scene, gone: Sequence[Instance], hole: Stencil, inpainter: Inpainter | None) -> tuple[Picture, str]:
-    """The picture without these objects, and which way of filling was the better one by its seams."""
+def emptied(scene: Scene, gone: Sequence[Instance], hole: Stencil, inpainter: Inpainter | None) -> tuple[Picture, str] | None:
+    """The picture without these objects, and which way of filling was the better one by its region's marks; None when neither works."""
     removed = {id(one) for one in gone}
     others = union([one for one in scene.instances if id(one) not in removed], scene.shape)
     cloned = fill(scene.picture, hole, others, scene.regions)
     if inpainter is None:
-        return cloned, "shifted clone"
+        return None if cloned is None else (cloned, "shifted clone")
     learned = np.where(hole[..., None], inpainter(scene.picture, hole), scene.picture).astype(np.uint8)
-    marks = [abs(np.log(max(seam_ratio(picture, hole), 1e-3))) for picture in (cloned, learned)]
-    if marks[1] < marks[0]:
-        return learned, f"learned inpainter (seam mark {marks[1]:.2f} against {marks[0]:.2f} of the shifted clone)"
-    return cloned, f"shifted clone (seam mark {marks[0]:.2f} against {marks[1]:.2f} of the learned inpainter)"
+    if cloned is None:
+        return learned, "learned inpainter (no background to clone)"
+    first, second = _mark(cloned, hole), _mark(learned, hole)
+    if second < first:
+        return learned, f"learned inpainter (mark {second:.2f} against {first:.2f} of the shifted clone)"
+    return cloned, f"shifted clone (mark {first:.2f} against {second:.2f} of the learned inpainter)"
+
+
+def _mark(picture: Picture, hole: Stencil) -> float:
+    """How far the seam and the grain of a filled region are from those of its surroundings; 0 is not at all."""
+    return sum(abs(float(np.log(max(ratio(picture, hole), 1e-3)))) for ratio in (seam_ratio, noise_ratio))

@@ -17,6 +17,9 @@ FADE = 3.5  # pixels over which the filling gives way to the picture
 REACH = 0.16  # how far up or down a piece may come from, as a share of the hole's height
 STEEP = 2.0  # what each row of that costs
 MOST_EVENED = 12.0  # levels
+TAKEN = 5e4  # a cost that only pixels of other objects have
+MOST_TAKEN = 0.005  # of a piece may have no free background at all
+SPECK = 60  # pixels
 MOST_OVERLAP = 0.25  # of the hole with itself or with other objects
 WORK_SIDE = 90  # a larger hole is matched on a smaller copy
 
@@ -30,8 +33,11 @@ class Canvas:
     ground: Stencil
 
 
-def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions | None = None) -> Picture:
-    """The picture with every piece of the hole filled; outside, only a rim of three pixels fades over, and other objects stay untouched."""
+def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions | None = None) -> Picture | None:
+    """The picture with every piece of the hole filled, or None when it has no background that would fit somewhere.
+
+    Outside, only a rim of three pixels fades over, and other objects stay untouched.
+    """
     cv2 = require("cv2", "image")
     ground = np.isin(regions, (1, 2, 3)) if regions is not None else np.zeros(hole.shape, bool)
     work = picture.astype(np.float32)
@@ -42,11 +48,13 @@ def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions |
         box = box_of(part)
         if box is not None:
             rest = (hole & ~part) | forbidden
-            _fill_piece(cv2, Canvas(work, rest, ground), part, box)
+            if not _fill_piece(cv2, Canvas(work, rest, ground), part, box):
+                return None
     return np.asarray(np.clip(work + 0.5, 0, 255), np.uint8)
 
 
-def _fill_piece(cv2: Any, canvas: Canvas, hole: Stencil, box: Box) -> None:
+def _fill_piece(cv2: Any, canvas: Canvas, hole: Stencil, box: Box) -> bool:
+    """Fill one piece in place; False when free background for nearly all of it cannot be found."""
     rim = int(np.clip(5 + 0.08 * max(box[2] - box[0], box[3] - box[1]), 6, 16))
     box = grown(box, rim, hole.shape)
     left, top, right, bottom = box
@@ -56,14 +64,24 @@ def _fill_piece(cv2: Any, canvas: Canvas, hole: Stencil, box: Box) -> None:
     shifts = _shifts(cv2, canvas, hole, box, known)
     target = canvas.picture[top:bottom, left:right]
     if not shifts:
-        flat = np.clip(target, 0, 255).astype(np.uint8)
-        target[inner] = cv2.inpaint(flat, inner.astype(np.uint8), 3, cv2.INPAINT_TELEA)[inner]
-        return
+        return _smear(cv2, target, inner)
     patches, costs = _patches(cv2, canvas, hole | canvas.forbidden, (box, known), shifts)
+    if (costs.min(axis=0) >= TAKEN)[inner].mean() > MOST_TAKEN:  # parts of other objects would come along
+        return _smear(cv2, target, inner)
     weights = _territories(cv2, costs)
     mended = np.einsum("khw,khwc->hwc", weights, patches)
     fade = np.clip(1.0 - distance / FADE, 0, 1) * (inner | known)
     target[:] = target + (mended - target) * fade[..., None]
+    return True
+
+
+def _smear(cv2: Any, target: Floats, inner: Stencil) -> bool:
+    """A speck may be filled smoothly; anything larger would be a blurred hole."""
+    if inner.sum() > SPECK:
+        return False
+    flat = np.clip(target, 0, 255).astype(np.uint8)
+    target[inner] = cv2.inpaint(flat, inner.astype(np.uint8), 3, cv2.INPAINT_TELEA)[inner]
+    return True
 
 
 def _shifts(cv2: Any, canvas: Canvas, hole: Stencil, box: Box, known: Stencil) -> list[tuple[int, int]]:
@@ -136,7 +154,7 @@ def _patches(
         patch = canvas.picture[rows, columns]
         bad = taken[rows, columns]
         miss = ((target - patch) ** 2).sum(axis=2) * rim
-        costs.append(cv2.GaussianBlur(miss, (0, 0), spread) / share + 1e5 * bad)
+        costs.append(cv2.GaussianBlur(miss, (0, 0), spread) / share + 2 * TAKEN * bad)
         patches.append(patch + _evened(target - patch, known & ~bad))
     return np.stack(patches), np.stack(costs)
 
@@ -157,5 +175,5 @@ def _territories(cv2: Any, costs: NDArray[np.float32]) -> NDArray[np.float32]:
     if min(owner.shape) > 9:
         owner = cv2.medianBlur(owner, 7)
     weights = np.stack([cv2.GaussianBlur((owner == place).astype(np.float32), (0, 0), 1.5) for place in range(len(costs))])
-    weights = np.where(costs > 5e4, 1e-4 * weights, weights) + 1e-8
+    weights = np.where(costs >= TAKEN, 1e-4 * weights, weights) + 1e-8
     return np.asarray(weights / weights.sum(axis=0, keepdims=True), np.float32)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand.scenes.operators.cutout import MARGIN, contact_shadow, cut, paste
-from evenhand.scenes.operators.delete import Inpainter, emptied, hole_for
+from evenhand.scenes.operators.delete import NO_BACKGROUND, Inpainter, emptied, hole_for
 from evenhand.scenes.operators.donors import is_whole
 from evenhand.scenes.operators.mutation import HIDDEN, ROTATE, Mutation, Skipped, covered, finished
 from evenhand.scenes.scene import Instance, Scene, union
@@ -32,7 +32,10 @@ def turned(scene: Scene, place: int, degrees: float, inpainter: Inpainter | None
     """Turn this object by this angle."""
     one = scene.instances[place]
     cutout = cut(scene, one)
-    picture, how = emptied(scene, [one], hole_for(scene, [one]), inpainter)
+    filled = emptied(scene, [one], hole_for(scene, [one]), inpainter)
+    if filled is None:
+        return Skipped(ROTATE, one.label, scene.name, NO_BACKGROUND)
+    picture, how = filled
     leaning = cutout.turned(degrees)
     height, width = leaning.shape
     left = round((one.box[0] + one.box[2]) / 2 - width / 2)
