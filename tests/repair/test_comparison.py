@@ -168,9 +168,9 @@ def test_json_and_frame_hold_every_figure():
     assert len(found.frame()) == 5 * 7 * len(BASE)
 
 
-DATA = table(300)
+DATA = table(200)
 QUICK = RepairOptions(
-    train_method="themis", judge_method="chains", seeds=2, effort=Effort(candidates=400, judge_candidates=200, rate_rows=200)
+    train_method="themis", judge_method="chains", seeds=2, effort=Effort(candidates=200, judge_candidates=100, rate_rows=100)
 )
 
 

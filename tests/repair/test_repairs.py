@@ -20,7 +20,7 @@ from evenhand.repair.retraining import retrain
 
 from .tables import net_subject, table, tree_subject
 
-DATA = table()
+DATA = table(300)
 SUBJECT = tree_subject(DATA)
 NETS = table(120)
 NET = net_subject(NETS)
@@ -158,6 +158,7 @@ def test_random_rows_are_as_many_as_the_findings_would_be():
     assert facts["findings_used"] == round(0.1 * len(DATA.rows))
 
 
+@pytest.mark.slow
 def test_fairlearns_reduction_narrows_the_gap_between_groups():
     model = SUBJECT.model
     mended = registry.repairs()["reduce_disparity"].make().mend(CASE, rng()).model
@@ -177,6 +178,7 @@ def test_damping_never_costs_more_accuracy_on_its_rows_than_allowed():
     assert mended.facts["tried"] > 0
 
 
+@pytest.mark.slow
 def test_a_consistent_network_answers_pairs_alike():
     pairs = twin_pairs(NETS.rows, NETS.domain, 1.0, rng())
     strict = Pairs(pairs.first, pairs.second, 100.0)
