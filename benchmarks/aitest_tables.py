@@ -48,14 +48,15 @@ def _told(values: Sequence[float], form: str = ".0f") -> str:
     found = mean_interval([value for value in values if np.isfinite(value)] or [float("nan")])
     if found.low is None or found.high is None:
         return format(found.mean, form)
-    return f"{found.mean:{form}} ({found.low:{form}} to {found.high:{form}})"
+    high = min(found.high, 1.0) if form.endswith("%") else found.high  # shares end at 1, and nothing here is below 0
+    return f"{found.mean:{form}} ({max(found.low, 0.0):{form}} to {high:{form}})"
 
 
 def labelled(table: Table) -> Table:
     """The same table with its label as one more category, as the paper's data have it."""
     label = table.domain.label
     assert label is not None
-    domain = replace(table.domain, columns=(*table.domain.columns, Column(f"{label.name} (label)", "category", label.values)))
+    domain = replace(table.domain, columns=(*table.domain.columns, Column(f"{label.column} (label)", "category", label.values)))
     return replace(table, rows=np.column_stack([table.rows, table.labels]), domain=domain)
 
 
