@@ -63,7 +63,8 @@ def _listed(values: Sequence[str]) -> str:
 
 
 def _number(value: float, column: Column) -> str:
-    return f"{value:,.0f}" if column.is_integral and np.isfinite(value) else f"{value:.4g}"
+    is_whole = column.is_integral or 1e4 <= abs(value) < 1e9
+    return f"{value:,.0f}" if is_whole and np.isfinite(value) else f"{value:.4g}"
 
 
 def conditions(rows: Rows, unfair: Mask, domain: TabularDomain) -> list[Condition]:
