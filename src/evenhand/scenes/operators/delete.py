@@ -11,11 +11,13 @@ from evenhand.errors import require
 from evenhand.scenes.operators.fill import fill
 from evenhand.scenes.operators.mutation import DELETE, Mutation, Skipped, finished
 from evenhand.scenes.operators.seams import noise_ratio, seam_ratio
-from evenhand.scenes.scene import Instance, Picture, Scene, Stencil, union
+from evenhand.scenes.scene import Instance, Picture, Scene, Stencil, grown, union
 
 Inpainter = Callable[[Picture, Stencil], Picture]
 MOST_SHARE = 0.35  # of the picture; a larger hole cannot be filled believably
 NO_BACKGROUND = "the picture has no free background that would fill its place"
+SMALL = 250  # pixels; what a smaller object bites out of another one is not noticed
+MOST_REVEALED = 0.22  # of an object's outline
 DARKER = 0.84  # ground darker than this share of its surroundings, next to the feet, is taken for the object's shadow
 
 
@@ -28,6 +30,8 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
     hole = hole_for(scene, gone)
     if hole.mean() > MOST_SHARE:
         return Skipped(DELETE, label, scene.name, f"the objects cover {hole.mean():.0%} of the picture")
+    if inpainter is None and any(_reveals(scene, one, gone) for one in gone):
+        return Skipped(DELETE, label, scene.name, "another object behind it would have to be completed")
     filled = emptied(scene, gone, hole, inpainter)
     if filled is None:
         return Skipped(DELETE, label, scene.name, NO_BACKGROUND)
@@ -48,6 +52,19 @@ def hole_for(scene: Scene, gone: Sequence[Instance]) -> Stencil:
     removed = {id(one) for one in gone}
     others = union([one for one in scene.instances if id(one) not in removed], scene.shape)
     return np.asarray(hole & ~others, bool)
+
+
+def _reveals(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
+    """Whether an object that stays lies behind a good part of this one's outline: background in its place would bite a piece out of it."""
+    if one.area < SMALL:
+        return False
+    cv2 = require("cv2", "image")
+    left, top, right, bottom = grown(one.box, 4, scene.shape)
+    mask = one.mask(scene.shape)[top:bottom, left:right].astype(np.uint8)
+    ring = cv2.dilate(mask, np.ones((7, 7), np.uint8)) > mask
+    removed = {id(other) for other in gone}
+    behind = [other for other in scene.instances if id(other) not in removed and not other.nearer_than(one.foot, one.depth)]
+    return bool((union(behind, scene.shape)[top:bottom, left:right] & ring).sum() > MOST_REVEALED * ring.sum())
 
 
 def _shadow(scene: Scene, one: Instance) -> Stencil:

@@ -18,7 +18,8 @@ REACH = 0.16  # how far up or down a piece may come from, as a share of the hole
 STEEP = 2.0  # what each row of that costs
 MOST_EVENED = 12.0  # levels
 TAKEN = 5e4  # a cost that only pixels of other objects have
-MOST_TAKEN = 0.005  # of a piece may have no free background at all
+MOST_TAKEN = 0.02  # of a piece may have no free background at all
+MOST_DRIFT = 14.0  # levels by which the filling may differ from the rim in tone: else it is a thing of another place
 SPECK = 60  # pixels
 MOST_OVERLAP = 0.25  # of the hole with itself or with other objects
 WORK_SIDE = 90  # a larger hole is matched on a smaller copy
@@ -66,13 +67,19 @@ def _fill_piece(cv2: Any, canvas: Canvas, hole: Stencil, box: Box) -> bool:
     if not shifts:
         return _smear(cv2, target, inner)
     patches, costs = _patches(cv2, canvas, hole | canvas.forbidden, (box, known), shifts)
-    if (costs.min(axis=0) >= TAKEN)[inner].mean() > MOST_TAKEN:  # parts of other objects would come along
+    mended = np.einsum("khw,khwc->hwc", _territories(cv2, costs), patches)
+    if (costs.min(axis=0) >= TAKEN)[inner].mean() > MOST_TAKEN or _drift(cv2, target - mended, known)[inner].mean() > MOST_DRIFT:
         return _smear(cv2, target, inner)
-    weights = _territories(cv2, costs)
-    mended = np.einsum("khw,khwc->hwc", weights, patches)
     fade = np.clip(1.0 - distance / FADE, 0, 1) * (inner | known)
     target[:] = target + (mended - target) * fade[..., None]
     return True
+
+
+def _drift(cv2: Any, miss: Floats, rim: Stencil) -> Floats:
+    """How far the tone is off at the nearest parts of the rim, texture averaged out."""
+    spread = max(4.0, 0.1 * max(rim.shape))
+    share = cv2.GaussianBlur(rim.astype(np.float32), (0, 0), spread) + 1e-6
+    return np.asarray(np.abs(cv2.GaussianBlur(miss * rim[..., None], (0, 0), spread) / share[..., None]).mean(axis=2), np.float32)
 
 
 def _smear(cv2: Any, target: Floats, inner: Stencil) -> bool:
@@ -151,11 +158,11 @@ def _patches(
     patches, costs = [], []
     for down, over in shifts:
         rows, columns = slice(top + down, bottom + down), slice(left + over, right + over)
-        patch = canvas.picture[rows, columns]
-        bad = taken[rows, columns]
+        patch, bad = canvas.picture[rows, columns], taken[rows, columns]
+        patch = patch + _evened(target - patch, known & ~bad)
         miss = ((target - patch) ** 2).sum(axis=2) * rim
         costs.append(cv2.GaussianBlur(miss, (0, 0), spread) / share + 2 * TAKEN * bad)
-        patches.append(patch + _evened(target - patch, known & ~bad))
+        patches.append(patch)
     return np.stack(patches), np.stack(costs)
 
 
