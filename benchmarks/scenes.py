@@ -20,7 +20,7 @@ from evenhand.scenes.loaders.coco import from_coco
 from evenhand.scenes.loaders.label_maps import from_label_maps
 from evenhand.scenes.operators.mutation import DELETE, INSERT, OPERATORS, ROTATE, Mutation
 from evenhand.scenes.oracles import EXCLUSION, GROUND_TRUTH, INCLUSION, KINDS, reference
-from evenhand.scenes.realism import realism
+from evenhand.scenes.realism import NetFeatures, realism
 from evenhand.scenes.recognisers.answers import seen_counts
 from evenhand.scenes.recognisers.detectors import OnnxDetector, SsdDetector
 from evenhand.scenes.recognisers.small import PLANTED_CLASS, StreetRecogniser
@@ -232,12 +232,13 @@ def _ranks(out, inside, expected) -> None:
         say(f"     out {np.mean(first):.3f} against in {np.mean(second) if second else float('nan'):.3f}: {compared(first, second)}")
 
 
-def regions(mutations, scenes, seed: int) -> dict[str, float]:
+def regions(mutations, scenes, seed: int, quick: bool) -> dict[str, float]:
     """Part 4: how well a classifier tells mutated regions from untouched ones."""
     figures = {}
     for operator, short in ((INSERT, "insert"), (DELETE, "delete"), (ROTATE, "rotate")):
         made = [one for one in mutations if one.operator == operator]
-        marks = realism(made, scenes, np.random.default_rng(seed))
+        net = None if quick else NetFeatures(DATA / "models" / "yolox_nano.onnx", "onnx_node!Mul_161", (416, 416), 255.0)
+        marks = realism(made, scenes, np.random.default_rng(seed), net, anchor=not quick)
         say(f"4 {operator}: {marks}")
         if short != "rotate":
             figures[f"region_c2st_{short}"] = marks.auc
@@ -265,7 +266,7 @@ def main() -> None:
         pass
     elif DATA.is_dir():
         more, mutations, scenes, outcomes = tables(options.quick, options.seed)
-        figures |= more | timings(outcomes) | regions(mutations, scenes, options.seed)
+        figures |= more | timings(outcomes) | regions(mutations, scenes, options.seed, options.quick)
         pictures = sum(len(outcome.trials) for outcome in outcomes)
         say(f"{pictures} mutated street pictures answered by detectors")
     else:

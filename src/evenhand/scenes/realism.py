@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ class Realism:
     auc: float  # of the better of two classifiers, across scenes; 0.5 cannot be told
     auc_with_surroundings: float  # the same, when the classifier also sees what is around the region
     frechet: float | None  # on a net's features; None without a net
+    auc_of_real: float | None = None  # of untouched regions in the part of the mutated ones: what a perfect operator would get
 
 
 def described(region: Region, surroundings: bool = False) -> Features:
@@ -129,6 +130,22 @@ def matched_regions(
             free[best] = False
             found.append((one, pool[best]))
     return found
+
+
+def untouched_instead(changed: Sequence[Region], scenes: Sequence[Scene], operator: str, rng: np.random.Generator) -> list[Region]:
+    """Real regions to take the mutated ones' part: for deletion the same place in another picture where it is free, else real objects."""
+    if operator == DELETE:
+        found = [_elsewhere(one, scenes) for one in changed]
+        return [one for one in found if one is not None]
+    pool = _real_objects(scenes, Labels())
+    return [pool[k] for k in rng.permutation(len(pool))[: max(2 * FOLDS, len(pool) // 2)]]
+
+
+def _elsewhere(region: Region, scenes: Sequence[Scene]) -> Region | None:
+    wanted = _surroundings(region.picture, region.mask)
+    free = [one for one in scenes if one.name != region.scene and one.shape == region.mask.shape and not (one.occupied & region.mask).any()]
+    misses = [(float(np.abs(_surroundings(one.picture, region.mask) - wanted).sum()), k) for k, one in enumerate(free)]
+    return Region(free[min(misses)[1]].picture, region.mask, free[min(misses)[1]].name, region.label) if misses else None
 
 
 def cut_mask(scene: Scene, place: int) -> Stencil:
@@ -222,6 +239,7 @@ class NetFeatures:
     path: Path
     layer: str | None = None  # None: the last layer with spatial extent before the output
     size: tuple[int, int] = (96, 96)
+    largest: float = 1.0  # what the net takes for white: 1 or 255
 
     @cached_property
     def _net(self) -> Any:
@@ -236,7 +254,7 @@ class NetFeatures:
             assert box is not None
             left, top, right, bottom = grown(box, 12, (region.mask.shape[0], region.mask.shape[1]))
             crop = cv2.resize(region.picture[top:bottom, left:right], self.size[::-1], interpolation=cv2.INTER_LINEAR)
-            self._net.setInput(np.ascontiguousarray((crop.astype(np.float32) / 255).transpose(2, 0, 1)[None]))
+            self._net.setInput(np.ascontiguousarray((crop.astype(np.float32) * (self.largest / 255)).transpose(2, 0, 1)[None]))
             rows.append(self._net.forward(self.layer or self._last()).mean(axis=(2, 3))[0])
         return np.asarray(rows, np.float64)
 
@@ -255,21 +273,35 @@ def frechet_distance(first: Features, second: Features, ridge: float = 1e-6) -> 
     return float(max(0.0, mean @ mean + np.trace(one) + np.trace(two) - 2 * cross))
 
 
-def realism(mutations: Sequence[Mutation], scenes: Sequence[Scene], rng: np.random.Generator, net: NetFeatures | None = None) -> Realism:
-    """All marks of one operator's mutations."""
+def realism(
+    mutations: Sequence[Mutation], scenes: Sequence[Scene], rng: np.random.Generator, net: NetFeatures | None = None, anchor: bool = False
+) -> Realism:
+    """All marks of one operator's mutations; with `anchor` also what untouched regions get in their part."""
     operators = {made.operator for made in mutations}
     if len(operators) != 1:
         raise DataError(f"mutations are of the operators {sorted(operators)}; give those of one operator")
-    pairs = matched_regions(list(mutated_regions(mutations)), scenes, operators.pop(), rng)
-    if len(pairs) < 2 * FOLDS:
-        raise DataError(f"only {len(pairs)} mutated regions have an untouched one like them; at least {2 * FOLDS} are needed")
-    changed, real = [one for one, _ in pairs], [other for _, other in pairs]
+    operator, regions = operators.pop(), list(mutated_regions(mutations))
+    changed, real = _paired(regions, scenes, operator, rng)
     seams = [np.median([seam_ratio(one.picture, one.mask) for one in part]) for part in (changed, real)]
     grains = [np.median([noise_ratio(one.picture, one.mask) for one in part]) for part in (changed, real)]
-    owners = ([one.scene for one in real], [one.scene for one in changed])
-    aucs = []
-    for surroundings in (False, True):
-        first, second = (np.stack([described(one, surroundings) for one in part]) for part in (real, changed))
-        aucs.append(two_sample_auc(first, second, owners, rng))
+    aucs = [_told_apart(real, changed, surroundings, rng) for surroundings in (False, True)]
     distance = frechet_distance(net(real), net(changed)) if net is not None else None
-    return Realism(len(changed), float(seams[0] / seams[1]), float(grains[0] / grains[1]), aucs[0], aucs[1], distance)
+    marks = Realism(len(changed), float(seams[0] / seams[1]), float(grains[0] / grains[1]), aucs[0], aucs[1], distance)
+    if not anchor:
+        return marks
+    posing, others = _paired(untouched_instead(regions, scenes, operator, rng), scenes, operator, rng)
+    return replace(marks, auc_of_real=_told_apart(others, posing, False, rng))
+
+
+def _paired(
+    regions: Sequence[Region], scenes: Sequence[Scene], operator: str, rng: np.random.Generator
+) -> tuple[list[Region], list[Region]]:
+    pairs = matched_regions(regions, scenes, operator, rng)
+    if len(pairs) < 2 * FOLDS:
+        raise DataError(f"only {len(pairs)} regions have an untouched one like them; at least {2 * FOLDS} are needed")
+    return [one for one, _ in pairs], [other for _, other in pairs]
+
+
+def _told_apart(real: Sequence[Region], changed: Sequence[Region], surroundings: bool, rng: np.random.Generator) -> float:
+    first, second = (np.stack([described(one, surroundings) for one in part]) for part in (real, changed))
+    return two_sample_auc(first, second, ([one.scene for one in real], [one.scene for one in changed]), rng)
