@@ -249,7 +249,7 @@ def main() -> None:
         retraining(folder, Contest((("credit", "sex"),), range(1), 5_000))
     else:
         side_by_side(folder, Contest(PAIRS, range(5), 50_000))
-        retraining(folder, Contest(RETRAINED, range(3), 20_000))
+        retraining(folder, Contest(RETRAINED, range(5), 20_000))
     write_figures(figures, given.json)
 
 

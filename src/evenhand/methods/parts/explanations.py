@@ -9,6 +9,7 @@ one matrix product.  `coverage.lime` is the other kind, for quartiles and catego
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +58,7 @@ class Explainer:
         """The size of every column's slope, added up over the classes, (n, columns)."""
         near, mine = self.scale.standardised(self.rows), self.scale.standardised(rows)
         features = np.hstack([np.ones((len(near), 1), np.float32), near])
-        total = 0.0
+        total: Any = 0.0
         for part in _slices(len(near), features.shape[1] ** 2 + len(mine)):
             total = total + self._kernel(mine, near, part) @ _products(features[part], self.scores[part])
         return _slopes(np.asarray(total, dtype=np.float64), features.shape[1])

@@ -18,7 +18,8 @@ def roulette(fitness: Reals, rng: np.random.Generator) -> Index:
     line = (share + np.arange(populations)[:, None]).ravel()
     level = rng.random((populations, size)) + np.arange(populations)[:, None]
     found = np.searchsorted(line, level.ravel(), side="right").reshape(populations, size)
-    return np.clip(found - size * np.arange(populations)[:, None], 0, size - 1)
+    chosen: Index = np.clip(found - size * np.arange(populations)[:, None], 0, size - 1)
+    return chosen
 
 
 def tournament(order: Index, entrants: int, places: int, rng: np.random.Generator) -> tuple[Index, Index]:
