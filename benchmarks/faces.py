@@ -28,7 +28,7 @@ from evenhand.datasets.faces.album import Album, Attribute
 from evenhand.datasets.faces.planted import DARKER_SKIN_LOOKS_OLDER, FEMININE_CUES_LOOK_YOUNGER, album_of, planted_share
 from evenhand.faces import charts
 from evenhand.faces.adapters import FunctionClassifier, Preparation, onnx_classifier
-from evenhand.faces.analysis import pair_measures
+from evenhand.faces.analysis import LayerStudy, pair_measures, study_layers
 from evenhand.faces.contact import contact_picture
 from evenhand.faces.editors.cyclegan import CycleSettings, Workshop, train_cyclegan
 from evenhand.faces.editors.editor import EditorFacts, assess
@@ -43,7 +43,7 @@ from evenhand.faces.jury import train_jury
 from evenhand.faces.latent.pca import PcaSpace
 from evenhand.faces.mutation import OPERATORS, mutate
 from evenhand.faces.page import figure_3, figure_4
-from evenhand.faces.pairs import judge, leaning, make_pairs
+from evenhand.faces.pairs import Pairs, judge, leaning, make_pairs
 from evenhand.faces.pipeline import Chain, ChainPlan, Clock, Material, examine, run_chain
 from evenhand.faces.png import sheet, write_png
 from evenhand.faces.shared_reader import shared_reader
@@ -54,7 +54,7 @@ from evenhand.statistics.intervals import clopper_pearson
 
 BIASES = (DARKER_SKIN_LOOKS_OLDER, FEMININE_CUES_LOOK_YOUNGER)
 ATTRIBUTES = ("tone", "gender_cue")
-PARTS = ("speed", "chain", "seeds", "real", "cyclegan")
+PARTS = ("speed", "chain", "seeds", "correlation", "real", "cyclegan")
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,8 @@ class Size:
     mutants: int
 
 
-FULL = Size(1400, 700, 6, 120, 5, ("vgg", "resnet"), ATTRIBUTES, STRATEGIES, 4096, 700, 10)
+FULL = Size(1400, 700, 6, 120, 5, ("vgg", "resnet"), ATTRIBUTES, STRATEGIES, 4096, 700, 6)
+MUTATED = replace(FULL, training=1000, testing=400, epochs=5)
 QUICK = Size(1000, 300, 5, 80, 1, ("vgg",), ("tone",), ("none", "random", "twins"), 512, 220, 2)
 
 
@@ -148,10 +149,9 @@ def adequacy_speed(book: Book, neurons: int = 4096) -> None:
 
 def plan_of(size: Size, attribute: str, architecture: str, seed: int) -> ChainPlan:
     """The chain's plan for one classifier and attribute."""
-    few = architecture == "vgg" and size.seeds > 1
     return ChainPlan(
         architecture, attribute, BIASES, 64, size.training, size.testing, Course(epochs=size.epochs),
-        size.seeds_of_generation, ("none", "random", "twins") if few else size.strategies, seed, 400 if size.seeds == 1 else 0,
+        size.seeds_of_generation, size.strategies, seed, 400 if size.seeds == 1 else 0,
         study_pairs=400,
     )  # fmt: skip
 
@@ -212,29 +212,48 @@ def grow(size: Size, workers: int) -> Harvest:
 def grow_seed(size: Size, seed: int) -> bytes:
     """Train with and without planted bias, examine the former, test the latter for false alarms."""
     torch.set_num_threads(1)
-    harvest, rngs, course = Harvest(), np.random.default_rng(100 + seed).spawn(6), Course(epochs=size.epochs)
+    rngs = np.random.default_rng(100 + seed).spawn(6)
     training = synthetic_faces(size.training, rngs[0], 64, BIASES)
     test = synthetic_faces(size.testing, rngs[1], 64, BIASES)
     assert test.factors is not None
-    harvest.shares = {name: planted_share(test.factors, BIASES, name) for name in ATTRIBUTES}
-    editors = {name: Remembered(Rerender(name)) for name in size.attributes}
+    harvest = Harvest(shares={name: planted_share(test.factors, BIASES, name) for name in ATTRIBUTES})
+    bench = Bench(size, seed, training, test, {name: Remembered(Rerender(name)) for name in size.attributes})
     for architecture in size.architectures:
-        biased = train(architecture, training, rngs[2], course)
-        for attribute in size.attributes:
-            material = Material(biased, training, test, accuracy(biased, test), editors[attribute])
-            tell = Teller(f"  seed {seed}, {architecture}, {attribute}: ")
-            harvest.chains.append(examine(plan_of(size, attribute, architecture, seed), material, rngs[3].spawn(4), Clock(tell)))
-        clean_test = relabelled(test, ())
-        clean = train(architecture, relabelled(training, ()), rngs[4], course)
-        for attribute in size.attributes:
-            judged = judge(make_pairs(clean_test, editors[attribute]), clean)
-            found = leaning(judged, ordered=True)
-            harvest.clean.append((architecture, attribute, seed, found, judged.share.estimate, accuracy(clean, clean_test)))
-            print(
-                f"  seed {seed}, {architecture}, {attribute}, nothing planted: {judged.share.estimate:.1%} unfair, found {found.found}",
-                flush=True,
-            )
+        harvest.chains += bench.chains(architecture, rngs[2], rngs[3])
+        harvest.clean += bench.verdicts(architecture, rngs[4])
     return pickle.dumps(harvest)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One seed's portraits and the twins drawn so far."""
+
+    size: Size
+    seed: int
+    training: Album
+    test: Album
+    editors: dict[str, Remembered]
+
+    def chains(self, architecture: str, learning: np.random.Generator, rng: np.random.Generator) -> list[Chain]:
+        """A classifier that learned the planted bias, examined for each attribute."""
+        biased, found = train(architecture, self.training, learning, Course(epochs=self.size.epochs)), []
+        for attribute, editor in self.editors.items():
+            material = Material(biased, self.training, self.test, accuracy(biased, self.test), editor)
+            clock = Clock(Teller(f"  seed {self.seed}, {architecture}, {attribute}: "))
+            found.append(examine(plan_of(self.size, attribute, architecture, self.seed), material, rng.spawn(4), clock))
+        return found
+
+    def verdicts(self, architecture: str, rng: np.random.Generator) -> list[tuple[str, str, int, Any, float, float]]:
+        """A classifier that learned labels without bias, tested for each attribute."""
+        test, rows = relabelled(self.test, ()), []
+        clean = train(architecture, relabelled(self.training, ()), rng, Course(epochs=self.size.epochs))
+        for attribute, editor in self.editors.items():
+            judged = judge(make_pairs(test, editor), clean)
+            found = leaning(judged, ordered=True)
+            rows.append((architecture, attribute, self.seed, found, judged.share.estimate, accuracy(clean, test)))
+            tell = Teller(f"  seed {self.seed}, {architecture}, {attribute}, nothing planted: ")
+            tell(f"{judged.share.estimate:.1%} unfair, found {found.found}")
+        return rows
 
 
 @dataclass(frozen=True)
@@ -370,53 +389,101 @@ def tell_mending(book: Book, harvest: Harvest) -> None:
     book.say(
         "### Mending (Figure 6): change of the share of fair test pairs in points, unfair pairs mended (%), change of accuracy in points"
     )
-    rows, drawn = [], {}
+    rows = []
     for kind, attribute in dict.fromkeys((c.plan.architecture, c.plan.attribute) for c in harvest.chains):
-        chains = [c for c in harvest.chains if (c.plan.architecture, c.plan.attribute) == (kind, attribute)]
+        chains, drawn = [c for c in harvest.chains if (c.plan.architecture, c.plan.attribute) == (kind, attribute)], {}
         for rank, strategy in enumerate(chains[0].plan.strategies):
             tried = [(c.before, c.remedies[rank]) for c in chains if c.before]
             change = [after.fair_share - before.fair_share for before, after in tried]
             mended, right = [after.mended for _, after in tried], [after.accuracy - before.accuracy for before, after in tried]
             rows.append([kind, attribute, strategy, spread(change), spread(mended), spread(right)])
-            if kind == harvest.chains[-1].plan.architecture and attribute == harvest.chains[-1].plan.attribute:
-                drawn[strategy] = (100 * float(np.mean(change)), 100 * float(np.std(change)))
+            drawn[strategy] = (100 * float(np.mean(change)), 100 * float(np.std(change)))
+        book.keep(f"figure_6_{kind}_{attribute}", figure_6(kind, attribute, drawn))
     book.table(["classifier", "attribute", "pairs added", "fair pairs", "mended", "accuracy"], rows)
-    last = harvest.chains[-1].plan
-    book.keep(
-        "figure_6",
-        charts.bars(charts.Words(f"Change of the share of fair test pairs, {last.architecture}, {last.attribute}", "", "points"), drawn),
-    )
 
 
-def tell_correlation(book: Book, chain: Chain, mutants: int) -> None:
-    """Figure 5: coverage of fair pairs against the fairness of mutated models."""
-    rng = np.random.default_rng(5)
-    layer = chain.classifier.layers()[-1]
-    study, pairs = chain.studies[layer], chain.test_pairs.pairs
-    rows = []
+def figure_6(kind: str, attribute: str, drawn: dict[str, tuple[float, float]]) -> str:
+    """Change of fairness by strategy: mean and standard deviation over the seeds."""
+    return charts.bars(charts.Words(f"Change of the share of fair test pairs, {kind}, {attribute}", "", "points"), drawn)
+
+
+@dataclass(frozen=True)
+class Mutants:
+    """Mutated copies of one classifier: a row each, the five coverages of its fair pairs and then its fairness."""
+
+    architecture: str
+    attribute: str
+    seed: int
+    rows: Any
+
+    @property
+    def correlation(self) -> Any:
+        """Correlations of the columns."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.corrcoef(self.rows.T)
+
+
+def mutants_of_seed(size: Size, seed: int) -> list[Mutants]:
+    """Train both classifiers with planted bias and mutate them, for each attribute."""
+    torch.set_num_threads(1)
+    rngs, found = np.random.default_rng(500 + seed).spawn(4), []
+    training, test = (synthetic_faces(count, rng, 64, BIASES) for count, rng in zip((size.training, size.testing), rngs[:2], strict=True))
+    editors = {name: Remembered(Rerender(name)) for name in size.attributes}
+    for architecture in size.architectures:
+        classifier = train(architecture, training, rngs[2], Course(epochs=size.epochs))
+        layer = classifier.layers()[-1]
+        for attribute, editor in editors.items():
+            study = study_layers(classifier, judge(make_pairs(training[:400], editor), classifier), [layer])[layer]
+            rows = mutant_rows(study, classifier, (make_pairs(test, editor), size.mutants), rngs[3])
+            found.append(Mutants(architecture, attribute, seed, rows))
+            shown = ", ".join(f"{name} {r:+.2f}" for name, r in zip(MEASURES, found[-1].correlation[-1], strict=False))
+            print(f"  seed {seed}, {architecture}, {attribute}, {len(rows)} mutants: {shown}", flush=True)
+    return found
+
+
+def mutant_rows(study: LayerStudy, classifier: Any, tested: tuple[Pairs, int], rng: np.random.Generator) -> Any:
+    """Coverage of (at most 250) fair pairs and fairness of every mutant with at least 100 fair pairs."""
+    rows, (pairs, mutants) = [], tested
     for operator in OPERATORS:
         for number in range(mutants):
-            mutant = mutate(chain.classifier, operator, 0.04 + 0.36 * number / max(1, mutants - 1), rng)
+            mutant = mutate(classifier, operator, 0.04 + 0.36 * number / max(1, mutants - 1), rng)
             judged = judge(pairs, mutant)
             fair = np.flatnonzero(~judged.unfair)
-            if len(fair) < 100:
-                continue
-            found = pair_measures(study, mutant, pairs[fair[: min(len(fair), 250)]])
-            rows.append([*(study.ruler.coverage(found, m) for m in MEASURES), 1.0 - judged.unfair.mean()])
-    table = np.array(rows)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        correlation = np.corrcoef(table.T)
-    names = [*MEASURES, "fairness"]
-    book.keep(
-        f"figure_5_{chain.plan.architecture}_{chain.plan.attribute}",
-        charts.correlations(charts.Words(f"Coverage and fairness of {len(table)} mutated models"), names, correlation),
-    )
-    book.say(
-        f"### Coverage against fairness over {len(table)} mutated models (Figure 5), {chain.plan.architecture}, {chain.plan.attribute}"
-    )
-    book.say(f"Fairness of the mutants {table[:, -1].min():.1%} to {table[:, -1].max():.1%}; correlation with coverage: "
-             + ", ".join(f"{name} {value:+.2f}" for name, value in zip(MEASURES, correlation[-1, :-1], strict=True)))  # fmt: skip
-    book.say()
+            if len(fair) >= 100:
+                found = pair_measures(study, mutant, pairs[fair[:250]])
+                rows.append([*(study.ruler.coverage(found, m) for m in MEASURES), 1.0 - judged.unfair.mean()])
+    return np.array(rows)
+
+
+def mean_correlation(values: Any) -> str:
+    """Mean over the seeds with Student's 95 % interval, both taken on Fisher's z."""
+    from scipy.stats import t
+
+    turned = np.arctanh(np.asarray(values))
+    reach = t.ppf(0.975, len(turned) - 1) * turned.std(ddof=1) / np.sqrt(len(turned))
+    middle, low, high = np.tanh([turned.mean(), turned.mean() - reach, turned.mean() + reach])
+    return f"{middle:+.2f} ({low:+.2f} to {high:+.2f})"
+
+
+def correlation(book: Book, size: Size, workers: int) -> None:
+    """Figure 5: coverage of fair pairs against the fairness of mutated models, over the seeds."""
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        tell_correlation(book, [each for part in pool.map(mutants_of_seed, [size] * size.seeds, range(size.seeds)) for each in part])
+
+
+def tell_correlation(book: Book, found: list[Mutants]) -> None:
+    """Figure 5 as a table with intervals over the seeds, and as pictures of the mean correlations."""
+    book.say("### Correlation of coverage with fairness over mutated models (Figure 5): mean over seeds and 95 % interval")
+    rows = []
+    for kind, attribute in dict.fromkeys((each.architecture, each.attribute) for each in found):
+        these = [each for each in found if (each.architecture, each.attribute) == (kind, attribute)]
+        fairness = np.concatenate([each.rows[:, -1] for each in these])
+        cells = [mean_correlation([each.correlation[-1, place] for each in these]) for place in range(len(MEASURES))]
+        rows.append([kind, attribute, str(len(fairness)), f"{100 * fairness.min():.0f} to {100 * fairness.max():.0f} %", *cells])
+        title = f"{kind}, {attribute}: coverage and fairness of {len(fairness)} mutants"
+        picture = charts.correlations(charts.Words(title), [*MEASURES, "fairness"], np.mean([each.correlation for each in these], axis=0))
+        book.keep(f"figure_5_{kind}_{attribute}", picture)
+    book.table(["classifier", "attribute", "mutants", "their fairness", *MEASURES], rows)
 
 
 def jury_of(size: int, count: int, names: tuple[str, ...]) -> dict[str, Any]:
@@ -597,8 +664,9 @@ def full(book: Book, parts: list[str], workers: int) -> None:
         harvest = grow(FULL, workers)
         for tell in (tell_verdicts, tell_neurons, tell_coverage, tell_generation, tell_mending):
             tell(book, harvest)
-        for each in [c for c in harvest.chains if c.plan.seed == 0]:
-            tell_correlation(book, each, FULL.mutants)
+    if "correlation" in parts:
+        stage("coverage and fairness of mutated models, five seeds")
+        correlation(book, MUTATED, workers)
     if "real" in parts:
         stage("a real system")
         real_system(book)

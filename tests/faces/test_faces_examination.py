@@ -102,6 +102,7 @@ def test_a_jury_needs_two_values():
         train_jury(bare, ["glasses"], np.random.default_rng(0))
 
 
+@pytest.mark.slow
 def test_a_shared_reader_leaves_the_trunk_as_it_was():
     torch = pytest.importorskip("torch")
     from evenhand.faces.classifier import torch_classifier
