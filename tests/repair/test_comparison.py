@@ -91,6 +91,11 @@ def test_large_noise_hides_a_small_fall():
     assert judged({"if_o": 0.09, "found_anew": 0.18}, noise=0.02)["mine"].verdict == "no evidence of improvement"
 
 
+def test_a_figure_that_was_not_measured_decides_nothing():
+    found = judged(FALLS | {"found_anew": float("nan")}, noise=0.001)["mine"]
+    assert found.verdict == "no evidence of improvement"
+
+
 def test_one_seed_shows_nothing():
     found = judged(FALLS, seeds=1)["mine"]
     assert found.verdict == "no evidence of improvement"

@@ -35,6 +35,18 @@ class Change:
     mean: Mean
     p_value: float
 
+    @property
+    def falls(self) -> float:
+        """The one-sided p-value that the figure falls; 1 where nothing is known."""
+        if not math.isfinite(self.mean.estimate) or self.mean.low is None:
+            return 1.0
+        return self.p_value / 2 if self.mean.estimate < 0 else 1 - self.p_value / 2
+
+    @property
+    def rises(self) -> float:
+        """The one-sided p-value that the figure rises; 1 where nothing is known."""
+        return 1.0 if self.mean.low is None else 1 - self.falls
+
     def as_dict(self) -> dict[str, float | int | None]:
         """For JSON."""
         return self.mean.as_dict() | {"p_value": self.p_value}
