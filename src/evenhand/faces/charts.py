@@ -58,12 +58,14 @@ class Scale:
         return self.start + (np.asarray(values, dtype=np.float64) - self.low) / ((self.high - self.low) or 1.0) * (self.stop - self.start)
 
     def ticks(self) -> list[float]:
-        """Four to eight round values inside the range."""
-        rough = (self.high - self.low) / 5.0 or 1.0
-        power = 10.0 ** np.floor(np.log10(rough))
-        step = power * next(each for each in (1.0, 2.0, 2.5, 5.0, 10.0) if each * power >= rough * 0.999)
-        first, last = np.ceil(self.low / step - 1e-9), np.floor(self.high / step + 1e-9)
-        return [float(each * step) for each in np.arange(first, last + 1)]
+        """Round values inside the range: at the widest step that gives four or more."""
+        span = (self.high - self.low) or 1.0
+        power = 10.0 ** np.floor(np.log10(span))
+        for step in power * np.array([2.5, 2.0, 1.0, 0.5, 0.25, 0.2, 0.1]):
+            first, last = np.ceil(self.low / step - 1e-9), np.floor(self.high / step + 1e-9)
+            if last - first >= 3:
+                break
+        return [float(each * step) + 0.0 for each in np.arange(first, last + 1)]
 
 
 def _axes(across: Scale, up: Scale) -> list[str]:
