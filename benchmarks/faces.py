@@ -74,8 +74,9 @@ class Size:
     mutants: int
 
 
-FULL = Size(1400, 700, 6, 120, 5, ("vgg", "resnet"), ATTRIBUTES, STRATEGIES, 4096, 700, 6)
-MUTATED = replace(FULL, training=1000, testing=400, epochs=5)
+FULL = Size(1400, 700, 6, 120, 5, ("vgg", "resnet"), ATTRIBUTES, STRATEGIES, 4096, 700, 5)
+FAIR_PAIRS = 150  # covered of every mutant: more pairs cover more by themselves
+MUTATED = replace(FULL, training=800, testing=320, epochs=5)
 QUICK = Size(1000, 300, 5, 80, 1, ("vgg",), ("tone",), ("none", "random", "twins"), 512, 220, 2)
 
 
@@ -442,15 +443,15 @@ def mutants_of_seed(size: Size, seed: int) -> list[Mutants]:
 
 
 def mutant_rows(study: LayerStudy, classifier: Any, tested: tuple[Pairs, int], rng: np.random.Generator) -> Any:
-    """Coverage of (at most 250) fair pairs and fairness of every mutant with at least 100 fair pairs."""
+    """Coverage of equally many fair pairs, and fairness, of every mutant that has as many as that."""
     rows, (pairs, mutants) = [], tested
     for operator in OPERATORS:
         for number in range(mutants):
             mutant = mutate(classifier, operator, 0.04 + 0.36 * number / max(1, mutants - 1), rng)
             judged = judge(pairs, mutant)
             fair = np.flatnonzero(~judged.unfair)
-            if len(fair) >= 100:
-                found = pair_measures(study, mutant, pairs[fair[:250]])
+            if len(fair) >= FAIR_PAIRS:
+                found = pair_measures(study, mutant, pairs[fair[:FAIR_PAIRS]])
                 rows.append([*(study.ruler.coverage(found, m) for m in MEASURES), 1.0 - judged.unfair.mean()])
     return np.array(rows)
 
