@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from evenhand.errors import InvalidArgument, ModelFailed, StoreError, WrongAnswer
+from evenhand.errors import DataError, InvalidArgument, ModelFailed, StoreError, WrongAnswer
 from evenhand.scenes.labels import Labels
 from evenhand.scenes.recognisers.answers import Detection, Function, Suppression
 from evenhand.scenes.recognisers.cache import Kept
@@ -59,6 +59,17 @@ def test_a_service_answers_through_its_own_client_and_resumes_without_paying_twi
     for answer in answers:
         assert [one.label.lower() for one in answer] == ["car", "dog"]
         assert answer[0].box == pytest.approx((6, 4, 30, 20), abs=0.6)
+
+
+def test_an_endpoint_can_be_described_in_a_file(tmp_path):
+    path = tmp_path / "endpoint.yaml"
+    with StandIn(Function(two_objects)) as server:
+        path.write_text(f"url: {server.endpoint}/any\nobjects: objects\nbox: [box.0, box.1, box.2, box.3]\n")
+        (answer,) = HttpTemplate.from_yaml(path).recognise(pictures(1))
+    assert [one.label for one in answer] == ["car", "dog"]
+    path.write_text("uri: http://x\n")
+    with pytest.raises(DataError, match="url"):
+        HttpTemplate.from_yaml(path)
 
 
 def test_a_paid_run_is_priced_before_it_starts(tmp_path):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.errors import InvalidArgument, WrongAnswer
+from evenhand.errors import DataError, InvalidArgument, WrongAnswer
 from evenhand.scenes.loaders.files import write_picture
-from evenhand.scenes.loaders.segmenter import OnnxSegmenter
+from evenhand.scenes.loaders.segmenter import Described, OnnxSegmenter
 from evenhand.scenes.loaders.voc import from_voc
 from evenhand.scenes.operators.delete import delete
 from evenhand.scenes.operators.inpaint import OnnxInpainter
@@ -17,6 +17,9 @@ from evenhand.scenes.scene import ROAD, Instance, Scene
 onnx = pytest.importorskip("onnx")
 helper = pytest.importorskip("onnx.helper")
 pytest.importorskip("onnxruntime")
+
+
+DESCRIBED = "net: segmenter.onnx\nclasses: [background, car, dog]\nthings: [car, dog]\nmean: [0, 0, 0]\nspread: [1, 1, 1]\n"
 
 
 def save(path, nodes, inputs, outputs, constants=None):
@@ -75,6 +78,41 @@ def test_a_segmenter_with_more_classes_than_names_is_refused(segmenter):
     few = OnnxSegmenter(segmenter.path, ("background", "car"), mean=segmenter.mean, spread=segmenter.spread)
     with pytest.raises(WrongAnswer, match="shape"):
         few.label_map(painted())
+
+
+def test_a_described_segmenter_makes_scenes_of_a_folder_and_its_file_is_checked(tmp_path, segmenter):
+    words = DESCRIBED + "regions: {background: road}\n"
+    path = tmp_path / "segmenter.yaml"
+    path.write_text(words)
+    write_picture(tmp_path / "p" / "one.png", painted())
+    (scene,) = Described.from_yaml(path).scenes(tmp_path / "p")
+    assert scene.truth == {"car": 1, "dog": 1}
+    for wrong, said in (
+        (words.replace("things: [car", "things: [cow"), "cow"),
+        (words.replace("road", "rood"), "rood"),
+        ("net: x", "classes"),
+    ):
+        path.write_text(wrong)
+        with pytest.raises(DataError, match=said):
+            Described.from_yaml(path)
+
+
+def test_the_command_reads_bare_pictures_with_a_segmenter(tmp_path, segmenter):
+    from typer.testing import CliRunner
+
+    from evenhand.cli.scenes import app
+
+    (tmp_path / "s.yaml").write_text(DESCRIBED)
+    write_picture(tmp_path / "p" / "one.png", painted())
+    where = ["--pictures", str(tmp_path / "p"), "--out", str(tmp_path / "out"), "--recogniser", "street"]
+    bare = ["scan", "--format", "pictures", *where]
+    result = CliRunner().invoke(app, [*bare, "--segmenter", str(tmp_path / "s.yaml"), "--classes", "car"])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "out" / "scenes.html").is_file()
+    for wrong, said in (([], "--segmenter"), (["--segmenter", str(tmp_path / "s.yaml"), "--classes", "cow"], "cow")):
+        refused = CliRunner().invoke(app, [*bare, *wrong])
+        assert refused.exit_code == 2
+        assert said in refused.output
 
 
 @pytest.mark.parametrize("top", [1.0, 255.0])

@@ -1,6 +1,6 @@
 """The embedded recogniser: a small centre-point net, trained here on synthetic streets, run by OpenCV.
 
-Two sets of weights ship with it: `plain`, and `planted`, whose training never showed half of the motorcycles.
+Two sets of weights ship with it: `plain`, and `planted`, which learned from data where motorcycles are unnamed in unusual pictures.
 """
 
 from __future__ import annotations
