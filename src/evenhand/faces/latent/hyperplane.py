@@ -40,7 +40,10 @@ def separating(latents: Latents, is_second: Mask, ridge: float = 1e-2) -> Hyperp
     """The plane that best separates two kinds of points, for equally many of each."""
     first, second = latents[~is_second], latents[is_second]
     if min(len(first), len(second)) < 2:
-        raise InvalidArgument(f"a boundary needs points on both sides, but there are {len(first)} and {len(second)}")
+        raise InvalidArgument(
+            f"a boundary between two values needs at least 2 pictures of each to learn from, but there are {len(first)} and {len(second)}: "
+            "bring more pictures, or choose other values"
+        )
     within = np.cov(first.T) + np.cov(second.T)
     within += ridge * np.trace(within) / len(within) * np.eye(len(within))
     normal = np.linalg.solve(within, second.mean(axis=0) - first.mean(axis=0))
