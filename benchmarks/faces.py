@@ -481,7 +481,7 @@ def tell_correlation(book: Book, found: list[Mutants]) -> None:
         fairness = np.concatenate([each.rows[:, -1] for each in these])
         cells = [mean_correlation([each.correlation[-1, place] for each in these]) for place in range(len(MEASURES))]
         rows.append([kind, attribute, str(len(fairness)), f"{100 * fairness.min():.0f} to {100 * fairness.max():.0f} %", *cells])
-        title = f"{kind}, {attribute}: coverage and fairness of {len(fairness)} mutants"
+        title = f"{kind}, {attribute}: {len(fairness)} mutants, plain means"
         picture = charts.correlations(charts.Words(title), [*MEASURES, "fairness"], np.mean([each.correlation for each in these], axis=0))
         book.keep(f"figure_5_{kind}_{attribute}", picture)
     book.table(["classifier", "attribute", "mutants", "their fairness", *MEASURES], rows)
