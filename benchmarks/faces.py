@@ -48,7 +48,7 @@ from evenhand.faces.pipeline import Chain, ChainPlan, Clock, Material, examine, 
 from evenhand.faces.png import sheet, write_png
 from evenhand.faces.shared_reader import shared_reader
 from evenhand.faces.training import Course, accuracy, train
-from evenhand.neurons.adequacy import MEASURES, Ruler, adequacy
+from evenhand.neurons.adequacy import LAYER_MEASURES, MEASURES, Ruler, adequacy
 from evenhand.neurons.kruskal import kruskal_wallis
 from evenhand.statistics.intervals import clopper_pearson
 
@@ -403,6 +403,24 @@ def tell_mending(book: Book, harvest: Harvest) -> None:
     book.table(["classifier", "attribute", "pairs added", "fair pairs", "mended", "accuracy"], rows)
 
 
+def tell_selection(book: Book, harvest: Harvest) -> None:
+    """KM-ST against random choice, seed by seed, with Student's interval."""
+    from scipy.stats import t
+
+    rows = []
+    for kind, attribute in dict.fromkeys((c.plan.architecture, c.plan.attribute) for c in harvest.chains):
+        chains = [c for c in harvest.chains if (c.plan.architecture, c.plan.attribute) == (kind, attribute)]
+        fair = [{each.strategy: 100 * each.fair_share for each in c.remedies} for c in chains]
+        cells = []
+        for measure in LAYER_MEASURES:
+            apart = np.array([each[measure] - each["random"] for each in fair])
+            reach = t.ppf(0.975, len(apart) - 1) * apart.std(ddof=1) / np.sqrt(len(apart))
+            cells.append(f"{apart.mean():+.1f} ({apart.mean() - reach:+.1f} to {apart.mean() + reach:+.1f})")
+        rows.append([kind, attribute, *cells])
+    book.say("KM-ST minus random choice, fair pairs in points with Student's 95 % interval over the seeds:")
+    book.table(["classifier", "attribute", *LAYER_MEASURES], rows)
+
+
 def figure_6(kind: str, attribute: str, drawn: dict[str, tuple[float, float]]) -> str:
     """Change of fairness by strategy: mean and standard deviation over the seeds."""
     return charts.bars(charts.Words(f"Change of the share of fair test pairs, {kind}, {attribute}", "", "points"), drawn)
@@ -663,7 +681,7 @@ def full(book: Book, parts: list[str], workers: int) -> None:
     if "seeds" in parts:
         stage("five seeds, two classifiers, two attributes, with and without planted bias")
         harvest = grow(FULL, workers)
-        for tell in (tell_verdicts, tell_neurons, tell_coverage, tell_generation, tell_mending):
+        for tell in (tell_verdicts, tell_neurons, tell_coverage, tell_generation, tell_mending, tell_selection):
             tell(book, harvest)
     if "correlation" in parts:
         stage("coverage and fairness of mutated models, five seeds")
