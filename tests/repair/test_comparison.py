@@ -43,7 +43,7 @@ def outcomes(mine, seeds=5, noise=0.002, **others):
         figures["constant_answer"] |= {"if_o": 0.0, "if_r": 0.0, "found_anew": 0.0, "accuracy": 0.7, "one_answer": 1.0}
         for name, changed in others.items():
             figures[name] |= changed
-        facts = {"seed": {"held_out": 300, "train_rows": 700, "train_findings": 9, "judge_findings": 9}}
+        facts = {"seed": {"held_out": 300, "train_rows": 700, "rows_to_train": 700, "train_findings": 9, "judge_findings": 9}}
         made.append(Outcome(figures, {}, facts))
     return made
 

@@ -171,7 +171,7 @@ def compare(outcomes: Sequence[Outcome], roles: Mapping[str, tuple[Role, bool]],
     refused = {name: why for outcome in outcomes for name, why in outcome.refused.items()}
     names = [name for name in roles if any(name in outcome.figures for outcome in outcomes)]
     facts = [outcome.facts["seed"] for outcome in outcomes]
-    design = Design(float(np.mean([f["held_out"] / f["train_rows"] for f in facts])), terms.confidence)
+    design = Design(float(np.mean([f["held_out"] / f["rows_to_train"] for f in facts])), terms.confidence)
     desk = _Desk(list(outcomes), roles, design, terms, names)
     lines = _with_front([desk.given(), *desk.lines()])
     notes = tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes)) + desk.warnings(lines)

@@ -1,7 +1,8 @@
 """Before and after over several seeds: paired differences, intervals that allow for overlapping training sets, corrected tests.
 
 Paper: Nadeau, Bengio, "Inference for the Generalization Error", Machine Learning 2003: seeds that draw their training rows from one table
-are not independent, so that the variance of a mean difference is 1 / seeds + held-out rows / training rows, not 1 / seeds.
+are not independent, so that the variance of a mean difference is 1 / seeds + held-out rows / training rows, not 1 / seeds.  Where fewer
+rows train than are there to train on, the ratio is that of the rows that are there: smaller training sets overlap less, not more.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Design:
-    """How the seeds hang together: held-out rows per training row, and the confidence of every interval."""
+    """How the seeds hang together: held-out rows per row that is there to train on, and the confidence of every interval."""
 
     held_out_ratio: float
     confidence: float = 0.95

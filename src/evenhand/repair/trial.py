@@ -94,6 +94,7 @@ def trial(material: Material, repairs: Mapping[str, Repair], effort: Effort, see
         "train_findings": len(findings),
         "judge_findings": len(yardstick.findings),
         "train_rows": len(train[0]),
+        "rows_to_train": _available(material, len(held[0])),
         "held_out": len(held[0]),
     }
     outcome = Outcome({}, {}, {"seed": found}, notes=notes)
@@ -132,6 +133,11 @@ def split(material: Material, effort: Effort, rng: np.random.Generator) -> tuple
             f"{len(rows)} rows cannot be split into training rows of at least two classes and held-out ones; give more rows, or held_out"
         )
     return (rows[train], labels[train]), (rows[held], labels[held])
+
+
+def _available(material: Material, held: int) -> int:
+    """Rows that training rows were drawn from."""
+    return len(material.rows) - (0 if material.held_out is not None else held)
 
 
 def _before(material: Material, train: tuple[Rows, Labels], notes: list[str], rng: np.random.Generator) -> Model:
