@@ -141,18 +141,36 @@ def test_intervals_allow_for_overlapping_training_rows():
     assert shared.mean.high - shared.mean.low > alone.mean.high - alone.mean.low
 
 
+def steady(rng):
+    return 0.01 * rng.standard_normal()
+
+
+def two_humps(rng):
+    """A search that either explodes or does not, whatever was repaired."""
+    return rng.choice([-0.08, 0.4])
+
+
 @pytest.mark.slow
-def test_false_alarms_stay_below_the_level():
+@pytest.mark.parametrize("noise", [steady, two_humps])
+def test_false_alarms_stay_below_the_level(noise):
     rng = np.random.default_rng(0)
     hits = 0
     for _ in range(200):
         made = outcomes({}, seeds=5, noise=0.0)
         for outcome in made:
             for figures in outcome.figures.values():
-                for name in figures:
-                    figures[name] += 0.01 * rng.standard_normal()
-        hits += compare(made, ROLES, {}, Terms())["mine"].verdict.startswith("better")
+                for name in ("if_o", "if_r", "found_anew"):
+                    figures[name] = max(0.0, figures[name] + noise(rng))
+        hits += compare(made, ROLES, {}, Terms())["mine"].verdict.startswith(("better", "worse"))
     assert hits <= 0.05 * 200
+
+
+def test_a_fall_to_a_tenth_is_shown_though_what_was_before_varies():
+    made = outcomes({}, seeds=5, noise=0.0)
+    for outcome, before in zip(made, (0.5, 0.15, 0.3, 0.2, 0.45), strict=True):
+        for name, share in (("refit_again", before), ("mine", 0.1 * before)):
+            outcome.figures[name] |= {"if_o": share, "found_anew": share, "if_r": share}
+    assert compare(made, ROLES, {}, Terms())["mine"].verdict == "better"
 
 
 def test_the_page_fetches_nothing_and_escapes_names():

@@ -199,7 +199,8 @@ class _Desk:
 
     def changes(self, name: str, reference: str) -> dict[str, Change]:
         """Every figure's paired change."""
-        return {m.name: change_of(self.over_seeds(reference, m.name), self.over_seeds(name, m.name), self.design) for m in MEASURES}
+        pairs = {m.name: (self.over_seeds(reference, m.name), self.over_seeds(name, m.name)) for m in MEASURES}
+        return {measure: change_of(*both, self.design, by_ratio=measure in PRIMARY) for measure, both in pairs.items()}
 
     def means(self, name: str) -> dict[str, Mean]:
         """Every figure's mean."""
@@ -289,8 +290,8 @@ class _Desk:
         """What a reader should hold against a good figure."""
         told = []
         if RANDOM in self.names and self.roles[name][1]:
-            against = change_of(self.over_seeds(RANDOM, "if_o"), self.over_seeds(name, "if_o"), self.design)
-            if against.p_value > 1 - self.terms.confidence or against.mean.estimate >= 0:
+            against = change_of(self.over_seeds(RANDOM, "if_o"), self.over_seeds(name, "if_o"), self.design, by_ratio=True)
+            if against.falls > 1 - self.terms.confidence:
                 told.append("not shown to be better than as many random rows in place of findings")
         rose = [m for m in ("spd", "aod", "worst_gap") if changes[m].p_value <= 1 - self.terms.confidence and changes[m].mean.estimate > 0]
         if rose:

@@ -14,6 +14,9 @@ import numpy as np
 
 from evenhand.arrays import Reals
 
+FLOOR = 0.001
+"""Added to shares before their logarithm, so that zero has one; a tenth of a point is less than matters."""
+
 
 @dataclass(frozen=True)
 class Mean:
@@ -31,17 +34,18 @@ class Mean:
 
 @dataclass(frozen=True)
 class Change:
-    """A paired difference, after minus before, with its interval and two-sided p-value."""
+    """A paired difference, after minus before, with its interval; the two-sided p-value and the mean of what was tested."""
 
     mean: Mean
     p_value: float
+    tested: float
 
     @property
     def falls(self) -> float:
         """The one-sided p-value that the figure falls; 1 where nothing is known."""
-        if not math.isfinite(self.mean.estimate) or self.mean.low is None:
+        if self.mean.low is None:
             return 1.0
-        return self.p_value / 2 if self.mean.estimate < 0 else 1 - self.p_value / 2
+        return self.p_value / 2 if self.tested < 0 else 1 - self.p_value / 2
 
     @property
     def rises(self) -> float:
@@ -73,18 +77,23 @@ def mean_of(values: Reals, design: Design) -> Mean:
     return Mean(centre, centre - half, centre + half, len(known))
 
 
-def change_of(before: Reals, after: Reals, design: Design) -> Change:
-    """The mean of the paired differences; p-value 1 where fewer than two seeds have both figures."""
+def change_of(before: Reals, after: Reals, design: Design, by_ratio: bool = False) -> Change:
+    """The mean of the paired differences; p-value 1 where fewer than two seeds have both figures.
+
+    by_ratio tests the logarithms' differences: a repair divides a share of unfair treatment rather than taking points off it, and where the
+    share before varies a lot from seed to seed, so do the points.
+    """
     from scipy.special import stdtr
 
-    differences = (after - before)[np.isfinite(after - before)]
-    mean = mean_of(differences, design)
-    if len(differences) < 2:
-        return Change(mean, 1.0)
-    error = _error(differences, design)
+    known = np.isfinite(after) & np.isfinite(before)
+    mean = mean_of((after - before)[known], design)
+    tested = np.log(after[known] + FLOOR) - np.log(before[known] + FLOOR) if by_ratio else (after - before)[known]
+    if len(tested) < 2:
+        return Change(mean, 1.0, 0.0)
+    centre, error = float(tested.mean()), _error(tested, design)
     if error < 1e-12:
-        return Change(mean, 1.0 if abs(mean.estimate) < 1e-12 else 0.0)
-    return Change(mean, float(2 * stdtr(len(differences) - 1, -abs(mean.estimate) / error)))
+        return Change(mean, 1.0 if abs(centre) < 1e-12 else 0.0, centre)
+    return Change(mean, float(2 * stdtr(len(tested) - 1, -abs(centre) / error)), centre)
 
 
 def _error(values: Reals, design: Design) -> float:
