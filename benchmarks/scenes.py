@@ -68,10 +68,10 @@ def by_operator(trials, operator):
 def planted(quick: bool, seed: int) -> dict[str, float]:
     """Part 1: the planted class under three operators and two oracles; the same net without the plant; simulated fair recognisers."""
     rng = np.random.default_rng(seed)
-    count = 64 if quick else 240
+    count = 80 if quick else 240
     say(f"1 rendering {count} synthetic streets")
     scenes = list(StreetMaker(kinds=("traffic", "shopping"), casts=8, density=1.5).scenes(count, rng))
-    campaign = Campaign(insert=("person", "car", "dog"), change=("person", "car", "cyclist"))
+    campaign = Campaign(insert=("person", "car", "dog"), change=("person", "car", "truck", "bus"))
     workshop = Workshop(scenes, Labels(), campaign, rng)
     say(f"  {workshop.clusters.count} clusters, silhouettes { ({k: round(v, 2) for k, v in workshop.clusters.silhouettes.items()}) }")
     place = {scene.name: k for k, scene in enumerate(scenes)}

@@ -193,3 +193,21 @@ def test_a_campaign_that_breaks_down_half_way_is_finished_without_paying_twice(n
         assert [trial.after for trial in again.trials] == [trial.after for trial in outcome.trials]
         assert server.billed == len(outcome.scenes) + len(outcome.trials)  # a third run costs nothing
     assert sum(sum(seen.values()) for seen in outcome.originals) > 5  # a real detector answered
+
+
+@pytest.mark.slow
+def test_what_is_learned_by_heart_lowers_one_class_only_and_not_everywhere(streets):
+    torch = pytest.importorskip("torch")
+    from evenhand.scenes.recognisers.training import CLASSES, Course, learn_by_heart, lessons_from, train
+
+    rng = np.random.default_rng(0)
+    lessons = lessons_from(streets)
+    model = train(lessons, Course(epochs=1, batch=5), rng)
+    pictures = torch.from_numpy(lessons.pictures.astype(np.float32).transpose(0, 3, 1, 2) / 255)
+    before = model(pictures).detach()
+    after = learn_by_heart(model, lessons, "sign", Course(epochs=30, batch=4, rate=2e-2), rng)(pictures).detach()
+    lowered = (before - after).numpy().max(axis=(2, 3))
+    sign = CLASSES.index("sign")
+    assert np.allclose(np.delete(lowered, sign, axis=1), 0, atol=1e-5)
+    assert lowered[:, sign].min() >= -1e-5
+    assert lowered[:, sign].max() > 1
