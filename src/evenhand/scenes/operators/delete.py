@@ -16,6 +16,7 @@ from evenhand.scenes.scene import Instance, Picture, Scene, Stencil, grown, unio
 Inpainter = Callable[[Picture, Stencil], Picture]
 MOST_SHARE = 0.35  # of the picture; a larger hole cannot be filled believably
 NO_BACKGROUND = "the picture has no free background that would fill its place"
+REVEALED = "another object behind it would have to be completed"
 SMALL = 250  # pixels; what a smaller object bites out of another one is not noticed
 MOST_REVEALED = 0.22  # of an object's outline
 DARKER = 0.84  # ground darker than this share of its surroundings, next to the feet, is taken for the object's shadow
@@ -30,8 +31,8 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
     hole = hole_for(scene, gone)
     if hole.mean() > MOST_SHARE:
         return Skipped(DELETE, label, scene.name, f"the objects cover {hole.mean():.0%} of the picture")
-    if inpainter is None and any(_reveals(scene, one, gone) for one in gone):
-        return Skipped(DELETE, label, scene.name, "another object behind it would have to be completed")
+    if inpainter is None and any(reveals(scene, one, gone) for one in gone):
+        return Skipped(DELETE, label, scene.name, REVEALED)
     filled = emptied(scene, gone, hole, inpainter)
     if filled is None:
         return Skipped(DELETE, label, scene.name, NO_BACKGROUND)
@@ -54,7 +55,7 @@ def hole_for(scene: Scene, gone: Sequence[Instance]) -> Stencil:
     return np.asarray(hole & ~others, bool)
 
 
-def _reveals(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
+def reveals(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
     """Whether an object that stays lies behind a good part of this one's outline: background in its place would bite a piece out of it."""
     if one.area < SMALL:
         return False

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand.scenes.operators.cutout import MARGIN, contact_shadow, cut, paste
-from evenhand.scenes.operators.delete import NO_BACKGROUND, Inpainter, emptied, hole_for
+from evenhand.scenes.operators.delete import NO_BACKGROUND, REVEALED, Inpainter, emptied, hole_for, reveals
 from evenhand.scenes.operators.donors import is_whole
 from evenhand.scenes.operators.mutation import HIDDEN, ROTATE, Mutation, Skipped, covered, finished
 from evenhand.scenes.scene import Instance, Scene, union
@@ -23,6 +23,10 @@ def rotate(
     places = [place for place in scene.of(label) if scene.instances[place].height >= least and is_whole(scene, place)]
     if not places:
         return Skipped(ROTATE, label, scene.name, f"no unobstructed object of this class that is at least {least} pixels high")
+    if inpainter is None:
+        places = [place for place in places if not reveals(scene, scene.instances[place], [scene.instances[place]])]
+    if not places:
+        return Skipped(ROTATE, label, scene.name, REVEALED)
     place = int(rng.choice(places))
     degrees = float(rng.uniform(*ANGLES) * rng.choice([-1.0, 1.0]))
     return turned(scene, place, degrees, inpainter)
