@@ -17,6 +17,7 @@ import numpy as np
 
 from evenhand.scenes.labels import PARTS_ONLY, Labels
 from evenhand.scenes.loaders.coco import from_coco
+from evenhand.scenes.loaders.files import write_picture
 from evenhand.scenes.loaders.label_maps import from_label_maps
 from evenhand.scenes.operators.mutation import DELETE, INSERT, OPERATORS, ROTATE, Mutation
 from evenhand.scenes.oracles import EXCLUSION, GROUND_TRUTH, INCLUSION, KINDS, reference
@@ -24,6 +25,7 @@ from evenhand.scenes.realism import NetFeatures, realism
 from evenhand.scenes.recognisers.answers import seen_counts
 from evenhand.scenes.recognisers.detectors import OnnxDetector, SsdDetector
 from evenhand.scenes.recognisers.small import PLANTED_CLASS, StreetRecogniser
+from evenhand.scenes.sheets import pair, sheet
 from evenhand.scenes.simulated import Simulated, false_alarm_share
 from evenhand.scenes.street.render import CLASSES, StreetMaker
 from evenhand.scenes.tables import (
@@ -136,6 +138,22 @@ def simulated(workshop, kept, rng, runs: int) -> None:
         f"  {runs} simulated recognisers that treat all classes alike, {sum(map(len, exact))} class verdicts: "
         f"exact rule {false_alarm_share(exact):.2%}, paper's rule {false_alarm_share(mean):.1%}"
     )
+
+
+def draw_sheets(folder: Path, seed: int) -> None:
+    """Sheets of all operators on synthetic streets, for looking at: original | mutated, the first that were made and not the best."""
+    rng = np.random.default_rng(seed)
+    scenes = list(StreetMaker(casts=3, density=1.1).scenes(24, rng))
+    write_picture(folder / "streets.jpg", sheet([scene.picture for scene in scenes[::4]], 3))
+    campaign = Campaign(insert=("person", "car", "dog"), change=("person", "car", "motorcycle"))
+    workshop = Workshop(scenes, Labels(), campaign, rng)
+    by_name: dict[str, list[Mutation]] = {}
+    for _, made, _ in workshop.mutations(workshop.truth, workshop.ranges(workshop.truth)):
+        if isinstance(made, Mutation):
+            by_name.setdefault(made.operator, []).append(made)
+    for operator, listed in by_name.items():
+        chosen = [listed[k] for k in rng.permutation(len(listed))[:6]]
+        write_picture(folder / f"{operator.replace(' ', '-')}.jpg", sheet([pair(made, made.how, 360) for made in chosen], 2))
 
 
 def timings(outcomes) -> dict[str, float]:
@@ -254,10 +272,14 @@ def main() -> None:
     parser.add_argument(
         "--part", choices=("all", "planted", "real"), default="all", help="only the synthetic streets, or only the real pictures"
     )
+    parser.add_argument("--pictures", type=Path, help="only write before-and-after sheets of synthetic streets to this folder")
     options = parser.parse_args()
     import cv2
 
     cv2.setNumThreads(1)
+    if options.pictures:
+        draw_sheets(options.pictures, options.seed)
+        return
     started = time.process_time()
     figures: dict[str, float] = {}
     if options.part != "real":
