@@ -16,6 +16,7 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility
 from evenhand.models.abilities import Model
 from evenhand.models.answers import Reader, plain, reader_for
+from evenhand.models.forests import quick_forest
 from evenhand.models.inputs import Takes, fingerprint_by_answers, guarded, inputs_of, probe_rows
 from evenhand.models.training import check_labels, seed_of
 
@@ -51,7 +52,7 @@ class EstimatorModel:
 
     def scores(self, rows: Rows) -> Scores:
         """Probabilities, or what stands for them."""
-        ask = getattr(self.estimator, self.asks)
+        ask = (quick_forest(self.estimator) if self.asks == "predict_proba" else None) or getattr(self.estimator, self.asks)
         return self.reader.read(guarded(lambda: ask(self._inputs(rows)), f"{type(self.estimator).__name__}.{self.asks}"), len(rows))
 
     def refit(self, rows: Rows, labels: Labels, rng: np.random.Generator) -> Model:
