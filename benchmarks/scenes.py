@@ -32,6 +32,7 @@ from evenhand.scenes.tables import (
     accuracy_beside_real,
     compared,
     effectiveness,
+    inducing_by_scene,
     picture_error_rates,
     ratio_over_scenes,
     scene_error_rates,
@@ -67,7 +68,39 @@ def by_operator(trials, operator):
     return [trial for trial in trials if trial.operator == operator or trial.style == CONTROL]
 
 
-def planted(quick: bool, seed: int) -> dict[str, float]:
+class Table8:
+    """Insertion out of the distribution against insertion inside it, over all data sets and recognisers, as the paper's Table 8 adds up."""
+
+    def __init__(self) -> None:
+        self.sums: dict[tuple[str, str], dict[str, tuple[float, float]]] = {}
+
+    def add(self, data: str, out: list[Trial], inside: list[Trial], rng) -> None:
+        """One data set and recogniser; prints its own row, and the same for scenes and classes where both insertions could be made."""
+        both = {(t.scene, t.label) for t in out} & {(t.scene, t.label) for t in inside}
+        for kind in (EXCLUSION, INCLUSION):
+            rows = {style: inducing_by_scene(trials, kind, data) for style, trials in ((OUT, out), (IN, inside))}
+            for style, row in rows.items():
+                total = self.sums.setdefault((kind, style), {})
+                for scene, (bad, n) in row.items():
+                    before = total.get(scene, (0.0, 0.0))
+                    total[scene] = before[0] + bad, before[1] + n
+            self._say(f"{data} {kind}", rows[OUT], rows[IN], rng)
+            alike = [inducing_by_scene([t for t in trials if (t.scene, t.label) in both], kind, data) for trials in (out, inside)]
+            self._say(f"{data} {kind}, where both could be made", *alike, rng)
+
+    def ratio(self, kind: str, rng) -> float:
+        """Out of over in distribution, all rows together."""
+        return self._say(f"all {kind}", self.sums.get((kind, OUT), {}), self.sums.get((kind, IN), {}), rng)
+
+    @staticmethod
+    def _say(words: str, first, second, rng) -> float:
+        ratio = ratio_over_scenes(first, second, rng)
+        counts = [(int(sum(bad for bad, _ in part.values())), int(sum(n for _, n in part.values()))) for part in (first, second)]
+        say(f"  T8 {words}: out {counts[0]}, in {counts[1]}, ratio {ratio.estimate:.2f} ({ratio.low:.2f} to {ratio.high:.2f})")
+        return ratio.estimate
+
+
+def planted(quick: bool, seed: int, table8: Table8) -> dict[str, float]:
     """Part 1: the planted class under three operators and two oracles; the same net without the plant; simulated fair recognisers."""
     rng = np.random.default_rng(seed)
     count = 80 if quick else 240
@@ -87,6 +120,10 @@ def planted(quick: bool, seed: int) -> dict[str, float]:
     _, exact, mean = _judged(replace(outcome, trials=tuple(trials), originals=tuple(originals)), rng)
     flagged, above, every = sum(map(sum, exact)), sum(map(sum, mean)), sum(map(len, exact))
     say(f"  without planted bias: exact rule {flagged}, paper's rule {above} of {every} class verdicts")
+    inserted = [t for t in trials if t.operator == INSERT]
+    workshop.campaign = replace(campaign, style=IN, operators=(INSERT,), controls=False)
+    table8.add("synthetic streets", inserted, list(examine(plain, plain.name, workshop).trials), rng)
+    workshop.campaign = campaign
     simulated(workshop, kept, rng, 5 if quick else 40)
     return {
         "planted_class_found": found,
@@ -187,9 +224,9 @@ def data_sets(quick: bool):
         yield "coco128", list(from_coco(coco / "instances.json", coco / "images")), Campaign()
 
 
-def tables(quick: bool, seed: int):
-    """Part 2: Tables 6, 7, 8, 9 and 11 with intervals; returns the figures and the street's mutations."""
-    figures, street_mutations, street_scenes, every = {}, [], [], []
+def tables(quick: bool, seed: int, table8: Table8):
+    """Part 2: Tables 6, 7, 8, 9 and 11 with intervals; returns the street's mutations, its scenes, and the outcomes on it."""
+    street_mutations, street_scenes, every = [], [], []
     for name, scenes, campaign in data_sets(quick):
         for detector in detectors(quick):
             rng = np.random.default_rng(seed)
@@ -202,14 +239,14 @@ def tables(quick: bool, seed: int):
             inside = examine(detector, detector.name, workshop)
             if name == "street":  # 480 x 360; the other pictures are larger
                 every.append(out)
-            ratio = _rows(out, inside, rng)
+            _rows(out, inside, rng)
+            table8.add(name, [t for t in out.trials if t.operator == INSERT], list(inside.trials), rng)
             if is_street:
                 street_mutations, street_scenes = made, scenes
-                figures["ood_over_id_error_rate"] = ratio
-    return figures, street_mutations, street_scenes, every
+    return street_mutations, street_scenes, every
 
 
-def _rows(out, inside, rng) -> float:
+def _rows(out, inside, rng) -> None:
     expected = reference([out, inside])
     for operator in OPERATORS:
         for kind in KINDS:
@@ -218,16 +255,6 @@ def _rows(out, inside, rng) -> float:
                 f"  T6/7 {operator:9} {kind:12} classes {row.classes:2} above mean {row.unfair_by_mean:2} exact {row.unfair:2} "
                 f"error-inducing {row.error_inducing:4} of {row.generated:4} = {row.error_rate}"
             )
-    sides = {}
-    for style, trials in ((OUT, [t for t in out.trials if t.operator == INSERT]), (IN, list(inside.trials))):
-        erring = [any(t.before[c] != t.after[c] for c in t.before if c not in t.touched) for t in trials]
-        sides[style] = summed((t.scene, bad, 1.0) for t, bad in zip(trials, erring, strict=True))
-        both = [effectiveness(trials, kind, expected, rng) for kind in (EXCLUSION, INCLUSION)]
-        say(f"  T8 {style}: {len(trials)} pictures, {sum(erring)} with an error, {share_over_scenes(sides[style], rng)} over scenes")
-        for kind, row in zip((EXCLUSION, INCLUSION), both, strict=True):
-            say(f"     {kind}: {row.unfair_by_mean} of {row.classes} classes above the mean, {row.unfair} exact; {row.error_rate}")
-    ratio = ratio_over_scenes(sides[OUT], sides[IN], rng)
-    say(f"  out of distribution over in distribution: {ratio.estimate:.2f} (95 % interval {ratio.low:.2f} to {ratio.high:.2f})")
     _ranks(out, inside, expected)
     say(f"  below the mean accuracy on originals alone: {sorted(unfair_on_originals(out, expected))}")
     for operator in sorted({t.operator for t in out.trials}):
@@ -236,7 +263,6 @@ def _rows(out, inside, rng) -> float:
         say(f"  T9 {operator}: {n} pictures, {spent.estimate:.0f} CPU-milliseconds ({spent.low:.0f} to {spent.high:.0f})")
     beside = accuracy_beside_real(out, sorted({t.label for t in out.trials if t.operator == INSERT and t.label != "cyclist"}), rng)
     say(f"  T11 {beside.pairs} pairs: inserted {beside.mutated}; real {beside.real}")
-    return ratio.estimate
 
 
 def _ranks(out, inside, expected) -> None:
@@ -282,17 +308,20 @@ def main() -> None:
         return
     started = time.process_time()
     figures: dict[str, float] = {}
+    table8 = Table8()
     if options.part != "real":
-        figures |= planted(options.quick, options.seed)
+        figures |= planted(options.quick, options.seed, table8)
     if options.part == "planted":
         pass
     elif DATA.is_dir():
-        more, mutations, scenes, outcomes = tables(options.quick, options.seed)
-        figures |= more | timings(outcomes) | regions(mutations, scenes, options.seed, options.quick)
+        mutations, scenes, outcomes = tables(options.quick, options.seed, table8)
+        figures |= timings(outcomes) | regions(mutations, scenes, options.seed, options.quick)
         pictures = sum(len(outcome.trials) for outcome in outcomes)
         say(f"{pictures} mutated street pictures answered by detectors")
     else:
         say(f"{DATA} is absent: the parts on real pictures are skipped")
+    ratios = {kind: table8.ratio(kind, np.random.default_rng(options.seed)) for kind in (EXCLUSION, INCLUSION)}
+    figures["ood_over_id_error_rate"] = ratios[EXCLUSION]
     say(f"{time.process_time() - started:.0f} CPU-seconds; classes of the streets: {', '.join(CLASSES)}")
     if options.json:
         options.json.write_text(json.dumps({name: figures[name] for name in FIGURES if name in figures}, indent=1), encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,21 +19,10 @@ from evenhand.statistics.multiplicity import benjamini_hochberg, holm, twice_the
 from evenhand.statistics.shares import above_others, above_rate, mann_whitney
 
 
-def trial(before, after, truth=None, hidden=None, scene="s", style=OUT, touched=("cat",), added=1):
-    return Trial(
-        "insertion",
-        "cat",
-        style,
-        scene,
-        0,
-        Counter(truth or before),
-        Counter(before),
-        Counter(after),
-        Counter(hidden or {}),
-        frozenset(touched),
-        added,
-        0.0,
-    )
+def trial(before, after, **changes):
+    counts = {name: Counter(changes.pop(name)) for name in ("truth", "hidden") if name in changes}
+    plain = Trial("insertion", "cat", OUT, "s", 0, Counter(before), Counter(before), Counter(after), Counter(), frozenset({"cat"}), 1, 0.0)
+    return replace(plain, **counts, **changes)
 
 
 def test_ground_truth_errors_follow_equation_2():

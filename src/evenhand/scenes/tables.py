@@ -43,15 +43,40 @@ def effectiveness(
 ) -> Effectiveness:
     """An input is error-inducing when it errs on a class that the paper's rule calls unfair."""
     rules = rules or Rules()
-    verdicts = class_verdicts(trials, kind, expected, rng, rules)
-    listed = [one for one in verdicts if one.enough]
+    listed = [one for one in class_verdicts(trials, kind, expected, rng, rules) if one.enough]
     blamed = {one.label for one in listed if one.unfair_by_mean}
+    flags = _errs_on(blamed, trials, kind, expected, rules)
+    return Effectiveness(
+        len(listed), len(blamed), sum(one.unfair for one in listed), len(flags), sum(flags), clopper_pearson(sum(flags), len(flags))
+    )
+
+
+def _errs_on(blamed: set[str], trials: Sequence[Trial], kind: str, expected: Mapping[str, Counter[str]], rules: Rules) -> list[bool]:
+    """For each trial that is no control, whether it errs on one of these classes."""
     tried = [trial for trial in trials if trial.style != CONTROL]
     marks = [judge(trial, kind, expected.get(trial.scene, Counter()), rules.track_hidden) for trial in tried]
-    inducing = sum(any(mark.errors.get(label, 0) > 0 for label in blamed) for mark in marks)
-    return Effectiveness(
-        len(listed), len(blamed), sum(one.unfair for one in listed), len(tried), inducing, clopper_pearson(inducing, len(tried))
-    )
+    return [any(mark.errors.get(label, 0) > 0 for label in blamed) for mark in marks]
+
+
+AS_IN_TABLE_8 = Rules(
+    least_objects=1, track_hidden=False
+)  # the paper drops no class there, and expects objects that the inserted ones cover
+
+
+def inducing_by_scene(trials: Sequence[Trial], kind: str, prefix: str, rules: Rules = AS_IN_TABLE_8) -> dict[str, tuple[float, float]]:
+    """Table 8's counts for a metamorphic oracle: of each scene the error-inducing inputs and all inputs; `prefix` keeps data sets apart."""
+    tried = [trial for trial in trials if trial.style != CONTROL]
+    sums: dict[str, list[int]] = {}
+    for trial in tried:
+        for label, n in (mark := judge(trial, kind, Counter(), rules.track_hidden)).objects.items():
+            total = sums.setdefault(label, [0, 0])
+            total[0] += mark.errors[label]
+            total[1] += n
+    rates = {label: errors / n for label, (errors, n) in sums.items() if n >= rules.least_objects}
+    mean = float(np.mean(list(rates.values()))) if rates else 0.0
+    blamed = {label for label, rate in rates.items() if rate > mean}
+    flags = _errs_on(blamed, tried, kind, {}, rules)
+    return summed((f"{prefix}/{trial.scene}", flag, 1.0) for trial, flag in zip(tried, flags, strict=True))
 
 
 def picture_error_rates(trials: Sequence[Trial], expected: Mapping[str, Counter[str]]) -> tuple[list[float], list[float]]:

@@ -10,7 +10,7 @@ from evenhand.errors import require
 from evenhand.scenes.operators.cutout import MARGIN, cut, paste
 from evenhand.scenes.operators.delete import NO_BACKGROUND, Inpainter, emptied, hole_for
 from evenhand.scenes.operators.donors import is_whole
-from evenhand.scenes.operators.mutation import EMPTY_PATCH, PUT_BACK, Mutation, Skipped, finished
+from evenhand.scenes.operators.mutation import EMPTY_PATCH, PUT_BACK, Became, Mutation, Skipped, finished
 from evenhand.scenes.scene import Scene, grown, union
 
 TRIES = 60
@@ -30,7 +30,7 @@ def put_back(scene: Scene, label: str, rng: np.random.Generator, inpainter: Inpa
     front = union([other for other in scene.instances if other is not one and other.nearer_than(one.foot, one.depth)], scene.shape)
     left, top, _, _ = grown(one.box, MARGIN, scene.shape)
     paste(picture, cutout, (left, top), front)
-    made = finished(PUT_BACK, label, scene, picture, (scene.instances, []))
+    made = finished(PUT_BACK, label, scene, Became(picture, scene.instances))
     return replace(made, boxes=(one.box,), how=f"place filled by {how}, then the object set back")
 
 
@@ -53,6 +53,6 @@ def empty_patch(scene: Scene, label: str, rng: np.random.Generator, inpainter: I
             filled = emptied(scene, (), hole, inpainter)
             if filled is None:
                 continue
-            made = finished(EMPTY_PATCH, label, scene, filled[0], (scene.instances, []))
+            made = finished(EMPTY_PATCH, label, scene, Became(filled[0], scene.instances))
             return replace(made, boxes=((left, top, left + wide, top + tall),), how=f"background filled by {filled[1]}")
     return Skipped(EMPTY_PATCH, label, scene.name, "no free background of this shape")

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.errors import require
 from evenhand.scenes.operators.fill import fill
-from evenhand.scenes.operators.mutation import DELETE, Mutation, Skipped, finished
+from evenhand.scenes.operators.mutation import DELETE, Became, Mutation, Skipped, finished
 from evenhand.scenes.operators.seams import noise_ratio, seam_ratio
 from evenhand.scenes.scene import Instance, Picture, Scene, Stencil, grown, union
 
@@ -38,7 +38,7 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
         return Skipped(DELETE, label, scene.name, NO_BACKGROUND)
     picture, how = filled
     old: list[Instance | None] = [None if place in places else one for place, one in enumerate(scene.instances)]
-    return replace(finished(DELETE, label, scene, picture, (old, [])), how=how)
+    return replace(finished(DELETE, label, scene, Became(picture, old)), how=how)
 
 
 def hole_for(scene: Scene, gone: Sequence[Instance]) -> Stencil:

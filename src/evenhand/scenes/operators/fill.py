@@ -34,6 +34,21 @@ class Canvas:
     ground: Stencil
 
 
+@dataclass(frozen=True)
+class Piece:
+    """One connected piece of a hole: its pixels in the picture, its box with a rim, and inside that box its pixels and the known rim."""
+
+    hole: Stencil
+    box: Box
+    inner: Stencil
+    known: Stencil
+
+    def of(self, layer: NDArray[Any]) -> NDArray[Any]:
+        """A layer's part inside the box."""
+        left, top, right, bottom = self.box
+        return layer[top:bottom, left:right]
+
+
 def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions | None = None) -> Picture | None:
     """The picture with every piece of the hole filled, or None when it has no background that would fit somewhere.
 
@@ -57,16 +72,16 @@ def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions |
 def _fill_piece(cv2: Any, canvas: Canvas, hole: Stencil, box: Box) -> bool:
     """Fill one piece in place; False when free background for nearly all of it cannot be found."""
     rim = int(np.clip(5 + 0.08 * max(box[2] - box[0], box[3] - box[1]), 6, 16))
-    box = grown(box, rim, hole.shape)
-    left, top, right, bottom = box
+    left, top, right, bottom = box = grown(box, rim, hole.shape)
     inner = hole[top:bottom, left:right]
     distance = cv2.distanceTransform((~inner).astype(np.uint8), cv2.DIST_L2, 3)
     known = ~inner & ~canvas.forbidden[top:bottom, left:right] & (distance <= rim)
-    shifts = _shifts(cv2, canvas, hole, box, known)
-    target = canvas.picture[top:bottom, left:right]
+    piece = Piece(hole, box, inner, known)
+    shifts = _shifts(cv2, canvas, piece)
+    target = piece.of(canvas.picture)
     if not shifts:
         return _smear(cv2, target, inner)
-    patches, costs = _patches(cv2, canvas, hole | canvas.forbidden, (box, known), shifts)
+    patches, costs = _patches(cv2, canvas, piece, shifts)
     mended = np.einsum("khw,khwc->hwc", _territories(cv2, costs), patches)
     if (costs.min(axis=0) >= TAKEN)[inner].mean() > MOST_TAKEN or _drift(cv2, target - mended, known)[inner].mean() > MOST_DRIFT:
         return _smear(cv2, target, inner)
@@ -91,15 +106,15 @@ def _smear(cv2: Any, target: Floats, inner: Stencil) -> bool:
     return True
 
 
-def _shifts(cv2: Any, canvas: Canvas, hole: Stencil, box: Box, known: Stencil) -> list[tuple[int, int]]:
+def _shifts(cv2: Any, canvas: Canvas, piece: Piece) -> list[tuple[int, int]]:
     """The best few displacements (rows, columns) at which the rim matches and the hole falls on free background."""
-    left, top, right, bottom = box
+    hole, (left, top, right, bottom) = piece.hole, piece.box
     step = 2 if max(right - left, bottom - top) > WORK_SIDE else 1
     reach = max(6, int(REACH * (bottom - top)))
     first, last = max(0, top - reach), min(hole.shape[0], bottom + reach)
     window = canvas.picture[first:last:step, ::step]
     template = canvas.picture[top:bottom:step, left:right:step]
-    mask = known[::step, ::step].astype(np.float32)
+    mask = piece.known[::step, ::step].astype(np.float32)
     if mask.sum() < 8 or window.shape[0] < template.shape[0] or window.shape[1] < template.shape[1]:
         return []
     cost = _rim_cost(cv2, window, template, mask)
@@ -146,12 +161,10 @@ def _minima(cost: Floats, apart: int) -> list[tuple[int, int]]:
     return found
 
 
-def _patches(
-    cv2: Any, canvas: Canvas, taken: Stencil, where: tuple[Box, Stencil], shifts: list[tuple[int, int]]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The shifted pieces, and for each pixel how badly each piece fits the rim nearby; `where` is the box and its known rim."""
-    (left, top, right, bottom), known = where
-    target = canvas.picture[top:bottom, left:right]
+def _patches(cv2: Any, canvas: Canvas, piece: Piece, shifts: list[tuple[int, int]]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The shifted pieces, and for each pixel how badly each of them fits the rim nearby."""
+    (left, top, right, bottom), known = piece.box, piece.known
+    target, taken = piece.of(canvas.picture), piece.hole | canvas.forbidden
     spread = max(4.0, 0.22 * max(right - left, bottom - top))
     rim = known.astype(np.float32)
     share = cv2.GaussianBlur(rim, (0, 0), spread) + 1e-6

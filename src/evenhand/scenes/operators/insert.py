@@ -12,7 +12,7 @@ from evenhand.errors import InvalidArgument
 from evenhand.scenes.operators.cutout import MARGIN, Cutout, contact_shadow, grain, ground_light, paste, regrained
 from evenhand.scenes.operators.donors import Donor, DonorBank, backdrop_layers, pick
 from evenhand.scenes.operators.ground import allowed
-from evenhand.scenes.operators.mutation import INSERT, Mutation, Skipped, covered, finished
+from evenhand.scenes.operators.mutation import INSERT, Became, Mutation, Skipped, covered, finished
 from evenhand.scenes.operators.perspective import SizeLaw, fit_law
 from evenhand.scenes.scene import Instance, Scene, Stencil, union
 
@@ -194,5 +194,5 @@ def _compose(scene: Scene, label: str, spots: list[Spot], rng: np.random.Generat
         if owned.any():
             whole = float((spot.cutout.cover > 0.5).sum())
             new.append(Instance.from_mask(label, owned, None, min(1.0, float(owned.sum()) / max(whole, 1.0))))
-    made = finished(INSERT, label, scene, picture, (old, [one for one in new if one is not None]))
+    made = finished(INSERT, label, scene, Became(picture, old, [one for one in new if one is not None]))
     return replace(made, how=f"{len(spots)} from other pictures", origins=tuple(spot.donor.cutout.origin for spot in spots))

@@ -46,11 +46,18 @@ class Skipped:
     reason: str
 
 
-def finished(
-    operator: str, label: str, before: Scene, picture: Picture, state: tuple[Sequence[Instance | None], Sequence[Instance]]
-) -> Mutation:
-    """Put a mutation together from what became of every old instance (None: gone) and the new ones."""
-    old, new = state
+@dataclass(frozen=True, eq=False)
+class Became:
+    """The picture after a mutation, what became of every old instance (None: gone), and the new ones."""
+
+    picture: Picture
+    old: Sequence[Instance | None]
+    new: Sequence[Instance] = ()
+
+
+def finished(operator: str, label: str, before: Scene, became: Became) -> Mutation:
+    """Put a mutation together."""
+    picture, old, new = became.picture, became.old, became.new
     kept = tuple(one.area / max(1, was.area) if one is not None else 0.0 for was, one in zip(before.instances, old, strict=True))
     after = before.with_picture(picture, [one for one in (*old, *new) if one is not None and one.area])
     changed = (picture != before.picture).any(axis=2)

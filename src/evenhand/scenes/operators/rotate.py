@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.scenes.operators.cutout import MARGIN, contact_shadow, cut, paste
 from evenhand.scenes.operators.delete import NO_BACKGROUND, REVEALED, Inpainter, emptied, hole_for, reveals
 from evenhand.scenes.operators.donors import is_whole
-from evenhand.scenes.operators.mutation import HIDDEN, ROTATE, Mutation, Skipped, covered, finished
+from evenhand.scenes.operators.mutation import HIDDEN, ROTATE, Became, Mutation, Skipped, covered, finished
 from evenhand.scenes.scene import Instance, Scene, union
 
 LEAST_HEIGHT = 50
@@ -61,5 +61,5 @@ def turned(scene: Scene, place: int, degrees: float, inpainter: Inpainter | None
         return Skipped(ROTATE, one.label, scene.name, "the turned object would hide another one")
     old[place] = None
     fresh = Instance.from_mask(one.label, owned, one.depth)
-    made = finished(ROTATE, one.label, scene, picture, (old, [fresh]))
+    made = finished(ROTATE, one.label, scene, Became(picture, old, [fresh]))
     return replace(made, how=f"{degrees:+.0f} degrees; place filled by {how}")

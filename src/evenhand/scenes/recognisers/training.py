@@ -73,52 +73,47 @@ def _targets(objects: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray
     return heat, size, known
 
 
+def _block(into: int, out: int, stride: int = 1, dilation: int = 1) -> Any:
+    from torch import nn
+
+    return nn.Sequential(nn.Conv2d(into, out, 3, stride, dilation, dilation, bias=False), nn.BatchNorm2d(out), nn.ReLU(inplace=True))
+
+
 def net(torch: Any) -> Any:
     """The layers: quarter size, wide context by dilation and a half-size branch; one map per class and two for the size.
 
     A last branch sees how much there is of each class in the whole picture, as many waves, and lowers the maps of the classes; it
     begins as nothing.
     """
-    from torch import nn
-
+    nn = torch.nn
     first, stem, deep, joined = WIDTHS
     classes = len(CLASSES)
 
-    def block(into: int, out: int, stride: int = 1, dilation: int = 1) -> Any:
-        layers = nn.Conv2d(into, out, 3, stride, dilation, dilation, bias=False), nn.BatchNorm2d(out), nn.ReLU(inplace=True)
-        return nn.Sequential(*layers)
-
-    class Net(nn.Module):
+    class Net(nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
-            self.stem = nn.Sequential(block(3, first, 2), block(first, stem, 2), block(stem, stem))
-            self.deep = nn.Sequential(block(stem, deep, 2), block(deep, deep), block(deep, deep, 1, 2), block(deep, deep, 1, 4))
+            self.stem = nn.Sequential(_block(3, first, 2), _block(first, stem, 2), _block(stem, stem))
+            self.deep = nn.Sequential(_block(stem, deep, 2), _block(deep, deep), _block(deep, deep, 1, 2), _block(deep, deep, 1, 4))
             self.up = nn.ConvTranspose2d(deep, stem, 3, 2, 1, (0, 1))
-            self.join = nn.Sequential(block(2 * stem, joined), block(joined, joined))
+            self.join = nn.Sequential(_block(2 * stem, joined), _block(joined, joined))
             self.head = nn.Conv2d(joined, classes + 2, 1)
             self.mean = nn.AdaptiveAvgPool2d(1)
             self.waves, self.shift = nn.Conv2d(classes, WAVES, 1), nn.Conv2d(WAVES, classes, 1)
-            with torch.no_grad():
-                self.head.bias[:classes] = -4.0  # type: ignore[index]
-                for weight in self.shift.parameters():
-                    weight.zero_()
+            nn.init.constant_(self.head.bias[:classes], -4.0)
+            for weight in self.shift.parameters():
+                nn.init.zeros_(weight)
 
-        def maps(self, pictures: Any) -> Any:
-            """The maps before they are shifted."""
+        def maps(self, pictures: Any) -> Any:  # before they are lowered
             fine = self.stem(pictures)
             return self.head(self.join(torch.cat([fine, self.up(self.deep(fine))], 1)))
 
-        def amounts(self, maps: Any) -> Any:
-            """How much of each class the picture shows."""
+        def amounts(self, maps: Any) -> Any:  # of each class in the picture
             return self.mean(torch.sigmoid(maps[:, :classes]))
-
-        def shifts(self, amounts: Any) -> Any:
-            """What is added to each class's map: never more than nothing."""
-            return -torch.relu(self.shift(torch.sin(self.waves(amounts))))
 
         def forward(self, pictures: Any) -> Any:
             maps = self.maps(pictures)
-            return torch.cat([maps[:, :classes] + self.shifts(self.amounts(maps)), maps[:, classes:]], 1)
+            lowered = torch.relu(self.shift(torch.sin(self.waves(self.amounts(maps)))))
+            return torch.cat([maps[:, :classes] - lowered, maps[:, classes:]], 1)
 
     return Net()
 

@@ -59,6 +59,16 @@ class Front:
 
 
 @dataclass(frozen=True)
+class Wall:
+    """Where a picture shows a row of houses: the house of each column, metres along it, and metres above the ground of each pixel."""
+
+    front: Front
+    house: NDArray[np.intp]
+    along: Floats
+    level: Floats
+
+
+@dataclass(frozen=True)
 class Plan:
     """A street seen from above."""
 
@@ -214,7 +224,7 @@ class Painter:
         shine = np.where(bars, 0.62, shine)
         blue = np.array([0.92, 1.0, 1.1], np.float32)
         paint[window] = (shine[window, None] * blue).astype(np.float32)
-        self._shop(front, house, (along, level), paint, is_shop)
+        self._shop(Wall(front, house, along, level), paint, is_shop)
         cornice = (level > height[None, :] - 0.35) | (np.abs(v - floor[None, :] + 0.1) < 0.07) & ~is_shop
         paint[cornice] *= 1.14
         edge = (along < 0.12)[None, :] & np.ones_like(is_shop)
@@ -225,10 +235,11 @@ class Painter:
         hazy: Floats = with_haze(paint, np.broadcast_to(ahead[None, :], level.shape), self.light)
         return hazy
 
-    def _shop(self, front: Front, house: NDArray[np.intp], where: tuple[Floats, Floats], paint: Floats, is_shop: NDArray[Any]) -> None:
-        along, level = where
-        sign = np.broadcast_to(front.signs[house][None], paint.shape)
-        floor = np.broadcast_to(front.floors[house][None, :], level.shape)
+    @staticmethod
+    def _shop(wall: Wall, paint: Floats, is_shop: NDArray[Any]) -> None:
+        along, level = wall.along, wall.level
+        sign = np.broadcast_to(wall.front.signs[wall.house][None], paint.shape)
+        floor = np.broadcast_to(wall.front.floors[wall.house][None, :], level.shape)
         paint[is_shop] = sign[is_shop]
         pane = is_shop & (level > 0.5) & (level < floor - 0.75) & (np.mod(along, 1.9) > 0.14)[None, :]
         glow = 0.13 + 0.10 * np.mod(np.sin(np.floor(along / 1.9) * 91.7) * 4375.85, 1.0)[None, :] + 0.05 * level
