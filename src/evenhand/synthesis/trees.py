@@ -149,7 +149,7 @@ class ChainedTrees:
         settings = settings or TreeSettings()
         _check(rows, domain)
         lead = [domain.place(name) for name in first]
-        order = tuple(dict.fromkeys([*lead, *domain.protected_places, *range(len(domain.columns))]))
+        order = tuple(dict.fromkeys([*lead, *domain.protected_places, *_telling_first(rows, domain)]))
         copies = _copies(rows, domain)
         structure = rng.permutation(len(rows))[: settings.structure_rows]
         maker = _Maker(rows, domain, copies, structure, settings)
@@ -318,13 +318,20 @@ class _Maker:
             return None
         # Best-first growth with small leaves keeps rare but certain relations, at the same number of leaves.
         smallest = max(1, min(20, rows_per_leaf // 4))
-        tree = DecisionTreeClassifier(min_samples_leaf=smallest, max_leaf_nodes=most, random_state=int(rng.integers(2**31)))
+        seed = int(rng.integers(2**31))
+        tree = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=smallest, max_leaf_nodes=most, random_state=seed)
         # The others stay in the matrix as a constant, so that the tree can later be asked with whole rows.
         visible = np.zeros((len(self.structure), self.copies.shape[1]), dtype=np.float32)
         visible[:, predictors] = self.copies[self.structure][:, predictors]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a few rows with as many cells are no mistake here
             return tree.fit(visible, chosen).tree_
+
+
+def _telling_first(rows: Rows, domain: TabularDomain) -> list[int]:
+    """All columns, those last whose cells mostly differ from row to row: the others' trees find little but chance in them."""
+    mostly_distinct = [2 * len(np.unique(rows[:, at])) > len(rows) for at in range(len(domain.columns))]
+    return sorted(range(len(domain.columns)), key=lambda at: mostly_distinct[at])
 
 
 def _make_link(cells: Cells, tree: Any, leaf_of_node: Index, share: Rows) -> _Link:
