@@ -317,7 +317,7 @@ class _Maker:
         if not predictors or most < 2 or chosen.min() == chosen.max():
             return None
         # Best-first growth with small leaves keeps rare but certain relations, at the same number of leaves.
-        smallest = max(1, min(20, rows_per_leaf // 4))
+        smallest = max(1, min(10, rows_per_leaf // 4))
         seed = int(rng.integers(2**31))
         tree = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=smallest, max_leaf_nodes=most, random_state=seed)
         # The others stay in the matrix as a constant, so that the tree can later be asked with whole rows.
