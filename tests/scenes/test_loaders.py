@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from evenhand.scenes.loaders.rle import mask_from_rle, rle_from_mask
 from evenhand.scenes.loaders.voc import from_voc
 from evenhand.scenes.recognisers.answers import Function
 from evenhand.scenes.scene import PAVEMENT, ROAD, SKY
+from evenhand.scenes.simulated import Simulated
 from evenhand.scenes.trials import Campaign, Workshop, examine
 
 PICTURE = np.random.default_rng(0).integers(0, 255, (40, 60, 3)).astype(np.uint8)
@@ -167,6 +169,24 @@ def test_exported_errors_load_again_with_the_same_counts(streets, tmp_path):
     loaded = {scene.name: scene.truth for scene in from_coco(path, tmp_path / "images", least_pixels=1)}
     wanted = sorted(tuple(sorted(made.after.truth.items())) for _, made, _ in keeper.kept)
     assert sorted(tuple(sorted(truth.items())) for truth in loaded.values()) == wanted
+
+
+def test_a_class_may_be_called_anything_and_its_files_stay_in_their_folder(streets, tmp_path):
+    odd = {"car": "Auto </b> ü", "person": "Man"}
+    scenes = [
+        replace(one, instances=tuple(replace(i, label=odd.get(i.label, i.label)) for i in one.instances), truth={}) for one in streets
+    ]
+    campaign = Campaign(insert=("Auto </b> ü",), change=("person",), operators=("insertion", "deletion"), controls=False)
+    kept = []
+    outcome = examine(
+        Simulated(), "odd", Workshop(scenes, Labels(), campaign, np.random.default_rng(0)), lambda t, m, _: kept.append((t, m, {}))
+    )
+    assert {trial.label for trial in outcome.trials} == {"Auto </b> ü", "person"}  # "Man" means a person
+    for one in outcome.trials:
+        if one.operator == "insertion":
+            assert one.before["auto </b> ü"] + one.added == outcome.ranges[one.cluster]["Auto </b> ü"].most + 1
+    export_coco(tmp_path, kept)
+    assert {path.parent for path in tmp_path.rglob("*.png")} == {tmp_path / "images"}
 
 
 def test_synonyms_can_be_edited_and_contradictions_are_named(tmp_path):

@@ -110,6 +110,13 @@ def test_functions_may_answer_in_several_ways_and_wrong_ones_are_named():
         Function(lambda picture: 1 / 0).recognise(pictures(1))
 
 
+@pytest.mark.parametrize("raw", [None, "car", {"car": 1}, 7, [("car", "much")]], ids=repr)
+def test_a_function_that_answers_no_list_of_objects_is_told_what_is_expected(raw):
+    with pytest.raises(WrongAnswer, match="expected"):
+        Function(lambda picture: raw).recognise(pictures(1))
+    assert Function(lambda picture: []).recognise(pictures(1)) == [()]
+
+
 def test_overlapping_boxes_of_a_class_are_one_object():
     boxes = np.array([[0, 0, 10, 10], [1, 1, 10, 10], [1, 1, 10, 10]], np.float32)
     kept = Suppression().keep(boxes, np.array([0.9, 0.8, 0.7], np.float32), np.array([0, 0, 1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from evenhand.errors import EvenhandError, InvalidArgument, UnknownName
+from evenhand.errors import DataError, EvenhandError, InvalidArgument, UnknownName
 
 if TYPE_CHECKING:
     from evenhand.scenes.recognisers.answers import Recogniser
@@ -79,6 +80,8 @@ def _scenes(source: Source) -> list[Scene]:
     from evenhand.scenes.loaders.segmenter import Described
     from evenhand.scenes.street.render import StreetMaker
 
+    if source.count < 1:
+        raise InvalidArgument(f"--count {source.count} must be at least 1")
     if source.form == "street":
         return list(StreetMaker(casts=4).scenes(source.count, np.random.default_rng(source.seed)))
     if source.form not in FORMATS:
@@ -244,9 +247,15 @@ def _workshop(scenes: list[Scene], seed: int, wishes: Wishes) -> Workshop:
     campaign = Campaign(inpainter=OnnxInpainter(wishes.inpainter) if wishes.inpainter else None)
     chosen = tuple(name.strip() for name in wishes.classes.split(",") if name.strip())
     known = {label for scene in scenes for label in scene.truth}
+    meant = {vocabulary.canonical(label) for label in known}
     for name in chosen:
-        if name not in known:
+        if vocabulary.canonical(name) not in meant:
             raise UnknownName("class of these scenes", name, sorted(known))
+    if not chosen and not meant & {*campaign.insert, *campaign.change}:
+        raise InvalidArgument(
+            f"the scenes show none of the paper's classes ({', '.join(campaign.insert)}); "
+            f"choose with --classes among {', '.join(sorted(known)) or 'nothing: they hold no object'}"
+        )
     return Workshop(
         scenes, vocabulary, replace(campaign, insert=chosen, change=chosen) if chosen else campaign, np.random.default_rng(seed)
     )
@@ -264,11 +273,24 @@ def _run(kept: Any, workshop: Workshop, out: Path) -> tuple[Outcome, Path, list[
     with Progress() as progress:
         task = progress.add_task("mutations", total=_most(workshop))
         outcome = examine(kept, kept.name, workshop, keeper, lambda done: progress.update(task, completed=done))
+    _refuse_empty(outcome)
     computed = content(outcome, workshop.rng)
     export_coco(out / "errors", keeper.kept)
     page = write(out, computed, keeper.kept)
     unfair = sorted({one["label"] for part in computed["parts"] for one in part["verdicts"] if one["unfair"]})
     return outcome, page, unfair
+
+
+def _refuse_empty(outcome: Outcome) -> None:
+    """A campaign that could not try anything has found nothing out."""
+    if not any(sum(seen.values()) for seen in outcome.originals):
+        raise DataError(
+            f"{outcome.recogniser!r} recognised no object in any of the {len(outcome.scenes)} original pictures; "
+            "look at its least score and at what it expects of a picture"
+        )
+    if not outcome.trials:
+        reasons = "; ".join(f"{reason} ({n})" for reason, n in Counter(one.reason for one in outcome.skips).most_common(3))
+        raise DataError(f"no picture could be changed believably: {reasons}. Other pictures, or other --classes, are needed")
 
 
 @app.command()

@@ -41,6 +41,11 @@ class ErrorKeeper:
             self.kept.append((trial, made, found))
 
 
+def _word(text: str) -> str:
+    """Letters, digits and hyphens as they are, anything else as an underscore: a class may be called anything, a file may not."""
+    return "".join(letter if letter.isalnum() or letter == "-" else "_" for letter in text)
+
+
 def export_coco(folder: Path, kept: Sequence[tuple[Trial, Mutation, Mapping[str, Mapping[str, int]]]]) -> Path:
     """Pictures under `images/` and one `instances.json` beside them; returns the path of the latter."""
     names = sorted({one.label for _, made, _ in kept for one in made.after.instances if one.counted})
@@ -48,7 +53,7 @@ def export_coco(folder: Path, kept: Sequence[tuple[Trial, Mutation, Mapping[str,
     images: list[dict[str, Any]] = []
     annotations: list[dict[str, Any]] = []
     for place, (trial, made, errors) in enumerate(kept, 1):
-        file = f"{place:05d}-{trial.operator}-{trial.label.replace(' ', '_')}-{trial.scene}.png"
+        file = f"{place:05d}-{_word(trial.operator)}-{_word(trial.label)}-{_word(trial.scene)}.png"
         write_picture(folder / "images" / file, made.after.picture)
         height, width = made.after.shape
         facts = {

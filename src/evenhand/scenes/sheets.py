@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,9 +29,16 @@ def pair(made: Mutation, caption: str = "", width: int = 480) -> Picture:
         _frame(cv2, first, box, scale)
     row = np.hstack([first, np.full((size[1], GAP, 3), 255, np.uint8), second])
     band = np.full((BAND, row.shape[1], 3), 255, np.uint8)
-    text = f"{made.operator}: {made.label}  {caption}".encode("ascii", "replace").decode()
-    cv2.putText(band, text[:130], (4, 15), cv2.FONT_HERSHEY_SIMPLEX, 0.42, INK, 1, cv2.LINE_AA)
+    cv2.putText(
+        band, _drawable(f"{made.operator}: {made.label}  {caption}")[:130], (4, 15), cv2.FONT_HERSHEY_SIMPLEX, 0.42, INK, 1, cv2.LINE_AA
+    )
     return np.vstack([band, row])
+
+
+def _drawable(text: str) -> str:
+    """The text in the letters that OpenCV can draw: accents are dropped, what is left over becomes a question mark."""
+    parts = unicodedata.normalize("NFKD", text.replace("\u00df", "ss"))
+    return "".join(letter for letter in parts if not unicodedata.combining(letter)).encode("ascii", "replace").decode()
 
 
 def _frame(cv2: Any, picture: Picture, box: Box, scale: float) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -105,7 +105,8 @@ class Workshop:
     """What all trials on one set of scenes share: vocabulary, donors, clusters."""
 
     def __init__(self, scenes: Sequence[Scene], labels: Labels, campaign: Campaign, rng: np.random.Generator) -> None:
-        self.scenes, self.labels, self.campaign, self.rng = tuple(scenes), labels, campaign, rng
+        self.labels, self.campaign, self.rng = labels, campaign, rng
+        self.scenes = tuple(_named_alike(scene, {*campaign.insert, *campaign.change}, labels) for scene in scenes)
         self.bank: DonorBank = collect(self.scenes, labels)
         self.clusters = cluster(self.scenes, rng, campaign.clusters)
         self.truth = tuple(labels.true_counts(scene.truth) for scene in self.scenes)
@@ -113,8 +114,9 @@ class Workshop:
     def ranges(self, seen: Sequence[Counter[str]]) -> tuple[dict[str, Range], ...]:
         """Each cluster's distribution as this recogniser sees it."""
         names = sorted({*self.campaign.insert, *self.campaign.change})
+        known = [Counter({name: one[self.labels.canonical(name)] for name in names}) for one in seen]
         members = [np.flatnonzero(self.clusters.of == place) for place in range(self.clusters.count)]
-        return tuple(distribution([self.scenes[k] for k in group], [seen[int(k)] for k in group], names) for group in members)
+        return tuple(distribution([self.scenes[k] for k in group], [known[int(k)] for k in group], names) for group in members)
 
     def mutations(
         self, seen: Sequence[Counter[str]], ranges: Sequence[Mapping[str, Range]]
@@ -122,10 +124,11 @@ class Workshop:
         """Algorithm 1's double loop; yields the scene's place, the result, and the CPU-seconds that it took."""
         for operator in self.campaign.operators:
             for label in self.campaign.insert if operator == INSERT else self.campaign.change:
+                name = self.labels.canonical(label)
                 for _ in range(1 if operator == DELETE else self.campaign.repeats):
                     for place in range(len(self.scenes)):
                         started = time.process_time()
-                        made = self._mutate(operator, label, place, seen[place][label], ranges[self.clusters.of[place]][label])
+                        made = self._mutate(operator, label, place, seen[place][name], ranges[self.clusters.of[place]][label])
                         yield place, made, time.process_time() - started
         if self.campaign.controls:
             yield from self._controls()
@@ -161,6 +164,14 @@ class Workshop:
                 made = act(scene, label, self.rng, self.campaign.inpainter)
                 assert operator in CONTROLS
                 yield place, made, time.process_time() - started
+
+
+def _named_alike(scene: Scene, wanted: set[str], labels: Labels) -> Scene:
+    """Objects whose label means a wanted class get its name; all others keep theirs."""
+    names = {labels.canonical(name): name for name in sorted(wanted)}
+    if all(names.get(labels.canonical(one.label), one.label) == one.label for one in scene.instances):
+        return scene
+    return replace(scene, instances=tuple(replace(one, label=names.get(labels.canonical(one.label), one.label)) for one in scene.instances))
 
 
 def examine(

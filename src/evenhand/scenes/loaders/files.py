@@ -16,18 +16,25 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")
 def read_picture(path: Path) -> Picture:
     """A picture as red, green, blue."""
     cv2 = require("cv2", "image")
+    _exists(path)
     content = cv2.imread(str(path), cv2.IMREAD_COLOR)
     if content is None:
-        raise DataError(f"{path} is missing, or is not a picture that can be read; expected one of {', '.join(SUFFIXES)}")
+        raise DataError(f"{path} is not a picture that can be read; expected one of {', '.join(SUFFIXES)}")
     return np.ascontiguousarray(content[..., ::-1])
+
+
+def _exists(path: Path) -> None:
+    if not path.is_file():
+        raise DataError(f"{path} is missing; expected a picture there")
 
 
 def read_map(path: Path) -> Regions:
     """A map of whole numbers as it is stored, the numbers of a palette included; of a colour file, an error."""
     cv2 = require("cv2", "image")
+    _exists(path)
     content = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)
     if content is None:
-        raise DataError(f"{path} is missing, or is not a picture that can be read")
+        raise DataError(f"{path} is not a picture that can be read")
     if content.ndim != 2:
         image = require("PIL.Image", "image")
         with image.open(path) as opened:

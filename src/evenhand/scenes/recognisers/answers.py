@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -64,6 +64,10 @@ class Function:
                 raise
             except Exception as fault:  # foreign code: whatever it raises is the recogniser's failure
                 raise ModelFailed(f"recogniser {self.name!r} raised {type(fault).__name__}: {fault}") from fault
+            if isinstance(raw, str | Mapping) or not isinstance(raw, Iterable):
+                raise WrongAnswer(
+                    f"recogniser {self.name!r} answered {raw!r}; expected a list of objects, an empty one when nothing is seen"
+                )
             answers.append(tuple(as_detection(one, self.name) for one in raw))
         return answers
 
@@ -74,11 +78,14 @@ def as_detection(raw: Any, name: str) -> Detection:
         return raw
     if isinstance(raw, str):
         return Detection(raw)
-    if isinstance(raw, tuple | list) and raw and isinstance(raw[0], str):
-        score = float(raw[1]) if len(raw) > 1 else 1.0
-        box = tuple(float(value) for value in raw[2]) if len(raw) > 2 and raw[2] is not None else None
-        if box is None or len(box) == 4:
-            return Detection(raw[0], score, box)
+    try:
+        if isinstance(raw, tuple | list) and raw and isinstance(raw[0], str):
+            score = float(raw[1]) if len(raw) > 1 else 1.0
+            box = tuple(float(value) for value in raw[2]) if len(raw) > 2 and raw[2] is not None else None
+            if box is None or len(box) == 4:
+                return Detection(raw[0], score, box)
+    except (TypeError, ValueError):
+        pass  # said below, with what came
     raise WrongAnswer(f"recogniser {name!r} answered {raw!r}; expected a label, (label, score), (label, score, box) or a Detection")
 
 
