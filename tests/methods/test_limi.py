@@ -119,6 +119,23 @@ def test_stream_draws_the_same_latents_twice() -> None:
         np.testing.assert_array_equal(a, b)
 
 
+def test_stream_gives_back_single_latents() -> None:
+    stream = Stream.new(Copula.fit(ROWS, DOMAIN, np.random.default_rng(0)), 250, 100, np.random.default_rng(2))
+    places = np.array([249, 3, 100, 99])
+    np.testing.assert_array_equal(stream.take(places), np.concatenate(list(stream))[np.sort(places)])
+
+
+@pytest.mark.parametrize("kind", sorted(BOUNDARIES))
+def test_a_latent_that_counts_twice_is_a_latent_that_is_there_twice(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    latents, counts = rng.standard_normal((900, 4)), rng.integers(1, 4, 900)
+    above = latents[:, 0] + rng.normal(size=900) > 0.5
+    counted = fit_boundary(latents, above, kind, counts.astype(float))
+    repeated = fit_boundary(np.repeat(latents, counts, axis=0), np.repeat(above, counts), kind)
+    np.testing.assert_allclose(counted.normal, repeated.normal, atol=1e-6)
+    assert counted.offset == pytest.approx(repeated.offset, abs=1e-6)
+
+
 def test_auxiliary_set_keeps_the_confident_and_balances() -> None:
     space = Copula.fit(ROWS, DOMAIN, np.random.default_rng(0))
     task = Task(DOMAIN, Meter(Scorer()), ROWS)

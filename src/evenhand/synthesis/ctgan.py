@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Reals, Rows
+from evenhand.arrays import Index, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, StoreError
 from evenhand.synthesis.latent import Latents, valid_rows
@@ -24,7 +24,7 @@ from evenhand.synthesis.normalisation import Normaliser
 Floats = NDArray[np.float32]
 
 BATCH_NORM_FLOOR = 1e-5
-BATCH_ROWS = 4096
+BATCH_ROWS = 1024
 """Rows decoded at once; the hidden values of more would leave the cache."""
 
 
@@ -125,14 +125,28 @@ class Ctgan:
 
     def decode(self, latents: Latents) -> Rows:
         """Evaluation mode: running batch statistics, the largest slot of every column."""
-        return self.finish(self.begin(latents))
+        rows = np.empty((len(latents), len(self.domain.columns)))
+        for at in range(0, len(latents), BATCH_ROWS):
+            rows[at : at + BATCH_ROWS] = self.normaliser.rows(self._outputs(self.begin(latents[at : at + BATCH_ROWS])))
+        return valid_rows(rows, self.domain)
 
     def begin(self, latents: Latents) -> Floats:
         """The part of the generator that is affine in the latent; `finish` does the rest."""
+        numbers: Floats = np.asarray(latents, dtype=np.float32)
         kernel, bias = self._front
-        front: Floats = np.asarray(latents, dtype=np.float32) @ kernel
-        front += bias
+        slots = self._slots(numbers)
+        noise = numbers.shape[1] if slots is None else self.settings.embedding
+        front: Floats = numbers[:, :noise] @ kernel[:noise]
+        front += bias if slots is None else self._conditions[slots]
         return front
+
+    def _slots(self, latents: Floats) -> Index | None:
+        """Which slot is the condition, where every latent has exactly one: its part of the first layer then needs no product."""
+        condition = latents[:, self.settings.embedding :]
+        if not condition.size or np.count_nonzero(condition) != len(condition):
+            return None
+        slots: Index = condition.argmax(axis=1)
+        return slots if (condition[np.arange(len(slots)), slots] == 1.0).all() else None
 
     def finish(self, front: Floats) -> Rows:
         """Rows from what `begin` gave."""
@@ -160,6 +174,12 @@ class Ctgan:
         parts = [w["layer_0.kernel"], w["layer_1.kernel"][:, first:], w["layer_2.kernel"][:, second + first :]]
         kernel = np.ascontiguousarray(np.concatenate(parts).T)
         return kernel, np.concatenate([w[f"layer_{at}.bias"] for at in range(3)])
+
+    @cached_property
+    def _conditions(self) -> Floats:
+        """What all three layers take from each condition, biases included."""
+        kernel, bias = self._front
+        return kernel[self.settings.embedding :] + bias
 
     @cached_property
     def _later(self) -> tuple[Floats, Floats]:

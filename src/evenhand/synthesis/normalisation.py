@@ -74,15 +74,20 @@ class Block:
 
     def cells(self, slots: Index, places: Reals | None) -> Reals:
         """The codes that slots and places stand for, inside the column's range."""
-        if not self.is_number:
-            return np.append(self.codes, np.nan)[slots]
-        means, spreads = np.append(self.means, np.nan), np.append(self.spreads, 0.0)
-        assert places is not None
-        codes = places * (SPREADS * spreads)[slots] + means[slots]
+        table, reach = self._decoding
+        codes: Reals = table[slots]
+        if places is None:
+            return codes
+        codes += places * reach[slots]
         if self.column.is_integral:
-            codes = np.rint(codes)
-        clipped: Reals = np.clip(codes, self.column.lowest, self.column.highest)
-        return clipped
+            np.rint(codes, out=codes)
+        return np.clip(codes, self.column.lowest, self.column.highest, out=codes)
+
+    @cached_property
+    def _decoding(self) -> tuple[Reals, Reals]:
+        """For every slot, a missing cell's last, the code in its middle and how far a place of one lies from it."""
+        table = np.append(self.means if self.is_number else self.codes, np.nan)
+        return table, SPREADS * np.append(self.spreads, 0.0)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from evenhand.synthesis.latent import Latents
 MOST_STEPS = 60
 THINNING = 8
 SMALLEST_THINNED = 20_000
-STRIP_ROWS = 16_384
+STRIP_ROWS = 4096
 """Rows of one matrix product; the weighted copy of more would leave the cache."""
 
 
@@ -36,16 +36,16 @@ class Boundary:
         return latents @ self.normal.astype(latents.dtype) + latents.dtype.type(self.offset)
 
 
-Fit = Callable[[Latents, Mask], tuple[Reals, float]]
+Fit = Callable[[Latents, Mask, Reals], tuple[Reals, float]]
 
 
-def fit_boundary(latents: Latents, is_favourable: Mask, kind: str) -> Boundary:
-    """The plane that separates the two classes best, by the criterion called `kind`."""
+def fit_boundary(latents: Latents, is_favourable: Mask, kind: str, counts: Reals | None = None) -> Boundary:
+    """The plane that separates the two classes best, by the criterion called `kind`; `counts` says how often each latent is there."""
     if kind not in BOUNDARIES:
         raise UnknownName("boundary", kind, BOUNDARIES)
     if is_favourable.all() or not is_favourable.any():
         raise InvalidArgument("a boundary needs latents of both classes")
-    normal, offset = BOUNDARIES[kind](latents, is_favourable)
+    normal, offset = BOUNDARIES[kind](latents, is_favourable, np.ones(len(latents)) if counts is None else counts)
     length = float(np.linalg.norm(normal))
     if not np.isfinite(length) or length == 0.0:
         normal, offset, length = np.eye(1, latents.shape[1])[0], 0.0, 1.0
@@ -53,23 +53,24 @@ def fit_boundary(latents: Latents, is_favourable: Mask, kind: str) -> Boundary:
     return Boundary(normal / length, offset / length)
 
 
-def _svm(latents: Latents, is_favourable: Mask) -> tuple[Reals, float]:
+def _svm(latents: Latents, is_favourable: Mask, counts: Reals) -> tuple[Reals, float]:
     """min |w|^2 / 2 + C sum max(0, 1 - y f)^2 with C = 1."""
-    return _descend(latents, is_favourable, _squared_hinge)
+    return _descend(latents, is_favourable, counts, _squared_hinge)
 
 
-def _logistic(latents: Latents, is_favourable: Mask) -> tuple[Reals, float]:
+def _logistic(latents: Latents, is_favourable: Mask, counts: Reals) -> tuple[Reals, float]:
     """min |w|^2 / 2 + sum log(1 + exp(-y f))."""
-    return _descend(latents, is_favourable, _log_loss)
+    return _descend(latents, is_favourable, counts, _log_loss)
 
 
-def _closed_form(latents: Latents, is_favourable: Mask) -> tuple[Reals, float]:
+def _closed_form(latents: Latents, is_favourable: Mask, counts: Reals) -> tuple[Reals, float]:
     """Fisher's discriminant: the pooled covariance, once."""
-    size, n = latents.shape[1], len(latents)
-    means = [latents[side].mean(axis=0, dtype=np.float64) for side in (~is_favourable, is_favourable)]
-    within = _curvature(latents, np.ones(n))[:size, :size] / n
-    for side, mean in zip((~is_favourable, is_favourable), means, strict=True):
-        within -= side.mean() * np.outer(mean, mean)
+    size, n = latents.shape[1], float(counts.sum())
+    shares = [np.where(side, counts, 0.0) / n for side in (~is_favourable, is_favourable)]
+    means = [share @ latents.astype(np.float64, copy=False) / share.sum() for share in shares]
+    within = _curvature(latents, counts)[:size, :size] / n
+    for share, mean in zip(shares, means, strict=True):
+        within -= share.sum() * np.outer(mean, mean)
     ridge = 1e-6 * max(float(np.trace(within)) / size, 1e-12)
     normal = np.linalg.solve(within + ridge * np.eye(size), means[1] - means[0])
     return normal, float(-normal @ (means[0] + means[1]) / 2)
@@ -81,26 +82,31 @@ BOUNDARIES: dict[str, Fit] = {"svm": _svm, "logistic": _logistic, "closed-form":
 Loss = Callable[[Reals], tuple[float, Reals, Reals]]
 
 
-def _squared_hinge(is_favourable: Mask, values: Reals) -> tuple[float, Reals, Reals]:
+def _squared_hinge(is_favourable: Mask, counts: Reals, values: Reals) -> tuple[float, Reals, Reals]:
     sides = np.where(is_favourable, 1.0, -1.0)
     lacking = np.maximum(0.0, 1.0 - sides * values)
-    return float(lacking @ lacking), -2.0 * sides * lacking, np.where(lacking > 0, 2.0, 0.0)
+    counted = counts * lacking
+    return float(counted @ lacking), -2.0 * sides * counted, np.where(lacking > 0, 2.0 * counts, 0.0)
 
 
-def _log_loss(is_favourable: Mask, values: Reals) -> tuple[float, Reals, Reals]:
+def _log_loss(is_favourable: Mask, counts: Reals, values: Reals) -> tuple[float, Reals, Reals]:
     from scipy.special import expit
 
     chances = expit(values)
-    loss = float(np.logaddexp(0.0, np.where(is_favourable, -values, values)).sum())
-    return loss, chances - is_favourable, chances * (1 - chances)
+    loss = float(counts @ np.logaddexp(0.0, np.where(is_favourable, -values, values)))
+    return loss, counts * (chances - is_favourable), counts * chances * (1 - chances)
 
 
-def _descend(latents: Latents, is_favourable: Mask, loss_of: Callable[[Mask, Reals], tuple[float, Reals, Reals]]) -> tuple[Reals, float]:
+CountedLoss = Callable[[Mask, Reals, Reals], tuple[float, Reals, Reals]]
+
+
+def _descend(latents: Latents, is_favourable: Mask, counts: Reals, loss_of: CountedLoss) -> tuple[Reals, float]:
     """The minimum over all latents, looked for from the minimum over every eighth: few full steps are then left to do."""
     weights = np.zeros(latents.shape[1] + 1)
     thinned = slice(None, None, THINNING)
     for chosen in (thinned, slice(None)) if len(latents) > SMALLEST_THINNED else (slice(None),):
-        weights = _newton(np.ascontiguousarray(latents[chosen]), partial(loss_of, is_favourable[chosen]), weights)
+        some = np.ascontiguousarray(latents[chosen])
+        weights = _newton(some, partial(loss_of, is_favourable[chosen], counts[chosen]), weights)
     return weights[:-1], float(weights[-1])
 
 
@@ -137,10 +143,11 @@ def _curvature(latents: Latents, curve: Reals) -> NDArray[np.float64]:
     total = np.zeros((size + 1, size + 1))
     for at in range(0, len(latents), STRIP_ROWS):
         heavy = np.flatnonzero(curve[at : at + STRIP_ROWS]) + at
+        roots = np.sqrt(curve[heavy]).astype(latents.dtype)
         strip = latents[heavy]
-        weighted = strip * curve[heavy, None].astype(latents.dtype)
-        total[:size, :size] += strip.T @ weighted
-        total[:size, size] += weighted.sum(axis=0)
+        strip *= roots[:, None]
+        total[:size, :size] += strip.T @ strip  # symmetric, which the linear algebra library sees and does half the work
+        total[:size, size] += roots @ strip
         total[size, size] += curve[heavy].sum()
     total[size, :size] = total[:size, size]
     return total

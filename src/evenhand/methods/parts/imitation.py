@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Mask, Reals, Scores
+from evenhand.arrays import Index, Mask, Reals, Scores
 from evenhand.methods.parts.boundary import Boundary, fit_boundary, ranking_auc
 from evenhand.models.abilities import labels_of
 from evenhand.search import Task
@@ -62,30 +62,40 @@ class Stream:
                     self.kept[at] = latents
             yield latents
 
+    def take(self, places: Index) -> Latents:
+        """The latents at these places, in ascending order of their places."""
+        places = np.sort(places)
+        taken: Latents = np.empty((len(places), self.space.latent_size), dtype=next(iter(self)).dtype)
+        ends = np.searchsorted(places, np.arange(len(self.seeds) + 1) * self.batch)
+        for at, latents in enumerate(self):
+            chosen = slice(ends[at], ends[at + 1])
+            np.take(latents, places[chosen] - at * self.batch, axis=0, out=taken[chosen], mode="clip")
+        return taken
+
 
 @dataclass
 class Ranked:
-    """The most confident latents of one class, at most `room` of them."""
+    """Where in the stream the most confident latents of one class stand, at most `room` of them."""
 
     room: int
-    latents: list[Latents] = field(default_factory=list)
+    places: list[Index] = field(default_factory=list)
     confidences: list[Reals] = field(default_factory=list)
     held: int = 0
 
-    def add(self, latents: Latents, confidences: Reals) -> None:
+    def add(self, places: Index, confidences: Reals) -> None:
         """Remember what may turn out to be among the best."""
-        self.latents.append(latents)
+        self.places.append(places)
         self.confidences.append(confidences)
-        self.held += len(latents)
+        self.held += len(places)
         if self.held > 3 * self.room:
             self.settle()
 
-    def settle(self) -> tuple[Latents, Reals]:
+    def settle(self) -> tuple[Index, Reals]:
         """The best so far, the most confident first."""
-        latents, confidences = np.concatenate(self.latents), np.concatenate(self.confidences)
+        places, confidences = np.concatenate(self.places), np.concatenate(self.confidences)
         best = np.argsort(-confidences, kind="stable")[: self.room]
-        self.latents, self.confidences, self.held = [latents[best]], [confidences[best]], len(best)
-        return self.latents[0], self.confidences[0]
+        self.places, self.confidences, self.held = [places[best]], [confidences[best]], len(best)
+        return self.places[0], self.confidences[0]
 
 
 @dataclass(frozen=True)
@@ -121,9 +131,10 @@ def imitate(space: LatentSpace, task: Task, recipe: Recipe, rng: np.random.Gener
     if sides.all() or not sides.any():
         facts |= {"useless": True, "verdict": f"the model gives all {recipe.latents:,} samples the same side: there is no boundary to find"}
         return Imitation(stream, None, facts)
-    latents, is_favourable = _balanced(classes, recipe, facts, rng)
-    boundary = fit_boundary(latents, is_favourable, recipe.boundary)
-    facts["auc_train"] = ranking_auc(boundary.distances(latents), is_favourable)
+    places, counts = _balanced(classes, recipe, facts, rng)
+    latents, is_favourable = stream.take(places), sides[places]
+    boundary = fit_boundary(latents, is_favourable, recipe.boundary, counts.astype(np.float64))
+    facts["auc_train"] = ranking_auc(np.repeat(boundary.distances(latents), counts), np.repeat(is_favourable, counts))
     facts |= _fitness(stream, boundary, sides)
     return Imitation(stream, boundary, facts)
 
@@ -132,12 +143,12 @@ def _labelled(stream: Stream, task: Task, classes: tuple[Ranked, Ranked]) -> Mas
     """The side of every latent of the stream; the confident ones go to their class."""
     favourable = favourable_classes(task)
     sides: list[Mask] = []
-    for latents in stream:
+    for at, latents in enumerate(stream):
         scores = task.model.scores(stream.space.decode(latents))
         side, confidence = side_of(scores, favourable)
         for which, ranked in enumerate(classes):
-            chosen = side == bool(which)
-            ranked.add(latents[chosen], confidence[chosen])
+            chosen = np.flatnonzero(side == bool(which))
+            ranked.add(at * stream.batch + chosen, confidence[chosen])
         sides.append(side)
     return np.concatenate(sides)
 
@@ -149,20 +160,22 @@ def side_of(scores: Scores, favourable: Mask) -> tuple[Mask, Reals]:
     return side, np.where(side, chance, scores.sum(axis=1) - chance).astype(np.float64)
 
 
-def _balanced(classes: tuple[Ranked, Ranked], recipe: Recipe, facts: dict[str, Any], rng: np.random.Generator) -> tuple[Latents, Mask]:
-    """The confident latents of both classes, each repeated at random up to the same number."""
+def _balanced(classes: tuple[Ranked, Ranked], recipe: Recipe, facts: dict[str, Any], rng: np.random.Generator) -> tuple[Index, Index]:
+    """Ascending places of the confident latents of both classes, and how often each counts: the smaller class is repeated at random."""
     parts = []
     for name, ranked in zip(("unfavourable", "favourable"), classes, strict=True):
-        latents, confidences = ranked.settle()
+        places, confidences = ranked.settle()
         enough = int(np.searchsorted(-confidences, -recipe.confidence, side="left"))
         if enough == 0:
             facts[f"lowered_confidence_{name}"] = float(confidences[-1])
-            enough = len(latents)
+            enough = len(places)
         facts[f"confident_{name}"] = enough
-        parts.append(latents[:enough])
+        parts.append(places[:enough])
     size = max(len(part) for part in parts)
-    filled = [np.concatenate([part, part[rng.integers(0, len(part), size - len(part))]]) for part in parts]
-    return np.concatenate(filled), np.repeat([False, True], size)
+    repeats = [np.bincount(rng.integers(0, len(part), size - len(part)), minlength=len(part)) for part in parts]
+    places, counts = np.concatenate(parts), 1 + np.concatenate(repeats)
+    ascending = np.argsort(places)
+    return places[ascending], counts[ascending]
 
 
 def _fitness(stream: Stream, boundary: Boundary, sides: Mask) -> dict[str, Any]:

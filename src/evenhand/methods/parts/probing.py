@@ -45,9 +45,9 @@ class Line:
         # Strip by strip: the wide inner values of a generator then never leave the cache.
         for at in range(0, len(which), STRIP_ROWS):
             part = slice(at, at + STRIP_ROWS)
-            front = self._front[which[part]]
+            front = self._front[part] if len(which) == len(self._front) else self._front[which[part]]
             if offsets[part].any():
-                front += offsets[part, None].astype(front.dtype) * self._shift
+                front = front + offsets[part, None].astype(front.dtype) * self._shift
             rows[part] = finish(front)
         return rows
 
