@@ -43,18 +43,18 @@ def picture(curves: dict[str, Any]) -> str:
     parts = []
     for place in range(int(span) + 1):
         x = left + place / span * wide
-        parts += [f'<path d="M{x:.1f},{top} v{tall}" stroke="#e4e6e1"/>', text(x, top + tall + 18, f"{10**place:,}")]
+        parts += [f'<path d="M{x:.1f},{top} v{tall}" stroke="#e4e6e1"/>', text((x, top + tall + 18), f"{10**place:,}")]
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = top + (1 - share) * tall
-        parts += [f'<path d="M{left},{y:.1f} h{wide}" stroke="#e4e6e1"/>', text(left - 8, y + 4, f"{share:.0%}", "end")]
+        parts += [f'<path d="M{left},{y:.1f} h{wide}" stroke="#e4e6e1"/>', text((left - 8, y + 4), f"{share:.0%}", "end")]
     for number, (name, found) in enumerate(curves.items()):
         for side, dashes in (("upper", ""), ("lower", ' stroke-dasharray="5 4"')):
             points = [(left + math.log10(max(step["boxes"], 1)) / span * wide, top + (1 - step[side]) * tall) for step in found["curve"]]
             line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
             parts.append(f'<polyline points="{line}" fill="none" stroke="{COLOURS[name]}" stroke-width="2"{dashes}/>')
         words = f"{name}: {found['lower']:.2%} to {found['upper']:.1%}, {found['cpu_seconds']:.0f} CPU-s"
-        parts.append(text(left + 12, top + tall - 70 + 17 * number, words, "start", COLOURS[name]))
-    parts.append(text(left + wide / 2, top + tall + 38, "boxes looked at", colour=INK))
+        parts.append(text((left + 12, top + tall - 70 + 17 * number), words, "start", COLOURS[name]))
+    parts.append(text((left + wide / 2, top + tall + 38), "boxes looked at", colour=INK))
     return document(left + wide + 30, top + tall + 50, "Bounds of certify tighten while it runs", parts)
 
 

@@ -11,7 +11,7 @@ from evenhand.coverage.lime import Lime, top_columns
 from evenhand.coverage.neighbourhood import neighbours
 from evenhand.coverage.paths import cover, coverage_of, drawer, shares_per_path
 from evenhand.coverage.picture import tree_picture
-from evenhand.coverage.properties import accuracy, group_fairness, individual_fairness, robustness
+from evenhand.coverage.properties import Perturbation, Reference, accuracy, group_fairness, individual_fairness, robustness
 from evenhand.coverage.surrogate import Subject, SurrogateSettings, grow
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraints
@@ -157,7 +157,7 @@ def test_neighbours_of_missing_numbers_and_of_no_rows_are_none():
 
 def test_robustness_fails_near_the_border_only():
     rows = np.array([[0.0, 1.0, 40.0, 59.0], [0.0, 1.0, 40.0, 10.0]])
-    found = robustness(Rule(), rows, DOMAIN, np.random.default_rng(0), data=people(500, 0))
+    found = robustness(Rule(), rows, DOMAIN, np.random.default_rng(0), Perturbation(data=people(500, 0)))
     np.testing.assert_array_equal(found.failing, [True, False])
     assert found.score.estimate == 0.5
 
@@ -169,7 +169,7 @@ def test_individual_fairness_fails_where_sex_decides():
 
 def test_group_metrics_are_fairlearns():
     rows = people(4_000, 3)
-    found = group_fairness(Rule(), rows, DOMAIN, np.random.default_rng(0), privileged="m", truth=Rule().predict(rows))
+    found = group_fairness(Rule(), rows, DOMAIN, np.random.default_rng(0), Reference("m", Rule().predict(rows)))
     predicted = Rule().predict(rows)
     known = {"sensitive_features": rows[:, 0]}
     assert found.parity_difference.value == pytest.approx(demographic_parity_difference(predicted, predicted, **known))
@@ -183,7 +183,7 @@ def test_group_fairness_needs_two_groups_and_a_known_one():
     with pytest.raises(InvalidArgument, match="two groups"):
         group_fairness(Rule(), people(50, 0) * [0, 1, 1, 1], DOMAIN, np.random.default_rng(0))
     with pytest.raises(InvalidArgument, match="privileged"):
-        group_fairness(Rule(), people(50, 0), DOMAIN, np.random.default_rng(0), privileged="x")
+        group_fairness(Rule(), people(50, 0), DOMAIN, np.random.default_rng(0), Reference("x"))
 
 
 def test_accuracy_is_measured_against_a_labeller():

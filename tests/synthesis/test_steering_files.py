@@ -19,7 +19,7 @@ from evenhand.synthesis.box import Box
 from evenhand.synthesis.pictures import columns_picture, graph_picture, pairs_picture
 from evenhand.synthesis.population import ConstraintGraph
 from evenhand.synthesis.steered_trees import SteeredTrees
-from evenhand.synthesis.streaming import write_rows
+from evenhand.synthesis.streaming import Stream, write_rows
 from evenhand.synthesis.table import read_wishes, write_table
 from evenhand.synthesis.trees import ChainedTrees
 from evenhand.synthesis.wishes import Wishes
@@ -54,7 +54,7 @@ def test_rows_are_streamed_whole_and_decoded(graph, tmp_path, monkeypatch, suffi
     monkeypatch.setattr("evenhand.synthesis.streaming.BATCH_ROWS", 300)
     path = tmp_path / f"rows{suffix}"
     seen = []
-    write_rows(graph, 1_000, path, np.random.default_rng(0), left_out=["age"], watch=seen.append)
+    write_rows(graph, 1_000, Stream(path, left_out=["age"], watch=seen.append), np.random.default_rng(0))
     table = pd.read_parquet(path) if suffix == ".parquet" else pd.read_csv(path)
     assert table.shape == (1_000, 3)
     assert set(table["sex"]) == {"Female", "Male"}
@@ -63,7 +63,7 @@ def test_rows_are_streamed_whole_and_decoded(graph, tmp_path, monkeypatch, suffi
 
 def test_other_endings_are_refused(graph, tmp_path):
     with pytest.raises(InvalidArgument, match=r"\.parquet or \.csv"):
-        write_rows(graph, 1, tmp_path / "rows.xlsx", np.random.default_rng(0))
+        write_rows(graph, 1, Stream(tmp_path / "rows.xlsx"), np.random.default_rng(0))
 
 
 def edit(path, change) -> None:

@@ -104,11 +104,11 @@ def _trees(table: Dataset, file: Path | None, presets: list[str], rng: Any) -> t
 def _write(source: Any, rows: int, path: Path, left_out: list[str], rng: Any) -> None:
     from rich.progress import Progress
 
-    from evenhand.synthesis.streaming import write_rows
+    from evenhand.synthesis.streaming import Stream, write_rows
 
     with Progress(console=err, disable=not err.is_terminal) as progress:
         bar = progress.add_task("rows", total=rows)
-        written = write_rows(source, rows, path, rng, left_out, lambda done: progress.update(bar, completed=done))
+        written = write_rows(source, rows, Stream(path, left_out, lambda done: progress.update(bar, completed=done)), rng)
     told = f"{written.rows:,} rows of {len(written.columns)} columns from {source.name}: {written.path}"
     out.print(told, highlight=False, soft_wrap=True)
 

@@ -40,9 +40,9 @@ def _depth(node: Node) -> int:
 
 def _question(x: float, y: float, words: str) -> str:
     box = f'<rect x="{x - 80:.0f}" y="{y - 12:.0f}" width="160" height="34" rx="6" fill="#f5f7fa" stroke="{INK}"/>'
-    return box + text(x, y + 9, words if len(words) < 30 else words[:28] + "…", size=10)
+    return box + text((x, y + 9), words if len(words) < 30 else words[:28] + "…", size=10)
 
 
 def _leaf(x: float, y: float, words: tuple[str, str, str], colour: str) -> str:
     box = f'<rect x="{x - 70:.0f}" y="{y - 12:.0f}" width="140" height="50" fill="{colour}" stroke="{INK}"/>'
-    return box + "".join(text(x, y + 3 + 14 * i, line, size=10) for i, line in enumerate(words))
+    return box + "".join(text((x, y + 3 + 14 * i), line, size=10) for i, line in enumerate(words))

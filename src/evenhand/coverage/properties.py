@@ -7,7 +7,7 @@ RS and SS are the paper's scores: shares of *failing* tests.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class Perturbation:
     share: float = 0.5  # of the columns, by LIME
     reach: float = 3.0  # of numbers
     lime_rows: int = 1_000
+    data: Rows | None = field(default=None, compare=False)  # what LIME's rows are drawn from; None: the tested rows
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,11 @@ class Robustness:
     failing_neighbours: int
 
 
-def robustness(
-    model: Model, rows: Rows, domain: TabularDomain, rng: np.random.Generator, how: Perturbation | None = None, data: Rows | None = None
-) -> Robustness:
+def robustness(model: Model, rows: Rows, domain: TabularDomain, rng: np.random.Generator, how: Perturbation | None = None) -> Robustness:
     """Perturb every row as individual fairness does, and see whether the label holds."""
     how = how or Perturbation()
     labels = labels_of(model.scores(rows))
-    lime = Lime.prepare(rows if data is None else data, how.lime_rows, domain, rng)
+    lime = Lime.prepare(rows if how.data is None else how.data, how.lime_rows, domain, rng)
     lime = lime.answered(model.scores(lime.rows))
     chosen = top_columns(lime.weights(rows, labels), how.share, np.zeros(len(domain.columns), dtype=bool))
     around = neighbours(rows, chosen, domain, how.reach)
@@ -101,10 +100,19 @@ class GroupFairness:
         return self.disparate_impact.value < 0.8
 
 
+@dataclass(frozen=True)
+class Reference:
+    """What groups are compared with: a group's name (None: the one with the largest share), and true labels where they are known."""
+
+    privileged: str | None = None
+    truth: Labels | None = field(default=None, compare=False)
+
+
 def group_fairness(
-    model: Model, rows: Rows, domain: TabularDomain, rng: np.random.Generator, privileged: str | None = None, truth: Labels | None = None
+    model: Model, rows: Rows, domain: TabularDomain, rng: np.random.Generator, reference: Reference | None = None
 ) -> GroupFairness:
-    """Favourable shares of the protected groups; `privileged` is a group's name, else the one with the largest share."""
+    """Favourable shares of the protected groups, and their ratios and differences with intervals."""
+    privileged, truth = (reference.privileged, reference.truth) if reference is not None else (None, None)
     favoured, groups, names = _favoured(model, rows, domain), domain.own_combination(rows), _group_names(domain)
     present = [group for group in range(len(names)) if (groups == group).any()]
     if len(present) < 2:

@@ -12,8 +12,8 @@ import numpy as np
 
 from evenhand.arrays import Index, Mask, Reals
 from evenhand.domain.columns import Column
+from evenhand.synthesis.decimals import decimals_of
 
-MOST_DECIMALS = 9
 NEAREST_KNOWN = 1e-9
 """A decoded real closer than this share of its column's range to a value of the data is that value."""
 
@@ -170,9 +170,8 @@ def _real_cells(column: Column, distinct: Reals, landmarks: tuple[Reals, Reals],
 
 
 def _grid(distinct: Reals) -> int | str | None:
-    for decimals in range(MOST_DECIMALS + 1):
-        if np.array_equal(np.round(distinct, decimals), distinct):
-            return decimals
+    if (decimals := decimals_of(distinct)) is not None:
+        return decimals
     with np.errstate(over="ignore"):
         return "float32" if np.array_equal(distinct.astype(np.float32).astype(np.float64), distinct) else None
 

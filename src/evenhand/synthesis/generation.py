@@ -15,6 +15,7 @@ import numpy as np
 from evenhand.arrays import Index, Reals, Rows
 from evenhand.domain.columns import Column
 from evenhand.synthesis import families
+from evenhand.synthesis.decimals import rounded
 from evenhand.synthesis.families import NONE
 from evenhand.synthesis.fitting import QUANTILES, Fits
 from evenhand.synthesis.graph import Edge, Graph, Scaling, break_cycles, filled_table, joint_key, topological_order
@@ -51,6 +52,7 @@ class NumberStep:
     own: Fits
     scaling: Scaling | None
     value_scalings: Mapping[int, Scaling]
+    decimals: int | None
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,7 @@ class _Planner:
             own=own,
             scaling=self.graph.scalings.get(place),
             value_scalings=self.graph.value_scalings.get((edge.source, place), {}) if edge is not None else {},
+            decimals=self.graph.data.decimals.get(place),
         )
 
     def _span(self, place: int, own: Fits) -> tuple[float, float]:
@@ -339,11 +342,12 @@ def draw_number(step: NumberStep, column: Column, so_far: SoFar, unfitted: Unfit
         low, high = np.ceil(low), np.floor(high)
     values = _draw(step.fits, groups, unfitted, rng)
     values = _settle(step, values, (groups, low, high, unfitted, column.is_integral), rng)
+    values = rounded(values, low, high, step.decimals)
     if step.scaling is not None:
-        values = step.scaling.apply(values)
+        values = rounded(step.scaling.apply(values), *step.scaling.new, step.decimals)
     for value, scaling in step.value_scalings.items():
         mine = groups == value
-        values[mine] = scaling.apply(values[mine])
+        values[mine] = rounded(scaling.apply(values[mine]), *scaling.new, step.decimals)
     if column.is_integral:
         values = np.clip(np.rint(values), column.lowest, column.highest)
     if (step.fits.missing > 0).any():

@@ -12,6 +12,7 @@ from evenhand.arrays import Index, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import DataError
 from evenhand.synthesis.bins import Pack, bin_column, group_rows, pack_categories
+from evenhand.synthesis.decimals import decimals_of
 from evenhand.synthesis.fitting import Fits, fit_groups
 
 SIGNIFICANT = 0.05
@@ -57,6 +58,7 @@ class DataConstraints:
     pairs: tuple[CategoryPair, ...]
     joints: dict[int, JointTable]  # category target -> its joint sources
     conditionals: dict[tuple[int, int], Fits]  # (category, number) -> one group per value
+    decimals: dict[int, int | None]  # real number -> how many decimals its cells have
 
     @property
     def categories(self) -> list[int]:
@@ -74,8 +76,8 @@ def infer(rows: Rows, domain: TabularDomain) -> DataConstraints:
     packs = pack_categories(codes, frequencies)
     pairs = tuple(pair for chosen, counts in _tables(packs) if (pair := associate(chosen, counts)) is not None)
     joints = {target: joint for target in codes if (joint := _joint(target, pairs, codes, sizes)) is not None}
-    numbers, conditionals = _numbers(rows, domain, {at: sizes[at] for at in codes}, packs)
-    return DataConstraints(domain, len(rows), sizes, frequencies, numbers, pairs, joints, conditionals)
+    numbers, conditionals, decimals = _numbers(rows, domain, {at: sizes[at] for at in codes}, packs)
+    return DataConstraints(domain, len(rows), sizes, frequencies, numbers, pairs, joints, conditionals, decimals)
 
 
 def category_codes(cells: Reals, size: int) -> Index:
@@ -141,21 +143,21 @@ def joint_table(target: int, candidates: Sequence[int], codes: dict[int, Index],
 
 def _numbers(
     rows: Rows, domain: TabularDomain, sizes: dict[int, int], packs: Sequence[Pack]
-) -> tuple[dict[int, Fits], dict[tuple[int, int], Fits]]:
-    """Fits of every number: of the whole column, and for every value of each category."""
-    numbers, conditionals = {}, {}
+) -> tuple[dict[int, Fits], dict[tuple[int, int], Fits], dict[int, int | None]]:
+    """Fits of every number: of the whole column, and for every value of each category; and its decimals."""
+    numbers, conditionals, decimals = {}, {}, {}
     small = tuple(Pack(pack.members, pack.shape, pack.codes.astype(np.min_scalar_type(pack.size))) for pack in packs)
     for at, column in enumerate(domain.columns):
         if column.is_listed:
             continue
         binned = bin_column(np.ascontiguousarray(rows[:, at]))
         fits = fit_groups(binned, group_rows(binned, small, sizes))
-        numbers[at] = fits.take(slice(0, 1))
+        numbers[at], decimals[at] = fits.take(slice(0, 1)), decimals_of(binned.bottom)
         begin = 1
         for source, size in sizes.items():
             conditionals[source, at] = fits.take(slice(begin, begin + size))
             begin += size
-    return numbers, conditionals
+    return numbers, conditionals, decimals
 
 
 def _tables(packs: Sequence[Pack]) -> Iterator[tuple[tuple[int, int], Rows]]:

@@ -30,8 +30,9 @@ def document(width: float, height: float, title: str, parts: Iterable[str]) -> s
     )
 
 
-def text(x: float, y: float, words: object, anchor: str = "middle", colour: str = INK, size: float = 12) -> str:
-    """A line of text."""
+def text(at: tuple[float, float], words: object, anchor: str = "middle", colour: str = INK, size: float = 12) -> str:
+    """A line of text at a point of its base line."""
+    x, y = at
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}" font-size="{size:g}">{escape(str(words))}</text>'
 
 
@@ -102,7 +103,7 @@ def _arrow(start: tuple[float, float], end: tuple[float, float], style: tuple[st
 def _node(at: tuple[float, float], name: str, words: str) -> str:
     x, y = at
     box = f'<rect x="{x:.0f}" y="{y:.0f}" width="{_BOX[0]}" height="{_BOX[1]}" rx="6" fill="#f5f7fa" stroke="{INK}"/>'
-    return box + text(x + _BOX[0] / 2, y + 17, name[:22]) + text(x + _BOX[0] / 2, y + 32, words, colour="#52606d", size=10)
+    return box + text((x + _BOX[0] / 2, y + 17), name[:22]) + text((x + _BOX[0] / 2, y + 32), words, colour="#52606d", size=10)
 
 
 def columns_picture(real: Rows, synthetic: Rows, domain: TabularDomain) -> str:
@@ -113,7 +114,7 @@ def columns_picture(real: Rows, synthetic: Rows, domain: TabularDomain) -> str:
         x, y = (at % across) * width, 40 + (at // across) * height
         first, second, _ = column_counts(real[:, at], synthetic[:, at], domain, at)
         panels.append(_panel((x, y), column.name, first / first.sum(), second / second.sum()))
-    legend = text(20, 24, "real rows: bars", "start", REAL) + text(140, 24, "synthetic rows: line", "start", SYNTHETIC)
+    legend = text((20, 24), "real rows: bars", "start", REAL) + text((140, 24), "synthetic rows: line", "start", SYNTHETIC)
     rows = (len(domain.columns) + across - 1) // across
     return document(across * width, 50 + rows * height, "real and synthetic rows, column by column", [legend, *panels])
 
@@ -134,7 +135,7 @@ def _panel(corner: tuple[float, float], name: str, real: Reals, synthetic: Reals
     )
     points = " ".join(f"{x + (i + 0.45) * step:.1f},{y + tall * (1 - share / top):.1f}" for i, share in enumerate(synthetic))
     line = f'<polyline points="{points}" fill="none" stroke="{SYNTHETIC}" stroke-width="1.5"/>'
-    return text(x, y - 6, name, "start") + bars + line
+    return text((x, y - 6), name, "start") + bars + line
 
 
 def pairs_picture(scores: Rows, names: Sequence[str]) -> str:
@@ -142,7 +143,7 @@ def pairs_picture(scores: Rows, names: Sequence[str]) -> str:
     side, left, top = 26, 130, 130
     parts = []
     for i, name in enumerate(names):
-        parts.append(text(left - 6, top + i * side + 17, name[:18], "end", size=11))
+        parts.append(text((left - 6, top + i * side + 17), name[:18], "end", size=11))
         x, y = left + i * side + 16, top - 6
         parts.append(f'<text transform="translate({x},{y}) rotate(-60)" font-size="11" fill="{INK}">{escape(name[:18])}</text>')
     for a in range(len(names)):
@@ -158,5 +159,5 @@ def _square(corner: tuple[float, float], side: float, score: float) -> str:
         return f'<rect x="{x}" y="{y}" width="{side - 1}" height="{side - 1}" fill="#eeeeee"/>'
     shade = int(255 - 200 * min(1.0, (1 - score) / 0.3))
     ink = "white" if shade < 140 else INK
-    words = text(x + side / 2, y + side / 2 + 3, f"{100 * score:.0f}", colour=ink, size=8)
+    words = text((x + side / 2, y + side / 2 + 3), f"{100 * score:.0f}", colour=ink, size=8)
     return f'<rect x="{x}" y="{y}" width="{side - 1}" height="{side - 1}" fill="rgb({shade},{shade},255)"/>{words}'

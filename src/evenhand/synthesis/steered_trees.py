@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from evenhand.arrays import Index, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
+from evenhand.synthesis.decimals import rounded
 from evenhand.synthesis.generation import CategoryStep, NumberStep, SoFar, draw_category, draw_number
 from evenhand.synthesis.graph import Graph, Scaling
 from evenhand.synthesis.population import ConstraintGraph, check_rules
@@ -77,15 +79,21 @@ class SteeredTrees:
         columns = self.trees.domain.columns
         return {columns[at].name: np.clip(cells, columns[at].lowest, columns[at].highest) for at, cells in fixed.items()}
 
+    @cached_property
+    def _decimals(self) -> dict[int, int | None]:
+        grids = {at: link.cells.grid for at, link in zip(self.trees.order, self.trees.links, strict=True)}
+        return {at: grid if isinstance(grid, int) else None for at, grid in grids.items()}
+
     def _moved(self, rows: Rows, fixed: Mapping[int, Reals]) -> Rows:
         for at, cells in fixed.items():
             rows[:, at] = cells
         for at, scaling in self.scalings.items():
-            rows[:, at] = scaling.apply(rows[:, at])
+            rows[:, at] = rounded(scaling.apply(rows[:, at]), *scaling.new, self._decimals[at])
         for (source, at), by_value in self.value_scalings.items():
             for value, scaling in by_value.items():
                 mine = rows[:, source] == value
-                rows[mine, at] = scaling.apply(np.clip(rows[mine, at], *scaling.old))
+                moved = scaling.apply(np.clip(rows[mine, at], *scaling.old))
+                rows[mine, at] = rounded(moved, *scaling.new, self._decimals[at])
         return self.domain.clip(rows)
 
 

@@ -36,15 +36,25 @@ class Written:
     columns: tuple[str, ...]
 
 
-def write_rows(
-    source: Source, n: int, path: Path, rng: np.random.Generator, left_out: Sequence[str] = (), watch: Callable[[int], None] | None = None
-) -> Written:
-    """Draw n rows and write their decoded cells; `left_out` columns are not written."""
+@dataclass(frozen=True)
+class Stream:
+    """Where rows go: a .parquet or .csv file, without the columns that are left out; `watch` hears how many are done."""
+
+    path: Path
+    left_out: Sequence[str] = ()
+    watch: Callable[[int], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        if self.path.suffix not in (".parquet", ".csv"):
+            raise InvalidArgument(f"{self.path} must end in .parquet or .csv")
+
+
+def write_rows(source: Source, n: int, stream: Stream, rng: np.random.Generator) -> Written:
+    """Draw n rows and write their decoded cells."""
     if n < 1:
         raise InvalidArgument(f"rows={n!r} must be a whole number of at least 1")
-    if path.suffix not in (".parquet", ".csv"):
-        raise InvalidArgument(f"{path} must end in .parquet or .csv")
-    columns = tuple(name for name in source.domain.names if name not in left_out)
+    path = stream.path
+    columns = tuple(name for name in source.domain.names if name not in stream.left_out)
     path.parent.mkdir(parents=True, exist_ok=True)
     write = _Parquet(path) if path.suffix == ".parquet" else _Csv(path)
     try:
@@ -53,8 +63,7 @@ def write_rows(
             step = min(BATCH_ROWS, n - done)
             write.add(source.domain.decode(source.sample(step, rng))[list(columns)])
             done += step
-            if watch is not None:
-                watch(done)
+            stream.watch(done)
     finally:
         write.close()
     return Written(n, path, columns)
