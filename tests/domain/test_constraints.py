@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraint, compile_constraints
 from evenhand.domain.parser import parse, quote_name, quote_value
+from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError
 
 NAN = float("nan")
@@ -276,3 +277,23 @@ def test_three_valued_logic_agrees_with_a_row_by_row_reading(condition, cells):
     text, truth = condition
     expected = [truth(row) is not False for row in cells]
     assert compile_constraint(text, COLUMNS).holds(np.array(cells)).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "kept"), [("flag == True", [0, 1]), ("flag != TRUE", [1, 0]), ("flag in [False]", [1, 0]), ("not flag", [1, 0])]
+)
+def test_truth_values_may_be_spelt_as_in_other_languages(rule: str, kept: list[int]) -> None:
+    columns = (Column("flag", "boolean", (False, True)),)
+    domain = TabularDomain(columns, constraints=(compile_constraint(rule, columns),))
+    assert domain.keeps_constraints(np.array([[0.0], [1.0]])).tolist() == [bool(k) for k in kept]
+
+
+def test_a_rule_on_nothing_is_told_how_to_ask_for_missing_cells() -> None:
+    with pytest.raises(ConstraintError, match="is missing"):
+        compile_constraint("flag == None", (Column("flag", "boolean", (False, True)),))
+
+
+def test_a_column_called_true_keeps_its_backquotes() -> None:
+    columns = (Column("True", "integer", low=0, high=3),)
+    assert quote_name("True") == "`True`"
+    assert compile_constraint(f"{quote_name('True')} > 1", columns).columns == (0,)

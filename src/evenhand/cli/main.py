@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+import warnings
 from typing import Any
 
 import typer
@@ -47,7 +48,9 @@ def root(context: typer.Context, version: bool = typer.Option(False, "--version"
 def main() -> None:
     """Run one command."""
     try:
-        code = build()(standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _tell  # type: ignore[assignment]  # it needs no more than the message
+            code = build()(standalone_mode=False)
     except EvenhandError as fault:
         err.print(f"[bold red]error:[/] {_escaped(str(fault))}", soft_wrap=True)
         code = exit_code(fault)
@@ -58,6 +61,11 @@ def main() -> None:
         err.print("interrupted")
         code = INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell(message: Warning | str, *_: object) -> None:
+    """A warning as one plain line, without the place in the source that it comes from."""
+    err.print(f"[yellow]note:[/] {_escaped(str(message))}", soft_wrap=True, highlight=False)
 
 
 def _escaped(text: str) -> str:

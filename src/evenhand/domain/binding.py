@@ -14,6 +14,7 @@ from evenhand.errors import ConstraintError, DataError
 
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _ORDERS = ("<", "<=", ">", ">=")
+_NOTHING = ("None", "none", "null", "NULL", "nan", "NaN", "NA")
 
 
 def bind(node: Node, columns: tuple[Column, ...], text: str) -> Condition:
@@ -27,7 +28,9 @@ def find_column(name: str, columns: Iterable[Column], text: str = "", at: int = 
     if name in names:
         return names.index(name)
     unquoted = [known for known in names if known != name and known.startswith(name) and text[at:].startswith(known)]
-    if unquoted:
+    if name in _NOTHING:
+        message = f"unknown column {name!r}; a cell that is not there is asked for by `is missing`, as in `age is not missing`"
+    elif unquoted:
         message = f"unknown column {name!r}; put names with signs or spaces in backquotes: {parser.quote_name(max(unquoted, key=len))}"
     else:
         message = f"unknown column {name!r}; {_hint(name, names)}"

@@ -24,6 +24,8 @@ from typing import TypeAlias
 from evenhand.errors import ConstraintError
 
 RESERVED = ("and", "or", "not", "in", "is", "missing", "true", "false", "determines")
+SPELLINGS = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}
+"""Truth values as other languages write them."""
 COMPARISONS = ("==", "!=", "<=", ">=", "<", ">")
 DEEPEST = 60
 """Parentheses, negations, implications and chained arithmetic nest at most this deep."""
@@ -156,7 +158,7 @@ def parse(text: str) -> Node:
 
 def quote_name(name: str) -> str:
     """A column name as the grammar reads it back: bare where it can be, in backquotes elsewhere."""
-    bare = re.fullmatch(r"[^\W\d]\w*(?:\.\w+)*", name) and name not in RESERVED
+    bare = re.fullmatch(r"[^\W\d]\w*(?:\.\w+)*", name) and name not in RESERVED and name not in SPELLINGS
     return name if bare else "`" + name.replace("`", "``") + "`"
 
 
@@ -197,7 +199,8 @@ def _token(kind: str, piece: str, text: str, at: int) -> Token:
     if kind == "text":
         return Token("text", _unescape(piece[1:-1], text, at + 1), at)
     if kind == "word":
-        return Token(piece if piece in RESERVED else "name", piece, at)
+        word = SPELLINGS.get(piece, piece)
+        return Token(word if word in RESERVED else "name", piece, at)
     return Token(piece, piece, at)
 
 
