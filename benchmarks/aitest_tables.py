@@ -31,8 +31,8 @@ class Plan:
     """
 
     seeds: int = 5
-    net_seeds: int = 3
-    steps: int = 200
+    net_seeds: int = 5
+    steps: int = 100
     rows: int = 4_000
     notes: Notes = field(default_factory=Notes)
 
