@@ -1,6 +1,7 @@
 """Quick answers of scikit-learn's plain forests: the same sum over the same trees, without the cost of starting its pool of workers.
 
-The answers are bitwise those of `predict_proba` with one worker, in the library's own order of classes.
+Rows are sorted first, by the columns that the trees ask about first: neighbours then take the same way down a tree, which the
+processor foresees.  The answers are bitwise those of `predict_proba` with one worker, in the library's own order of classes.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import numpy as np
 from evenhand.arrays import Scores
 
 _PLAIN = ("RandomForestClassifier", "ExtraTreesClassifier")
+_WORTH_SORTING = 512
+"""Rows from which on sorting pays."""
 _NEEDED = ("estimators_", "n_classes_", "_validate_X_predict")
 
 
@@ -30,8 +33,18 @@ def quick_forest(estimator: Any) -> Callable[[Any], Scores] | None:
 
 def _mean_of_trees(forest: Any, inputs: Any) -> Scores:
     prepared = forest._validate_X_predict(inputs)  # the library's own checks: names, width, missing cells
+    if not isinstance(prepared, np.ndarray) or len(prepared) < _WORTH_SORTING:
+        return _sum_of_trees(forest, prepared) / len(forest.estimators_)
+    roots = np.bincount([max(int(tree.tree_.feature[0]), 0) for tree in forest.estimators_], minlength=prepared.shape[1])
+    order = np.lexsort(prepared.T[np.argsort(roots, kind="stable")])
+    means = np.empty((len(prepared), int(forest.n_classes_)))
+    means[order] = _sum_of_trees(forest, prepared[order])
+    means /= len(forest.estimators_)
+    return means
+
+
+def _sum_of_trees(forest: Any, prepared: Any) -> Scores:
     total = np.zeros((prepared.shape[0], int(forest.n_classes_)))
     for tree in forest.estimators_:
         total += tree.tree_.predict(prepared)
-    total /= len(forest.estimators_)
     return total
