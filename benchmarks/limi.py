@@ -129,8 +129,7 @@ def speed(quick: bool, seed: int) -> tuple[dict[str, Any], Any]:
     chains, chain_rate = pursue(Chains(), net, net.population, 200_000, seed)
     natural = report(f"natural chains (authors' code: {AUTHORS['dnn']:g})", chains, chain_rate, net)
     forest = forest_arena(data, seed)
-    chains_of_forest = Chains(seeds=4096, seed_share=0.6, reaches=(0.2, 0.5))
-    walked, forest_rate = pursue(chains_of_forest, forest, forest.population, 120_000, seed)
+    walked, forest_rate = pursue(Chains(seed_share=0.5), forest, forest.population, 100_000, seed)
     in_forest = report(f"natural chains, forest of 100 trees (authors' code: {AUTHORS['forest']:g})", walked, forest_rate, forest)
     forest_atn = atn(forest.reference.rows, forest.reference.findings, data.domain)
     print(f"  real findings of the forest: {len(forest.reference.findings):,}, ATN {forest_atn:.3f}", flush=True)
@@ -287,7 +286,7 @@ def main() -> None:
     if not chosen.quick:
         from limi_tables import every_table
 
-        every_table(chosen.seed)
+        every_table()
     if chosen.json:
         drawn.write_html(chosen.json.with_suffix(".picture.html"))
     print(f"{time.process_time() - started:.0f} CPU-seconds in all")
