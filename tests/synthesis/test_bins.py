@@ -23,6 +23,7 @@ COLUMNS = {
 
 @pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
 def test_the_order_is_that_of_the_values_with_missing_cells_last(column: Reals) -> None:
-    order = ascending(column)
+    order, values = ascending(column)
     assert np.array_equal(np.sort(order), np.arange(len(column)))
-    assert np.array_equal(column[order], np.sort(column), equal_nan=True)
+    assert np.array_equal(column[order], values, equal_nan=True)
+    assert np.array_equal(values, np.sort(column), equal_nan=True)

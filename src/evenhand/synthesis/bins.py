@@ -1,10 +1,13 @@
-"""A numeric column in ascending order and cut into bins, and its rows in groups: what fits and tests look at."""
+"""A numeric column in ascending order and cut into bins, and its rows in groups: what fits and tests look at.
+
+Work over rows goes in pieces that stay in the processor's cache; all categories of a row lie side by side for that.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +15,15 @@ from numpy.typing import NDArray
 from evenhand.arrays import Index, Mask, Reals, Rows
 
 BINS = 2_048
-MANY_ROWS = 200_000
+MANY_ROWS = 400_000
 """From here on there are twice as many bins, so that fewer rows of each have to be opened."""
+PIECE = 16_384
+"""Rows that are looked at together."""
 _MOST_PACKED_ROWS = 2**22
 _PACKED = 32
 """Most codes of a pack of several categories."""
+
+Span: TypeAlias = tuple[int, int]  # positions from the first up to, not including, the second
 
 
 @dataclass(frozen=True)
@@ -60,36 +67,59 @@ class Binned:
         places[self.order] = self.sorted_places
         return places
 
+    def spans(self, bins: Index) -> list[Span]:
+        """The positions of some ascending bins, neighbours together."""
+        breaks = np.flatnonzero(np.diff(bins) > 1)
+        first, last = bins[np.append(0, breaks + 1)], bins[np.append(breaks, len(bins) - 1)]
+        return list(zip(self.offsets[first].tolist(), self.offsets[last + 1].tolist(), strict=True))
+
 
 def bin_column(codes: Reals) -> Binned:
     """Sort a column and cut it."""
     bins = BINS if len(codes) < MANY_ROWS else 2 * BINS
-    order = ascending(codes)
-    values = codes[order]
-    values = values[: len(codes) - int(np.isnan(values).sum())]
+    order, values = ascending(codes)
+    values = values[: np.searchsorted(values, np.nan)]
     borders = np.unique(values[np.linspace(0, len(values) - 1, min(bins, len(values))).astype(np.intp)]) if len(values) else values
     offsets = np.append(np.searchsorted(values, borders), len(values)).astype(np.intp)
     middle = np.add.reduceat(values, offsets[:-1]) / np.diff(offsets) if len(borders) else np.empty(0)
     return Binned(order, values, offsets, middle)
 
 
-def ascending(codes: Reals) -> Index:
-    """What `np.argsort` gives up to the order of equal values, faster: leading bits of a value and its row, sorted as one integer."""
+def ascending(codes: Reals) -> tuple[Index, Reals]:
+    """A column's order, missing cells last, and its values in that order.
+
+    Leading bits of a value and its row are sorted as one integer, which is faster than `np.argsort`.
+    """
     n = len(codes)
     if n < 2 or n > _MOST_PACKED_ROWS or codes.dtype != np.float64:
-        return np.argsort(codes)
+        order = np.argsort(codes)
+        return order, codes[order]
     row_bits = np.int64((1 << (n - 1).bit_length()) - 1)
-    keys = np.where(np.isnan(codes), np.inf, codes).view(np.int64)
-    keys = keys ^ ((keys >> np.int64(63)) & np.int64(2**63 - 1))  # negative floats count downwards in their bits
+    keys = _sortable(codes)
     keys &= ~row_bits
     keys |= np.arange(n)
     keys.sort()
-    order: Index = (keys & row_bits).astype(np.intp, copy=False)
+    keys &= row_bits
+    order = keys.astype(np.intp, copy=False)
     values = codes[order]
-    present = values[: n - int(np.isnan(values).sum())]
-    if not np.isnan(present.sum()) and (present[1:] >= present[:-1]).all():
-        return order
-    return order[np.argsort(values, kind="stable")]  # values that the leading bits do not tell apart
+    if _is_ascending(values):
+        return order, values
+    again = np.argsort(values, kind="stable")  # values that the leading bits do not tell apart
+    return order[again], values[again]
+
+
+def _sortable(codes: Reals) -> NDArray[np.int64]:
+    """Whole numbers in the order of the codes, a missing cell above all."""
+    keys = (codes + 0.0).view(np.int64)
+    keys[np.isnan(codes)] = np.iinfo(np.int64).max
+    if keys.min() < 0:
+        keys ^= (keys >> np.int64(63)) & np.int64(2**63 - 1)  # negative floats count downwards in their bits
+    return keys
+
+
+def _is_ascending(values: Reals) -> bool:
+    present = values[: len(values) - int(np.isnan(values).sum())] if np.isnan(values[-1]) else values
+    return bool((present[1:] >= present[:-1]).all())
 
 
 @dataclass(frozen=True)
@@ -98,7 +128,6 @@ class Pack:
 
     members: tuple[int, ...]
     shape: tuple[int, ...]  # how many values of each member occur: without missing cells one fewer than it could have
-    codes: NDArray[Any]
 
     @property
     def size(self) -> int:
@@ -108,25 +137,53 @@ class Pack:
     @cached_property
     def _values(self) -> dict[int, NDArray[Any]]:
         """(size,) for each member, the value that every code gives it."""
-        found = np.unravel_index(np.arange(self.size), self.shape)
-        return {member: values.astype(np.int32) for member, values in zip(self.members, found, strict=True)}
+        return dict(zip(self.members, np.unravel_index(np.arange(self.size), self.shape), strict=True))
 
     def holds(self, member: int, value: int) -> Mask:
         """(size,) which codes mean that a member has this value."""
         return np.asarray(self._values[member] == value)
 
+    def sums(self, member: int, size: int) -> Rows:
+        """(values of the member, codes): what a table by code is multiplied with to give one by value."""
+        return np.array([self.holds(member, value) for value in range(size)], dtype=np.float64)
 
-def pack_categories(codes: dict[int, Index], frequencies: dict[int, Reals]) -> list[Pack]:
+
+@dataclass(frozen=True)
+class Packed:
+    """All categories of a table as packs, the codes of a row side by side."""
+
+    packs: tuple[Pack, ...]
+    codes: NDArray[Any]  # (rows, packs) of a small whole type
+
+    @cached_property
+    def pack_of(self) -> dict[int, int]:
+        """Category -> the number of its pack."""
+        return {member: number for number, pack in enumerate(self.packs) for member in pack.members}
+
+
+def pack_categories(codes: dict[int, NDArray[Any]], frequencies: dict[int, Reals]) -> Packed:
     """Neighbouring categories together while their codes stay few."""
     packs: list[Pack] = []
-    for at, cells in codes.items():
+    for at in codes:
         used = len(frequencies[at]) - int(frequencies[at][-1] == 0)
-        last = packs[-1] if packs else None
-        if last is not None and last.size * used <= _PACKED:
-            packs[-1] = Pack((*last.members, at), (*last.shape, used), last.codes * used + cells)
+        if packs and packs[-1].size * used <= _PACKED:
+            packs[-1] = Pack((*packs[-1].members, at), (*packs[-1].shape, used))
         else:
-            packs.append(Pack((at,), (used,), cells))
-    return packs
+            packs.append(Pack((at,), (used,)))
+    rows = len(next(iter(codes.values()), ()))
+    packed = np.empty((rows, len(packs)), dtype=np.min_scalar_type(max((pack.size for pack in packs), default=1)))
+    for begin in range(0, rows, PIECE):
+        span = slice(begin, begin + PIECE)
+        for number, pack in enumerate(packs):
+            packed[span, number] = _joined(pack, {member: codes[member][span] for member in pack.members}, packed.dtype)
+    return Packed(tuple(packs), packed)
+
+
+def _joined(pack: Pack, cells: dict[int, NDArray[Any]], kind: np.dtype[Any]) -> NDArray[Any]:
+    found = cells[pack.members[0]].astype(kind)
+    for member, used in zip(pack.members[1:], pack.shape[1:], strict=True):
+        found = found * kind.type(used) + cells[member].astype(kind)
+    return found
 
 
 WHOLE = -1
@@ -138,48 +195,59 @@ class Groups:
     """Rows of one column by group: counts per bin, and the codes that tell the groups apart."""
 
     counts: Rows  # (groups, bins + 1), the last bin being the missing cells
-    packs: tuple[Pack, ...]  # their codes in ascending order of the column
+    packed: Packed  # in ascending order of the column
     source: Index  # (groups,) which category a group belongs to; WHOLE is the whole column
     value: Index  # (groups,)
 
-    @cached_property
-    def _pack_of(self) -> dict[int, Pack]:
-        return {member: pack for pack in self.packs for member in pack.members}
-
-    def mask(self, group: int, positions: Index | slice) -> Mask:
+    def mask(self, group: int, spans: list[Span]) -> Mask:
         """Which rows, by their positions in the ascending column, belong to a group other than the whole."""
-        pack, value = self._pack_of[int(self.source[group])], int(self.value[group])
-        codes = pack.codes[positions] if isinstance(positions, slice) else pack.codes.take(positions)
+        source, value = int(self.source[group]), int(self.value[group])
+        number = self.packed.pack_of[source]
+        pack = self.packed.packs[number]
+        codes = np.concatenate([self.packed.codes[begin:end, number] for begin, end in spans])
         if len(pack.members) == 1:
             return np.asarray(codes == value)
-        return pack.holds(int(self.source[group]), value).take(codes)
+        # Packs of several categories have few codes, which bytes look up faster than arrays do.
+        told = bytes(pack.holds(source, value)).ljust(256, b"\0")
+        return np.frombuffer(codes.astype(np.uint8, copy=False).tobytes().translate(told), dtype=np.bool_)
 
 
-def group_rows(column: Binned, packs: tuple[Pack, ...], sizes: dict[int, int]) -> Groups:
+def group_rows(column: Binned, packed: Packed, sizes: dict[int, int]) -> Groups:
     """Every value of every category as a group; the first group is the whole column."""
-    ordered = tuple(Pack(pack.members, pack.shape, pack.codes.take(column.order)) for pack in packs)
-    width = column.bins + 1
+    ordered, tables = _count(column, packed)
     whole = np.append(np.diff(column.offsets), len(column.order) - len(column.values)).astype(np.float64)
-    parts, source, value = [whole[None]], [np.array([WHOLE])], [np.array([0])]
-    firsts = column.sorted_places * _PACKED
-    keys = np.empty_like(firsts)
-    for pack in ordered:
-        most = max(_PACKED, pack.size)
-        np.add(firsts if most == _PACKED else column.sorted_places * most, pack.codes, out=keys)
-        counts = np.bincount(keys, minlength=most * width).reshape(width, most)[:, : pack.size].reshape(width, *pack.shape)
-        for axis, member in enumerate(pack.members):
-            others = tuple(i + 1 for i in range(len(pack.shape)) if i != axis)
-            part = np.zeros((sizes[member], width))
-            part[: pack.shape[axis]] = counts.sum(axis=others).T
-            parts.append(part)
-            source.append(np.full(sizes[member], member))
-            value.append(np.arange(sizes[member]))
-    return Groups(np.vstack(parts), ordered, np.concatenate(source), np.concatenate(value))
+    counts = np.empty((1 + sum(sizes.values()), column.bins + 1))
+    counts[0] = whole
+    begin = 1
+    for pack, table in zip(packed.packs, tables, strict=True):
+        end = begin + sum(sizes[member] for member in pack.members)
+        counts[begin:end] = _by_value(pack, table[:, : pack.size], sizes)
+        begin = end
+    source = np.concatenate([[WHOLE], *(np.full(size, member) for member, size in sizes.items())])
+    value = np.concatenate([[0], *(np.arange(size) for size in sizes.values())])
+    return Groups(counts, Packed(packed.packs, ordered), source, value)
 
 
-def positions_of(column: Binned, bins: Index) -> Index:
-    """The positions, in the ascending column, of all rows of some bins."""
-    sizes = column.offsets[bins + 1] - column.offsets[bins]
-    positions = np.repeat(column.offsets[bins] - (np.cumsum(sizes) - sizes), sizes)
-    positions += np.arange(len(positions))
-    return positions
+def _by_value(pack: Pack, table: Index, sizes: dict[int, int]) -> Rows:
+    """(values of all members, bins + 1)"""
+    if len(pack.members) == 1:
+        return np.pad(table.T, ((0, sizes[pack.members[0]] - pack.size), (0, 0))).astype(np.float64)
+    sums: Rows = np.vstack([pack.sums(member, sizes[member]) for member in pack.members]) @ table.T.astype(np.float64)
+    return sums
+
+
+def _count(column: Binned, packed: Packed) -> tuple[NDArray[Any], list[Index]]:
+    """The codes in ascending order of the column, and for every pack a table (bins + 1, codes) of rows."""
+    ordered = np.empty_like(packed.codes)
+    widths = [max(_PACKED, pack.size) for pack in packed.packs]
+    tables = [np.zeros((column.bins + 1, width), dtype=np.intp) for width in widths]
+    for begin in range(0, len(column.order), PIECE):
+        span = slice(begin, min(begin + PIECE, len(column.order)))
+        codes = np.take(packed.codes, column.order[span], axis=0, out=ordered[span], mode="clip")
+        places = column.sorted_places[span]
+        first, last = int(places[0]), int(places[-1]) + 1
+        bases = {width: (places - first) * width for width in set(widths)}
+        for number, (table, width) in enumerate(zip(tables, widths, strict=True)):
+            keys = bases[width] + codes[:, number]
+            table[first:last] += np.bincount(keys, minlength=(last - first) * width).reshape(-1, width)
+    return ordered, tables

@@ -15,12 +15,16 @@ from evenhand.arrays import Index, Reals, Rows
 from evenhand.synthesis import families
 from evenhand.synthesis.bins import WHOLE, Binned, Groups
 from evenhand.synthesis.families import NONE, Parameters
-from evenhand.synthesis.kolmogorov import ExactTest
+from evenhand.synthesis.kolmogorov import ExactTest, survival
 
 ACCEPTED = 0.05
 FEWEST_ROWS = 5
 """Groups with fewer rows get no distribution: any would pass the test."""
 QUANTILES = 129
+_TOO_NARROW = 1e-7
+"""A group's variance, as a part of its distance from the column's centre, from which on it is computed by itself."""
+_TOGETHER = 16
+"""Groups whose logarithms fit into the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +79,12 @@ def _extremes(column: Binned, groups: Groups, counts: Rows) -> tuple[Reals, Real
     last = counts.shape[1] - 1 - filled[:, ::-1].argmax(axis=1)
     low, high = np.zeros(len(counts)), np.zeros(len(counts))
     for group in np.flatnonzero(filled.any(axis=1)):
-        head, tail = (slice(int(column.offsets[at]), int(column.offsets[at + 1])) for at in (first[group], last[group]))
+        head, tail = ((int(column.offsets[at]), int(column.offsets[at + 1])) for at in (first[group], last[group]))
         if groups.source[group] == WHOLE:
             low[group], high[group] = column.values[0], column.values[-1]
         else:
-            low[group] = column.values[head][groups.mask(int(group), head).argmax()]
-            high[group] = column.values[tail][::-1][groups.mask(int(group), tail)[::-1].argmax()]
+            low[group] = column.values[head[0] + int(groups.mask(int(group), [head]).argmax())]
+            high[group] = column.values[tail[1] - 1 - int(groups.mask(int(group), [tail])[::-1].argmax())]
     return low, high
 
 
@@ -96,8 +100,6 @@ def _quantiles(column: Binned, counts: Rows, total: Reals, ends: tuple[Reals, Re
 
 def _choose(column: Binned, groups: Groups, fits: Fits, worth: Index) -> Fits:
     """Try every candidate on every group that is worth it; keep the smallest distance, if its p-value passes."""
-    from scipy.stats import kstwo
-
     counts = groups.counts[worth, :-1]
     n = counts.sum(axis=1)
     guesses = list(candidates(column, counts, n, (fits.low[worth], fits.high[worth])))
@@ -106,7 +108,7 @@ def _choose(column: Binned, groups: Groups, fits: Fits, worth: Index) -> Fits:
     found = np.flatnonzero(chosen >= 0)
     family, parameters, p_value = fits.family.copy(), fits.parameters.copy(), fits.p_value.copy()
     if found.size:
-        p = kstwo.sf(distance[found], n[found].astype(np.intp))
+        p = survival(distance[found], n[found])
         for at, value in zip(found[p > ACCEPTED], p[p > ACCEPTED], strict=True):
             family[worth[at]], p_value[worth[at]] = guesses[chosen[at]][0], value
             parameters[worth[at]] = guesses[chosen[at]][1][at]
@@ -121,9 +123,7 @@ def candidates(column: Binned, counts: Rows, n: Reals, ends: tuple[Reals, Reals]
     """
     low, high = ends
     weights = counts / n[:, None]
-    mean = weights @ column.middle
-    spread = column.middle[None, :] - mean[:, None]
-    deviation = np.sqrt(np.maximum((weights * spread**2).sum(axis=1), 1e-300))
+    mean, deviation, skew = _moments(column, weights)
     yield families.FAMILIES.index("uniform"), _pack(low, high - low)
     yield families.FAMILIES.index("normal"), _pack(mean, deviation)
     yield families.FAMILIES.index("exponential"), _pack(low, np.maximum(mean - low, 1e-300))
@@ -132,15 +132,15 @@ def candidates(column: Binned, counts: Rows, n: Reals, ends: tuple[Reals, Reals]
     yield gamma, _gamma(column, weights, mean, low - margin)
     if column.values[0] >= 0:
         yield gamma, _gamma(column, weights, mean, np.where(low > 0, 0.0, low - margin))
-    skew = (weights * spread**3).sum(axis=1) / deviation**3
     # With hardly any skew this gamma is the normal distribution again.
     skew = np.where(skew > 0.2, skew, np.nan)
     yield gamma, _pack(mean - 2 * deviation / skew, deviation * skew / 2, 4 / skew**2)
     beta = families.FAMILIES.index("beta")
-    yield beta, _beta(column, weights, low - margin, high + margin)
+    yield beta, _beta(column, weights, (mean, deviation), (low - margin, high + margin))
     if column.values[0] >= 0 and column.values[-1] <= 1:
         inside = (low > 0) & (high < 1)
-        yield beta, _beta(column, weights, np.where(inside, 0.0, low - margin), np.where(inside, 1.0, high + margin))
+        ends = np.where(inside, 0.0, low - margin), np.where(inside, 1.0, high + margin)
+        yield beta, _beta(column, weights, (mean, deviation), ends)
 
 
 def _pack(loc: Reals, scale: Reals, first: Reals | float = 1.0, second: Reals | float = 1.0) -> Parameters:
@@ -148,9 +148,32 @@ def _pack(loc: Reals, scale: Reals, first: Reals | float = 1.0, second: Reals | 
     return np.column_stack([loc, scale, first * ones, second * ones])
 
 
-def _mean_log(weights: Rows, distance: Rows) -> Reals:
-    """The mean logarithm of positive distances, (groups, bins)."""
-    found: Reals = (weights * np.log(np.maximum(distance, 1e-300), out=np.zeros_like(distance), where=weights > 0)).sum(axis=1)
+def _moments(column: Binned, weights: Rows) -> tuple[Reals, Reals, Reals]:
+    """Mean, standard deviation and skewness of every group."""
+    centre, scale = float(column.middle.mean()), float(column.middle.std()) or 1.0
+    x = (column.middle - centre) / scale
+    first, second, third = (weights @ np.column_stack([x, x * x, x * x * x])).T
+    variance, skewed = second - first**2, third - 3 * first * second + 2 * first**3
+    for group in np.flatnonzero(variance < _TOO_NARROW * second):  # differences of large numbers would leave nothing
+        spread = x - first[group]
+        variance[group], skewed[group] = weights[group] @ spread**2, weights[group] @ spread**3
+    deviation = np.sqrt(np.maximum(variance * scale**2, 1e-300))
+    return centre + scale * first, deviation, skewed * scale**3 / deviation**3
+
+
+def _mean_log(weights: Rows, middle: Reals, ends: tuple[Reals, Reals], within: tuple[float, float]) -> Reals:
+    """The mean logarithm of every group's (middle - loc) / scale; where all have the same ends it is computed once."""
+    loc, scale = ends
+    if (loc == loc[0]).all() and (scale == scale[0]).all():
+        shared: Reals = weights @ np.log(np.clip((middle - loc[0]) / scale[0], *within))
+        return shared
+    found = np.empty(len(weights))
+    for begin in range(0, len(weights), _TOGETHER):
+        span = slice(begin, begin + _TOGETHER)
+        distance = middle[None, :] - loc[span, None]
+        distance /= scale[span, None]
+        np.clip(distance, *within, out=distance)
+        found[span] = np.einsum("ij,ij->i", weights[span], np.log(distance, out=distance))
     return found
 
 
@@ -158,7 +181,7 @@ def _gamma(column: Binned, weights: Rows, mean: Reals, loc: Reals) -> Parameters
     from scipy.special import digamma, polygamma
 
     centre = np.maximum(mean - loc, 1e-300)
-    gap = np.maximum(np.log(centre) - _mean_log(weights, column.middle[None, :] - loc[:, None]), 1e-9)
+    gap = np.maximum(np.log(centre) - _mean_log(weights, column.middle, (loc, np.ones(len(loc))), (1e-300, np.inf)), 1e-9)
     shape = (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
     for _ in range(3):
         step = (np.log(shape) - digamma(shape) - gap) / (1 / shape - polygamma(1, shape))
@@ -166,16 +189,17 @@ def _gamma(column: Binned, weights: Rows, mean: Reals, loc: Reals) -> Parameters
     return _pack(loc, centre / shape, shape)
 
 
-def _beta(column: Binned, weights: Rows, low: Reals, high: Reals) -> Parameters:
+def _beta(column: Binned, weights: Rows, moments: tuple[Reals, Reals], ends: tuple[Reals, Reals]) -> Parameters:
     from scipy.special import digamma, polygamma
 
+    low, high = ends
     scale = np.maximum(high - low, 1e-300)
-    z = np.clip((column.middle[None, :] - low[:, None]) / scale[:, None], 1e-12, 1 - 1e-12)
-    mean = (weights * z).sum(axis=1)
-    variance = np.maximum((weights * (z - mean[:, None]) ** 2).sum(axis=1), 1e-12)
+    mean = np.clip((moments[0] - low) / scale, 1e-12, 1 - 1e-12)
+    variance = np.maximum((moments[1] / scale) ** 2, 1e-12)
     common = np.maximum(mean * (1 - mean) / variance - 1, 1e-2)
     a, b = mean * common, (1 - mean) * common
-    left, right = _mean_log(weights, z), _mean_log(weights, 1 - z)
+    within = (1e-12, 1 - 1e-12)
+    left, right = _mean_log(weights, column.middle, (low, scale), within), _mean_log(weights, -column.middle, (-high, scale), within)
     for _ in range(8):
         g1, g2 = digamma(a) - digamma(a + b) - left, digamma(b) - digamma(a + b) - right
         shared = polygamma(1, a + b)

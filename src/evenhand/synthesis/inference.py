@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import DataError
-from evenhand.synthesis.bins import Pack, bin_column, group_rows, pack_categories
+from evenhand.synthesis.bins import PIECE, Packed, bin_column, group_rows, pack_categories
 from evenhand.synthesis.decimals import decimals_of
 from evenhand.synthesis.fitting import Fits, fit_groups
 
 SIGNIFICANT = 0.05
 LARGEST_JOINT = 2**18
 """Most value combinations of joint sources."""
+SMALL_TABLE = 2**12
+"""Tables of up to as many entries are counted piece by piece, all at once."""
 LARGEST_TABLE = 2**22
 """Most entries of one table of joint sources by target."""
 
@@ -71,21 +75,30 @@ def infer(rows: Rows, domain: TabularDomain) -> DataConstraints:
     if rows.ndim != 2 or rows.shape[1] != len(domain.columns) or not len(rows):
         raise DataError(f"inference needs at least one row of {len(domain.columns)} codes, got an array of shape {rows.shape}")
     sizes = tuple(len(c.values) + 1 if c.is_listed else 0 for c in domain.columns)
-    codes = {at: category_codes(rows[:, at], size) for at, size in enumerate(sizes) if size}
+    columns = by_column(rows)
+    codes = {at: category_codes(columns[at], size) for at, size in enumerate(sizes) if size}
     frequencies = {at: np.bincount(cells, minlength=sizes[at]).astype(np.float64) for at, cells in codes.items()}
-    packs = pack_categories(codes, frequencies)
-    pairs = tuple(pair for chosen, counts in _tables(packs) if (pair := associate(chosen, counts)) is not None)
+    packed = pack_categories(codes, frequencies)
+    pairs = tuple(pair for chosen, counts in _tables(packed) if (pair := associate(chosen, counts)) is not None)
     joints = {target: joint for target in codes if (joint := _joint(target, pairs, codes, sizes)) is not None}
-    numbers, conditionals, decimals = _numbers(rows, domain, {at: sizes[at] for at in codes}, packs)
+    numbers, conditionals, decimals = _numbers(columns, domain, {at: sizes[at] for at in codes}, packed)
     return DataConstraints(domain, len(rows), sizes, frequencies, numbers, pairs, joints, conditionals, decimals)
 
 
-def category_codes(cells: Reals, size: int) -> Index:
-    """Codes as whole numbers, the missing cell last."""
-    cells = np.ascontiguousarray(cells)
+def by_column(rows: Rows) -> Rows:
+    """(columns, rows): every column in one piece of memory."""
+    columns = np.empty(rows.shape[::-1])
+    for begin in range(0, len(rows), PIECE // 8):
+        span = slice(begin, begin + PIECE // 8)
+        columns[:, span] = rows[span].T
+    return columns
+
+
+def category_codes(cells: Reals, size: int) -> NDArray[Any]:
+    """Codes as whole numbers of the smallest type, the missing cell last."""
     if not np.isnan(cells.sum()):
-        return cells.astype(np.intp)
-    return np.where(np.isnan(cells), size - 1, cells).astype(np.intp)
+        return cells.astype(np.min_scalar_type(size))
+    return np.where(np.isnan(cells), size - 1, cells).astype(np.min_scalar_type(size))
 
 
 def associate(pair: tuple[int, int], counts: Rows) -> CategoryPair | None:
@@ -116,13 +129,13 @@ def _entropy(shares: Reals) -> float:
     return float(-(shares * np.log(shares, out=np.zeros_like(shares), where=shares > 0)).sum())
 
 
-def _joint(target: int, pairs: Sequence[CategoryPair], codes: dict[int, Index], sizes: Sequence[int]) -> JointTable | None:
+def _joint(target: int, pairs: Sequence[CategoryPair], codes: dict[int, NDArray[Any]], sizes: Sequence[int]) -> JointTable | None:
     """Joint sources of one target, taken by strength while the table stays smaller than the data."""
     incoming = sorted((pair for pair in pairs if pair.target == target), key=lambda pair: -pair.certainty)
     return joint_table(target, [pair.source for pair in incoming], codes, sizes)
 
 
-def joint_table(target: int, candidates: Sequence[int], codes: dict[int, Index], sizes: Sequence[int]) -> JointTable | None:
+def joint_table(target: int, candidates: Sequence[int], codes: dict[int, NDArray[Any]], sizes: Sequence[int]) -> JointTable | None:
     """The table over as many of the candidate sources, in their order, as the data support."""
     n = len(codes[target])
     most = min(LARGEST_JOINT, max(n // 2, max((sizes[source] for source in candidates[:1]), default=1)), LARGEST_TABLE // sizes[target])
@@ -142,16 +155,15 @@ def joint_table(target: int, candidates: Sequence[int], codes: dict[int, Index],
 
 
 def _numbers(
-    rows: Rows, domain: TabularDomain, sizes: dict[int, int], packs: Sequence[Pack]
+    columns: Rows, domain: TabularDomain, sizes: dict[int, int], packed: Packed
 ) -> tuple[dict[int, Fits], dict[tuple[int, int], Fits], dict[int, int | None]]:
     """Fits of every number: of the whole column, and for every value of each category; and its decimals."""
     numbers, conditionals, decimals = {}, {}, {}
-    small = tuple(Pack(pack.members, pack.shape, pack.codes.astype(np.min_scalar_type(pack.size))) for pack in packs)
     for at, column in enumerate(domain.columns):
         if column.is_listed:
             continue
-        binned = bin_column(np.ascontiguousarray(rows[:, at]))
-        fits = fit_groups(binned, group_rows(binned, small, sizes))
+        binned = bin_column(columns[at])
+        fits = fit_groups(binned, group_rows(binned, packed, sizes))
         numbers[at], decimals[at] = fits.take(slice(0, 1)), decimals_of(binned.bottom)
         begin = 1
         for source, size in sizes.items():
@@ -160,16 +172,39 @@ def _numbers(
     return numbers, conditionals, decimals
 
 
-def _tables(packs: Sequence[Pack]) -> Iterator[tuple[tuple[int, int], Rows]]:
+def _tables(packed: Packed) -> Iterator[tuple[tuple[int, int], Rows]]:
     """The table of counts of every two categories, several of them from one count over the rows."""
-    for place, first in enumerate(packs):
-        for second in packs[place:]:
-            is_same = first is second
-            members = first.members if is_same else (*first.members, *second.members)
-            shape = first.shape if is_same else (*first.shape, *second.shape)
-            keys = first.codes if is_same else first.codes * int(np.prod(second.shape)) + second.codes
-            counts = np.bincount(keys, minlength=int(np.prod(shape))).reshape(shape)
-            for a, b in combinations(range(len(members)), 2):
-                if is_same or (a < len(first.members) <= b):
-                    others = tuple(i for i in range(len(members)) if i not in (a, b))
-                    yield (members[a], members[b]), counts.sum(axis=others).astype(np.float64)
+    packs = packed.packs
+    small = _small_counts(packed)
+    for first, second in combinations_with_replacement(range(len(packs)), 2):
+        is_same = first == second
+        counts = small.pop((first, second), None)
+        if counts is None:
+            counts = _joint_counts(packed.codes[:, first], packed.codes[:, second], (packs[first].size, packs[second].size))
+        members = packs[first].members if is_same else (*packs[first].members, *packs[second].members)
+        shape = packs[first].shape if is_same else (*packs[first].shape, *packs[second].shape)
+        for a, b in combinations(range(len(members)), 2):
+            if is_same or (a < len(packs[first].members) <= b):
+                others = tuple(i for i in range(len(members)) if i not in (a, b))
+                yield (members[a], members[b]), counts.reshape(shape).sum(axis=others).astype(np.float64)
+
+
+def _small_counts(packed: Packed) -> dict[tuple[int, int], Index]:
+    """How many rows have each combination of codes, for all pairs of packs with few combinations and each pack by itself."""
+    sizes = [pack.size for pack in packed.packs]
+    pairs = [pair for pair in combinations(range(len(sizes)), 2) if sizes[pair[0]] * sizes[pair[1]] <= SMALL_TABLE]
+    counts = {pair: np.zeros(sizes[pair[0]] * sizes[pair[1]], dtype=np.intp) for pair in pairs}
+    counts |= {(place, place): np.zeros(size, dtype=np.intp) for place, size in enumerate(sizes)}
+    for begin in range(0, len(packed.codes), PIECE):
+        codes = packed.codes[begin : begin + PIECE].T.astype(np.intp, order="C")
+        for place, size in enumerate(sizes):
+            counts[place, place] += np.bincount(codes[place], minlength=size)
+        for first, second in pairs:
+            counts[first, second] += _joint_counts(codes[first], codes[second], (sizes[first], sizes[second]))
+    return counts
+
+
+def _joint_counts(first: NDArray[Any], second: NDArray[Any], sizes: tuple[int, int]) -> Index:
+    keys = first.astype(np.intp) * sizes[1]
+    keys += second
+    return np.bincount(keys, minlength=sizes[0] * sizes[1])
