@@ -241,8 +241,8 @@ def _count(column: Binned, packed: Packed) -> tuple[NDArray[Any], list[Index]]:
     ordered = np.empty_like(packed.codes)
     widths = [max(_PACKED, pack.size) for pack in packed.packs]
     tables = [np.zeros((column.bins + 1, width), dtype=np.intp) for width in widths]
-    for begin in range(0, len(column.order), PIECE):
-        span = slice(begin, min(begin + PIECE, len(column.order)))
+    for begin in range(0, len(ordered), PIECE):  # none where there are no categories
+        span = slice(begin, min(begin + PIECE, len(ordered)))
         codes = np.take(packed.codes, column.order[span], axis=0, out=ordered[span], mode="clip")
         places = column.sorted_places[span]
         first, last = int(places[0]), int(places[-1]) + 1
