@@ -209,7 +209,16 @@ def test_chains_stay_natural() -> None:
 def test_chains_without_a_seed_say_so() -> None:
     found = outcome(Chains(), Scorer(gap=0.0), candidates=3000)
     assert found.ledger.findings == 0
+    assert found.ledger.candidates == 3000  # as long as there is no seed, the whole budget looks for one
     assert "nothing to walk from" in found.facts["stopped"]
+
+
+def test_chains_end_where_nobody_else_can_be_reached() -> None:
+    same = np.tile(ROWS[:1], (50, 1))
+    model = Scorer(threshold=float(same[0, 2] - 0.2 * same[0, 3]) - 1.0)
+    found = run(Chains(seeds=4), Subject(DOMAIN, model, same), Plan(0, Budget(candidates=5000)))
+    assert found.ledger.findings == 1
+    assert "nobody else" in found.facts["stopped"]
 
 
 def test_several_protected_columns_and_another_space() -> None:

@@ -2,12 +2,12 @@
 
 Paper: none; it goes beyond LIMI (Xiao, Liu, Li, Liu, "Latent Imitator", ISSTA 2023), whose latent space it walks in.
 
-Seeds are findings among plain samples of the population.  Every step moves one coordinate of every walk's latent, near or far,
-and keeps the new place where it is a finding.  Such a move leaves a standard normal latent distributed as it was, so the limit
-of a walk is the population restricted to findings: people who exist as often as the population says, given that they are
-treated unfairly.  Moves that led on are made more often, which changes the speed of a walk and not its limit; a move that
-does not change the row is not asked about.  (The condition part of a CTGAN's latent is not normal: there the limit is only
-close.)
+Seeds are findings among plain samples of the population.  Every step moves one coordinate of every walk's latent, near or far, or
+now and then all of them, and keeps the new place where it is a finding.  Such a move leaves a standard normal latent distributed as
+it was, so the limit of a walk is the population restricted to findings: people who exist as often as the population says, given
+that they are treated unfairly.  Moves that led on are made more often, which changes the speed of a walk and not its limit; a
+move that does not change the row is not asked about.  (The condition part of a CTGAN's latent is not normal: there the limit is
+only close.)
 """
 
 from __future__ import annotations
@@ -35,6 +35,12 @@ WALKS_PER_SEED = 2
 FEWEST_CHAINS = 256
 """Few seeds with many walks each would all look alike; a handful of walks would be slow."""
 
+MOST_IDLE = 200
+"""So many moves in a row that change nobody are the last ones."""
+
+EVERYTHING = -1
+"""Stands for all coordinates, and is the last of the moves."""
+
 SeedSearch: TypeAlias = Generator[Candidates, Verdict, Latents]
 
 
@@ -45,7 +51,7 @@ class Chains:
     space: the latent space, see `parts.latent`
     chains: how many walks advance together
     seeds: how many findings are looked for to start from; at most two walks share one, unless there are very few
-    seed_share: of the budget at most this share goes into looking for seeds
+    seed_share: of the budget at most this share goes into looking for seeds, once there is one
     reaches: how far a coordinate moves, from 0 (not at all) to 1 (drawn anew); each reach is tried with each coordinate
     favour: 0 makes all moves alike often, 1 in proportion to how often each of them led on
     """
@@ -84,41 +90,48 @@ class Chains:
 
     def _seeds(self, space: LatentSpace, task: Task, rng: np.random.Generator) -> SeedSearch:
         """Latents of findings among plain samples."""
-        found: list[Latents] = []
+        found = [np.empty((0, space.latent_size))]
         limit = max(1, int(self.seed_share * task.fitting(1 << 62)))
         drawn, missing = 0, self.seeds
-        while missing > 0 and (n := min(task.fitting(self.chains), limit - drawn)) > 0:
+        while missing > 0 and (n := self._room(task, limit - drawn, missing < self.seeds)) > 0:
             latents = space.latents(n, rng)
             verdict = yield Candidates(space.decode(latents), "seeds")
-            found.append(latents[verdict.unfair])
+            found.append(latents[verdict.unfair].astype(np.float64, copy=False))
             drawn, missing = drawn + n, missing - len(found[-1])
         task.facts["seed_samples"] = drawn
-        return np.concatenate(found) if found else np.empty((0, space.latent_size))
+        return np.concatenate(found)
+
+    def _room(self, task: Task, left: int, has_seed: bool) -> int:
+        """How many more samples may go into looking for seeds: what is left of their share, and more as long as there is no seed at all."""
+        return min(task.fitting(self.chains), left if has_seed or left > 0 else self.chains)
 
     def _walk(self, here: Latents, space: LatentSpace, task: Task, rng: np.random.Generator) -> Search:
         rows, moves = space.decode(here), Moves(here.shape[1], self.reaches, links_after(space))
+        moves.know_plain(task.facts["seed_samples"], task.facts["seeds"])
         keys = task.domain.keys(rows)
-        while fitting := task.fitting(len(here)):
+        idle = 0
+        while (fitting := task.fitting(len(here))) and idle < MOST_IDLE:
             move = int(rng.choice(len(moves.tries), p=moves.shares(self.favour)))
-            coordinate, reach = moves.describe(move)
-            cells = blended(here[:, coordinate], space, (coordinate, reach), rng)
-            there = redecoded(here, cells, rows, (space, coordinate))
+            moved, there = proposed(here, rows, (space, *moves.describe(move)), rng)
             new = task.domain.keys(there)
             asked = np.flatnonzero(new != keys)[:fitting]
             moves.tries[move] += len(here)
+            idle = 0 if asked.size else idle + 1
             if not asked.size:
                 continue
             verdict = yield Candidates(there[asked], "walk")
             led_on = asked[verdict.unfair]
-            here[led_on, coordinate], rows[led_on], keys[led_on] = cells[led_on], there[led_on], new[led_on]
+            here[led_on], rows[led_on], keys[led_on] = moved[led_on], there[led_on], new[led_on]
             moves.asked[move] += len(asked)
             moves.led_on[move] += len(led_on)
-            task.facts["walk_hit_rate"] = float(moves.led_on.sum() / moves.asked.sum())
+            task.facts["walk_hit_rate"] = float(moves.led_on[:EVERYTHING].sum() / moves.asked[:EVERYTHING].sum())
+        if idle >= MOST_IDLE:
+            task.facts["stopped"] = "no move changes any row: the population holds nobody else"
 
 
 @dataclass
 class Moves:
-    """Every coordinate with every reach, and how often each move changed a row and led to another finding."""
+    """Every coordinate with every reach, a fresh draw of all, and how often each move changed a row and led to another finding."""
 
     size: int
     reaches: tuple[float, ...]
@@ -129,13 +142,17 @@ class Moves:
     cost: Reals = field(init=False)
 
     def __post_init__(self) -> None:
-        count = self.size * len(self.reaches)
-        self.cost = np.tile(ASKING + self.links, len(self.reaches))
+        count = self.size * len(self.reaches) + 1
+        self.cost = ASKING + np.append(np.tile(self.links, len(self.reaches)), self.links.max())
         self.tries, self.asked, self.led_on = np.full(count, 4.0), np.full(count, 2.0), np.ones(count)
 
+    def know_plain(self, samples: int, findings: int) -> None:
+        """What looking for seeds has told about fresh draws of everything."""
+        self.tries[-1], self.asked[-1], self.led_on[-1] = samples, samples, findings
+
     def describe(self, move: int) -> tuple[int, float]:
-        """Coordinate and reach of a move."""
-        return move % self.size, self.reaches[move // self.size]
+        """Coordinate and reach of a move; EVERYTHING where all coordinates are drawn anew."""
+        return (EVERYTHING, 1.0) if move == len(self.tries) - 1 else (move % self.size, self.reaches[move // self.size])
 
     def shares(self, favour: float) -> Reals:
         """How often each move is to be made."""
@@ -145,22 +162,17 @@ class Moves:
         return shares
 
 
-def blended(cells: Reals | Latents, space: LatentSpace, move: tuple[int, float], rng: np.random.Generator) -> Reals:
-    """One coordinate moved towards a fresh draw; standard normal again where it was."""
-    coordinate, reach = move
-    fresh = space.latents(len(cells), rng)[:, coordinate] if not hasattr(space, "redecode") else rng.standard_normal(len(cells))
-    moved: Reals = np.sqrt(1.0 - reach**2) * cells + reach * fresh
-    return moved
-
-
-def redecoded(here: Latents, cells: Reals, rows: Rows, where: tuple[LatentSpace, int]) -> Rows:
-    """Rows of the latents with other cells in one coordinate."""
-    space, coordinate = where
-    moved = here.copy()
-    moved[:, coordinate] = cells
+def proposed(here: Latents, rows: Rows, move: tuple[LatentSpace, int, float], rng: np.random.Generator) -> tuple[Latents, Rows]:
+    """Every latent moved in one coordinate towards a fresh draw, or drawn anew as a whole; the population stays as it is."""
+    space, coordinate, reach = move
+    if coordinate == EVERYTHING:
+        fresh = space.latents(len(here), rng)
+        return fresh, space.decode(fresh)
     partly = getattr(space, "redecode", None)
-    decoded: Rows = partly(moved, rows, coordinate) if partly else space.decode(moved)
-    return decoded
+    drawn = rng.standard_normal(len(here)) if partly else space.latents(len(here), rng)[:, coordinate]
+    moved = here.copy()
+    moved[:, coordinate] = np.sqrt(1.0 - reach**2) * here[:, coordinate] + reach * drawn
+    return moved, partly(moved, rows, coordinate) if partly else space.decode(moved)
 
 
 def links_after(space: LatentSpace) -> Reals:
