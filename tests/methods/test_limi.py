@@ -214,9 +214,10 @@ def test_chains_without_a_seed_say_so() -> None:
 
 
 def test_chains_end_where_nobody_else_can_be_reached() -> None:
-    same = np.tile(ROWS[:1], (50, 1))
-    model = Scorer(threshold=float(same[0, 2] - 0.2 * same[0, 3]) - 1.0)
-    found = run(Chains(seeds=4), Subject(DOMAIN, model, same), Plan(0, Budget(candidates=5000)))
+    others = (Column("age", "category", (30,)), Column("hours", "category", (50,)), Column("debt", "category", (0,)))
+    alone = TabularDomain((DOMAIN.columns[0], *others), ("sex",), DOMAIN.label)
+    rows = alone.sample(50, np.random.default_rng(0))
+    found = run(Chains(seeds=4), Subject(alone, Scorer(threshold=-1.0), rows), Plan(0, Budget(candidates=5000)))
     assert found.ledger.findings == 1
     assert "nobody else" in found.facts["stopped"]
 
