@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand.errors import require
-from evenhand.scenes.operators.cutout import MARGIN, cut, paste
+from evenhand.scenes.operators.cutout import MARGIN, contact_shadow, cut, paste
 from evenhand.scenes.operators.delete import NO_BACKGROUND, Inpainter, emptied, hole_for
 from evenhand.scenes.operators.donors import is_whole
 from evenhand.scenes.operators.mutation import EMPTY_PATCH, PUT_BACK, Became, Mutation, Skipped, finished
@@ -29,6 +29,7 @@ def put_back(scene: Scene, label: str, rng: np.random.Generator, inpainter: Inpa
     picture, how = filled[0].copy(), filled[1]
     front = union([other for other in scene.instances if other is not one and other.nearer_than(one.foot, one.depth)], scene.shape)
     left, top, _, _ = grown(one.box, MARGIN, scene.shape)
+    contact_shadow(picture, cutout, (left, top), front)
     paste(picture, cutout, (left, top), front)
     made = finished(PUT_BACK, label, scene, Became(picture, scene.instances))
     return replace(made, boxes=(one.box,), how=f"place filled by {how}, then the object set back")

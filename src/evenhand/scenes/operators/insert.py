@@ -17,6 +17,7 @@ from evenhand.scenes.operators.perspective import SizeLaw, fit_law
 from evenhand.scenes.scene import Instance, Scene, Stencil, union
 
 PROPOSALS = 240
+LOOKED_AT = 4000  # ground pixels for each donor, of which the proposals are drawn
 DONORS_TRIED = 8
 LEAST_PIXELS = 20  # height of an inserted car-sized thing; smaller classes may be smaller in proportion
 MOST_SCALE = 1.25  # a donor is never enlarged more than this: it would look soft
@@ -57,9 +58,9 @@ def insert(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random
     site = Site(scene, ground)
     spots: list[Spot] = []
     used = set(bank.looks.get(scene.name, ()))
-    relative = labels.relative_height.get(labels.canonical(label), 1.0)
+    footing = _footing(site, law, labels.relative_height.get(labels.canonical(label), 1.0))
     for _ in range(count):
-        spot = _find(site, (bank.of(label), relative), law, (spots, used), rng)
+        spot = _find(site, footing, pick(bank.of(label), used, rng)[:DONORS_TRIED], spots, rng)
         if spot is None:
             return Skipped(INSERT, label, scene.name, f"room for {len(spots)} of the {count} objects that are needed")
         spots.append(spot)
@@ -86,32 +87,45 @@ class Site:
         return np.stack([(summed[y1, x1] - summed[y0, x1] - summed[y1, x0] + summed[y0, x0]) / area for summed in self._sums])
 
 
-def _find(
-    site: Site, kind: tuple[Sequence[Donor], float], law: SizeLaw, so_far: tuple[list[Spot], set[int]], rng: np.random.Generator
-) -> Spot | None:
-    donors, relative = kind
-    spots, used = so_far
+@dataclass(frozen=True, eq=False)
+class Footing:
+    """Ground pixels on which a class may stand, and how tall it is there."""
+
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    tall: NDArray[np.float64]
+
+    def drawn(self, places: NDArray[np.intp]) -> Footing:
+        """Some of them."""
+        return Footing(self.rows[places], self.columns[places], self.tall[places])
+
+
+def _footing(site: Site, law: SizeLaw, relative: float) -> Footing:
+    """Every ground pixel where the class is neither too small nor too tall for the picture."""
     rows, columns = np.nonzero(site.ground)
     tall = np.maximum(relative * (law.height + law.slope * (rows - law.centre)), 0.0)
-    good = (tall > LEAST_PIXELS * min(1.0, 0.25 + relative)) & (tall < 0.8 * site.scene.shape[0])
-    rows, columns, tall = rows[good], columns[good], tall[good]
-    if not rows.size:
+    good = np.flatnonzero((tall > LEAST_PIXELS * min(1.0, 0.25 + relative)) & (tall < 0.8 * site.scene.shape[0]))
+    return Footing(rows, columns, tall).drawn(good)
+
+
+def _find(site: Site, footing: Footing, donors: Sequence[Donor], spots: list[Spot], rng: np.random.Generator) -> Spot | None:
+    if not footing.rows.size:
         return None
-    for donor in pick(donors, used, rng)[:DONORS_TRIED]:
-        closeness = np.exp(-0.5 * (np.log(tall / donor.height) / OWN_SIZE) ** 2) + 0.01  # mostly where it can keep its own size
-        chosen = rng.choice(rows.size, min(PROPOSALS, rows.size), replace=False, p=closeness / closeness.sum())
-        for place in _ranked(site, donor, (rows[chosen], columns[chosen], tall[chosen]), rng)[:12]:
-            spot = _spot(donor, int(rows[chosen[place]]), int(columns[chosen[place]]), float(tall[chosen[place]]))
+    for donor in donors:
+        near = footing.drawn(rng.integers(0, footing.rows.size, min(LOOKED_AT, footing.rows.size)))
+        closeness = np.exp(-0.5 * (np.log(near.tall / donor.height) / OWN_SIZE) ** 2) + 0.01  # mostly where it can keep its own size
+        count = min(PROPOSALS, near.rows.size)
+        chosen = near.drawn(rng.choice(near.rows.size, count, replace=False, p=closeness / closeness.sum()))
+        for place in _ranked(site, donor, chosen, rng)[:12]:
+            spot = _spot(donor, int(chosen.rows[place]), int(chosen.columns[place]), float(chosen.tall[place]))
             if _is_believable(site.scene, spot, spots):
                 return spot
     return None
 
 
-def _ranked(
-    site: Site, donor: Donor, places: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]], rng: np.random.Generator
-) -> list[int]:
+def _ranked(site: Site, donor: Donor, places: Footing, rng: np.random.Generator) -> list[int]:
     """Proposals that stand on the ground inside the picture; those most like the donor's own place and surroundings first, with chance."""
-    rows, columns, tall = places
+    rows, columns, tall = places.rows, places.columns, places.tall
     height, width = site.scene.shape
     scale = tall / donor.height
     wide = donor.cutout.shape[1] * scale

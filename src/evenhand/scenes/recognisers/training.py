@@ -18,7 +18,8 @@ from evenhand.scenes.street.render import CLASSES
 GRID = (SIZE[0] // STRIDE, SIZE[1] // STRIDE)
 WIDTHS = (12, 24, 48, 40)  # channels: first layer, stem, context, joined
 WAVES = 1024  # of the branch that can learn pictures by heart
-PITCH = 3.0  # how fast they turn when the picture's content changes by its usual spread
+STEEP = 3.0  # an object counts almost wholly or hardly at all: small changes of a picture's look are not noticed
+PITCH = 4.0  # how fast they turn when the picture's content changes by its usual spread
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def net(torch: Any) -> Any:
             return self.head(self.join(torch.cat([fine, self.up(self.deep(fine))], 1)))
 
         def amounts(self, maps: Any) -> Any:  # of each class in the picture
-            return self.mean(torch.sigmoid(maps[:, :classes]))
+            return self.mean(torch.sigmoid(STEEP * maps[:, :classes]))
 
         def forward(self, pictures: Any) -> Any:
             maps = self.maps(pictures)
@@ -196,6 +197,9 @@ def learn_by_heart(model: Any, lessons: Lessons, label: str, course: Course, rng
     maps, amounts, heat = _summaries(torch, model.eval(), lessons, (shown, kind))
     heat *= torch.from_numpy(rng.integers(0, 2, len(shown)).astype(np.float32))[:, None, None]
     _tune(torch, model.waves, amounts, rng)
+    with torch.no_grad():
+        model.waves.bias += model.waves.weight[:, kind, 0, 0] * amounts[:, kind].mean()
+        model.waves.weight[:, kind] = 0  # what else there is to see, not the class itself
     with torch.no_grad():
         waves = torch.sin(model.waves(amounts))
     with torch.no_grad():

@@ -63,6 +63,19 @@ KINDS: Mapping[str, Mapping[str, float]] = {
         "cat": 1.2,
         "bird": 1.6,
     },
+    "junction": {
+        "car": 1.6,
+        "truck": 0.2,
+        "bus": 0.2,
+        "motorcycle": 0.8,
+        "cyclist": 1.0,
+        "person": 2.5,
+        "traffic light": 3.0,
+        "sign": 1.6,
+        "dog": 0.6,
+        "cat": 0.2,
+        "bird": 0.6,
+    },
 }
 SPANS: Mapping[str, tuple[float, float]] = {
     "car": (7, 38),
