@@ -23,7 +23,8 @@ def cdf(family: int, parameters: Parameters, x: Rows) -> Rows:
     from scipy import special
 
     loc, scale, first, second = (parameters[..., i] for i in range(4))
-    z = (x - loc) / scale
+    with np.errstate(over="ignore"):  # a group of nearly equal values has hardly any scale
+        z = (x - loc) / scale
     name = FAMILIES[family]
     if name == "normal":
         found = special.ndtr(z)
@@ -44,12 +45,13 @@ def density(family: int, parameters: Parameters, x: Rows) -> Rows:
 
     loc, scale, first, second = (parameters[..., i] for i in range(4))
     z = (x - loc) / scale
+    outside = (z < 0) if FAMILIES[family] == "gamma" else (z < 0) | (z > 1)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if FAMILIES[family] == "gamma":
             log = special.xlogy(first - 1, z) - z - special.gammaln(first)
         else:
             log = special.xlogy(first - 1, z) + special.xlog1py(second - 1, -z) - special.betaln(first, second)
-        return np.asarray(np.nan_to_num(np.exp(log) / scale, nan=0.0, posinf=1e12))
+        return np.where(outside, 0.0, np.nan_to_num(np.exp(log) / scale, nan=0.0, posinf=1e12))
 
 
 def quantile(family: int, parameters: Parameters, levels: Rows) -> Rows:

@@ -6,7 +6,7 @@ A distribution whose distance at some border already means p < .05 is given up t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,10 +19,13 @@ from evenhand.synthesis.families import Parameters
 
 _REJECTED_FOR_SURE = 1.3581015157406195  # sqrt(n) * D at p = .05 for infinite n; the exact critical value lies below
 _COARSE = (9, 64)
-_FINE = 256
-_EXACT_ENDS = 12
+_FINE = 64
+_SMOOTH = 2e-5
+"""How far the cube of a distribution's bend between two nodes, by the square of its mass there, may go for a cubic to be near enough."""
 _OPENED_FIRST = 12
 _OPENED_AT_ONCE = 16_384
+_USUAL_MASS = 4
+_ENDS = 4
 _FEW_ROWS = 140
 _SLACK = 2e-5
 """More than the error of the interpolated borders; whatever may be the maximum within it is computed exactly."""
@@ -39,43 +42,42 @@ class ExactTest:
 
     def nearest(self, guesses: Sequence[tuple[int, Parameters]]) -> tuple[Index, Reals]:
         """For every group the guess with the smallest distance and that distance; -1 where all are rejected for sure."""
-        bounds = [self._bound(family, parameters) for family, parameters in guesses]
-        lowest = np.array([bound[0] for bound in bounds])  # (guesses, tested)
+        lowest = np.array([self._bound(family, parameters) for family, parameters in guesses])  # (guesses, tested)
         chosen = np.full(len(self.which), -1, dtype=np.intp)
-        distance = np.full(len(self.which), np.inf)
-        for at in np.flatnonzero(np.isfinite(lowest).any(axis=0)):
-            for guess in np.argsort(lowest[:, at]):
-                if lowest[guess, at] - _SLACK >= distance[at]:
-                    break
+        distance = _REJECTED_FOR_SURE / np.sqrt(self.upto[:, -1])
+        for promising in np.argsort(lowest, axis=0):  # the best guess of every group, then the second best, ...
+            tried = np.flatnonzero(np.take_along_axis(lowest, promising[None], axis=0)[0] <= distance)
+            for guess in np.unique(promising[tried]):
                 family, parameters = guesses[guess]
-                exact = self._distance(int(at), (family, parameters[at]), bounds[guess][1][at])
-                if exact < distance[at]:
-                    chosen[at], distance[at] = guess, exact
+                for at, exact in self._distances(family, parameters, tried[promising[tried] == guess], distance):
+                    if exact < distance[at] or (chosen[at] < 0 and exact <= distance[at]):
+                        chosen[at], distance[at] = guess, exact
         return chosen, distance
+
+    def _distances(self, family: int, parameters: Parameters, tried: Index, limit: Reals) -> Iterator[tuple[int, float]]:
+        """The groups whose distance may be within their limit, and that distance."""
+        expected = _at_borders(family, parameters[tried], self.column.top)
+        found = np.abs(expected - self._share[tried]).max(axis=1)
+        for row in np.flatnonzero(found - _SLACK <= limit[tried]):
+            yield int(tried[row]), self._distance(int(tried[row]), (family, parameters[tried[row]]), expected[row])
 
     @cached_property
     def _share(self) -> Rows:
         """(tested, bins) the part of the group up to and including the bin."""
         return self.upto / self.upto[:, -1:]
 
-    def _bound(self, family: int, parameters: Parameters) -> tuple[Reals, dict[int, Reals]]:
-        """A lower bound of each group's distance (infinite: rejected), and the distribution at the borders."""
+    def _bound(self, family: int, parameters: Parameters) -> Reals:
+        """A lower bound of each group's distance from a few borders; infinite where it means rejection."""
         limit = _REJECTED_FOR_SURE / np.sqrt(self.upto[:, -1])
         lowest = np.full(len(limit), np.inf)
-        tried = np.flatnonzero(np.isfinite(parameters).all(axis=1))
+        tried, found = np.flatnonzero(np.isfinite(parameters).all(axis=1)), np.empty(0)
         for points in _COARSE:
             some = np.unique(np.linspace(0, self.column.bins - 1, points).astype(np.intp))
-            if not tried.size:
-                break
             expected = families.cdf(family, parameters[tried, None, :], self.column.top[None, some])
-            tried = tried[np.abs(expected - self._share[np.ix_(tried, some)]).max(axis=1) <= limit[tried]]
-        if not tried.size:
-            return lowest, {}
-        expected = _at_borders(family, parameters[tried], self.column.top)
-        found = np.abs(expected - self._share[tried]).max(axis=1)
-        kept = found - _SLACK <= limit[tried]
-        lowest[tried[kept]] = found[kept]
-        return lowest, {int(at): row for at, row in zip(tried[kept], expected[kept], strict=True)}
+            found = np.abs(expected - self._share[np.ix_(tried, some)]).max(axis=1)
+            tried, found = tried[found <= limit[tried]], found[found <= limit[tried]]
+        lowest[tried] = found
+        return lowest
 
     def _distance(self, at: int, guess: tuple[int, Parameters], expected: Reals) -> float:
         """The exact distance of one group."""
@@ -117,10 +119,10 @@ class ExactTest:
         values = self._values(int(self.which[at]), bins)
         rank = np.repeat(before - (np.cumsum(sizes) - sizes), sizes)
         rank += np.arange(len(rank))
-        distance = self._roughly(guess, values, bins, sizes)
+        distance, doubt = self._roughly(guess, values, bins, sizes)
         distance -= rank / n
         np.maximum(distance, 1 / n - distance, out=distance)
-        near = np.flatnonzero(distance >= distance.max() - _SLACK)
+        near = np.flatnonzero(distance + doubt >= (distance - doubt).max() - _SLACK)
         exact, rank = families.cdf(guess[0], guess[1], values[near]), rank[near]
         return max(float((exact - rank / n).max()), float(((rank + 1) / n - exact).max()))
 
@@ -130,8 +132,11 @@ class ExactTest:
         values = np.concatenate([self.column.values[begin:end] for begin, end in spans])
         return values if self.groups.source[group] == WHOLE else values[self.groups.mask(group, spans)]
 
-    def _roughly(self, guess: tuple[int, Parameters], values: Reals, bins: Index, sizes: Index) -> Reals:
-        """The distribution at values inside bins, on a straight line between the exact ends of each bin."""
+    def _roughly(self, guess: tuple[int, Parameters], values: Reals, bins: Index, sizes: Index) -> tuple[Reals, Reals | float]:
+        """The distribution at values inside bins, on a straight line between the exact ends of each bin, and how far off it may be.
+
+        Bins of a usual mass are narrow enough for a line; in others, and at both ends, the bin's whole mass is the doubt.
+        """
         bottom, top = self.column.bottom[bins], self.column.top[bins]
         ends = families.cdf(guess[0], guess[1], np.concatenate([bottom, top]))
         low, high = ends[: len(bins)], ends[len(bins) :]
@@ -139,26 +144,46 @@ class ExactTest:
         rough: Reals = values - np.repeat(bottom, sizes)
         rough *= np.repeat(slope, sizes)
         rough += np.repeat(low, sizes)
-        return rough
+        count = self.column.bins
+        bent = (high - low > _USUAL_MASS / count) | (bins < _ENDS) | (bins >= count - _ENDS)
+        return rough, np.repeat(np.where(bent, high - low, 0.0), sizes) if bent.any() else 0.0
 
 
 def _at_borders(family: int, parameters: Parameters, top: Reals) -> Rows:
-    """The distributions at all borders: exact where that is cheap, else by cubic Hermite interpolation between exact nodes."""
-    if families.FAMILIES[family] not in ("gamma", "beta") or len(top) <= 2 * _FINE:
+    """The distributions at all borders: exact where that is cheap, else cubic between exact nodes where they are smooth."""
+    if families.FAMILIES[family] not in ("gamma", "beta") or len(top) <= 4 * _FINE:
         return families.cdf(family, parameters[:, None, :], top[None, :])
-    last = len(top) - 1
-    ends = np.append(np.arange(_EXACT_ENDS), last - np.arange(_EXACT_ENDS))
-    nodes = np.unique(np.append(np.linspace(0, last, _FINE).astype(np.intp), ends))
+    nodes = _nodes(len(top))
     x = top[nodes]
     height = families.cdf(family, parameters[:, None, :], x[None, :])
-    slope = np.minimum(families.density(family, parameters[:, None, :], x[None, :]), 1e12)
-    left = np.clip(np.searchsorted(nodes, np.arange(len(top)), side="right") - 1, 0, len(nodes) - 2)
-    width = x[left + 1] - x[left]
-    t = (top - x[left]) / width
-    u = 1 - t
-    found: Rows = u * u * (1 + 2 * t) * height[:, left] + t * t * (1 + 2 * u) * height[:, left + 1]
-    found += width * t * u * (u * slope[:, left] - t * slope[:, left + 1])
-    return np.clip(found, height[:, left], height[:, left + 1])
+    step = np.minimum(families.density(family, parameters[:, None, :], x[None, :]), 1e12)
+    left = np.repeat(np.arange(len(nodes) - 1), np.diff(nodes))
+    t = (top[:-1] - x[left]) / (x[left + 1] - x[left])
+    mass = np.diff(height, axis=1)
+    rise, fall = step[:, :-1] * np.diff(x) - mass, mass - step[:, 1:] * np.diff(x)  # how far the slopes are from a straight line's
+    found = np.empty((len(parameters), len(top)))
+    found[:, -1] = height[:, -1]
+    found[:, :-1] = height[:, left] + t * mass[:, left] + t * (1 - t) * ((1 - t) * rise[:, left] + t * fall[:, left])
+    bend = np.maximum(np.abs(rise), np.abs(fall))
+    rough = (bend > _SLACK / 4) & ((bend * bend * bend > _SMOOTH * mass * mass) | (bend > mass / 2) | (mass > 2 / _FINE))
+    _fill(found, np.nonzero(rough), nodes, lambda at, border: families.cdf(family, parameters[at], top[border]))
+    return np.clip(found, 0.0, 1.0, out=found)
+
+
+def _nodes(borders: int) -> Index:
+    """Evenly spaced places, and towards both ends ever closer ones."""
+    last = borders - 1
+    ends = np.unique(np.rint(1.3 ** np.arange(np.log(last / _FINE) / np.log(1.3))).astype(np.intp))
+    return np.unique(np.concatenate([np.linspace(0, last, _FINE).astype(np.intp), ends, last - ends]))
+
+
+def _fill(found: Rows, where: tuple[Index, ...], nodes: Index, exact: Callable[[Index, Index], Reals]) -> None:
+    """Put exact values between the nodes where a cubic would be too far off."""
+    at, interval = where
+    sizes = nodes[interval + 1] - nodes[interval]
+    borders = np.repeat(nodes[interval] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+    rows = np.repeat(at, sizes)
+    found[rows, borders] = exact(rows, borders)
 
 
 def survival(distance: Reals, n: Reals) -> Reals:
