@@ -16,7 +16,9 @@ a population decodes from normal latents (LIMI's insight), so whoever moves in t
    Nobody is asked about twice; known findings are walked through for nothing.
 3. Sharing the budget.  Each move and the scouting are arms of one bandit, paid by new findings per cost; and every so often walks
    leave the regions that hold more than their share of walks for findings in the regions that hold fewer, so that one large
-   region does not take everything.  Regions are leaves of a tree that tells the scouted findings from the rest.
+   region does not take everything.  Regions are leaves of a tree that tells the scouted findings from the rest.  Where asking is
+   dear, only the third of the proposals that is worth most is asked about: the chance of a finding, as a tree guesses it from the
+   verdicts so far, divided by how many findings its region has brought.
 
 No arm sees the clock: the same header gives the same findings.
 """
@@ -52,8 +54,12 @@ FEWEST_LEARNT_FROM, CELLS_LEARNT_FROM = 2000, 200_000
 """A wide table is learnt from fewer rows: the time to learn grows with its cells."""
 
 FEWEST_GUESSED_FROM = 100
+DEAR_SEEDS = 4
+"""A dear model is scouted for so many times fewer findings before the walks begin."""
+
 ENOUGH, ENOUGH_LOOKED = 64, 4096
-"""Where findings are rare, so many among so many rows are enough to begin walking."""
+ENOUGH_CHEAP, ENOUGH_LOOKED_CHEAP = 256, 8192
+"""Where findings are rare, so many among so many rows are enough to begin walking; more where asking costs little."""
 
 PICKED_FROM = 4
 PICKED_FROM_FEW = 2
@@ -75,9 +81,18 @@ MOST_POOLED = 65_536
 LARGEST_SHARE = 0.12
 """No single step is favoured beyond this: a column of many values would otherwise be all that changes."""
 
-SCOUTS_SHARE = 0.03
-SCOUTS_BOLDNESS = 1.3
-"""At least this share of the moves looks for places where nobody has been, among people a little rarer than the population's."""
+SCOUTS_SHARE = 0.05
+DEAR_SCOUTS_SHARE = 0.4
+SCOUTS_BOLDNESS = 1.4
+"""At least this share of the moves looks for places where nobody has been, among people a little rarer than the population's.
+
+With a dear model more of them, since what is proposed costs little there and only the best third is asked about."""
+
+AT_AN_END = 0.5
+"""How often a cell lies at an end of its range, among the rows that are scouted at the ends of the domain."""
+
+SATIETY = 1.0
+"""How fast a question loses worth with the findings that its region has already brought: 0 not at all, 1 in proportion."""
 
 BOLDER = 0.6
 """How much wider a coordinate is drawn when everything proposed is known: rarer people, once the usual ones have been asked about."""
@@ -86,9 +101,9 @@ ASKED_SHARE = 0.33
 """Of the moves of a round, how many a dear model is asked about: those with the best chances."""
 
 FORGETTING = 0.8
-KEENNESS = 2.0
+KEENNESS = 3.0
 PRIOR = 8.0
-CHEAP, DEAR = 4.0, 40.0
+CHEAP, DEAR = 2.0, 40.0
 """What judging one candidate costs in units of one decoded column: a network in this process, and any other model."""
 
 
@@ -98,7 +113,7 @@ class Evenhand:
 
     space: the latent space of plausible people, see `parts.latent`; without any data, the whole domain counts as plausible
     walks: how many walks advance together
-    seeds: how many findings are scouted for before walking
+    seeds: how many findings are scouted for before walking; a quarter of them where asking the model is dear
     learnt_from: how many rows of the data the space is learnt from at most
     scout_share: of the budget at most this share goes into scouting before the first walk, if anything at all was found
     reaches: how far a coordinate moves, from 0 (not at all) to 1 (drawn anew)
@@ -107,7 +122,7 @@ class Evenhand:
 
     space: str = "chained-trees"
     walks: int = 8192
-    seeds: int = 512
+    seeds: int = 2048
     learnt_from: int = 12_000
     scout_share: float = 0.2
     reaches: tuple[float, ...] = (0.5, 1.0)
@@ -129,7 +144,9 @@ class Evenhand:
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Scout until there is something to walk from, then walk and scout until the budget ends or nothing new is left."""
         scout = Scout(task, self._plausible(task, rng), rng)
-        yield from scout.look(self.seeds, max(1, int(self.scout_share * task.fitting(1 << 40))))
+        yield from scout.look(
+            self.seeds if scout.is_cheap else self.seeds // DEAR_SEEDS, max(1, int(self.scout_share * task.fitting(1 << 40)))
+        )
         while not scout.found and scout.stale < STALE_ROUNDS and task.fitting(1):
             yield from scout.look_everywhere()
         if not scout.found:
@@ -158,11 +175,13 @@ class Scout:
         self.task, self.space, self.rng = task, space, rng
         self.known = Known(task.domain)
         self.pool = np.empty((0, space.latent_size))  # latents of findings
+        self.pooled = np.empty((0, len(task.domain.columns)))  # and their rows
         self.rows: list[Rows] = []
         self.unfair: list[Mask] = []
         self.margins: Margins | None = None
         self.chances: Chances | None = None
         self.is_cheap = isinstance(task.model.model, Differentiable)
+        self.enough = (ENOUGH_CHEAP, ENOUGH_LOOKED_CHEAP) if self.is_cheap else (ENOUGH, ENOUGH_LOOKED)
         self.picked_from = PICKED_FROM_FEW if self.is_cheap else PICKED_FROM
         self.stale = 0
 
@@ -175,19 +194,19 @@ class Scout:
         """Real rows, plain samples, then promising ones, until there are enough findings or the limit is reached."""
         yield from self.judge(*self._real(min(FIRST_LOOK, limit)), "real rows")
         while self.found < seeds and (n := min(FIRST_LOOK, limit - len(self.known), self.task.fitting(FIRST_LOOK))) > 0:
-            yield from self.judge(*self._plain(n), "scouting") if self.chances is None else self.judge(*self.promising(n), "scouting")
+            yield from self.judge(*self.plain(n), "scouting") if self.chances is None else self.judge(*self.promising(n), "scouting")
             if self.stale >= STALE_ROUNDS:
                 return
             self._learn()
-            if self.found >= ENOUGH and len(self.known) >= ENOUGH_LOOKED:
+            if self.found >= self.enough[0] and len(self.known) >= self.enough[1]:
                 return
 
     def look_everywhere(self) -> Search:
         """Plausible rows in turns with rows from anywhere in the domain."""
-        yield from self.judge(*(self.promising(FIRST_LOOK) if self.chances else self._plain(FIRST_LOOK)), "scouting")
+        yield from self.judge(*(self.promising(FIRST_LOOK) if self.chances else self.plain(FIRST_LOOK)), "scouting")
         if self.found or not self.task.fitting(1) or not isinstance(self.space, Encoding):
             return
-        rows = self.task.domain.sample(FIRST_LOOK, self.rng)
+        rows = self._anywhere(FIRST_LOOK)
         yield from self.judge(self.space.encode(rows, self.rng), rows, "whole domain")
         self.task.facts["scouted_whole_domain"] = True
 
@@ -199,27 +218,41 @@ class Scout:
         unfair = yield from self.known.judge(rows, phase)
         self.stale = self.stale + 1 if len(self.known) - before <= STALE_SHARE * len(rows) else 0
         self.pool = np.concatenate([self.pool, latents[unfair]])[-MOST_POOLED:]
+        self.pooled = np.concatenate([self.pooled, rows[unfair]])[-MOST_POOLED:]
         self.rows.append(rows)
         self.unfair.append(unfair)
 
-    def promising(self, n: int, boldness: float = 1.0) -> tuple[Latents, Rows]:
+    def promising(self, n: int) -> tuple[Latents, Rows]:
         """Of several fresh samples each, the one whose guessed scores were most often those of a finding."""
-        latents, rows = self._plain(n * self.picked_from, boldness)
-        if self.chances is None or self.margins is None:
-            return latents[:n], rows[:n]
-        chances = self.chances(self.margins.lead(rows)).reshape(n, self.picked_from)
-        best = np.argmax(chances, axis=1) + np.arange(n) * self.picked_from
+        latents, rows = self.plain(n * self.picked_from)
+        best = np.argmax(self.chance(rows).reshape(n, self.picked_from), axis=1) + np.arange(n) * self.picked_from
         return latents[best], rows[best]
 
-    def _plain(self, n: int, boldness: float = 1.0) -> tuple[Latents, Rows]:
+    def chance(self, rows: Rows) -> Reals:
+        """How often a row of such guessed scores was a finding; 1 before anything is known."""
+        return np.ones(len(rows)) if self.chances is None or self.margins is None else self.chances(self.margins.lead(rows))
+
+    def plain(self, n: int, boldness: float = 1.0) -> tuple[Latents, Rows]:
+        """Fresh samples of the population, or of a wider one."""
         latents = boldness * self.space.latents(n, self.rng)
         return latents, self.space.decode(latents)
+
+    def _anywhere(self, n: int) -> Rows:
+        """Rows of the whole domain, every second one with some of its cells at an end of their range: what is odd is often odd there."""
+        domain = self.task.domain
+        rows = domain.sample(n, self.rng)
+        odd = rows[::2]
+        end = np.where(self.rng.random(odd.shape) < 0.5, domain.low, domain.high)
+        extreme = np.where((self.rng.random(odd.shape) < AT_AN_END) & ~np.isnan(odd), end, odd)
+        valid = domain.contains(extreme)
+        rows[::2][valid] = extreme[valid]
+        return rows
 
     def _real(self, n: int) -> tuple[Latents, Rows]:
         """Rows of the data, each with the latent that decodes to it; plain samples where there is no way back."""
         real = self.task.rows
         if real is None or not len(real) or not isinstance(self.space, Encoding):
-            return self._plain(n)
+            return self.plain(n)
         rows = real[self.rng.permutation(len(real))[:n]]
         latents = self.space.encode(rows, self.rng)
         return latents, self.space.decode(latents)
@@ -250,14 +283,15 @@ class Walks:
         self.asked_share = 1.0 if scout.is_cheap else ASKED_SHARE
         rounds = int(self.task.fitting(ROUNDS * method.walks) / ROUNDS / self.asked_share)
         self.count = min(method.walks, max(FEWEST_WALKS, rounds))
-        self.arms = Arms(self._moves(method.reaches), method.favour)
+        self.arms = Arms(self._moves(method.reaches), method.favour, SCOUTS_SHARE if scout.is_cheap else DEAR_SCOUTS_SHARE)
         self.regions = scout.regions()
+        self.brought = np.zeros(self.regions.count)
         self.boldness = 1.0
         self.hunches = Hunches(self.task.domain)
         if self.asked_share < 1:
             self.hunches.learn(np.concatenate(scout.rows), np.concatenate(scout.unfair))
-        self.here = scout.pool[self.rng.permutation(scout.found)[np.arange(self.count) % scout.found]]
-        self.rows = self.space.decode(self.here)
+        starts = self.rng.permutation(scout.found)[np.arange(self.count) % scout.found]
+        self.here, self.rows = scout.pool[starts], scout.pooled[starts]
 
     def _moves(self, reaches: tuple[float, ...]) -> list[Move]:
         links = links_after(self.space)
@@ -271,7 +305,7 @@ class Walks:
         """Round after round, until the budget is spent or nothing new turns up."""
         rounds = stale = 0
         while self.task.fitting(1) and stale < STALE_ROUNDS:
-            drawn = np.resize(self.arms.draw(1 if self.scout.is_cheap else self.count, self.rng), self.count)
+            drawn = self.arms.draw(self.count, self.rng, alike=self.scout.is_cheap)
             new = yield from self._round(drawn)
             stale = stale + 1 if new <= STALE_SHARE * self.count else 0
             rounds += 1
@@ -290,12 +324,13 @@ class Walks:
         self._go_on(np.flatnonzero(was_unfair), latents, there)
         tried = self._worthwhile(there, np.flatnonzero(~is_known))
         tried = tried[: self.task.fitting(len(tried))]
-        unfair = yield from self.scout.known.judge(there[tried], "walk")
+        unfair = yield from self.scout.known.judge_keyed(there[tried], keys[tried], "walk")
         new = self.scout.known.is_new
         self._go_on(tried[unfair], latents, there)
         self.arms.pay(drawn, (tried[new], tried[new & unfair]), self.asking)
         if self.asked_share < 1:
             self.hunches.learn(there[tried[new]], unfair[new])
+        self.brought += np.bincount(self.regions.of(there[tried[new & unfair]]), minlength=len(self.brought))
         return int(new.sum())
 
     def _go_on(self, walks: Index, latents: Latents, there: Rows) -> None:
@@ -305,7 +340,13 @@ class Walks:
         """The rows that deserve a question: all of them to a cheap model, else as many as are affordable, with the best chances."""
         if self.asked_share == 1 or not unknown.size or (chances := self.hunches(there[unknown])) is None:
             return unknown
-        return unknown[best_places(chances, int(self.asked_share * self.count), self.rng)]
+        worth = self._worth(there[unknown], chances)
+        return unknown[best_places(worth / worth.max(), int(self.asked_share * self.count), self.rng)]
+
+    def _worth(self, rows: Rows, chances: Reals) -> Reals:
+        """Chances of a finding, the less worth the more findings the row's region has already brought."""
+        worth: Reals = chances / (1.0 + self.brought[self.regions.of(rows)]) ** SATIETY
+        return worth
 
     def _proposals(self, drawn: Index) -> tuple[Latents, Rows]:
         """Where each walk may go next by its own arm."""
@@ -337,7 +378,14 @@ class Walks:
         return latents[best], there[best]
 
     def _scouted(self, walks: Index, _drawn: Index) -> tuple[Latents, Rows]:
-        return self.scout.promising(len(walks), SCOUTS_BOLDNESS)
+        """Fresh rows; of several for a cheap model the most promising one, for a dear one the choice comes later."""
+        n = len(walks)
+        if not self.scout.is_cheap:
+            return self.scout.plain(n, SCOUTS_BOLDNESS)
+        latents, rows = self.scout.plain(n * self.scout.picked_from, SCOUTS_BOLDNESS)
+        worth = self._worth(rows, self.scout.chance(rows)).reshape(n, self.scout.picked_from)
+        best = np.argmax(worth, axis=1) + np.arange(n) * self.scout.picked_from
+        return latents[best], rows[best]
 
     def _redraw(self, latents: Latents, at: Index, reach: Reals) -> None:
         """Move one coordinate of each latent towards a fresh draw; it stays distributed as the space draws it."""
@@ -364,10 +412,9 @@ class Walks:
 
     def _rebalance(self) -> None:
         """Move walks from crowded regions to findings in sparse ones."""
-        pooled = self.scout.pool[self.rng.permutation(self.scout.found)[: self.count]]
-        rows = self.space.decode(pooled)
-        start, goal = moves_between(self.regions.of(self.rows), self.regions.of(rows), self.rng)
-        self.here[start], self.rows[start] = pooled[goal], rows[goal]
+        offered = self.rng.permutation(self.scout.found)[: self.count]
+        start, goal = moves_between(self.regions.of(self.rows), self.regions.of(self.scout.pooled[offered]), self.rng)
+        self.here[start], self.rows[start] = self.scout.pool[offered[goal]], self.scout.pooled[offered[goal]]
 
 
 def moves_between(crowd: Index, offers: Index, rng: np.random.Generator) -> tuple[Index, Index]:
@@ -403,6 +450,7 @@ class Arms:
 
     moves: list[Move]
     favour: float
+    scouts: float
     cost: Reals = field(init=False)
     gain: Reals = field(init=False)
     tries: Reals = field(init=False)
@@ -416,15 +464,15 @@ class Arms:
         self.gain = np.full(len(self.moves), 0.5 * PRIOR)
         self.tries = np.zeros(len(self.moves))
 
-    def draw(self, n: int, rng: np.random.Generator) -> Index:
-        """An arm for each walk, those that bring more per cost more often."""
+    def draw(self, n: int, rng: np.random.Generator, alike: bool) -> Index:
+        """An arm for each walk, or the same one for all, those that bring more per cost more often."""
         worth = (self.gain / self.cost) ** KEENNESS
         worth = np.minimum(worth / worth.sum(), np.where(self.kinds == "scout", 1.0, LARGEST_SHARE))
         spread = 1 / (self.decoding + CHEAP)
         shares = self.favour * worth / worth.sum() + (1 - self.favour) * spread / spread.sum()
-        shares[-1] = max(shares[-1], SCOUTS_SHARE)
+        shares[-1] = max(shares[-1], self.scouts)
         shares /= shares.sum()
-        return rng.choice(len(shares), n, p=shares)
+        return np.full(n, rng.choice(len(shares), p=shares)) if alike else rng.choice(len(shares), n, p=shares)
 
     def pay(self, drawn: Index, outcome: tuple[Index, Index], asking: float) -> None:
         """Book one round: which walks asked something new, and which of them found something."""

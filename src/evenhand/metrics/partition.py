@@ -19,7 +19,7 @@ from evenhand.metrics.individual import judge_all
 from evenhand.models.abilities import Model
 from evenhand.search import Oracle, Population, Verdict
 
-RULE_LEAVES, RULE_ROWS = 64, 50
+RULE_LEAVES, RULE_ROWS = 256, 20
 """Leaves of the tree of rules at most, and rows of the pool in each at least."""
 IMITATION_LEAVES, IMITATION_ROWS = 512, 5
 """The same of the tree that imitates the model: fine enough to split by protected columns that matter little."""

@@ -30,8 +30,12 @@ class Known:
 
     def judge(self, rows: Rows, phase: str) -> Judging:
         """Which rows are unfair; only new ones go to the engine."""
+        return (yield from self.judge_keyed(rows, self.domain.keys(rows), phase))
+
+    def judge_keyed(self, rows: Rows, keys: Keys, phase: str) -> Judging:
+        """The same for rows whose keys are already at hand."""
         before = self._table.size
-        places, new = self._table.add(self.domain.keys(rows))
+        places, new = self._table.add(keys)
         self.is_new = new
         self._reserve()
         if self._table.size > before:

@@ -33,6 +33,11 @@ class Regions:
         grower = DecisionTreeClassifier(max_leaf_nodes=MOST_REGIONS, min_samples_leaf=SMALLEST, class_weight="balanced", random_state=0)
         return cls(grower.fit(readable(rows[:, places]), unfair).tree_, places)
 
+    @property
+    def count(self) -> int:
+        """One more than the largest number of a region."""
+        return 1 if self.tree is None else int(self.tree.node_count)
+
     def of(self, rows: Rows) -> Index:
         """The region of each row."""
         if self.tree is None:
