@@ -75,6 +75,23 @@ def test_finds_several_times_as_much_as_chance_where_findings_are_rare(shape):
     assert search(subject).ledger.findings > 3 * chance
 
 
+def test_one_input_in_ten_thousand_is_found_at_the_ends_of_the_domain():
+    needle = shapes()["needle"]
+    subject = Subject(needle.domain, needle.model, needle.domain.sample(800, np.random.default_rng(3)))
+    found = [search(subject, 10_000, seed=seed).ledger.findings for seed in range(3)]
+    assert min(found) > 20  # random search finds one or none
+
+
+def test_a_question_loses_worth_with_what_its_region_has_brought(monkeypatch):
+    def rarest(satiety: float) -> float:
+        monkeypatch.setattr("evenhand.methods.evenhand.SATIETY", satiety)
+        rows = search(Subject(DOMAIN, Desk(), ROWS), 8000).findings.rows
+        decades = np.bincount((rows[:, 1] // 10).astype(int), minlength=10) / len(rows)
+        return float(decades[[1, 2, 6, 7]].sum())
+
+    assert rarest(1.0) > rarest(0.0)
+
+
 def test_findings_are_as_likely_as_real_people_and_nobody_is_asked_twice():
     done = search(Subject(DOMAIN, Desk(), ROWS))
     population = ChainedTrees.fit(ROWS[::2], DOMAIN, np.random.default_rng(0))
