@@ -11,6 +11,7 @@ import os
 import time
 from collections import Counter
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +22,11 @@ from evenhand.scenes.loaders.files import write_picture
 from evenhand.scenes.loaders.label_maps import from_label_maps
 from evenhand.scenes.operators.mutation import DELETE, INSERT, OPERATORS, ROTATE, Mutation
 from evenhand.scenes.oracles import EXCLUSION, GROUND_TRUTH, INCLUSION, KINDS, reference
-from evenhand.scenes.realism import NetFeatures, realism
+from evenhand.scenes.realism import NetFeatures, realism, region_auc
 from evenhand.scenes.recognisers.answers import seen_counts
 from evenhand.scenes.recognisers.detectors import OnnxDetector, SsdDetector
 from evenhand.scenes.recognisers.small import PLANTED_CLASS, StreetRecogniser
+from evenhand.scenes.scene import Scene
 from evenhand.scenes.sheets import pair, sheet
 from evenhand.scenes.simulated import Simulated, false_alarm_share
 from evenhand.scenes.street.render import CLASSES, StreetMaker
@@ -36,7 +38,6 @@ from evenhand.scenes.tables import (
     picture_error_rates,
     ratio_over_scenes,
     scene_error_rates,
-    seconds_per_picture,
     share_over_scenes,
     summed,
     unfair_on_originals,
@@ -45,6 +46,8 @@ from evenhand.scenes.trials import CONTROL, IN, OUT, Campaign, Trial, Workshop, 
 from evenhand.scenes.verdict import class_verdicts
 
 DATA = Path(os.environ.get("EVENHAND_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+SHORT = {INSERT: "insert", DELETE: "delete", ROTATE: "rotate"}
+ROTATIONS_TIMED = 24  # in a quick run
 FIGURES = (
     "planted_class_found",
     "false_alarm_exact",
@@ -59,8 +62,8 @@ FIGURES = (
 
 
 def say(*words: object) -> None:
-    """Print at once."""
-    print(*words, flush=True)
+    """Print at once, with the CPU-seconds so far."""
+    print(f"[{time.process_time():4.0f} s]", *words, flush=True)
 
 
 def by_operator(trials, operator):
@@ -106,7 +109,7 @@ def planted(quick: bool, seed: int, table8: Table8) -> dict[str, float]:
     count = 84 if quick else 240
     say(f"1 rendering {count} synthetic streets")
     scenes = list(StreetMaker(kinds=("junction",), casts=8).scenes(count, rng))
-    campaign = Campaign(insert=("person", "dog"), change=("person", "car", "cyclist", "motorcycle", "sign"))
+    campaign = Campaign(insert=("person",) if quick else ("person", "dog"), change=("person", "car", "cyclist", "motorcycle", "sign"))
     workshop = Workshop(scenes, Labels(), campaign, rng)
     say(f"  {workshop.clusters.count} clusters, silhouettes { ({k: round(v, 2) for k, v in workshop.clusters.silhouettes.items()}) }")
     place = {scene.name: k for k, scene in enumerate(scenes)}
@@ -124,7 +127,7 @@ def planted(quick: bool, seed: int, table8: Table8) -> dict[str, float]:
     workshop.campaign = replace(campaign, style=IN, operators=(INSERT,), controls=False)
     table8.add("synthetic streets", inserted, list(examine(plain, plain.name, workshop).trials), rng)
     workshop.campaign = campaign
-    simulated(workshop, kept, rng, 5 if quick else 40)
+    simulated(workshop, kept, rng, 1 if quick else 40)
     return {
         "planted_class_found": found,
         "false_alarm_exact": false_alarm_share(exact),
@@ -193,15 +196,11 @@ def draw_sheets(folder: Path, seed: int) -> None:
         write_picture(folder / f"{operator.replace(' ', '-')}.jpg", sheet([pair(made, made.how, 360) for made in chosen], 2))
 
 
-def timings(outcomes) -> dict[str, float]:
-    """Part 3: CPU-milliseconds of each operator."""
-    spent = seconds_per_picture([trial for outcome in outcomes for trial in outcome.trials])
-    say("3 CPU-milliseconds per picture:", {name: (n, round(seconds * 1000, 1)) for name, (n, seconds) in spent.items()})
-    return {
-        f"{short}_cpu_ms": spent[name][1] * 1000
-        for name, short in ((INSERT, "insert"), (DELETE, "delete"), (ROTATE, "rotate"))
-        if name in spent
-    }
+def timings(spent: dict[str, list[float]]) -> dict[str, float]:
+    """Part 3: CPU-milliseconds of each operator at 480 x 360."""
+    means = {operator: 1000 * float(np.mean(seconds)) for operator, seconds in spent.items()}
+    say("3 CPU-milliseconds per picture:", {name: (len(spent[name]), round(value, 1)) for name, value in means.items()})
+    return {f"{SHORT[name]}_cpu_ms": means[name] for name in OPERATORS if name in means}
 
 
 def detectors(quick: bool):
@@ -214,41 +213,65 @@ def detectors(quick: bool):
 
 
 def data_sets(quick: bool):
-    """The real scenes and what is tried on them."""
+    """The real scenes and what is tried on them; a quick run asks its detector about insertion only."""
     street = DATA / "images" / "street"
-    frames = list(from_label_maps(street / "frames", street / "labels"))
     own = ("car", "person", "cyclist")
-    yield "street", frames[::2] if quick else frames, Campaign(insert=own, change=own)
+    campaign = Campaign(insert=own, change=own)
+    if quick:
+        campaign = replace(campaign, operators=(INSERT,), controls=False)
+    yield "street", list(from_label_maps(street / "frames", street / "labels")), campaign
     if not quick:
         coco = DATA / "images" / "coco128"
         yield "coco128", list(from_coco(coco / "instances.json", coco / "images")), Campaign()
 
 
-def tables(quick: bool, seed: int, table8: Table8):
-    """Part 2: Tables 6, 7, 8, 9 and 11 with intervals; returns the street's mutations, its scenes, and the outcomes on it."""
-    street_mutations, street_scenes, every = [], [], []
+class Street:
+    """What is kept of the street frames: the first detector's mutations, for the regions, and the CPU-seconds of all of them."""
+
+    def __init__(self) -> None:
+        self.scenes: list[Scene] = []
+        self.mutations: list[Mutation] = []
+        self.spent: dict[str, list[float]] = {}
+
+    def keep(self, trial: Trial, made: Mutation, _) -> None:
+        """A sink for `examine`."""
+        self.spent.setdefault(trial.operator, []).append(trial.seconds)
+        self.mutations.append(made)
+
+    def add_unasked(self, workshop: Workshop, seen) -> None:
+        """Deletions of all frames and some rotations, without asking a detector."""
+        for operator, most in ((DELETE, None), (ROTATE, ROTATIONS_TIMED)):
+            workshop.campaign = replace(workshop.campaign, operators=(operator,), controls=False)
+            every = workshop.mutations(seen, workshop.ranges(seen))
+            for made, seconds in islice(((made, seconds) for _, made, seconds in every if isinstance(made, Mutation)), most):
+                self.spent.setdefault(operator, []).append(seconds)
+                self.mutations.append(made)
+
+
+def tables(quick: bool, seed: int, table8: Table8) -> Street:
+    """Part 2: Tables 6, 7, 8, 9 and 11 with intervals; returns what is kept of the street frames."""
+    street = Street()
     for name, scenes, campaign in data_sets(quick):
         for detector in detectors(quick):
             rng = np.random.default_rng(seed)
             workshop = Workshop(scenes, Labels(made_of=PARTS_ONLY), campaign, rng)
             say(f"2 {name}, {detector.name}: {len(scenes)} scenes, {workshop.clusters.count} clusters")
-            is_street = name == "street" and not street_mutations
-            made: list[Mutation] = []
-            out = examine(detector, detector.name, workshop, (lambda _, one, __, made=made: made.append(one)) if is_street else None)
+            is_first = not street.scenes
+            if is_first:
+                street.scenes = scenes
+            out = examine(detector, detector.name, workshop, street.keep if is_first else None)
             workshop.campaign = replace(campaign, style=IN, operators=(INSERT,), controls=False)
             inside = examine(detector, detector.name, workshop)
-            if name == "street":  # 480 x 360; the other pictures are larger
-                every.append(out)
             _rows(out, inside, rng)
             table8.add(name, [t for t in out.trials if t.operator == INSERT], list(inside.trials), rng)
-            if is_street:
-                street_mutations, street_scenes = made, scenes
-    return street_mutations, street_scenes, every
+            if quick:
+                street.add_unasked(workshop, out.originals)
+    return street
 
 
 def _rows(out, inside, rng) -> None:
     expected = reference([out, inside])
-    for operator in OPERATORS:
+    for operator in [one for one in OPERATORS if any(t.operator == one for t in out.trials)]:
         for kind in KINDS:
             row = effectiveness(by_operator(out.trials, operator), kind, expected, rng)
             say(
@@ -276,16 +299,22 @@ def _ranks(out, inside, expected) -> None:
         say(f"     out {np.mean(first):.3f} against in {np.mean(second) if second else float('nan'):.3f}: {compared(first, second)}")
 
 
-def regions(mutations, scenes, seed: int, quick: bool) -> dict[str, float]:
-    """Part 4: how well a classifier tells mutated regions from untouched ones."""
+def regions(street: Street, seed: int, quick: bool) -> dict[str, float]:
+    """Part 4: how well a classifier tells mutated regions from untouched ones, on all street frames; a quick run takes no other marks."""
     figures = {}
-    for operator, short in ((INSERT, "insert"), (DELETE, "delete"), (ROTATE, "rotate")):
-        made = [one for one in mutations if one.operator == operator]
-        net = None if quick else NetFeatures(DATA / "models" / "yolox_nano.onnx", "onnx_node!Mul_161", (416, 416), 255.0)
-        marks = realism(made, scenes, np.random.default_rng(seed), net, anchor=not quick)
-        say(f"4 {operator}: {marks}")
-        if short != "rotate":
-            figures[f"region_c2st_{short}"] = marks.auc
+    for operator in (INSERT, DELETE) if quick else OPERATORS:
+        made = [one for one in street.mutations if one.operator == operator]
+        rng = np.random.default_rng(seed)
+        if quick:
+            auc = region_auc(made, street.scenes, rng)
+            say(f"4 {operator}: region two-sample AUC {auc:.3f}")
+        else:
+            net = NetFeatures(DATA / "models" / "yolox_nano.onnx", "onnx_node!Mul_161", (416, 416), 255.0)
+            marks = realism(made, street.scenes, rng, net, anchor=True)
+            auc = marks.auc
+            say(f"4 {operator}: {marks}")
+        if operator != ROTATE:
+            figures[f"region_c2st_{SHORT[operator]}"] = auc
     return figures
 
 
@@ -314,10 +343,8 @@ def main() -> None:
     if options.part == "planted":
         pass
     elif DATA.is_dir():
-        mutations, scenes, outcomes = tables(options.quick, options.seed, table8)
-        figures |= timings(outcomes) | regions(mutations, scenes, options.seed, options.quick)
-        pictures = sum(len(outcome.trials) for outcome in outcomes)
-        say(f"{pictures} mutated street pictures answered by detectors")
+        street = tables(options.quick, options.seed, table8)
+        figures |= timings(street.spent) | regions(street, options.seed, options.quick)
     else:
         say(f"{DATA} is absent: the parts on real pictures are skipped")
     ratios = {kind: table8.ratio(kind, np.random.default_rng(options.seed)) for kind in (EXCLUSION, INCLUSION)}
@@ -325,7 +352,7 @@ def main() -> None:
     say(f"{time.process_time() - started:.0f} CPU-seconds; classes of the streets: {', '.join(CLASSES)}")
     if options.json:
         options.json.write_text(json.dumps({name: figures[name] for name in FIGURES if name in figures}, indent=1), encoding="utf-8")
-    say(json.dumps({name: figures.get(name) for name in FIGURES}))
+    print(json.dumps({name: figures.get(name) for name in FIGURES}))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from evenhand.scenes.scene import Picture, Scene, Stencil, box_of, grown
 Features = NDArray[np.float64]  # (n, features)
 FOLDS = 5
 TRIES = 120
+RING = 12  # pixels around a region that are looked at
 SIZE_TOLERANCE = 0.5  # natural logarithm of the area
 
 
@@ -115,7 +116,8 @@ def matched_regions(
     deletion, the same shape on free background about as high in some picture, where the surroundings look most alike.
     """
     if operator == DELETE:
-        pairs = [(one, _laid(scenes, one, rng)) for one in changed]
+        layers = [_layers(scene.picture) for scene in scenes]
+        pairs = [(one, _laid(scenes, layers, one, rng)) for one in changed]
         return [(one, other) for one, other in pairs if other is not None]
     pool = _real_objects(scenes, Labels())
     sizes = np.log([max(1, int(one.mask.sum())) for one in pool])
@@ -167,47 +169,69 @@ def _real_objects(scenes: Sequence[Scene], labels: Labels) -> list[Region]:
     return found
 
 
-def _laid(scenes: Sequence[Scene], region: Region, rng: np.random.Generator) -> Region | None:
+def _laid(scenes: Sequence[Scene], layers: Sequence[NDArray[np.float32]], region: Region, rng: np.random.Generator) -> Region | None:
     """The same shape about as high in some picture where nothing stands, with the most similar surroundings of many tries."""
     box = box_of(region.mask)
     if box is None:
         return None
     left, top, right, bottom = box
     shape, wanted = region.mask[top:bottom, left:right], _surroundings(region.picture, region.mask)
-    best: tuple[float, Region] | None = None
+    tall, wide, parts = bottom - top, right - left, _ring(shape)
+    best: tuple[float, int, int, int] | None = None
     for place in rng.integers(0, len(scenes), TRIES):
         scene = scenes[place]
-        y = int(np.clip(top + rng.integers(-8, 9), 0, max(0, scene.shape[0] - (bottom - top))))
-        x = int(rng.integers(0, max(1, scene.shape[1] - (right - left))))
-        mask = np.zeros(scene.shape, bool)
-        if scene.name == region.scene or y + bottom - top > scene.shape[0] or x + right - left > scene.shape[1]:
+        y = int(np.clip(top + rng.integers(-8, 9), 0, max(0, scene.shape[0] - tall)))
+        x = int(rng.integers(0, max(1, scene.shape[1] - wide)))
+        if scene.name == region.scene or y + tall > scene.shape[0] or x + wide > scene.shape[1]:
             continue
-        mask[y : y + bottom - top, x : x + right - left] = shape
-        if (mask & scene.occupied).any():
+        if (shape & scene.occupied[y : y + tall, x : x + wide]).any():
             continue
-        miss = float(np.abs(_surroundings(scene.picture, mask) - wanted).sum())
+        miss = float(np.abs(_means(layers[place], parts, (x, y)) - wanted).sum())
         if best is None or miss < best[0]:
-            best = miss, Region(scene.picture, mask, scene.name, region.label)
-    return best[1] if best is not None else None
+            best = miss, int(place), x, y
+    if best is None:
+        return None
+    _, place, x, y = best
+    mask = np.zeros(scenes[place].shape, bool)
+    mask[y : y + tall, x : x + wide] = shape
+    return Region(scenes[place].picture, mask, scenes[place].name, region.label)
 
 
 def _surroundings(picture: Picture, mask: Stencil) -> Features:
     """Mean colour and edge strength of four parts of the ring around a region: what stays real in either case."""
-    cv2 = require("cv2", "image")
     box = box_of(mask)
     assert box is not None
-    left, top, right, bottom = grown(box, 12, (mask.shape[0], mask.shape[1]))
-    crop, inner = picture[top:bottom, left:right], mask[top:bottom, left:right]
-    ring = cv2.dilate(inner.astype(np.uint8), np.ones((21, 21), np.uint8)).astype(bool) & ~cv2.dilate(
-        inner.astype(np.uint8), np.ones((7, 7), np.uint8)
-    ).astype(bool)
-    lab = cv2.cvtColor(crop, cv2.COLOR_RGB2LAB).astype(np.float64)
-    grey = crop.mean(axis=2).astype(np.float32)
+    left, top, right, bottom = box
+    x, y, far, low = grown(box, RING + 1, (mask.shape[0], mask.shape[1]))
+    return _means(_layers(picture[y:low, x:far]), _ring(mask[top:bottom, left:right]), (left - x, top - y))
+
+
+def _layers(picture: Picture) -> NDArray[np.float32]:
+    """(rows, columns, 4): colour and edge strength of every pixel."""
+    cv2 = require("cv2", "image")
+    grey = picture.mean(axis=2).astype(np.float32)
     slope = np.log1p(np.hypot(cv2.Sobel(grey, cv2.CV_32F, 1, 0), cv2.Sobel(grey, cv2.CV_32F, 0, 1)))
-    rows, columns = np.mgrid[0 : ring.shape[0], 0 : ring.shape[1]]
-    low, far = rows >= ring.shape[0] / 2, columns >= ring.shape[1] / 2
-    parts = [ring & (low == a) & (far == b) for a in (True, False) for b in (True, False)]
-    return np.concatenate([np.r_[lab[part].mean(axis=0), 12 * slope[part].mean()] if part.any() else np.zeros(4) for part in parts])
+    return np.concatenate([cv2.cvtColor(picture, cv2.COLOR_RGB2LAB).astype(np.float32), 12 * slope[..., None]], axis=2)
+
+
+def _ring(shape: Stencil) -> NDArray[np.float32]:
+    """(4, rows, columns): the quarters of the ring around a shape, with a margin on every side."""
+    cv2 = require("cv2", "image")
+    inner = np.pad(shape, RING).astype(np.uint8)
+    ring = (cv2.dilate(inner, np.ones((21, 21), np.uint8)) > 0) & (cv2.dilate(inner, np.ones((7, 7), np.uint8)) == 0)
+    below, far = (np.arange(size) >= size / 2 for size in ring.shape)
+    quarters = [ring & (below == a)[:, None] & (far == b) for a in (True, False) for b in (True, False)]
+    return np.stack(quarters).astype(np.float32)
+
+
+def _means(layers: NDArray[np.float32], parts: NDArray[np.float32], corner: tuple[int, int]) -> Features:
+    """Means of the layers over each part of a ring, whose shape has its left upper corner here; zero where the picture ends before it."""
+    left, top = corner[0] - RING, corner[1] - RING
+    y0, x0 = max(0, -top), max(0, -left)
+    window = layers[max(0, top) : top + parts.shape[1], max(0, left) : left + parts.shape[2]]
+    inside = parts[:, y0 : y0 + window.shape[0], x0 : x0 + window.shape[1]].reshape(4, -1)
+    sums = inside @ window.reshape(-1, 4)
+    return np.asarray(sums / np.maximum(inside.sum(axis=1), 1)[:, None], np.float64).ravel()
 
 
 def two_sample_auc(first: Features, second: Features, groups: tuple[Sequence[str], Sequence[str]], rng: np.random.Generator) -> float:
@@ -273,18 +297,28 @@ def frechet_distance(first: Features, second: Features, ridge: float = 1e-6) -> 
     return float(max(0.0, mean @ mean + np.trace(one) + np.trace(two) - 2 * cross))
 
 
+def region_auc(mutations: Sequence[Mutation], scenes: Sequence[Scene], rng: np.random.Generator) -> float:
+    """The two-sample AUC alone: how well a classifier tells one operator's regions from untouched ones."""
+    changed, real = _paired(list(mutated_regions(mutations)), scenes, _operator_of(mutations), rng)
+    return _told_apart(real, changed, False, rng)
+
+
+def _operator_of(mutations: Sequence[Mutation]) -> str:
+    operators = {made.operator for made in mutations}
+    if len(operators) != 1:
+        raise DataError(f"mutations are of the operators {sorted(operators)}; give those of one operator")
+    return operators.pop()
+
+
 def realism(
     mutations: Sequence[Mutation], scenes: Sequence[Scene], rng: np.random.Generator, net: NetFeatures | None = None, anchor: bool = False
 ) -> Realism:
     """All marks of one operator's mutations; with `anchor` also what untouched regions get in their part."""
-    operators = {made.operator for made in mutations}
-    if len(operators) != 1:
-        raise DataError(f"mutations are of the operators {sorted(operators)}; give those of one operator")
-    operator, regions = operators.pop(), list(mutated_regions(mutations))
+    operator, regions = _operator_of(mutations), list(mutated_regions(mutations))
     changed, real = _paired(regions, scenes, operator, rng)
+    aucs = [_told_apart(real, changed, surroundings, rng) for surroundings in (False, True)]
     seams = [np.median([seam_ratio(one.picture, one.mask) for one in part]) for part in (changed, real)]
     grains = [np.median([noise_ratio(one.picture, one.mask) for one in part]) for part in (changed, real)]
-    aucs = [_told_apart(real, changed, surroundings, rng) for surroundings in (False, True)]
     distance = frechet_distance(net(real), net(changed)) if net is not None else None
     marks = Realism(len(changed), float(seams[0] / seams[1]), float(grains[0] / grains[1]), aucs[0], aucs[1], distance)
     if not anchor:

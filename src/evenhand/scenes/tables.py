@@ -148,7 +148,10 @@ def ratio_over_scenes(first: Sums, second: Sums, rng: np.random.Generator) -> In
     drawn = table[rng.integers(0, len(table), (RESAMPLES, len(table)))].sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         whole, values = (part[..., 0] / part[..., 1] / (part[..., 2] / part[..., 3]) for part in (table.sum(axis=0), drawn))
-    low, high = np.nanquantile(values, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]) if np.isfinite(values).any() else (np.nan, np.nan)
+    known = np.sort(values[~np.isnan(values)])
+    if not len(known):
+        return Interval(float(whole), float("nan"), float("nan"), len(names), CONFIDENCE)
+    low, high = (known[round(share * (len(known) - 1))] for share in ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))  # may be infinite
     return Interval(float(whole), float(low), float(high), len(names), CONFIDENCE)
 
 
