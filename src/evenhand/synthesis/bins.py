@@ -195,7 +195,8 @@ class Groups:
     """Rows of one column by group: counts per bin, and the codes that tell the groups apart."""
 
     counts: Rows  # (groups, bins + 1), the last bin being the missing cells
-    packed: Packed  # in ascending order of the column
+    packed: Packed
+    codes: NDArray[Any]  # (packs, rows) in ascending order of the column
     source: Index  # (groups,) which category a group belongs to; WHOLE is the whole column
     value: Index  # (groups,)
 
@@ -204,12 +205,21 @@ class Groups:
         source, value = int(self.source[group]), int(self.value[group])
         number = self.packed.pack_of[source]
         pack = self.packed.packs[number]
-        codes = np.concatenate([self.packed.codes[begin:end, number] for begin, end in spans])
+        ordered = self.codes[number]
+        codes = np.concatenate([ordered[begin:end] for begin, end in spans])
         if len(pack.members) == 1:
             return np.asarray(codes == value)
         # Packs of several categories have few codes, which bytes look up faster than arrays do.
         told = bytes(pack.holds(source, value)).ljust(256, b"\0")
         return np.frombuffer(codes.astype(np.uint8, copy=False).tobytes().translate(told), dtype=np.bool_)
+
+    def positions(self, group: int, spans: list[Span]) -> Index:
+        """The positions of a group's rows inside some spans."""
+        begins, ends = np.array(spans).T
+        before = np.cumsum(ends - begins) - (ends - begins)
+        inside = np.flatnonzero(self.mask(group, spans))
+        inside += np.repeat(begins - before, np.diff(np.append(np.searchsorted(inside, before), len(inside))))
+        return inside
 
 
 def group_rows(column: Binned, packed: Packed, sizes: dict[int, int]) -> Groups:
@@ -225,7 +235,7 @@ def group_rows(column: Binned, packed: Packed, sizes: dict[int, int]) -> Groups:
         begin = end
     source = np.concatenate([[WHOLE], *(np.full(size, member) for member, size in sizes.items())])
     value = np.concatenate([[0], *(np.arange(size) for size in sizes.values())])
-    return Groups(counts, Packed(packed.packs, ordered), source, value)
+    return Groups(counts, packed, ordered, source, value)
 
 
 def _by_value(pack: Pack, table: Index, sizes: dict[int, int]) -> Rows:
@@ -238,16 +248,16 @@ def _by_value(pack: Pack, table: Index, sizes: dict[int, int]) -> Rows:
 
 def _count(column: Binned, packed: Packed) -> tuple[NDArray[Any], list[Index]]:
     """The codes in ascending order of the column, and for every pack a table (bins + 1, codes) of rows."""
-    ordered = np.empty_like(packed.codes)
+    ordered = np.empty(packed.codes.shape[::-1], dtype=packed.codes.dtype)
     widths = [max(_PACKED, pack.size) for pack in packed.packs]
     tables = [np.zeros((column.bins + 1, width), dtype=np.intp) for width in widths]
-    for begin in range(0, len(ordered), PIECE):  # none where there are no categories
-        span = slice(begin, min(begin + PIECE, len(ordered)))
-        codes = np.take(packed.codes, column.order[span], axis=0, out=ordered[span], mode="clip")
+    for begin in range(0, len(packed.codes), PIECE):  # none where there are no categories
+        span = slice(begin, min(begin + PIECE, len(packed.codes)))
+        ordered[:, span] = packed.codes.take(column.order[span], axis=0).T
         places = column.sorted_places[span]
         first, last = int(places[0]), int(places[-1]) + 1
         bases = {width: (places - first) * width for width in set(widths)}
         for number, (table, width) in enumerate(zip(tables, widths, strict=True)):
-            keys = bases[width] + codes[:, number]
+            keys = bases[width] + ordered[number, span]
             table[first:last] += np.bincount(keys, minlength=(last - first) * width).reshape(-1, width)
     return ordered, tables

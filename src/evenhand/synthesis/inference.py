@@ -88,8 +88,8 @@ def infer(rows: Rows, domain: TabularDomain) -> DataConstraints:
 def by_column(rows: Rows) -> Rows:
     """(columns, rows): every column in one piece of memory."""
     columns = np.empty(rows.shape[::-1])
-    for begin in range(0, len(rows), PIECE // 8):
-        span = slice(begin, begin + PIECE // 8)
+    for begin in range(0, len(rows), PIECE // 64):
+        span = slice(begin, begin + PIECE // 64)
         columns[:, span] = rows[span].T
     return columns
 
@@ -205,6 +205,6 @@ def _small_counts(packed: Packed) -> dict[tuple[int, int], Index]:
 
 
 def _joint_counts(first: NDArray[Any], second: NDArray[Any], sizes: tuple[int, int]) -> Index:
-    keys = first.astype(np.intp) * sizes[1]
+    keys = np.multiply(first, sizes[1], dtype=np.intp)
     keys += second
     return np.bincount(keys, minlength=sizes[0] * sizes[1])

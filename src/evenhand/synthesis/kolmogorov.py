@@ -129,8 +129,9 @@ class ExactTest:
     def _values(self, group: int, bins: Index) -> Reals:
         """The sorted values of one group inside some bins."""
         spans = self.column.spans(bins)
-        values = np.concatenate([self.column.values[begin:end] for begin, end in spans])
-        return values if self.groups.source[group] == WHOLE else values[self.groups.mask(group, spans)]
+        if self.groups.source[group] == WHOLE:
+            return np.concatenate([self.column.values[begin:end] for begin, end in spans])
+        return self.column.values[self.groups.positions(group, spans)]
 
     def _roughly(self, guess: tuple[int, Parameters], values: Reals, bins: Index, sizes: Index) -> tuple[Reals, Reals | float]:
         """The distribution at values inside bins, on a straight line between the exact ends of each bin, and how far off it may be.
