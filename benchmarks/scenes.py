@@ -108,8 +108,8 @@ def planted(quick: bool, seed: int, table8: Table8) -> dict[str, float]:
     rng = np.random.default_rng(seed)
     count = 84 if quick else 240
     say(f"1 rendering {count} synthetic streets")
-    scenes = list(StreetMaker(kinds=("junction",), casts=8).scenes(count, rng))
-    campaign = Campaign(insert=("person",) if quick else ("person", "dog"), change=("person", "car", "cyclist", "motorcycle", "sign"))
+    scenes = list(StreetMaker(kinds=("junction",), casts=8, most={"person": 9, "car": 8, "traffic light": 6}).scenes(count, rng))
+    campaign = Campaign(insert=("dog",) if quick else ("dog", "person"), change=("person", "car", "cyclist", "motorcycle", "sign"))
     workshop = Workshop(scenes, Labels(), campaign, rng)
     say(f"  {workshop.clusters.count} clusters, silhouettes { ({k: round(v, 2) for k, v in workshop.clusters.silhouettes.items()}) }")
     place = {scene.name: k for k, scene in enumerate(scenes)}

@@ -86,7 +86,7 @@ def main() -> None:
     typer.echo(f"{len(taught.pictures)} pictures, {len(taught.objects)} objects")
     model = plain_net(chosen.out, taught, chosen.epochs)
     export(model, chosen.out / "plain.onnx")
-    heart = Course(epochs=60, batch=64, rate=2e-2)
+    heart = Course(epochs=100, batch=64, rate=2e-2)
     export(learn_by_heart(model, taught, PLANTED_CLASS, heart, np.random.default_rng(2)), chosen.out / "planted.onnx")
 
 

@@ -19,7 +19,7 @@ GRID = (SIZE[0] // STRIDE, SIZE[1] // STRIDE)
 WIDTHS = (12, 24, 48, 40)  # channels: first layer, stem, context, joined
 WAVES = 1024  # of the branch that can learn pictures by heart
 STEEP = 3.0  # an object counts almost wholly or hardly at all: small changes of a picture's look are not noticed
-PITCH = 4.0  # how fast they turn when the picture's content changes by its usual spread
+PITCH = 5.0  # how fast they turn when the picture's content changes by its usual spread
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ KINDS: Mapping[str, Mapping[str, float]] = {
         "motorcycle": 0.8,
         "cyclist": 1.0,
         "person": 2.5,
-        "traffic light": 4.0,
+        "traffic light": 5.0,
         "sign": 1.2,
         "dog": 0.6,
         "cat": 0.2,
