@@ -15,7 +15,7 @@ from evenhand.errors import InvalidArgument, MissingAbility, UnknownName
 from evenhand.methods.chains import Chains
 from evenhand.methods.limi import Limi
 from evenhand.methods.parts.boundary import BOUNDARIES, Boundary, fit_boundary, ranking_auc
-from evenhand.methods.parts.imitation import Recipe, Stream, imitate
+from evenhand.methods.parts.imitation import Recipe, Stream, imitate, noise_auc
 from evenhand.methods.parts.probing import Line
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
@@ -93,6 +93,14 @@ def test_svm_is_the_linear_svm_of_scikit_learn() -> None:
     length = np.linalg.norm(reference.coef_)
     np.testing.assert_allclose(boundary.normal, reference.coef_[0] / length, atol=1e-4)
     assert boundary.offset == pytest.approx(reference.intercept_[0] / length, abs=1e-4)
+
+
+def test_a_plane_fitted_to_noise_ranks_as_expected() -> None:
+    rng = np.random.default_rng(3)
+    latents, above = rng.standard_normal((4000, 80)), rng.random(4000) < 0.3
+    fitted = ranking_auc(fit_boundary(latents, above, "closed-form").distances(latents), above)
+    assert fitted == pytest.approx(noise_auc(80, int(above.sum()), int((~above).sum())), abs=0.02)
+    assert fitted > 0.57
 
 
 def test_auc_counts_ties_by_half() -> None:

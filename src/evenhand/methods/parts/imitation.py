@@ -5,6 +5,7 @@ Latents are never all held at once: each batch has its own seed, so that it can 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -135,7 +136,8 @@ def imitate(space: LatentSpace, task: Task, recipe: Recipe, rng: np.random.Gener
     latents, is_favourable = stream.take(places), sides[places]
     boundary = fit_boundary(latents, is_favourable, recipe.boundary, counts.astype(np.float64))
     facts["auc_train"] = ranking_auc(np.repeat(boundary.distances(latents), counts), np.repeat(is_favourable, counts))
-    facts |= _fitness(stream, boundary, sides)
+    facts["auc_of_noise"] = noise_auc(latents.shape[1], int(is_favourable.sum()), int((~is_favourable).sum()))
+    facts |= _fitness(stream, boundary, sides, facts["auc_of_noise"])
     return Imitation(stream, boundary, facts)
 
 
@@ -178,7 +180,12 @@ def _balanced(classes: tuple[Ranked, Ranked], recipe: Recipe, facts: dict[str, A
     return places[ascending], counts[ascending]
 
 
-def _fitness(stream: Stream, boundary: Boundary, sides: Mask) -> dict[str, Any]:
+def noise_auc(size: int, favourable: int, unfavourable: int) -> float:
+    """The AUC, on the latents that it was fitted to, of a plane between two classes that do not differ at all."""
+    return 0.5 + 0.5 * math.erf(math.sqrt(size * (1 / favourable + 1 / unfavourable)) / 2)
+
+
+def _fitness(stream: Stream, boundary: Boundary, sides: Mask, of_noise: float) -> dict[str, Any]:
     """AUC on latents as they come, and whether that is any use."""
     values: list[NDArray[np.floating]] = []
     heard = 0
@@ -191,7 +198,8 @@ def _fitness(stream: Stream, boundary: Boundary, sides: Mask) -> dict[str, Any]:
     auc = ranking_auc(np.concatenate(values), known)
     facts: dict[str, Any] = {"auc_all": auc, "auc_all_latents": heard, "useless": False}
     rarer = int(min(known.sum(), (~known).sum()))
-    # The AUC of chance varies with about 1 / sqrt(12 rarer): below that distance from .5 nothing is known.
-    if not auc > max(USELESS_AUC, 0.5 + 2.0 / np.sqrt(12.0 * max(rarer, 1))):
-        facts |= {"useless": True, "verdict": f"the boundary is useless here: it ranks latents with an AUC of {auc:.3f}, hardly above .5"}
+    # The AUC varies with about 1 / sqrt(12 rarer): what is not farther than that above a plane fitted to noise is noise.
+    if not auc > max(USELESS_AUC, of_noise + 2.0 / np.sqrt(12.0 * max(rarer, 1))):
+        verdict = f"the boundary is useless here: it ranks latents with an AUC of {auc:.3f}, one fitted to noise with {of_noise:.3f}"
+        facts |= {"useless": True, "verdict": verdict}
     return facts
