@@ -289,7 +289,7 @@ def no_boundary(quick: bool, seed: int) -> None:
     ):
         done = run(method, Subject(data.domain, Parity(), data.rows, data.labels, population), Plan(seed, Budget(candidates=60_000)))
         facts = done.facts.get("boundary", {})
-        said = facts.get("verdict", f"AUC {facts['auc_all']:.3f}" if facts else "needs no boundary")
+        said = facts.get("verdict") or (f"AUC {facts['auc_all']:.3f}" if facts else "needs no boundary")
         print(f"  {name}: {done.ledger.findings:,} findings of {done.ledger.candidates:,}; {said}", flush=True)
 
 
