@@ -11,12 +11,15 @@ from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, InvalidArgument, UnknownName
 from evenhand.synthesis import realism
+from evenhand.synthesis.bins import bin_column
 from evenhand.synthesis.box import Box
 from evenhand.synthesis.families import FAMILIES, NONE
+from evenhand.synthesis.fitting import candidates
 from evenhand.synthesis.generation import kl_divergence
 from evenhand.synthesis.graph import Edge, break_cycles, find_cycle, graph_of
 from evenhand.synthesis.inference import infer
 from evenhand.synthesis.population import ConstraintGraph
+from evenhand.synthesis.steered_trees import SteeredTrees
 from evenhand.synthesis.wishes import Wishes
 
 DOMAIN = TabularDomain(
@@ -95,6 +98,37 @@ def test_the_family_that_made_the_data_is_accepted(draw, family):
     assert stats.ks_2samp(drawn[:, 0], values).statistic < 0.03
     if family != "uniform":  # a beta with both shapes near one is as good
         assert FAMILIES[fits.family[0]] == family
+
+
+def test_decisions_are_exact_for_small_groups_in_the_tail_of_a_column():
+    rng = np.random.default_rng(0)
+    group = rng.choice(5, 20_000, p=[0.7, 0.2, 0.05, 0.03, 0.02]).astype(float)
+    columns = [draw + np.where(group > 1, 40 + 10 * group, 0) for draw in (rng.gamma(3, 2, 20_000), rng.beta(2, 5, 20_000))]
+    rows = np.column_stack([group, *columns])
+    numbers = [Column(f"x{at}", "real", low=float(c.min()), high=float(c.max())) for at, c in enumerate(columns)]
+    found = infer(rows, TabularDomain((Column("group", "category", tuple("abcde")), *numbers)))
+    for target in (1, 2):
+        fits, binned = found.conditionals[0, target], bin_column(np.ascontiguousarray(rows[:, target]))
+        assert (fits.family[:5] != NONE).any()
+        for value in range(5):
+            values = rows[group == value, target]
+            counts = np.bincount(binned.places()[group == value], minlength=binned.bins + 1)[None, :-1].astype(float)
+            guesses = candidates(binned, counts, counts.sum(axis=1), (values.min(keepdims=True), values.max(keepdims=True)))
+            best = max(scipy_p_value(family, guess[0], values) for family, guess in guesses if np.isfinite(guess).all())
+            assert fits.p_value[value] == pytest.approx(best if best > 0.05 else 0.0, abs=1e-9)
+
+
+def test_reals_have_as_many_decimals_as_the_data():
+    prices = np.round(np.random.default_rng(0).gamma(2, 30, (2_000, 1)), 2)
+    domain = TabularDomain((Column("price", "real", low=float(prices.min()), high=float(prices.max())),))
+    for wishes in ({}, {"presets": ["price up 20 %"]}, {"modify": [{"column": "price", "range": [3.0, 9.5]}]}):
+        rng = np.random.default_rng(1)
+        graph = ConstraintGraph.fit(prices, domain, rng).steered(wishes, rng)
+        trees = SteeredTrees.fit(prices, domain, Wishes.parse(wishes, domain), rng)
+        for population in (graph, trees):
+            drawn = population.sample(500, rng)
+            assert np.array_equal(np.round(drawn, 2), drawn)
+            assert graph.obeyed(drawn).all()
 
 
 def test_a_mixture_fits_none_and_is_drawn_over_its_range_or_by_quantiles():
@@ -229,6 +263,7 @@ def test_deleting_an_association_makes_the_columns_independent(graph):
         ({"modify": [{"column": "age", "range": [20, 30]}, {"column": "age", "range": [40, 50]}]}, r"20 to 30  \|  .*40 to 50"),
         ({"rules": ["sex == 'Male'"], "modify": [{"column": "sex", "frequencies": {"Female": 1}}]}, "Female"),
         ({"rules": ["age > 60"], "modify": [{"column": "age", "range": [20, 30]}]}, "age > 60"),
+        ({"rules": ["sex == 'Male'"], "presets": ["1:1 sex"]}, r"sex == 'Male'  \|  modify sex: frequencies .*its value Female"),
         ({"modify": [{"column": "age", "range": [30, 20]}]}, "empty"),
         ({"modify": [{"column": "age", "range": [30.2, 30.4]}]}, "no whole number"),
         ({"delete": [{"column": "age"}], "modify": [{"column": "age", "range": [20, 30]}]}, "contradict"),

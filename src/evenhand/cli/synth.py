@@ -128,8 +128,10 @@ def _explain(graph: ConstraintGraph, table: Dataset, folder: Path, rng: Any) -> 
     for name, picture in pictures.items():
         (folder / name).write_text(picture, encoding="utf-8")
     write_table(graph.graph, graph.domain, folder / "constraints.csv")
-    out.print(f"{len(graph.graph.edges)} associations between {len(graph.domain.columns)} columns, in {folder}:", highlight=False)
+    out.print(
+        f"{len(graph.graph.edges)} associations between {len(graph.domain.columns)} columns, in {folder}:", highlight=False, soft_wrap=True
+    )
     out.print("  graph.svg        the constraint graph; dark edges are used", highlight=False)
     out.print("  columns.svg      real and synthetic rows, column by column", highlight=False)
     out.print("  pairs.svg        how alike the relation of every two columns is", highlight=False)
-    out.print("  constraints.csv  edit it and pass it back: --synthesiser graph --wishes constraints.csv", highlight=False)
+    out.print("  constraints.csv  edit it and pass it back: --synthesiser graph --wishes constraints.csv", highlight=False, soft_wrap=True)

@@ -59,9 +59,21 @@ def cover(surrogate: Surrogate, draw: Drawer, n: int, rng: np.random.Generator) 
     wanted[: n % len(surrogate.paths)] += 1
     parts = [draw_in_boxes(draw, path.boxes, int(count), rng) for path, count in zip(surrogate.paths, wanted, strict=True)]
     possible = np.array([len(part) > 0 or count == 0 for part, count in zip(parts, wanted, strict=True)], dtype=np.intp)
+    numbers = [np.full(len(part), number) for number, part in enumerate(parts)]
+    for number, count in _left_over(n - sum(map(len, parts)), np.flatnonzero(possible & (wanted > 0))):
+        parts.append(draw_in_boxes(draw, surrogate.paths[number].boxes, count, rng))
+        numbers.append(np.full(count, number))
     rows = np.vstack(parts)
-    path = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    return Suite(rows, path, coverage_of(surrogate, rows, possible))
+    return Suite(rows, np.concatenate(numbers), coverage_of(surrogate, rows, possible))
+
+
+def _left_over(n: int, paths: Index) -> list[tuple[int, int]]:
+    """Tests of impossible paths given to the possible ones, equally."""
+    if n <= 0 or not len(paths):
+        return []
+    counts = np.full(len(paths), n // len(paths))
+    counts[: n % len(paths)] += 1
+    return [(int(path), int(count)) for path, count in zip(paths, counts, strict=True) if count]
 
 
 class Sampler(Protocol):

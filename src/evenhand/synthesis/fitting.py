@@ -130,16 +130,16 @@ def candidates(column: Binned, counts: Rows, n: Reals, ends: tuple[Reals, Reals]
     margin = (high - low) / (n + 1)
     gamma = families.FAMILIES.index("gamma")
     yield gamma, _gamma(column, weights, mean, low - margin)
-    if column.values[0] >= 0:
-        yield gamma, _gamma(column, weights, mean, np.where(low > 0, 0.0, low - margin))
+    if (low > 0).any():
+        yield gamma, _gamma(column, weights, mean, np.where(low > 0, 0.0, np.nan))
     # With hardly any skew this gamma is the normal distribution again.
     skew = np.where(skew > 0.2, skew, np.nan)
     yield gamma, _pack(mean - 2 * deviation / skew, deviation * skew / 2, 4 / skew**2)
     beta = families.FAMILIES.index("beta")
     yield beta, _beta(column, weights, (mean, deviation), (low - margin, high + margin))
-    if column.values[0] >= 0 and column.values[-1] <= 1:
-        inside = (low > 0) & (high < 1)
-        ends = np.where(inside, 0.0, low - margin), np.where(inside, 1.0, high + margin)
+    inside = (low > 0) & (high < 1)
+    if inside.any():
+        ends = np.where(inside, 0.0, np.nan), np.where(inside, 1.0, np.nan)
         yield beta, _beta(column, weights, (mean, deviation), ends)
 
 

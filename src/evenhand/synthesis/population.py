@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from evenhand.arrays import Index, Mask, Rows
+from evenhand.domain.columns import Value
 from evenhand.domain.constraints import CompiledConstraint, compile_constraint
 from evenhand.domain.parser import quote_name, quote_value
 from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import ConstraintError
 from evenhand.synthesis.box import Box
 from evenhand.synthesis.generation import Limits, Plan, Unfitted, make_plan
 from evenhand.synthesis.graph import Graph, graph_of
@@ -18,6 +20,9 @@ from evenhand.synthesis.inference import infer
 from evenhand.synthesis.rejection import keep_constraints
 from evenhand.synthesis.steering import steer, wished_domain
 from evenhand.synthesis.wishes import Wish, Wishes
+
+MOST_TRIED = 24
+"""Wished values of one column that are tried against the rules one by one, before anything is drawn."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +108,31 @@ def check_rules(domain: TabularDomain, wishes: Wishes) -> None:
     """Raise before anything is drawn when rules, ranges and allowed values exclude each other."""
     if not domain.constraints:
         return
-    allowed = [_as_rule(wish, domain) for wish in wishes.wishes if wish.frequencies and not wish.source and wish.action != "delete"]
-    for part in replace(domain, constraints=(*domain.constraints, *allowed)).parts:
-        assert len(part.pool)  # an empty pool raises, and its message names the rules
+    decided = [wish for wish in wishes.wishes if wish.frequencies and not wish.source and wish.action != "delete"]
+    _must_be_possible(domain, [_as_rule(wish, _wished_values(wish), domain) for wish in decided])
+    ruled = {domain.names[at] for rule in domain.constraints if isinstance(rule, CompiledConstraint) for at in rule.columns}
+    for wish in decided:
+        if wish.column in ruled and len(_wished_values(wish)) <= MOST_TRIED:
+            for value in _wished_values(wish):  # every one of them is to occur
+                _must_be_possible(domain, [_as_rule(wish, [value], domain)])
 
 
-def _as_rule(wish: Wish, domain: TabularDomain) -> CompiledConstraint:
-    assert wish.frequencies is not None
-    listed = ", ".join(quote_value(value) for value, share in wish.frequencies.items() if share > 0)
-    return replace(compile_constraint(f"{quote_name(wish.column)} in [{listed}]", domain.columns), text=wish.text)
+def _must_be_possible(domain: TabularDomain, more: Sequence[CompiledConstraint]) -> None:
+    try:
+        for part in replace(domain, constraints=(*domain.constraints, *more)).parts:
+            assert len(part.pool)  # an empty pool raises, and its message names the rules
+    except ConstraintError as fault:
+        told = str(fault)
+        for rule in more:
+            told = told.replace(str(rule.source), rule.text)
+        raise ConstraintError(told) from None
+
+
+def _wished_values(wish: Wish) -> list[Value]:
+    return [value for value, share in (wish.frequencies or {}).items() if share > 0]
+
+
+def _as_rule(wish: Wish, values: Sequence[Value], domain: TabularDomain) -> CompiledConstraint:
+    listed = ", ".join(quote_value(value) for value in values)
+    rule = compile_constraint(f"{quote_name(wish.column)} in [{listed}]", domain.columns)
+    return replace(rule, text=wish.text if len(values) > 1 else f"{wish.text} (its value {values[0]})")
