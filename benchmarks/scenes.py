@@ -259,7 +259,10 @@ def tables(quick: bool, seed: int, table8: Table8) -> Street:
             is_first = not street.scenes
             if is_first:
                 street.scenes = scenes
+            started = time.process_time()
             out = examine(detector, detector.name, workshop, street.keep if is_first else None)
+            spent = time.process_time() - started
+            say(f"  {len(out.trials)} mutated pictures made and answered; {1000 * spent / len(out.trials):.0f} CPU-seconds for 1,000")
             workshop.campaign = replace(campaign, style=IN, operators=(INSERT,), controls=False)
             inside = examine(detector, detector.name, workshop)
             _rows(out, inside, rng)

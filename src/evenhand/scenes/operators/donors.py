@@ -12,6 +12,7 @@ from evenhand.errors import require
 from evenhand.scenes.labels import Labels
 from evenhand.scenes.operators.cutout import Cutout, cut
 from evenhand.scenes.operators.perspective import SizeLaw, calibrated, fit_law, pooled_law
+from evenhand.scenes.operators.upright import is_upright
 from evenhand.scenes.scene import Instance, Scene, grown
 
 LEAST_HEIGHT = 26
@@ -72,7 +73,7 @@ def collect(scenes: Iterable[Scene], labels: Labels) -> DonorBank:
 def is_usable(scene: Scene, place: int, law: SizeLaw, labels: Labels) -> bool:
     """Whether an object may be a donor: whole, large enough, and as tall as its class should be where it stands."""
     one = scene.instances[place]
-    return is_whole(scene, place) and one.height >= _least(one.label, labels) and _fits(one, law, labels)
+    return is_upright(one) and is_whole(scene, place) and one.height >= _least(one.label, labels) and _fits(one, law, labels)
 
 
 def _least(label: str, labels: Labels) -> float:

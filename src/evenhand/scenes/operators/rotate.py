@@ -10,6 +10,7 @@ from evenhand.scenes.operators.cutout import MARGIN, contact_shadow, cut, paste
 from evenhand.scenes.operators.delete import NO_BACKGROUND, REVEALED, Inpainter, emptied, hole_for, reveals
 from evenhand.scenes.operators.donors import is_whole
 from evenhand.scenes.operators.mutation import HIDDEN, ROTATE, Became, Mutation, Skipped, covered, finished
+from evenhand.scenes.operators.upright import is_upright
 from evenhand.scenes.scene import Instance, Scene, union
 
 LEAST_HEIGHT = 50
@@ -21,8 +22,9 @@ def rotate(
 ) -> Mutation | Skipped:
     """Turn one object of a class by 10 to 60 degrees either way, or skip and say why."""
     places = [place for place in scene.of(label) if scene.instances[place].height >= least and is_whole(scene, place)]
+    places = [place for place in places if is_upright(scene.instances[place])]
     if not places:
-        return Skipped(ROTATE, label, scene.name, f"no unobstructed object of this class that is at least {least} pixels high")
+        return Skipped(ROTATE, label, scene.name, f"no whole, unobstructed object of this class that is at least {least} pixels high")
     if inpainter is None:
         places = [place for place in places if not reveals(scene, scene.instances[place], [scene.instances[place]])]
     if not places:
