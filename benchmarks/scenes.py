@@ -120,19 +120,16 @@ def planted(quick: bool, seed: int, table8: Table8) -> dict[str, float]:
     found, _, _ = _judged(outcome, rng)
     say(f"  {plain.name}, the same pictures:")
     trials, originals = examine_kept(plain, workshop, kept)
-    _, exact, mean = _judged(replace(outcome, trials=tuple(trials), originals=tuple(originals)), rng)
+    also, exact, mean = _judged(replace(outcome, trials=tuple(trials), originals=tuple(originals)), rng)
     flagged, above, every = sum(map(sum, exact)), sum(map(sum, mean)), sum(map(len, exact))
+    say(f"  {PLANTED_CLASS} found in {found} of 6 with the planted bias, in {also} of 6 without")
     say(f"  without planted bias: exact rule {flagged}, paper's rule {above} of {every} class verdicts")
     inserted = [t for t in trials if t.operator == INSERT]
     workshop.campaign = replace(campaign, style=IN, operators=(INSERT,), controls=False)
     table8.add("synthetic streets", inserted, list(examine(plain, plain.name, workshop).trials), rng)
     workshop.campaign = campaign
-    simulated(workshop, kept, rng, 1 if quick else 40)
-    return {
-        "planted_class_found": found,
-        "false_alarm_exact": false_alarm_share(exact),
-        "false_alarm_paper_rule": false_alarm_share(mean),
-    }
+    exact_share, mean_share = simulated(workshop, kept, rng, 8 if quick else 40)
+    return {"planted_class_found": found, "false_alarm_exact": exact_share, "false_alarm_paper_rule": mean_share}
 
 
 def _judged(outcome, rng) -> tuple[int, list[list[bool]], list[list[bool]]]:
@@ -163,8 +160,11 @@ def examine_kept(recogniser, workshop: Workshop, kept) -> tuple[list[Trial], lis
     return [as_trial(made, (k, 0.0), before[k], answer, workshop) for (k, made), answer in zip(kept, answers, strict=True)], before
 
 
-def simulated(workshop, kept, rng, runs: int) -> None:
-    """Recognisers of known fairness on the same pictures: what the two rules do when nothing is there to be found."""
+def simulated(workshop, kept, rng, runs: int) -> tuple[float, float]:
+    """Recognisers of known fairness on the same pictures: the shares of classes that the two rules accuse although all are treated alike.
+
+    A trained net has weaknesses of its own, so that only here every alarm is known to be false.
+    """
     exact, mean = [], []
     truth = {scene.name: one for scene, one in zip(workshop.scenes, workshop.truth, strict=True)}
     for run in range(runs):
@@ -178,6 +178,7 @@ def simulated(workshop, kept, rng, runs: int) -> None:
         f"  {runs} simulated recognisers that treat all classes alike, {sum(map(len, exact))} class verdicts: "
         f"exact rule {false_alarm_share(exact):.2%}, paper's rule {false_alarm_share(mean):.1%}"
     )
+    return false_alarm_share(exact), false_alarm_share(mean)
 
 
 def draw_sheets(folder: Path, seed: int) -> None:
