@@ -156,12 +156,17 @@ class Normaliser:
     def rows(self, vectors: NDArray[Any]) -> Rows:
         """The rows that vectors (or a generator's raw outputs with places after tanh) stand for: the largest slot of each block."""
         rows = np.empty((len(vectors), len(self.blocks)))
-        number = 0
-        for block, start in zip(self.blocks, self.starts, strict=True):
-            slots = vectors[:, start : start + block.slots].argmax(axis=1)
-            rows[:, block.place] = block.cells(slots, vectors[:, number].astype(np.float64) if block.is_number else None)
-            number += block.is_number
+        for block, begin, end, number in self._layout:
+            slots = vectors[:, begin:end].argmax(axis=1)
+            rows[:, block.place] = block.cells(slots, None if number is None else vectors[:, number].astype(np.float64))
         return rows
+
+    @cached_property
+    def _layout(self) -> list[tuple[Block, int, int, int | None]]:
+        """Every block with the places of its slots, and of its number where it has one."""
+        order = {block.place: at for at, block in enumerate(self.numbers)}
+        ends = [start + size for start, size in zip(self.starts, self.sizes, strict=True)]
+        return [(block, start, end, order.get(block.place)) for block, start, end in zip(self.blocks, self.starts, ends, strict=True)]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything that was learnt, by name."""

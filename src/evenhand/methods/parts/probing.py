@@ -46,10 +46,16 @@ class Line:
         for at in range(0, len(which), STRIP_ROWS):
             part = slice(at, at + STRIP_ROWS)
             front = self._front[part] if len(which) == len(self._front) else self._front[which[part]]
-            if offsets[part].any():
-                front = front + offsets[part, None].astype(front.dtype) * self._shift
-            rows[part] = finish(front)
+            rows[part] = finish(self._shifted(front, offsets[part].astype(front.dtype)))
         return rows
+
+    def _shifted(self, front: Latents, offsets: Latents) -> Latents:
+        """What stands for the latents, moved along the normal; one addition where all move alike."""
+        if not offsets.any():
+            return front
+        is_common = bool((offsets == offsets[0]).all())
+        shifted: Latents = front + (offsets[0] * self._shift if is_common else offsets[:, None] * self._shift)
+        return shifted
 
 
 @dataclass
