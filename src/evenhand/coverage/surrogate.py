@@ -135,7 +135,7 @@ class _Grower:
 
     def grow(self, rows: Rows, classes: tuple[object, ...]) -> Surrogate:
         self.total = max(len(rows), 1)
-        root = self._open((Box(),), rows, self.predict(rows) if len(rows) else np.empty(0, dtype=np.intp))
+        root = self._open((Box(),), rows, self.predict(rows) if len(rows) else np.empty(0, dtype=np.intp), 1.0)
         leaves = 1
         while self.queue and leaves < self.settings.leaves:
             _, _, node, held, labels = heapq.heappop(self.queue)
@@ -144,9 +144,8 @@ class _Grower:
         surrogate.paths = tuple(_collect(root, self.domain, []))
         return surrogate
 
-    def _open(self, boxes: tuple[Box, ...], rows: Rows, labels: Labels) -> Node:
+    def _open(self, boxes: tuple[Box, ...], rows: Rows, labels: Labels, share: float) -> Node:
         """A leaf; queued by the share of all rows that it gets wrong (Craven's reach times infidelity)."""
-        share = len(rows) / self.total
         rows, labels = self._filled(boxes, rows, labels)
         counts = np.bincount(labels) if len(labels) else np.ones(1)
         node = Node(int(counts.argmax()), share, float(counts.max() / counts.sum()), boxes)
@@ -175,8 +174,9 @@ class _Grower:
         if not sides[0] or not sides[1]:
             return 0
         node.split = split
-        node.passed = self._open(sides[0], rows[holds], labels[holds])
-        node.failed = self._open(sides[1], rows[~holds], labels[~holds])
+        passing = node.share * float(holds.mean())
+        node.passed = self._open(sides[0], rows[holds], labels[holds], passing)
+        node.failed = self._open(sides[1], rows[~holds], labels[~holds], node.share - passing)
         return 1
 
     def _cut(self, boxes: tuple[Box, ...], split: Split, is_true: bool) -> tuple[Box, ...]:

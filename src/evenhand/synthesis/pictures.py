@@ -5,20 +5,23 @@ Every function returns one self-contained SVG text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 import numpy as np
 
 from evenhand.arrays import Reals, Rows
+from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.synthesis.generation import Plan
 from evenhand.synthesis.graph import Graph
 from evenhand.synthesis.realism import column_counts
 
-INK, FAINT, REAL, SYNTHETIC, WISH = "#1f2933", "#c9d1d9", "#3b6ea5", "#d9822b", "#b03060"
-_BOX = (150, 40)
-_GAP = (70, 24)
+INK, FADED, FAINT, REAL, SYNTHETIC, WISH = "#1f2933", "#52606d", "#c9d1d9", "#3b6ea5", "#d9822b", "#b03060"
+MOST_BARS = 40
+_BOX = (160, 38)
+_STEP, _BETWEEN, _ARCS = 50.0, 480.0, 200.0
+"""Of the graph: from one box to the next below, from one stack to the other, and room for arcs on the left."""
 
 
 def document(width: float, height: float, title: str, parts: Iterable[str]) -> str:
@@ -37,36 +40,28 @@ def text(at: tuple[float, float], words: object, anchor: str = "middle", colour:
 
 
 def graph_picture(graph: Graph, plan: Plan, domain: TabularDomain) -> str:
-    """Columns in layers from the first drawn to the last; the edge that is used is dark, a user's is red, others are faint."""
-    depth = _depths(graph, len(domain.columns))
-    places = _layout(depth)
+    """Categories on the left from the first drawn to the last, numbers on the right, and the associations between them."""
+    places = _layout(graph, plan, len(domain.columns))
     edges = sorted(graph.edges, key=lambda edge: (plan.chosen.get(edge.target) == edge.source, bool(edge.by_user)))
     parts = [_arrow(places[e.source], places[e.target], _edge_style(e.by_user, plan.chosen.get(e.target) == e.source, e)) for e in edges]
     parts += [_node(places[at], domain.names[at], _node_words(graph, plan, at)) for at in places]
+    legend = [("used: " + "the thicker, the surer", INK), ("only its range counts", "#8a949e"), ("yours", WISH)]
+    parts += [text((_ARCS + 200 * i, 24), words, "start", colour) for i, (words, colour) in enumerate(legend)]
     width = max(x for x, _ in places.values()) + _BOX[0] + 20
     height = max(y for _, y in places.values()) + _BOX[1] + 20
     return document(width, height, f"constraint graph of {len(places)} columns and {len(graph.edges)} associations", parts)
 
 
-def _depths(graph: Graph, columns: int) -> dict[int, int]:
-    depth = dict.fromkeys(range(columns), 0)
-    for _ in range(columns):
-        for edge in graph.edges:
-            depth[edge.target] = min(max(depth[edge.target], depth[edge.source] + 1), columns)
-    return depth
-
-
-def _layout(depth: Mapping[int, int]) -> dict[int, tuple[float, float]]:
-    layers: dict[int, list[int]] = {}
-    for place, level in depth.items():
-        layers.setdefault(level, []).append(place)
-    tallest = max(len(members) for members in layers.values())
+def _layout(graph: Graph, plan: Plan, columns: int) -> dict[int, tuple[float, float]]:
+    """Categories in the order in which they are drawn, numbers in the order of the table; both stacks are equally high."""
+    order = [step.place for step in plan.steps]
+    stacks = [[at for at in order if at in graph.shares], [at for at in range(columns) if at not in graph.shares]]
+    tallest = max(map(len, stacks))
     found = {}
-    for x, level in enumerate(sorted(layers)):
-        # A chain of single columns goes up and down a little, so that longer edges do not hide behind its boxes.
-        offset = (tallest - len(layers[level])) * (_BOX[1] + _GAP[1]) / 2 + (x % 3) * (_BOX[1] + _GAP[1])
-        for y, place in enumerate(layers[level]):
-            found[place] = (20.0 + x * (_BOX[0] + _GAP[0]), 20.0 + offset + y * (_BOX[1] + _GAP[1]))
+    for side, members in enumerate(stacks):
+        step = _STEP * tallest / max(len(members), 1)
+        for rank, place in enumerate(members):
+            found[place] = (_ARCS + side * _BETWEEN * bool(stacks[0]), 44.0 + (rank + 0.5) * step - _STEP / 2)
     return found
 
 
@@ -91,11 +86,18 @@ def _edge_style(by_user: str, is_chosen: bool, edge: object) -> tuple[str, float
 
 
 def _arrow(start: tuple[float, float], end: tuple[float, float], style: tuple[str, float]) -> str:
-    x1, y1, x2, y2 = start[0] + _BOX[0], start[1] + _BOX[1] / 2, end[0], end[1] + _BOX[1] / 2
-    bend = max(30.0, (x2 - x1) / 2)
+    """To the right between the two stacks; around the left side within the stack of categories."""
+    y1, y2 = start[1] + _BOX[1] / 2, end[1] + _BOX[1] / 2
     colour, width = style
+    if start[0] == end[0]:
+        x1 = x2 = start[0]
+        bend = -min(_ARCS - 20.0, 26 + abs(y2 - y1) / 3)
+    else:
+        x1, x2 = start[0] + _BOX[0], end[0]
+        bend = (x2 - x1) / 2
+    second = x2 + bend if start[0] == end[0] else x2 - bend
     return (
-        f'<path d="M{x1:.0f},{y1:.0f} C{x1 + bend:.0f},{y1:.0f} {x2 - bend:.0f},{y2:.0f} {x2:.0f},{y2:.0f}" fill="none" '
+        f'<path d="M{x1:.0f},{y1:.0f} C{x1 + bend:.0f},{y1:.0f} {second:.0f},{y2:.0f} {x2:.0f},{y2:.0f}" fill="none" '
         f'stroke="{colour}" stroke-width="{width:.2f}"/><circle cx="{x2:.0f}" cy="{y2:.0f}" r="3" fill="{colour}"/>'
     )
 
@@ -103,7 +105,7 @@ def _arrow(start: tuple[float, float], end: tuple[float, float], style: tuple[st
 def _node(at: tuple[float, float], name: str, words: str) -> str:
     x, y = at
     box = f'<rect x="{x:.0f}" y="{y:.0f}" width="{_BOX[0]}" height="{_BOX[1]}" rx="6" fill="#f5f7fa" stroke="{INK}"/>'
-    return box + text((x + _BOX[0] / 2, y + 17), name[:22]) + text((x + _BOX[0] / 2, y + 32), words, colour="#52606d", size=10)
+    return box + text((x + _BOX[0] / 2, y + 16), _short(name, 24)) + text((x + _BOX[0] / 2, y + 30), words, colour=FADED, size=10)
 
 
 def columns_picture(real: Rows, synthetic: Rows, domain: TabularDomain) -> str:
@@ -112,8 +114,9 @@ def columns_picture(real: Rows, synthetic: Rows, domain: TabularDomain) -> str:
     panels = []
     for at, column in enumerate(domain.columns):
         x, y = (at % across) * width, 40 + (at // across) * height
-        first, second, _ = column_counts(real[:, at], synthetic[:, at], domain, at)
+        first, second, edges = column_counts(real[:, at], synthetic[:, at], domain, at)
         panels.append(_panel((x, y), column.name, first / first.sum(), second / second.sum()))
+        panels.append(_ends((x, y), column, edges, " | missing" if first[-1] + second[-1] > 0 else ""))
     legend = text((20, 24), "real rows: bars", "start", REAL) + text((140, 24), "synthetic rows: line", "start", SYNTHETIC)
     rows = (len(domain.columns) + across - 1) // across
     return document(across * width, 50 + rows * height, "real and synthetic rows, column by column", [legend, *panels])
@@ -123,8 +126,8 @@ def _panel(corner: tuple[float, float], name: str, real: Reals, synthetic: Reals
     x, y, wide, tall = corner[0] + 15, corner[1] + 20, 250.0, 100.0
     if real[-1] == synthetic[-1] == 0:  # the place of missing cells
         real, synthetic = real[:-1], synthetic[:-1]
-    if len(real) > 40:
-        order = np.argsort(-real)[:40]
+    if len(real) > MOST_BARS:
+        order = np.argsort(-real)[:MOST_BARS]
         real, synthetic = real[order], synthetic[order]
     top = max(float(real.max()), float(synthetic.max()), 1e-9)
     step = wide / len(real)
@@ -138,10 +141,27 @@ def _panel(corner: tuple[float, float], name: str, real: Reals, synthetic: Reals
     return text((x, y - 6), name, "start") + bars + line
 
 
+def _ends(corner: tuple[float, float], column: Column, edges: Reals, missing: str) -> str:
+    """What stands at the left and the right end of a panel."""
+    x, y = corner[0] + 15, corner[1] + 131
+    first, last = (str(column.values[0]), str(column.values[-1])) if not len(edges) else (f"{edges[0]:.6g}", f"{edges[-1]:.6g}")
+    if not len(edges) and len(column.values) > MOST_BARS:
+        first, last = f"the {MOST_BARS} most frequent of {len(column.values)} values", ""
+    size = 9
+    words = text((x, y), _short(first, 24 if last else 60), "start", FADED, size)
+    last = "" if last == first else _short(last, 24)
+    return words + (text((x + 250, y), last + missing, "end", FADED, size) if last + missing else "")
+
+
+def _short(words: str, most: int) -> str:
+    return words if len(words) <= most else words[: most - 1] + "…"
+
+
 def pairs_picture(scores: Rows, names: Sequence[str]) -> str:
     """How alike the relation of every two columns is, 1 being equal: darker is worse."""
-    side, left, top = 26, 130, 130
-    parts = []
+    side, left, top = 26, 130, 150
+    words = "How alike is the relation of two columns in real and in synthetic rows?  100 is equal, darker is worse."
+    parts = [text((20, 24), words, "start")]
     for i, name in enumerate(names):
         parts.append(text((left - 6, top + i * side + 17), name[:18], "end", size=11))
         x, y = left + i * side + 16, top - 6
@@ -150,7 +170,7 @@ def pairs_picture(scores: Rows, names: Sequence[str]) -> str:
         for b in range(len(names)):
             parts.append(_square((left + b * side, top + a * side), side, float(scores[a, b])))
     size = len(names) * side
-    return document(left + size + 40, top + size + 20, "similarity of pairs of columns in real and synthetic rows", parts)
+    return document(max(left + size + 60, 640), top + size + 20, "similarity of pairs of columns in real and synthetic rows", parts)
 
 
 def _square(corner: tuple[float, float], side: float, score: float) -> str:
