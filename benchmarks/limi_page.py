@@ -36,12 +36,12 @@ that need gradients are absent below forests and SVMs. `aitest` tests a model as
 WHY = {
     1: """\
 Why ours differ. Every method is thousands of times faster than published, since batches of thousands of rows are asked where
-the authors' codes ask row by row, start TensorFlow for each gradient, or search through scipy's basinhopping; the gain is
-largest for those that were slowest. That changes the order: in the paper LIMI leads by far; here the walks from finding to
-finding (aequitas, adf, eidig, maft, chains, evenhand) find ten times as many per second as LIMI, whose labelling and decoding
-cost more than the answers of a small net. Counts alone are therefore the wrong measure against a cheap model: Table 3 shows
-what they are worth. ExpGA on MEPS hardly begins within its budget (40 columns to explain). LIMI in the published space and in
-chained trees find alike.
+the authors' codes ask, differentiate and search (through scipy's basinhopping) row by row; the gain is largest for those that
+were slowest. That changes the order: in the paper LIMI leads by far; here the walks from finding to finding (aequitas, adf,
+eidig, maft, chains, evenhand) find ten times as many per second as LIMI, whose labelling and decoding cost more than the
+answers of a small net. Counts alone are therefore the wrong measure against a cheap model: Table 3 shows what they are worth.
+ExpGA on MEPS hardly begins within its budget (40 columns to explain). LIMI in the published space and in chained trees find
+alike.
 """,
     2: """\
 Why ours differ. A forest's answers take most of the time (about six microseconds a row), so that the gain over the published
@@ -53,12 +53,12 @@ plain samples, which find nothing; in chained trees it has a boundary. That is t
 """,
     3: """\
 Why ours differ. Methods that walk from real rows (adf, eidig, neuronfair) come within a few points of the published figures, on
-Adult a little lower. Those that sample the whole domain (aequitas, expga, themis, aft) are five to ten points lower: the rows
-that they start from are drawn uniformly here, and their many findings leave none out. LIMI in a CTGAN's space is at 60 to 70
-where the paper has 80; the authors' own code reaches .69 on ADF's census net with its 300 epochs. A decoded latent has the
-likeliest cell of every column, and a plane's neighbourhood is not the whole population. In chained trees LIMI is at 74 to 94,
-chains and evenhand about as high. ATN compares findings with everybody: real findings themselves score .82 on ADF's census net.
-A few dozen findings score low for want of rows.
+Adult a little lower. Those that sample the whole domain (aequitas, expga) are five to ten points below the published ones,
+level with plain uniform sampling (themis): what made the published ones more natural is not known. LIMI in a CTGAN's space is
+at 60 to 70 where the paper has 80; the authors' own code reaches .69 on ADF's census net with its 300 epochs. A decoded latent
+has the likeliest cell of every column, and a plane's neighbourhood is not the whole population. In chained trees LIMI is at 74
+to 94, chains and evenhand about as high. ATN compares findings with everybody: real findings themselves score .82 on ADF's
+census net. A few dozen findings score low for want of rows.
 """,
     5: """\
 Why ours differ. In the published space ours are within a few points of the paper's on Adult, Credit and Bank. Chained trees
