@@ -67,10 +67,10 @@ def generated_table(n: int, seed: int, fitting: int = 25, categories: int = 35, 
 
 
 def scale(n: int, seed: int, fitting: int = 25) -> tuple[float, float, DataConstraints, Rows]:
-    """CPU-seconds of inference and of synthesis."""
+    """CPU-seconds of inference (the better of two tries) and of synthesis."""
     infer(*generated_table(500, seed))  # imports are not inference
     rows, domain = generated_table(n, seed, fitting)
-    inference, found = common.cpu(lambda: infer(rows, domain))
+    inference, found = common.cpu(lambda: infer(rows, domain), 2)
     rng = np.random.default_rng(seed)
     synthesis, _ = common.cpu(lambda: make_plan(graph_of(found), domain.columns, "range", rng).rows(n, rng))
     return inference, synthesis, found, rows
@@ -278,6 +278,19 @@ def million_rows(seed: int) -> float:
     return common.cpu(lambda: ChainedTrees.fit(rows, data.domain, rng))[0]
 
 
+FIGURES = (
+    "inference_cpu_s_per_million_x_70",
+    "synthesis_cpu_s_per_million_x_70",
+    "ks_decisions_equal",
+    "range_anomalies_max_per_1000",
+    "path_coverage_min",
+    "constraints_obeyed_min",
+    "trees_fit_cpu_s",
+    "trees_rows_per_cpu_s",
+    "trees_atn",
+    "trees_c2st",
+    "inversion_exact_share",
+)
 SMALL = ["iris", "ecoli", "car", "credit"]
 MANY = ["adult", "credit", "iris", "wdbc", "ecoli", "car", "penbased", "magic"]
 
@@ -305,7 +318,8 @@ def main() -> None:
     paper.show("Table 7: paths taken", covered)
     paper.show("Discriminatory instances by population", rates(seed, 4_000 if quick else 20_000))
     paper.show("Wishes", [{key: value for key, value in line.items() if key != "share"} for line in wishes])
-    common.write_figures(figures, chosen.json)
+    paper.show("Beside the figures", [{"what": name, "measured": value} for name, value in figures.items() if name not in FIGURES])
+    common.write_figures({name: figures[name] for name in FIGURES}, chosen.json)
 
 
 def speed(seed: int, quick: bool) -> dict[str, Any]:
