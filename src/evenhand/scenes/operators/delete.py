@@ -16,7 +16,31 @@ from evenhand.scenes.scene import Instance, Picture, Scene, Stencil, grown, unio
 Inpainter = Callable[[Picture, Stencil], Picture]
 MOST_SHARE = 0.35  # of the picture; a larger hole cannot be filled believably
 NO_BACKGROUND = "the picture has no free background that would fill its place"
+LEFT_BEHIND = "something that it holds, wears or rides would be left in the air"
 REVEALED = "another object behind it would have to be completed"
+CARRIED = frozenset(
+    {
+        "umbrella",
+        "handbag",
+        "backpack",
+        "tie",
+        "frisbee",
+        "skis",
+        "snowboard",
+        "sports ball",
+        "kite",
+        "baseball bat",
+        "baseball glove",
+        "skateboard",
+        "surfboard",
+        "tennis racket",
+        "cell phone",
+        "bottle",
+        "cup",
+        "book",
+        "teddy bear",
+    }
+)
 SMALL = 250  # pixels; what a smaller object bites out of another one is not noticed
 MOST_REVEALED = 0.22  # of an object's outline
 DARKER = 0.84  # ground darker than this share of its surroundings, next to the feet, is taken for the object's shadow
@@ -33,6 +57,8 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
         return Skipped(DELETE, label, scene.name, f"the objects cover {hole.mean():.0%} of the picture")
     if inpainter is None and any(reveals(scene, one, gone) for one in gone):
         return Skipped(DELETE, label, scene.name, REVEALED)
+    if any(carries(scene, one) for one in gone):
+        return Skipped(DELETE, label, scene.name, LEFT_BEHIND)
     filled = emptied(scene, gone, hole, inpainter)
     if filled is None:
         return Skipped(DELETE, label, scene.name, NO_BACKGROUND)
@@ -66,6 +92,16 @@ def reveals(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
     removed = {id(other) for other in gone}
     behind = [other for other in scene.instances if id(other) not in removed and not other.nearer_than(one.foot, one.depth)]
     return bool((union(behind, scene.shape)[top:bottom, left:right] & ring).sum() > MOST_REVEALED * ring.sum())
+
+
+def carries(scene: Scene, one: Instance) -> bool:
+    """Whether a thing that is carried, worn or ridden touches it."""
+    things = [other for other in scene.instances if other.label in CARRIED and other is not one]
+    if not things:
+        return False
+    cv2 = require("cv2", "image")
+    around = cv2.dilate(one.mask(scene.shape).astype(np.uint8), np.ones((7, 7), np.uint8)).astype(bool)
+    return bool((union(things, scene.shape) & around).any())
 
 
 def _shadow(scene: Scene, one: Instance) -> Stencil:

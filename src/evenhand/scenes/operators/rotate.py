@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand.scenes.operators.cutout import MARGIN, contact_shadow, cut, paste
-from evenhand.scenes.operators.delete import NO_BACKGROUND, REVEALED, Inpainter, emptied, hole_for, reveals
+from evenhand.scenes.operators.delete import LEFT_BEHIND, NO_BACKGROUND, REVEALED, Inpainter, carries, emptied, hole_for, reveals
 from evenhand.scenes.operators.donors import is_whole
 from evenhand.scenes.operators.mutation import HIDDEN, ROTATE, Became, Mutation, Skipped, covered, finished
 from evenhand.scenes.operators.upright import is_upright
@@ -29,6 +29,9 @@ def rotate(
         places = [place for place in places if not reveals(scene, scene.instances[place], [scene.instances[place]])]
     if not places:
         return Skipped(ROTATE, label, scene.name, REVEALED)
+    places = [place for place in places if not carries(scene, scene.instances[place])]
+    if not places:
+        return Skipped(ROTATE, label, scene.name, LEFT_BEHIND)
     place = int(rng.choice(places))
     degrees = float(rng.uniform(*ANGLES) * rng.choice([-1.0, 1.0]))
     return turned(scene, place, degrees, inpainter)
