@@ -23,7 +23,7 @@ import aitest_tables as paper  # noqa: E402
 import common  # noqa: E402
 from aitest_data import Notes  # noqa: E402
 
-REALISTIC = [*aitest.MANY, "bank", "compas", "cleveland", "digits"]
+REALISTIC = [*aitest.MANY, "bank", "compas"]
 Part = Callable[[paper.Plan], list[dict[str, Any]]]
 
 
