@@ -55,17 +55,18 @@ plain samples, which find nothing; in chained trees it has a boundary. That is t
 Why ours differ. Methods that walk from real rows (adf, eidig, neuronfair) come within a few points of the published figures, on
 Adult a little lower. Those that sample the whole domain (aequitas, expga) are five to ten points below the published ones,
 level with plain uniform sampling (themis): what made the published ones more natural is not known. LIMI in a CTGAN's space is
-at 60 to 70 where the paper has 80; the authors' own code reaches .69 on ADF's census net with its 300 epochs. A decoded latent
+at 60 to 74 where the paper has 80; the authors' own code reaches .69 on ADF's census net with its 300 epochs. A decoded latent
 has the likeliest cell of every column, and a plane's neighbourhood is not the whole population. In chained trees LIMI is at 74
-to 94, chains and evenhand about as high. ATN compares findings with everybody: real findings themselves score .82 on ADF's
-census net. A few dozen findings score low for want of rows.
+to 93 (forests and SVMs: 68 to 91), chains and evenhand about as high. ATN compares findings with everybody: real findings
+themselves score .82 on ADF's census net. A few dozen findings score low for want of rows.
 """,
     5: """\
 Why ours differ. In the published space ours are within a few points of the paper's on Adult, Credit and Bank. Chained trees
 have one coordinate per column, and a plane through 13 to 40 of them separates less than one through a CTGAN's two hundred; both
 are measured on the latents that they were fitted to, as published, which flatters the larger space by up to .06 at 10,000
-latents (a run's facts have it as `auc_of_noise`). A dash is a model that gives every sample of the CTGAN the same side (MEPS,
-25 epochs): no boundary.
+latents (a run's facts have it as `auc_of_noise`). On Bank and MEPS, where the CTGAN was cut short, it makes so few people whom
+the model favours that the boundary hangs on a handful of them (AUC 100, or a wide interval); a dash is a model that gives every
+sample the same side: no boundary.
 """,
     6: """\
 Why ours differ. As in the paper any step beats none. In the CTGAN's space the best step is 0.2 to 0.3 on Adult, as published,
