@@ -20,6 +20,8 @@ MOST_EVENED = 12.0  # levels
 TAKEN = 5e4  # a cost that only pixels of other objects have
 MOST_TAKEN = 0.02  # of a piece may have no free background at all
 MOST_DRIFT = 14.0  # levels by which the filling may differ from the rim in tone: else it is a thing of another place
+MOST_MISS = 2.5  # times the texture by which the rims may differ, root mean square: more is a patchwork
+LEAST_TEXTURE = 4.0  # levels
 SPECK = 60  # pixels
 MOST_OVERLAP = 0.25  # of the hole with itself or with other objects
 WORK_SIDE = 90  # a larger hole is matched on a smaller copy
@@ -83,11 +85,22 @@ def _fill_piece(cv2: Any, canvas: Canvas, hole: Stencil, box: Box) -> bool:
         return _smear(cv2, target, inner)
     patches, costs = _patches(cv2, canvas, piece, shifts)
     mended = np.einsum("khw,khwc->hwc", _territories(cv2, costs), patches)
-    if (costs.min(axis=0) >= TAKEN)[inner].mean() > MOST_TAKEN or _drift(cv2, target - mended, known)[inner].mean() > MOST_DRIFT:
+    if not _fits(costs.min(axis=0)[inner], _texture(cv2, target, known)) or _drift(cv2, target - mended, known)[inner].mean() > MOST_DRIFT:
         return _smear(cv2, target, inner)
     fade = np.clip(1.0 - distance / FADE, 0, 1) * (inner | known)
     target[:] = target + (mended - target) * fade[..., None]
     return True
+
+
+def _fits(costs: Floats, texture: float) -> bool:
+    """Whether nearly all of a filling is free background whose rim looks like the hole's, for the texture that is there."""
+    free = costs < TAKEN
+    return bool((~free).mean() <= MOST_TAKEN and free.any() and np.sqrt(costs[free].mean() / 3) <= MOST_MISS * max(texture, LEAST_TEXTURE))
+
+
+def _texture(cv2: Any, target: Floats, rim: Stencil) -> float:
+    """By how many levels the rim's pixels differ from their neighbourhood, root mean square."""
+    return float(np.sqrt(((target - cv2.GaussianBlur(target, (0, 0), 4.0))[rim] ** 2).mean())) if rim.any() else 0.0
 
 
 def _drift(cv2: Any, miss: Floats, rim: Stencil) -> Floats:
