@@ -172,3 +172,14 @@ def test_tiny_tables_are_enough(rows):
     rng = np.random.default_rng(0)
     trees = ChainedTrees.fit(mixed_rows(rows, 1), mixed_domain(), rng)
     assert trees.domain.contains(trees.sample(200, rng)).all()
+
+
+def test_a_column_of_missing_cells_only_stays_missing() -> None:
+    domain = TabularDomain((Column("empty", "category", (), missing=1.0), Column("x", "integer", low=0, high=5)))
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.full(300, np.nan), rng.integers(0, 6, 300)])
+    trees = ChainedTrees.fit(rows, domain, rng)
+    drawn = trees.sample(100, rng)
+    assert np.isnan(drawn[:, 0]).all()
+    assert np.array_equal(trees.decode(trees.encode(rows, rng)), rows, equal_nan=True)
+    assert np.isfinite(trees.log_density(rows)).all()

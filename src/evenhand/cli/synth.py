@@ -109,7 +109,8 @@ def _write(source: Any, rows: int, path: Path, left_out: list[str], rng: Any) ->
     with Progress(console=err, disable=not err.is_terminal) as progress:
         bar = progress.add_task("rows", total=rows)
         written = write_rows(source, rows, Stream(path, left_out, lambda done: progress.update(bar, completed=done)), rng)
-    told = f"{written.rows:,} rows of {len(written.columns)} columns from {source.name}: {written.path}"
+    columns = f"{len(written.columns)} column{'s' if len(written.columns) != 1 else ''}"
+    told = f"{written.rows:,} rows of {columns} from {source.name}: {written.path}"
     out.print(told, highlight=False, soft_wrap=True)
 
 

@@ -39,6 +39,8 @@ class Cells:
 
     def locate(self, codes: Reals) -> Index:
         """The cell of every code; -1 outside the column's range."""
+        if not len(self.edges):  # a column of missing cells only
+            return np.where(np.isnan(codes) & self.has_missing, 0, -1).astype(np.intp)
         place = np.searchsorted(self.edges, codes, side="right") - 1
         inside = (place >= 0) & (codes <= self.column.highest)
         place = np.clip(place, 0, len(self.edges) - 1)
@@ -50,6 +52,8 @@ class Cells:
 
     def inner(self, codes: Reals, cells: Index) -> tuple[Reals, Reals]:
         """The part of its cell, within 0..1, that stands for each code: its lower and its upper end."""
+        if not len(self.start):
+            return np.zeros(len(codes)), np.ones(len(codes))
         cells = np.minimum(cells, len(self.start) - 1)
         width = self.width[cells]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -60,6 +64,8 @@ class Cells:
 
     def codes(self, cells: Index, inner: Reals) -> Reals:
         """The code at a place within 0..1 of each cell."""
+        if not len(self.start):
+            return np.full(len(cells), np.nan)
         if self.is_single:
             codes = self.start[np.minimum(cells, len(self.start) - 1)]
         else:

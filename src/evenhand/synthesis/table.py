@@ -109,13 +109,24 @@ def _changed(line: Line, old: Line | None, where: dict[str, object], domain: Tab
     if old is None or (line["low"], line["high"]) != (old["low"], old["high"]):
         wish["range"] = [_number(line, "low"), _number(line, "high")]
     if line["distribution"] and (old is None or line["distribution"] != old["distribution"]):
-        wish["distribution"] = json.loads(line["distribution"])
+        wish["distribution"] = _distribution(line)
     if len(wish) == len(where):
         return []
     if line["source"]:
         source = domain.columns[domain.place(line["source"])]
         wish["value"] = next((v for v in source.values if str(v) == line["value"]), line["value"])
     return [wish]
+
+
+def _distribution(line: Line) -> dict[str, object]:
+    try:
+        words = json.loads(line["distribution"])
+    except ValueError:
+        words = None
+    if not isinstance(words, dict):
+        example = '{"name": "normal", "loc": 50, "scale": 10}'
+        raise ConstraintError(f"{line['kind']} {line['column']}: distribution must look like {example}, got {line['distribution']!r}")
+    return words
 
 
 def _number(line: Line, field: str) -> float:
