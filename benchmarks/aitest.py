@@ -244,7 +244,7 @@ def linearity(seed: int, picture: Path) -> list[dict[str, Any]]:
 
 
 def draw_lines(sizes: Sequence[int], seconds: Rows, path: Path) -> None:
-    """Measured points, and the straight line from nothing through the last one, as SVG."""
+    """Measured points, and the straight line that is nearest to them, as SVG."""
     width, height, margin = 520, 300, 46
     across = [margin + (width - 2 * margin) * n / sizes[-1] for n in sizes]
     top = float(np.ceil(seconds.max() / 5) * 5)
@@ -261,10 +261,12 @@ def draw_lines(sizes: Sequence[int], seconds: Rows, path: Path) -> None:
     ]
     for stage, (name, colour) in enumerate((("inference", "#1f5fa8"), ("synthesis", "#c2571a"))):
         ys = [height - margin - (height - 2 * margin) * value / top for value in seconds[:, stage]]
-        parts.append(f'<path d="M{margin} {height - margin}L{across[-1]:.1f} {ys[-1]:.1f}" stroke="{colour}" stroke-dasharray="4 4"/>')
+        slope, start = np.polyfit(across, ys, 1)
+        ends = (start + slope * margin, start + slope * across[-1])
+        parts.append(f'<path d="M{margin} {ends[0]:.1f}L{across[-1]:.1f} {ends[1]:.1f}" stroke="{colour}" stroke-dasharray="4 4"/>')
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>' for x, y in zip(across, ys, strict=True)]
         parts.append(f'<text x="{across[-1] - 8:.1f}" y="{ys[-1] - 10:.1f}" text-anchor="end" fill="{colour}">{name}</text>')
-    parts.append(f'<text x="{margin}" y="{margin - 22}">CPU-seconds by rows of 70 columns; dashed: in proportion to the rows</text>')
+    parts.append(f'<text x="{margin}" y="{margin - 22}">CPU-seconds by rows of 70 columns; dashed: the nearest straight line</text>')
     path.parent.mkdir(parents=True, exist_ok=True)
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12" role="img">'
     path.write_text(head + "<title>CPU-seconds by number of rows</title>" + "".join(parts) + "</svg>\n", encoding="utf-8")
