@@ -308,6 +308,15 @@ def test_mistaken_wishes_are_explained(graph, wishes, error):
         graph.steered(wishes, np.random.default_rng(0))
 
 
+def test_a_value_may_stand_for_its_column_in_a_preset():
+    assert Wishes.preset("3:1 female", DOMAIN) == Wishes.preset("3:1 sex Female:Male", DOMAIN)
+    assert Wishes.preset("north only", DOMAIN) == Wishes.preset("region North only", DOMAIN)
+    with pytest.raises(InvalidArgument, match="2 shares for the 4 values"):
+        Wishes.preset("1:1 North", DOMAIN)
+    with pytest.raises(UnknownName):
+        Wishes.preset("1:1 nobody", DOMAIN)
+
+
 def test_wishes_are_read_from_a_file(tmp_path):
     file = tmp_path / "wishes.yaml"
     file.write_text("modify:\n  - {column: age, range: [20, 40]}\nrules: ['salary > 9']\npresets: [1:1 sex]\n")

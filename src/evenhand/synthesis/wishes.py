@@ -90,7 +90,10 @@ class Wishes:
 
     @classmethod
     def preset(cls, text: str, domain: TabularDomain) -> Wishes:
-        """A what-if in words: "1:1 sex", "2:1 sex Male:Female", "income up 20 %", "income down 5 %", "region X only"."""
+        """A what-if in words: "1:1 sex", "2:1 sex Male:Female", "income up 20 %", "income down 5 %", "region X only".
+
+        A value that only one column has may stand for it: "1:1 Female", "X only".
+        """
         for pattern, make in _PRESETS:
             match = re.fullmatch(pattern, text.strip(), flags=re.IGNORECASE)
             if match:
@@ -210,6 +213,9 @@ def _ratio(match: re.Match[str], domain: TabularDomain) -> Wishes:
     values: list[str]
     if match["values"]:
         values = [part.strip() for part in match["values"].split(":")]
+    elif name not in domain.names and (owner := _owner(name, domain)) is not None:
+        name, first = owner
+        values = [str(first), *(str(v) for v in domain.columns[domain.place(name)].values if v != first)]
     else:
         values = [str(v) for v in domain.columns[domain.place(name)].values]
     if len(values) != len(parts):
@@ -232,7 +238,15 @@ def _only(match: re.Match[str], domain: TabularDomain) -> Wishes:
             wanted = words[len(name) + 1 :].strip()
             value = next((v for v in column.values if str(v).lower() == wanted.lower()), wanted)
             return Wishes((_bound(Wish("modify", name, frequencies={value: 1.0}), domain),))
+    if (owner := _owner(words.strip(), domain)) is not None:
+        return Wishes((_bound(Wish("modify", owner[0], frequencies={owner[1]: 1.0}), domain),))
     raise UnknownName("column", words.split()[0], domain.names)
+
+
+def _owner(value: str, domain: TabularDomain) -> tuple[str, Value] | None:
+    """The one column that has such a value, and the value; None where no column or several have it."""
+    found = [(column.name, known) for column in domain.columns for known in column.values if str(known).lower() == value.lower()]
+    return found[0] if len(found) == 1 else None
 
 
 _PRESETS = (
