@@ -128,7 +128,7 @@ def planted(quick: bool, seed: int, table8: Table8) -> dict[str, float]:
     workshop.campaign = replace(campaign, style=IN, operators=(INSERT,), controls=False)
     table8.add("synthetic streets", inserted, list(examine(plain, plain.name, workshop).trials), rng)
     workshop.campaign = campaign
-    exact_share, mean_share = simulated(workshop, kept, rng, 3 if quick else 40)
+    exact_share, mean_share = simulated(workshop, kept, rng, 3 if quick else 20)
     return {"planted_class_found": found, "false_alarm_exact": exact_share, "false_alarm_paper_rule": mean_share}
 
 
