@@ -217,3 +217,33 @@ def test_operators_take_at_most_a_hundred_cpu_milliseconds(streets, bank):
         started = time.process_time()
         done = len(made([act(scene) for scene in streets]))
         assert (time.process_time() - started) / max(1, done) < 0.1
+
+
+def plain_scene(*objects):
+    """An even ground with objects (label, left, top, right, bottom) painted on it."""
+    picture = np.random.default_rng(0).normal(120, 4, (120, 160, 3)).clip(0, 255).astype(np.uint8)
+    instances = []
+    for label, left, top, right, bottom in objects:
+        mask = np.zeros((120, 160), bool)
+        mask[top:bottom, left:right] = True
+        picture[mask] = 40
+        instances.append(Instance.from_mask(label, mask))
+    return Scene("plain", picture, tuple(instances))
+
+
+def test_nothing_is_left_in_the_air_when_its_bearer_goes_or_turns():
+    bearer, umbrella = ("person", 60, 40, 75, 90), ("umbrella", 55, 28, 80, 40)
+    for act in (delete, lambda scene, label: rotate(scene, label, np.random.default_rng(0), least=30)):
+        assert isinstance(act(plain_scene(bearer), "person"), Mutation)
+        left = act(plain_scene(bearer, umbrella), "person")
+        assert isinstance(left, Skipped)
+        assert "in the air" in left.reason
+
+
+def test_ground_is_not_guessed_from_riders_swimmers_and_specks():
+    labels = Labels()
+    assert allowed(plain_scene(("person", 60, 40, 75, 90)), "person", labels).any()
+    on_a_board = plain_scene(("person", 60, 40, 75, 90), ("surfboard", 50, 90, 85, 96))
+    lying, speck = plain_scene(("person", 40, 60, 90, 75)), plain_scene(("car", 60, 60, 66, 64))
+    for scene in (on_a_board, lying, speck):
+        assert not allowed(scene, "person", labels).any()

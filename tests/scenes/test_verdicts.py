@@ -12,7 +12,7 @@ from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.scenes.labels import PARTS_ONLY, Labels
 from evenhand.scenes.oracles import EXCLUSION, GROUND_TRUTH, INCLUSION, expected_after, judge, new_classes, reference
 from evenhand.scenes.simulated import Simulated
-from evenhand.scenes.tables import picture_error_rates
+from evenhand.scenes.tables import inducing_by_scene, picture_error_rates, ratio_over_scenes
 from evenhand.scenes.trials import CONTROL, OUT, Campaign, Outcome, Trial, Workshop, examine
 from evenhand.scenes.verdict import class_verdicts
 from evenhand.statistics.multiplicity import benjamini_hochberg, holm, twice_the_median
@@ -172,3 +172,16 @@ def test_exact_tests_agree_with_scipy():
     assert above_rate(8, 20, 0.2) == pytest.approx(binomtest(8, 20, 0.2, alternative="greater").pvalue)
     assert mann_whitney([3, 4, 5], [1, 2]).chance == 1.0
     assert mann_whitney([1, 1], [1]).p_value == 1.0
+
+
+def test_table_8_counts_inputs_that_err_on_a_class_above_the_mean_and_expects_covered_objects():
+    lost = trial({"car": 2, "bus": 2}, {"car": 1, "bus": 2}, hidden={"car": 1}, scene="a")
+    fine = trial({"car": 2, "bus": 2}, {"car": 2, "bus": 2}, scene="b")
+    small = trial({"car": 2, "bus": 30}, {"car": 2, "bus": 29}, scene="b")  # a bus is lost, but buses are below the mean
+    assert inducing_by_scene([lost, fine, small], EXCLUSION, "data") == {"data/a": (1, 1), "data/b": (0, 2)}
+
+
+def test_a_ratio_over_nothing_is_infinite_and_not_hidden():
+    rng = np.random.default_rng(0)
+    assert ratio_over_scenes({"a": (1, 2)}, {"a": (0, 2)}, rng).estimate == np.inf
+    assert np.isnan(ratio_over_scenes({"a": (0, 2)}, {"a": (0, 2)}, rng).estimate)
