@@ -48,8 +48,9 @@ Why ours differ. A forest's answers take most of the time (about six microsecond
 rates is hundreds instead of thousands. Here, where questions are dear, LIMI is ahead of aequitas, symbgen, maft and random
 search on Adult and level with them on Credit, as in the paper; ExpGA and AFT, which sample anywhere in the domain, find more,
 at half the naturalness. On Bank and MEPS rows from anywhere are unfair so often that random search (themis) is hard to beat by
-number. On MEPS the CTGAN of few epochs makes nobody whom forest or SVM favours: there is no boundary, and LIMI falls back to
-plain samples, which find nothing; in chained trees it has a boundary. That is the weakness that successors of LIMI report.
+number. On MEPS the CTGAN of few epochs makes hardly anybody whom forest or SVM favours: there is no boundary, and LIMI falls
+back to plain samples, which find next to nothing; in chained trees it has a boundary. That is the weakness that successors of
+LIMI report.
 """,
     3: """\
 Why ours differ. Methods that walk from real rows (adf, eidig, neuronfair) come within a few points of the published figures, on
