@@ -172,16 +172,16 @@ def test_exported_errors_load_again_with_the_same_counts(streets, tmp_path):
 
 
 def test_a_class_may_be_called_anything_and_its_files_stay_in_their_folder(streets, tmp_path):
-    odd = {"person": "Mensch </b> ü", "car": "Automobile"}
+    odd = {"person": "Mensch </b> ü", "sign": "Traffic Sign"}
     scenes = [
         replace(one, instances=tuple(replace(i, label=odd.get(i.label, i.label)) for i in one.instances), truth={}) for one in streets
     ]
-    campaign = Campaign(insert=("Mensch </b> ü",), change=("car",), operators=("insertion", "deletion"), controls=False)
+    campaign = Campaign(insert=("Mensch </b> ü",), change=("sign",), operators=("insertion", "deletion"), controls=False)
     kept = []
     outcome = examine(
-        Simulated(), "odd", Workshop(scenes[:4], Labels(), campaign, np.random.default_rng(0)), lambda t, m, _: kept.append((t, m, {}))
+        Simulated(), "odd", Workshop(scenes[:6], Labels(), campaign, np.random.default_rng(0)), lambda t, m, _: kept.append((t, m, {}))
     )
-    assert {trial.label for trial in outcome.trials} == {"Mensch </b> ü", "car"}  # an automobile is a car
+    assert {trial.label for trial in outcome.trials} == {"Mensch </b> ü", "sign"}  # a traffic sign is a sign
     for one in outcome.trials:
         if one.operator == "insertion":
             assert one.before["mensch </b> ü"] + one.added == outcome.ranges[one.cluster]["Mensch </b> ü"].most + 1
