@@ -50,8 +50,8 @@ GUESSED_FROM = 2048
 GUESS_SHARE = 0.05
 """Scores that the guess is fitted to, and the share of the budget that they may take at most."""
 
-FEWEST_LEARNT_FROM, CELLS_LEARNT_FROM = 2000, 200_000
-"""A wide table is learnt from fewer rows: the time to learn grows with its cells."""
+FEWEST_LEARNT_FROM, MOST_LEARNING = 2000, 2_400_000
+"""A wide table is learnt from fewer rows: the time to learn grows with rows times columns squared."""
 
 FEWEST_GUESSED_FROM = 100
 DEAR_SEEDS = 4
@@ -157,7 +157,7 @@ class Evenhand:
     def _plausible(self, task: Task, rng: np.random.Generator) -> LatentSpace:
         """The space of plausible people; learnt from uniform rows where there is no data, which the run's facts then say."""
         if task.rows is not None and len(task.rows):
-            most = max(FEWEST_LEARNT_FROM, min(self.learnt_from, CELLS_LEARNT_FROM // len(task.domain.columns)))
+            most = max(FEWEST_LEARNT_FROM, min(self.learnt_from, MOST_LEARNING // len(task.domain.columns) ** 2))
             few = task.rows if len(task.rows) <= most else task.rows[rng.permutation(len(task.rows))[:most]]
             return space_named(self.space, replace(task, rows=few, labels=None), rng)
         if task.population is not None:
