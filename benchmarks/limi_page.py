@@ -20,12 +20,13 @@ HOW = """\
 `python benchmarks/limi_tables.py --page docs/limi-tables.md`, seeds 0 to {last}, {date}, one core of a busy two-core machine.
 Every figure is a mean over the seeds with its 95 % interval (Student's t); *slanted* lines below a method are the paper's.
 
-What is compared. Ours are findings in {seconds:g} CPU-seconds ({longer:g} for ExpGA and AITEST, which need about one for their
-explanations and for inferring constraints), the paper's in an hour: the lines to compare are those per second. A finding
-counts once per distinct non-protected part, here and there. The models are this package's: nets of [64, 32, 16, 8, 4], forests of 100 trees and SVMs
-with a Nystroem kernel, one of each per table of data, trained on all of its rows. The seeds are those of the search; the model
-stays the same, so the intervals say nothing about other models. Generators are fitted before the clock starts, as in the paper:
-chained trees take about a second, a CTGAN minutes.
+What is compared. Ours are findings in {seconds:g} CPU-seconds ({longer:g} for ExpGA and AITEST, which need about one
+for their explanations and for inferring constraints), the paper's in an hour: the lines to compare are those per
+second. A finding counts once per distinct non-protected part, here and there. The models are this package's: nets of
+[64, 32, 16, 8, 4], forests of 100 trees and SVMs with a Nystroem kernel, one of each per table of data, trained on all
+of its rows. The seeds are those of the search; the model stays the same, so the intervals say nothing about other
+models. Generators are fitted before the clock starts, as in the paper: chained trees take about a second, a CTGAN
+minutes.
 
 `limi` works in chained trees, `limi, ctgan` in the published space ({epochs}). Both label {latents:,} latents instead of a
 million and end when these are probed; the million would outlast the budget. Against a dear model the budget ends first. Methods
