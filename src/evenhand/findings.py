@@ -90,11 +90,10 @@ def findings_of(rows: Rows, verdict: Verdict, domain: TabularDomain, candidate: 
     other = (labels != labels[line, first][:, None]) & ~impossible
     fallback = ~impossible & (np.arange(labels.shape[1]) != first[:, None])
     second = np.where(other.any(axis=1), np.argmax(other, axis=1), np.argmax(fallback, axis=1))
-    orbit = domain.twins(chosen).rows
-    people = orbit[first, line]
+    people = domain.twin(chosen, first)
     return Findings(
         rows=people,
-        twins=orbit[second, line],
+        twins=domain.twin(chosen, second),
         outcomes=np.stack([labels[line, first], labels[line, second]], axis=1),
         gap=verdict.gap[found].astype(np.float64),
         valid=domain.keeps_constraints(people),

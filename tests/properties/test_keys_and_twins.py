@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
+from evenhand.domain.twins import Implied
 from evenhand.seen import KeyTable
 
 
@@ -97,3 +98,17 @@ def test_a_million_rows_are_told_apart_in_a_fraction_of_a_second():
         KeyTable(len(rows)).add(domain.keys(rows))
         best = min(best, time.process_time() - started)
     assert best < 0.9
+
+
+@given(domains(), st.integers(0, 2**32 - 1), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_one_twin_each_is_what_the_orbit_holds_there(domain, seed, is_implied):
+    if is_implied:
+        role = Column("role", "category", ("aunt", "uncle", "friend"))
+        rule = Implied("group", "x", "y", {"role": {"aunt": "uncle"}})
+        domain = TabularDomain((*domain.columns, role), ("group",), implied=(rule,))
+    rng = np.random.default_rng(seed)
+    rows = domain.sample(20, rng)
+    orbit = domain.twins(rows).rows
+    which = rng.integers(len(orbit), size=len(rows))
+    np.testing.assert_array_equal(domain.twin(rows, which), orbit[which, np.arange(len(rows))])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from evenhand.arrays import Keys, Labels, Mask, Rows
+from evenhand.arrays import Index, Keys, Labels, Mask, Rows
 from evenhand.domain.columns import Column, Value, listing
 from evenhand.domain.keys import row_keys
 from evenhand.domain.strips import column_extremes, in_strips
@@ -148,6 +148,10 @@ class TabularDomain:
         else:
             valid = np.broadcast_to(np.True_, orbit.shape[:2])
         return Twins(orbit, valid)
+
+    def twin(self, rows: Rows, which: Index) -> Rows:
+        """Every row under one protected combination each, by its position in `combinations`."""
+        return self._maker.twin(rows, which)
 
     def own_combination(self, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         """The combination that each row itself has; -1 when it has none of the compared ones."""

@@ -143,6 +143,15 @@ class TwinMaker:
             self._apply(rule, rows, orbit)
         return orbit
 
+    def twin(self, rows: Rows, which: Index) -> Rows:
+        """Every row under one combination of its own, by position among the combinations; what `orbit` gives there."""
+        orbit = rows[None].copy()
+        orbit[0][:, list(self.protected)] = self.combinations[which]
+        for rule in self._rules:
+            self._apply(rule, rows, orbit)
+        twin: Rows = orbit[0]
+        return twin
+
     @property
     def _rules(self) -> tuple[Implied, ...]:
         return self.implied + tuple(rule.reversed() for rule in self.implied)

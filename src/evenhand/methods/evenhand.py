@@ -6,19 +6,20 @@ Why it works.  Unfair inputs lie together, along stretches of the model's decisi
 next (ADF, EIDIG, NeuronFair walk from findings too, but leave the plausible within a few steps); plausible people are the rows that
 a population decodes from normal latents (LIMI's insight), so whoever moves in the latents stays plausible however far he walks.
 
-1. Scouting.  Real rows and plain samples of the population are judged.  From some of their scores an additive guess of the model is
-   fitted (one table per column), and from the verdicts the chance of a finding at each guessed lead; from then on of several fresh
-   samples the most promising one is asked.  Where the plausible holds no finding at all, the rest of the domain is scouted too:
-   then, and only then, may findings be implausible, and the run's facts say so.
+1. Scouting.  Real rows are judged, then samples of the population.  From some of their scores an additive guess of the model is
+   fitted (one table per column), and from the verdicts the chance of a finding at each guessed lead; from then on a model that is
+   dear to ask is asked about the most promising of several samples.  Where the plausible holds no finding at all, the rest of the
+   domain is scouted too: then, and only then, may findings be implausible, and the run's facts say so.
 2. Walking.  Every walk stands on a finding.  A move draws one latent coordinate anew, nearer or farther; a balanced move draws a
    second one as well, several times, and takes the draw that brings the guessed scores back to where they were: on a narrow
    stretch of boundary a single step always falls off, and two that cancel do not.  A new place that is a finding is where the walk goes on.
    Nobody is asked about twice; known findings are walked through for nothing.
-3. Sharing the budget.  Each move and the scouting are arms of one bandit, paid by new findings per cost; and every so often walks
+3. Sharing the budget.  Each move and further scouting are arms of one bandit, paid by new findings per cost, scouting with a share
+   that it never falls below, larger where findings are rare: walks alone would stay near where they began.  Every so often walks
    leave the regions that hold more than their share of walks for findings in the regions that hold fewer, so that one large
    region does not take everything.  Regions are leaves of a tree that tells the scouted findings from the rest.  Where asking is
    dear, only the third of the proposals that is worth most is asked about: the chance of a finding, as a tree guesses it from the
-   verdicts so far, divided by how many findings its region has brought.
+   verdicts so far, divided by the root of how many findings its region has brought.
 
 No arm sees the clock: the same header gives the same findings.
 """
@@ -26,14 +27,16 @@ No arm sees the clock: the same header gives the same findings.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evenhand.arrays import Index, Mask, Reals, Rows
+from evenhand.arrays import Index, Keys, Mask, Reals, Rows
 from evenhand.errors import InvalidArgument
 from evenhand.methods.chains import links_after
+from evenhand.methods.parts.arms import LEAST_COST, Arms, Move
 from evenhand.methods.parts.hunches import Hunches, best_places
 from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.latent import space_named
@@ -43,8 +46,9 @@ from evenhand.models.abilities import Differentiable, Model
 from evenhand.search import Candidates, Search, Task, Verdict
 from evenhand.synthesis.latent import Encoding, Latents, LatentSpace
 
-FIRST_LOOK = 2048
-"""Plain rows that are judged before any guess is made."""
+FIRST_LOOK = 4096
+LOOKED_AT_ONCE = 2048
+"""Real rows that are judged first, and samples that are judged together afterwards."""
 
 GUESSED_FROM = 2048
 GUESS_SHARE = 0.05
@@ -62,8 +66,7 @@ ENOUGH_CHEAP, ENOUGH_LOOKED_CHEAP = 256, 8192
 """Where findings are rare, so many among so many rows are enough to begin walking; more where asking costs little."""
 
 PICKED_FROM = 4
-PICKED_FROM_FEW = 2
-"""Fresh samples of which the most promising one is asked; fewer where asking costs no more than drawing."""
+"""Fresh samples of which a dear model is asked about the most promising one; a cheap one is asked about them all."""
 
 DRAWS = 4
 """Draws of the second coordinate of a balanced move."""
@@ -78,20 +81,20 @@ FEWEST_WALKS = 512
 
 REBALANCED_EVERY = 4
 MOST_POOLED = 65_536
-LARGEST_SHARE = 0.12
-"""No single step is favoured beyond this: a column of many values would otherwise be all that changes."""
 
-SCOUTS_SHARE = 0.05
+SCOUTS_SHARE = 0.15
 DEAR_SCOUTS_SHARE = 0.4
-SCOUTS_BOLDNESS = 1.4
-"""At least this share of the moves looks for places where nobody has been, among people a little rarer than the population's.
+COMMONNESS = 3.0
+"""At least this share of the moves looks for places where nobody has been: more with a dear model, since what is proposed costs
+little there and only the best third is asked about; less the commoner findings are, by this power of the share of fair people."""
 
-With a dear model more of them, since what is proposed costs little there and only the best third is asked about."""
+SCOUTS_BOLDNESS = 1.8
+"""How much wider than the population these samples are drawn: its usual people have been met before."""
 
 AT_AN_END = 0.5
 """How often a cell lies at an end of its range, among the rows that are scouted at the ends of the domain."""
 
-SATIETY = 1.0
+SATIETY = 0.5
 """How fast a question loses worth with the findings that its region has already brought: 0 not at all, 1 in proportion."""
 
 BOLDER = 0.6
@@ -100,10 +103,7 @@ BOLDER = 0.6
 ASKED_SHARE = 0.33
 """Of the moves of a round, how many a dear model is asked about: those with the best chances."""
 
-FORGETTING = 0.8
-KEENNESS = 3.0
-PRIOR = 8.0
-CHEAP, DEAR = 2.0, 40.0
+CHEAP, DEAR = LEAST_COST, 40.0
 """What judging one candidate costs in units of one decoded column: a network in this process, and any other model."""
 
 
@@ -182,7 +182,6 @@ class Scout:
         self.chances: Chances | None = None
         self.is_cheap = isinstance(task.model.model, Differentiable)
         self.enough = (ENOUGH_CHEAP, ENOUGH_LOOKED_CHEAP) if self.is_cheap else (ENOUGH, ENOUGH_LOOKED)
-        self.picked_from = PICKED_FROM_FEW if self.is_cheap else PICKED_FROM
         self.stale = 0
 
     @property
@@ -192,45 +191,47 @@ class Scout:
 
     def look(self, seeds: int, limit: int) -> Search:
         """Real rows, plain samples, then promising ones, until there are enough findings or the limit is reached."""
-        yield from self.judge(*self._real(min(FIRST_LOOK, limit)), "real rows")
-        while self.found < seeds and (n := min(FIRST_LOOK, limit - len(self.known), self.task.fitting(FIRST_LOOK))) > 0:
-            yield from self.judge(*self.plain(n), "scouting") if self.chances is None else self.judge(*self.promising(n), "scouting")
-            if self.stale >= STALE_ROUNDS:
+        yield from self._look_at_real(min(FIRST_LOOK, limit))
+        self._learn()
+        while self.found < seeds and not self._is_enough() and self.stale < STALE_ROUNDS:
+            if (n := min(LOOKED_AT_ONCE, limit - len(self.known), self.task.fitting(LOOKED_AT_ONCE))) <= 0:
                 return
+            yield from self.judge(*self.promising(n), "scouting")
             self._learn()
-            if self.found >= self.enough[0] and len(self.known) >= self.enough[1]:
-                return
 
     def look_everywhere(self) -> Search:
         """Plausible rows in turns with rows from anywhere in the domain."""
-        yield from self.judge(*(self.promising(FIRST_LOOK) if self.chances else self.plain(FIRST_LOOK)), "scouting")
+        yield from self.judge(*self.promising(LOOKED_AT_ONCE), "scouting")
         if self.found or not self.task.fitting(1) or not isinstance(self.space, Encoding):
             return
-        rows = self._anywhere(FIRST_LOOK)
-        yield from self.judge(self.space.encode(rows, self.rng), rows, "whole domain")
+        yield from self.judge(None, self._anywhere(LOOKED_AT_ONCE), "whole domain")
         self.task.facts["scouted_whole_domain"] = True
 
-    def judge(self, latents: Latents, rows: Rows, phase: str) -> Search:
-        """Ask about the rows that the budget allows, and keep the findings' latents."""
-        fitting = self.task.fitting(len(rows))
-        latents, rows = latents[:fitting], rows[:fitting]
+    def judge(self, latents: Latents | None, rows: Rows, phase: str) -> Search:
+        """Ask about the rows that the budget allows, and keep the findings' latents; those of given rows are found afterwards."""
+        rows = rows[: self.task.fitting(len(rows))]
         before = len(self.known)
         unfair = yield from self.known.judge(rows, phase)
         self.stale = self.stale + 1 if len(self.known) - before <= STALE_SHARE * len(rows) else 0
-        self.pool = np.concatenate([self.pool, latents[unfair]])[-MOST_POOLED:]
-        self.pooled = np.concatenate([self.pooled, rows[unfair]])[-MOST_POOLED:]
+        if unfair.any():
+            found = self._encoded(rows[unfair]) if latents is None else latents[: len(rows)][unfair]
+            self.pool = np.concatenate([self.pool, found])[-MOST_POOLED:]
+            self.pooled = np.concatenate([self.pooled, rows[unfair]])[-MOST_POOLED:]
         self.rows.append(rows)
         self.unfair.append(unfair)
 
-    def promising(self, n: int) -> tuple[Latents, Rows]:
-        """Of several fresh samples each, the one whose guessed scores were most often those of a finding."""
-        latents, rows = self.plain(n * self.picked_from)
-        best = np.argmax(self.chance(rows).reshape(n, self.picked_from), axis=1) + np.arange(n) * self.picked_from
-        return latents[best], rows[best]
+    def _encoded(self, rows: Rows) -> Latents:
+        assert isinstance(self.space, Encoding)
+        return self.space.encode(rows, self.rng)
 
-    def chance(self, rows: Rows) -> Reals:
-        """How often a row of such guessed scores was a finding; 1 before anything is known."""
-        return np.ones(len(rows)) if self.chances is None or self.margins is None else self.chances(self.margins.lead(rows))
+    def promising(self, n: int) -> tuple[Latents, Rows]:
+        """Plain samples; for a dear model, of several each, the one whose guessed scores were most often those of a finding."""
+        if self.is_cheap or self.chances is None or self.margins is None:
+            return self.plain(n)
+        latents, rows = self.plain(n * PICKED_FROM)
+        chances = self.chances(self.margins.lead(rows)).reshape(n, PICKED_FROM)
+        best = np.argmax(chances, axis=1) + np.arange(n) * PICKED_FROM
+        return latents[best], rows[best]
 
     def plain(self, n: int, boldness: float = 1.0) -> tuple[Latents, Rows]:
         """Fresh samples of the population, or of a wider one."""
@@ -248,14 +249,17 @@ class Scout:
         rows[::2][valid] = extreme[valid]
         return rows
 
-    def _real(self, n: int) -> tuple[Latents, Rows]:
-        """Rows of the data, each with the latent that decodes to it; plain samples where there is no way back."""
+    def _look_at_real(self, n: int) -> Search:
+        """Real people, whom nobody has to draw; plain samples where there are none, or no way from a row to its latent."""
         real = self.task.rows
         if real is None or not len(real) or not isinstance(self.space, Encoding):
-            return self.plain(n)
+            yield from self.judge(*self.plain(n), "scouting")
+            return
         rows = real[self.rng.permutation(len(real))[:n]]
-        latents = self.space.encode(rows, self.rng)
-        return latents, self.space.decode(latents)
+        yield from self.judge(None, rows[self.task.domain.contains(rows)], "real rows")
+
+    def _is_enough(self) -> bool:
+        return self.found >= self.enough[0] and sum(map(len, self.rows)) >= self.enough[1]
 
     def _learn(self) -> None:
         """Guess the model's scores from a few, once, and the chances at each guessed lead from all verdicts so far."""
@@ -269,6 +273,10 @@ class Scout:
         if unfair.any():
             self.chances = Chances.count(self.margins.lead(rows), unfair)
 
+    def share_of_fair(self) -> float:
+        """Among the scouted rows."""
+        return 1.0 - float(np.concatenate(self.unfair).mean())
+
     def regions(self) -> Regions:
         """What the scouted rows say about where findings lie."""
         return Regions.fit(np.concatenate(self.rows), np.concatenate(self.unfair), self.task.domain)
@@ -280,15 +288,15 @@ class Walks:
     def __init__(self, scout: Scout, method: Evenhand) -> None:
         self.scout, self.task, self.space, self.rng = scout, scout.task, scout.space, scout.rng
         self.asking = (CHEAP if scout.is_cheap else DEAR) * len(self.task.domain.combinations) / 2
-        self.asked_share = 1.0 if scout.is_cheap else ASKED_SHARE
-        rounds = int(self.task.fitting(ROUNDS * method.walks) / ROUNDS / self.asked_share)
+        rounds = int(self.task.fitting(ROUNDS * method.walks) / ROUNDS / (1.0 if scout.is_cheap else ASKED_SHARE))
         self.count = min(method.walks, max(FEWEST_WALKS, rounds))
-        self.arms = Arms(self._moves(method.reaches), method.favour, SCOUTS_SHARE if scout.is_cheap else DEAR_SCOUTS_SHARE)
+        scouts = (SCOUTS_SHARE if scout.is_cheap else DEAR_SCOUTS_SHARE) * scout.share_of_fair() ** COMMONNESS
+        self.arms = Arms(self._moves(method.reaches), method.favour, scouts)
         self.regions = scout.regions()
         self.brought = np.zeros(self.regions.count)
         self.boldness = 1.0
         self.hunches = Hunches(self.task.domain)
-        if self.asked_share < 1:
+        if not scout.is_cheap:
             self.hunches.learn(np.concatenate(scout.rows), np.concatenate(scout.unfair))
         starts = self.rng.permutation(scout.found)[np.arange(self.count) % scout.found]
         self.here, self.rows = scout.pool[starts], scout.pooled[starts]
@@ -299,7 +307,7 @@ class Walks:
         moves = [Move("step", at, reach, links[at]) for reach in reaches for at in range(size)]
         if self.scout.margins is not None and size > 1:
             moves += [Move("balance", at, 1.0, DRAWS * links.mean()) for at in range(size)]
-        return [*moves, Move("scout", 0, 1.0, self.scout.picked_from * float(len(links)))]
+        return [*moves, Move("scout", 0, 1.0, float(len(links)))]
 
     def go(self) -> Search:
         """Round after round, until the budget is spent or nothing new turns up."""
@@ -319,43 +327,60 @@ class Walks:
         """Every walk tries one move; says how many rows were new."""
         latents, there = self._proposals(drawn)
         keys = self.task.domain.keys(there)
-        is_known, was_unfair = self.scout.known.recall(keys)
-        self.boldness = 1.0 + BOLDER * float(is_known.mean()) ** 2
-        self._go_on(np.flatnonzero(was_unfair), latents, there)
-        tried = self._worthwhile(there, np.flatnonzero(~is_known))
-        tried = tried[: self.task.fitting(len(tried))]
-        unfair = yield from self.scout.known.judge_keyed(there[tried], keys[tried], "walk")
+        heard = self._affordable(self._worth_hearing(there, keys), keys)
+        unfair = yield from self.scout.known.judge_keyed(taken(there, heard), taken(keys, heard), "walk")
         new = self.scout.known.is_new
-        self._go_on(tried[unfair], latents, there)
-        self.arms.pay(drawn, (tried[new], tried[new & unfair]), self.asking)
-        if self.asked_share < 1:
-            self.hunches.learn(there[tried[new]], unfair[new])
-        self.brought += np.bincount(self.regions.of(there[tried[new & unfair]]), minlength=len(self.brought))
+        led_on = heard[unfair]
+        self.here[led_on], self.rows[led_on] = latents[led_on], there[led_on]
+        self.arms.pay(drawn, (heard[new], heard[new & unfair]), self.asking)
+        if self.scout.is_cheap:
+            self._embolden(1.0 - new.sum() / max(len(new), 1))
+        else:
+            self._learn(there[heard[new]], unfair[new])
         return int(new.sum())
 
-    def _go_on(self, walks: Index, latents: Latents, there: Rows) -> None:
-        self.here[walks], self.rows[walks] = latents[walks], there[walks]
+    def _affordable(self, heard: Index, keys: Keys) -> Index:
+        """What the budget still allows, which is all of it but for the last round; what is known then no longer matters."""
+        if (fitting := self.task.fitting(len(heard))) == len(heard):
+            return heard
+        is_known, _ = self.scout.known.recall(keys[heard])
+        return heard[~is_known][:fitting]
 
-    def _worthwhile(self, there: Rows, unknown: Index) -> Index:
-        """The rows that deserve a question: all of them to a cheap model, else as many as are affordable, with the best chances."""
-        if self.asked_share == 1 or not unknown.size or (chances := self.hunches(there[unknown])) is None:
-            return unknown
-        worth = self._worth(there[unknown], chances)
-        return unknown[best_places(worth / worth.max(), int(self.asked_share * self.count), self.rng)]
+    def _embolden(self, known: float) -> None:
+        """Draw wider the more of what is proposed is known."""
+        self.boldness = 1.0 + BOLDER * known**2
 
-    def _worth(self, rows: Rows, chances: Reals) -> Reals:
-        """Chances of a finding, the less worth the more findings the row's region has already brought."""
-        worth: Reals = chances / (1.0 + self.brought[self.regions.of(rows)]) ** SATIETY
-        return worth
+    def _worth_hearing(self, there: Rows, keys: Keys) -> Index:
+        """The proposals to hear about: all of them from a cheap model, else what is known anyway and the affordable rows worth most."""
+        if self.scout.is_cheap:
+            return np.arange(len(there))
+        is_known, _ = self.scout.known.recall(keys)
+        self._embolden(float(is_known.mean()))
+        unknown = np.flatnonzero(~is_known)
+        if unknown.size and (chances := self.hunches(there[unknown])) is not None:
+            worth = chances / (1.0 + self.brought[self.regions.of(there[unknown])]) ** SATIETY
+            unknown = unknown[best_places(worth / worth.max(), int(ASKED_SHARE * self.count), self.rng)]
+        return np.sort(np.concatenate([np.flatnonzero(is_known), unknown]))
+
+    def _learn(self, rows: Rows, unfair: Mask) -> None:
+        self.hunches.learn(rows, unfair)
+        self.brought += np.bincount(self.regions.of(rows[unfair]), minlength=len(self.brought))
 
     def _proposals(self, drawn: Index) -> tuple[Latents, Rows]:
         """Where each walk may go next by its own arm."""
-        latents, rows = self.here.copy(), self.rows.copy()
         kinds = self.arms.kinds[drawn]
-        for kind, propose in (("step", self._stepped), ("balance", self._balanced), ("scout", self._scouted)):
-            if (walks := np.flatnonzero(kinds == kind)).size:
-                latents[walks], rows[walks] = propose(walks, drawn[walks])
+        if (kinds == kinds[0]).all():
+            return self._moved(kinds[0], np.arange(self.count), drawn)
+        latents, rows = np.empty_like(self.here), np.empty_like(self.rows)
+        for kind in np.unique(kinds):
+            walks = np.flatnonzero(kinds == kind)
+            latents[walks], rows[walks] = self._moved(kind, walks, drawn[walks])
         return latents, rows
+
+    def _moved(self, kind: str, walks: Index, drawn: Index) -> tuple[Latents, Rows]:
+        if kind == "scout":
+            return self.scout.plain(len(walks), SCOUTS_BOLDNESS)
+        return self._stepped(walks, drawn) if kind == "step" else self._balanced(walks, drawn)
 
     def _stepped(self, walks: Index, drawn: Index) -> tuple[Latents, Rows]:
         latents, at = self.here[walks], self.arms.places[drawn]
@@ -376,16 +401,6 @@ class Walks:
         away = np.abs(self.scout.margins(there).reshape(DRAWS, len(at), -1) - self.scout.margins(self.rows[walks])).sum(axis=2)
         best = np.argmin(away, axis=0) * len(at) + np.arange(len(at))
         return latents[best], there[best]
-
-    def _scouted(self, walks: Index, _drawn: Index) -> tuple[Latents, Rows]:
-        """Fresh rows; of several for a cheap model the most promising one, for a dear one the choice comes later."""
-        n = len(walks)
-        if not self.scout.is_cheap:
-            return self.scout.plain(n, SCOUTS_BOLDNESS)
-        latents, rows = self.scout.plain(n * self.scout.picked_from, SCOUTS_BOLDNESS)
-        worth = self._worth(rows, self.scout.chance(rows)).reshape(n, self.scout.picked_from)
-        best = np.argmax(worth, axis=1) + np.arange(n) * self.scout.picked_from
-        return latents[best], rows[best]
 
     def _redraw(self, latents: Latents, at: Index, reach: Reals) -> None:
         """Move one coordinate of each latent towards a fresh draw; it stays distributed as the space draws it."""
@@ -417,6 +432,11 @@ class Walks:
         self.here[start], self.rows[start] = self.scout.pool[offered[goal]], self.scout.pooled[offered[goal]]
 
 
+def taken(array: NDArray[Any], places: Index) -> NDArray[Any]:
+    """The entries at ascending places, without a copy where that is all of them."""
+    return array if len(places) == len(array) else array[places]
+
+
 def moves_between(crowd: Index, offers: Index, rng: np.random.Generator) -> tuple[Index, Index]:
     """Which walks leave and for which offers, so that every region on offer has up to its even share of walks."""
     names, walks = np.unique(np.concatenate([crowd, np.unique(offers)]), return_counts=True)
@@ -432,56 +452,3 @@ def moves_between(crowd: Index, offers: Index, rng: np.random.Generator) -> tupl
     start = np.concatenate(starts) if starts else np.empty(0, dtype=np.intp)
     n = min(len(goal), len(start))
     return rng.permutation(start)[:n], goal[:n]
-
-
-@dataclass(frozen=True)
-class Move:
-    """One arm: a kind of move in one coordinate, and how many columns it decodes for one walk."""
-
-    kind: str
-    at: int
-    reach: float
-    decoding: float
-
-
-@dataclass
-class Arms:
-    """What every arm has cost and brought, recent rounds counting most."""
-
-    moves: list[Move]
-    favour: float
-    scouts: float
-    cost: Reals = field(init=False)
-    gain: Reals = field(init=False)
-    tries: Reals = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.kinds = np.array([move.kind for move in self.moves])
-        self.places = np.array([move.at for move in self.moves])
-        self.reaches = np.array([move.reach for move in self.moves])
-        self.decoding = np.array([move.decoding for move in self.moves])
-        self.cost = PRIOR * (self.decoding + CHEAP)
-        self.gain = np.full(len(self.moves), 0.5 * PRIOR)
-        self.tries = np.zeros(len(self.moves))
-
-    def draw(self, n: int, rng: np.random.Generator, alike: bool) -> Index:
-        """An arm for each walk, or the same one for all, those that bring more per cost more often."""
-        worth = (self.gain / self.cost) ** KEENNESS
-        worth = np.minimum(worth / worth.sum(), np.where(self.kinds == "scout", 1.0, LARGEST_SHARE))
-        spread = 1 / (self.decoding + CHEAP)
-        shares = self.favour * worth / worth.sum() + (1 - self.favour) * spread / spread.sum()
-        shares[-1] = max(shares[-1], self.scouts)
-        shares /= shares.sum()
-        return np.full(n, rng.choice(len(shares), p=shares)) if alike else rng.choice(len(shares), n, p=shares)
-
-    def pay(self, drawn: Index, outcome: tuple[Index, Index], asking: float) -> None:
-        """Book one round: which walks asked something new, and which of them found something."""
-        asked, found = (np.bincount(drawn[walks], minlength=len(self.moves)) for walks in outcome)
-        tries = np.bincount(drawn, minlength=len(self.moves))
-        self.cost = np.where(tries > 0, FORGETTING * self.cost, self.cost) + self.decoding * tries + asking * asked
-        self.gain = np.where(tries > 0, FORGETTING * self.gain, self.gain) + found
-        self.tries += tries
-
-    def summary(self) -> dict[str, int]:
-        """Tries by kind of move."""
-        return {str(kind): int(self.tries[self.kinds == kind].sum()) for kind in np.unique(self.kinds)}
