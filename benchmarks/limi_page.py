@@ -189,8 +189,10 @@ class Page:
     def together(self) -> str:
         """Table 7: for each seed the mean over the combinations."""
         combinations = [(data, tuple(rest)) for data, *rest in COMBINED if data in self.effort.tables]
+        if not combinations:
+            return "## Table 7: several protected attributes\n\nNone of the paper's combinations is of these tables."
         lines = []
-        for method, space in labels(combinations[0][0], "mlp") if combinations else ():
+        for method, space in labels(combinations[0][0], "mlp"):
             cases = [Case(data, protected, "mlp", method, space) for data, protected in combinations]
             cells = []
             for take, digits in ((lambda cell: cell["findings"], 0), (rate, 0), (lambda cell: cell["atn"], 1)):
