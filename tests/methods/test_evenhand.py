@@ -121,6 +121,12 @@ def test_a_fair_model_is_searched_to_the_end_and_beyond_the_plausible():
     assert done.facts["scouted_whole_domain"]
 
 
+def test_a_spent_budget_is_not_called_the_end_of_what_can_be_reached():
+    done = search(Subject(DOMAIN, Desk(gap=0.0), ROWS), 60)
+    assert done.ended == "budget spent"
+    assert "stopped" not in done.facts
+
+
 def test_a_tiny_domain_is_left_when_everybody_is_known():
     tiny = TabularDomain((Column("sex", "category", ("f", "m")), Column("hours", "integer", low=39, high=45)), ("sex",), DOMAIN.label)
 

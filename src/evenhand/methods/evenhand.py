@@ -149,10 +149,10 @@ class Evenhand:
         )
         while not scout.found and scout.stale < STALE_ROUNDS and task.fitting(1):
             yield from scout.look_everywhere()
-        if not scout.found:
+        if scout.found:
+            yield from Walks(scout, self).go()
+        elif task.fitting(1):
             task.facts["stopped"] = "every row that could be reached is known, and none of them is unfair"
-            return
-        yield from Walks(scout, self).go()
 
     def _plausible(self, task: Task, rng: np.random.Generator) -> LatentSpace:
         """The space of plausible people; learnt from uniform rows where there is no data, which the run's facts then say."""
