@@ -127,6 +127,29 @@ def test_a_spent_budget_is_not_called_the_end_of_what_can_be_reached():
     assert "stopped" not in done.facts
 
 
+def test_the_last_candidates_of_a_budget_are_spent_on_people_nobody_asked_about():
+    few = TabularDomain((Column("sex", "category", ("f", "m")), Column("hours", "integer", low=0, high=999)), ("sex",), DOMAIN.label)
+
+    @dataclass(frozen=True)
+    class Banded(Desk):
+        def scores(self, rows: np.ndarray) -> np.ndarray:
+            return np.eye(3)[((rows[:, 1] - 30 * rows[:, 0]) % 100 > 50).astype(int)]
+
+    done = search(Subject(few, Banded(), few.sample(2000, np.random.default_rng(0))), 700)
+    assert (done.ledger.candidates, done.ledger.duplicates) == (700, 0)
+
+
+def test_real_people_are_asked_about_first_and_impossible_ones_never():
+    domain = replace(DOMAIN, constraints=(compile_constraint("age >= 30", DOMAIN.columns),))
+    done = search(Subject(domain, Desk(), ROWS), 3000)
+    real = done.findings.rows[done.findings.phase == "real rows"]
+    assert len(real)
+    assert done.findings.phase[0] == "real rows"
+    own = {tuple(row) for row in np.nan_to_num(ROWS[:, 1:], nan=-1.0)}
+    assert all(tuple(row) in own for row in np.nan_to_num(real[:, 1:], nan=-1.0))
+    assert (real[:, 1] >= 30).all()
+
+
 def test_a_tiny_domain_is_left_when_everybody_is_known():
     tiny = TabularDomain((Column("sex", "category", ("f", "m")), Column("hours", "integer", low=39, high=45)), ("sex",), DOMAIN.label)
 

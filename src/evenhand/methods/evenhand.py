@@ -226,7 +226,7 @@ class Scout:
 
     def promising(self, n: int) -> tuple[Latents, Rows]:
         """Plain samples; for a dear model, of several each, the one whose guessed scores were most often those of a finding."""
-        if self.is_cheap or self.chances is None or self.margins is None:
+        if self.chances is None or self.margins is None:
             return self.plain(n)
         latents, rows = self.plain(n * PICKED_FROM)
         chances = self.chances(self.margins.lead(rows)).reshape(n, PICKED_FROM)
@@ -262,7 +262,7 @@ class Scout:
         return self.found >= self.enough[0] and sum(map(len, self.rows)) >= self.enough[1]
 
     def _learn(self) -> None:
-        """Guess the model's scores from a few, once, and the chances at each guessed lead from all verdicts so far."""
+        """Guess the model's scores from a few, once, and for a dear model the chances at each guessed lead from all verdicts so far."""
         rows, unfair = np.concatenate(self.rows), np.concatenate(self.unfair)
         if self.margins is None:
             n = min(GUESSED_FROM, len(rows), int(GUESS_SHARE * self.task.fitting(1 << 40)))
@@ -270,7 +270,7 @@ class Scout:
                 return
             chosen = rows[self.rng.permutation(len(rows))[:n]]
             self.margins = Margins.fit(chosen, self.task.model.scores(chosen), self.task.domain)
-        if unfair.any():
+        if unfair.any() and not self.is_cheap:
             self.chances = Chances.count(self.margins.lead(rows), unfair)
 
     def share_of_fair(self) -> float:
@@ -343,8 +343,7 @@ class Walks:
         """What the budget still allows, which is all of it but for the last round; what is known then no longer matters."""
         if (fitting := self.task.fitting(len(heard))) == len(heard):
             return heard
-        is_known, _ = self.scout.known.recall(keys[heard])
-        return heard[~is_known][:fitting]
+        return heard[~self.scout.known.knows(keys[heard])][:fitting]
 
     def _embolden(self, known: float) -> None:
         """Draw wider the more of what is proposed is known."""
@@ -354,7 +353,7 @@ class Walks:
         """The proposals to hear about: all of them from a cheap model, else what is known anyway and the affordable rows worth most."""
         if self.scout.is_cheap:
             return np.arange(len(there))
-        is_known, _ = self.scout.known.recall(keys)
+        is_known = self.scout.known.knows(keys)
         self._embolden(float(is_known.mean()))
         unknown = np.flatnonzero(~is_known)
         if unknown.size and (chances := self.hunches(there[unknown])) is not None:

@@ -43,11 +43,10 @@ class Known:
             self._unfair[before : self._table.size] = verdict.unfair
         return self._unfair[places]
 
-    def recall(self, keys: Keys) -> tuple[Mask, Mask]:
-        """Which rows have been proposed before, and which of those were unfair; costs no question."""
-        places = self._table.find(keys)
-        is_known = places >= 0
-        return is_known, is_known & self._unfair[places]
+    def knows(self, keys: Keys) -> Mask:
+        """Which rows have been proposed before; costs no question."""
+        is_known: Mask = self._table.find(keys) >= 0
+        return is_known
 
     def _reserve(self) -> None:
         if self._table.size > len(self._unfair):
