@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,13 +14,15 @@ from evenhand.domain.constraints import compile_constraint
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.engine import Plan, Run, Subject, run
 from evenhand.errors import InvalidArgument
-from evenhand.methods.evenhand import Evenhand, moves_between
+from evenhand.methods.evenhand import Evenhand, Scout, moves_between
 from evenhand.methods.parts.hunches import Hunches, best_places
 from evenhand.methods.parts.margins import Chances, Margins
 from evenhand.methods.parts.regions import Regions
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
+from evenhand.models.meter import Meter
 from evenhand.planted import shapes
+from evenhand.search import Candidates, Search, Task
 from evenhand.synthesis.trees import ChainedTrees
 
 DOMAIN = TabularDomain(
@@ -127,7 +130,26 @@ def test_a_spent_budget_is_not_called_the_end_of_what_can_be_reached():
     assert "stopped" not in done.facts
 
 
-def test_the_last_candidates_of_a_budget_are_spent_on_people_nobody_asked_about():
+def test_real_people_are_asked_about_first_and_impossible_ones_never():
+    proposed: list[Candidates] = []
+
+    class Watched(Evenhand):
+        def search(self, task: Task, rng: np.random.Generator) -> Search:
+            inner, verdict = super().search(task, rng), None
+            with suppress(StopIteration):
+                while True:
+                    proposed.append(inner.send(verdict))
+                    verdict = yield proposed[-1]
+
+    domain = replace(DOMAIN, constraints=(compile_constraint("age >= 30", DOMAIN.columns),))
+    search(Subject(domain, Desk(), ROWS), 3000, Watched())
+    own = {tuple(row) for row in np.nan_to_num(ROWS[:, 1:], nan=-1.0)}
+    assert proposed[0].phase == "real rows"
+    assert all(tuple(row) in own for row in np.nan_to_num(proposed[0].rows[:, 1:], nan=-1.0))
+    assert all(domain.contains(batch.rows).all() for batch in proposed)
+
+
+def test_the_last_candidates_of_a_budget_go_to_people_nobody_asked_about():
     few = TabularDomain((Column("sex", "category", ("f", "m")), Column("hours", "integer", low=0, high=999)), ("sex",), DOMAIN.label)
 
     @dataclass(frozen=True)
@@ -135,19 +157,33 @@ def test_the_last_candidates_of_a_budget_are_spent_on_people_nobody_asked_about(
         def scores(self, rows: np.ndarray) -> np.ndarray:
             return np.eye(3)[((rows[:, 1] - 30 * rows[:, 0]) % 100 > 50).astype(int)]
 
-    done = search(Subject(few, Banded(), few.sample(2000, np.random.default_rng(0))), 700)
-    assert (done.ledger.candidates, done.ledger.duplicates) == (700, 0)
+    subject = Subject(few, Banded(), few.sample(2000, np.random.default_rng(0)))
+    spent = [search(subject, 900, seed=seed).ledger for seed in range(3)]
+    assert [(ledger.candidates, ledger.duplicates) for ledger in spent] == [(900, 0)] * 3
 
 
-def test_real_people_are_asked_about_first_and_impossible_ones_never():
-    domain = replace(DOMAIN, constraints=(compile_constraint("age >= 30", DOMAIN.columns),))
-    done = search(Subject(domain, Desk(), ROWS), 3000)
-    real = done.findings.rows[done.findings.phase == "real rows"]
-    assert len(real)
-    assert done.findings.phase[0] == "real rows"
-    own = {tuple(row) for row in np.nan_to_num(ROWS[:, 1:], nan=-1.0)}
-    assert all(tuple(row) in own for row in np.nan_to_num(real[:, 1:], nan=-1.0))
-    assert (real[:, 1] >= 30).all()
+def test_of_several_samples_a_dear_model_is_asked_about_the_most_promising():
+    rng = np.random.default_rng(0)
+    model = Desk(gap=3.0)
+    scout = Scout(Task(DOMAIN, Meter(model), ROWS, None, None, fitting=lambda n: n), ChainedTrees.fit(ROWS, DOMAIN, rng), rng)
+    hours = ROWS[:, 2]
+    unfair = (hours > 40) & (hours <= 43)
+    scout.margins = Margins.fit(ROWS, np.column_stack([1 - hours / 100, hours / 100]), DOMAIN)
+    scout.chances = Chances.count(scout.margins.lead(ROWS), unfair)
+
+    def hits(rows: np.ndarray) -> float:
+        return float(((rows[:, 2] > 40) & (rows[:, 2] <= 43)).mean())
+
+    assert hits(scout.promising(2000)[1]) > 2 * hits(scout.plain(2000)[1])
+
+
+def test_rarer_people_are_drawn_once_the_usual_ones_are_known(monkeypatch):
+    def found(bolder: float) -> int:
+        monkeypatch.setattr("evenhand.methods.evenhand.BOLDER", bolder)
+        domain = TabularDomain(DOMAIN.columns[:3], ("sex",), DOMAIN.label)
+        return search(Subject(domain, Desk(), ROWS[:, :3]), 2500).ledger.findings
+
+    assert found(0.6) > found(0.0)
 
 
 def test_a_tiny_domain_is_left_when_everybody_is_known():

@@ -358,7 +358,7 @@ class Walks:
         unknown = np.flatnonzero(~is_known)
         if unknown.size and (chances := self.hunches(there[unknown])) is not None:
             worth = chances / (1.0 + self.brought[self.regions.of(there[unknown])]) ** SATIETY
-            unknown = unknown[best_places(worth / worth.max(), int(ASKED_SHARE * self.count), self.rng)]
+            unknown = unknown[best_places(worth / (worth.max() or 1.0), int(ASKED_SHARE * self.count), self.rng)]
         return np.sort(np.concatenate([np.flatnonzero(is_known), unknown]))
 
     def _learn(self, rows: Rows, unfair: Mask) -> None:
