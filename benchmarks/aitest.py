@@ -20,10 +20,10 @@ from evenhand import datasets
 from evenhand.arrays import Rows
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
-from evenhand.metrics.individual import Sample, discrimination_rate
-from evenhand.metrics.naturalness import atn, two_sample_auc
+from evenhand.measures.naturalness import atn, two_sample_auc
+from evenhand.measures.rates import Sample, discrimination_rate
 from evenhand.models import zoo
-from evenhand.oracles.individual import LabelFlip
+from evenhand.oracles.twins_flip import LabelFlip
 from evenhand.synthesis.bins import bin_column
 from evenhand.synthesis.families import NONE, cdf
 from evenhand.synthesis.fitting import ACCEPTED, candidates

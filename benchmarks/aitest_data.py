@@ -16,9 +16,9 @@ import numpy as np
 import evenhand
 from evenhand import datasets
 from evenhand.arrays import Labels, Rows, Scores
+from evenhand.contract import labels_of
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
-from evenhand.models.abilities import labels_of
 from evenhand.synthesis.copula import Copula
 from evenhand.synthesis.learning import cache_folder
 from evenhand.synthesis.population import ConstraintGraph

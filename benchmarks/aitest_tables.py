@@ -11,12 +11,12 @@ import numpy as np
 
 from aitest_data import Coded, Make, Notes, Table, estimator, inside, split, synthesisers, tables
 from evenhand.arrays import Rows
-from evenhand.coverage.paths import cover, coverage_of, drawer
-from evenhand.coverage.properties import group_fairness, individual_fairness, robustness
-from evenhand.coverage.surrogate import Subject, SurrogateSettings, grow
 from evenhand.domain.columns import Column
+from evenhand.measures.coverage.paths import cover, coverage_of, drawer
+from evenhand.measures.coverage.properties import group_fairness, individual_fairness, robustness
+from evenhand.measures.coverage.surrogate import Imitated, SurrogateSettings, grow
 from evenhand.statistics.ranking import mean_interval
-from evenhand.synthesis import realism
+from evenhand.synthesis import realism_judge
 from evenhand.synthesis.population import ConstraintGraph
 
 Line = dict[str, Any]
@@ -87,7 +87,7 @@ def _realism(table: Table, make: Make, most: int, seed: int) -> list[float]:
     rng = np.random.default_rng(seed)
     real = inside(table)
     few = real if len(real) <= most else real[rng.choice(len(real), most, replace=False)]
-    found = realism.assess(few, make(few, table.domain, rng).sample(1_000, rng), table.domain)
+    found = realism_judge.assess(few, make(few, table.domain, rng).sample(1_000, rng), table.domain)
     return [found.range_anomalies, found.density_anomalies, found.divergence, found.association_divergence]
 
 
@@ -118,7 +118,7 @@ def _accuracies(table: Table, share: float, most: int, seed: int) -> list[list[f
         got = []
         for rows in made:
             pair = (Coded(estimator(model, seed), table), Coded(estimator(model, seed), table))
-            got.append(realism.train_on_synthetic(pair, halves.train, halves.test, rows))
+            got.append(realism_judge.train_on_synthetic(pair, halves.train, halves.test, rows))
         lines.append([got[0].real, *(one.synthetic for one in got)])
     return lines
 
@@ -203,7 +203,7 @@ def _fidelity(table: Table, model: str, most: int, seed: int) -> list[float]:
     rng = np.random.default_rng(seed)
     halves = split(table, 0.8, rng, most)
     target = Coded(estimator(model, seed), table).fit(*halves.train)
-    subject = Subject(target.predict, table.domain, target.classes)
+    subject = Imitated(target.predict, table.domain, target.classes)
     says = target.predict(halves.test[0])
     trees = [
         grow(subject, drawer(synthesisers()[way](halves.train[0], table.domain, rng)), halves.train[0], rng)
@@ -231,7 +231,7 @@ def _paths(table: Table, model: str, leaves: int, most: int, seed: int) -> list[
     halves = split(table, 0.8, rng, most)
     target = Coded(estimator(model, seed), table).fit(*halves.train)
     graph = ConstraintGraph.fit(halves.train[0], table.domain, rng)
-    subject = Subject(target.predict, table.domain, target.classes)
+    subject = Imitated(target.predict, table.domain, target.classes)
     tree = grow(subject, drawer(graph), halves.train[0], rng, SurrogateSettings(leaves=leaves))
     n = max(min(len(halves.test[0]), 400), 2 * len(tree.paths))
     suite = cover(tree, drawer(graph), n, rng)

@@ -22,10 +22,10 @@ import common
 from arena_tables import compact, keep
 
 from evenhand import datasets, registry
-from evenhand.benching import Arena
+from evenhand.campaign.bench_records import Arena
 from evenhand.campaign.conduct import Settings, conduct
-from evenhand.campaign.contest import Cell, Entrant, Terms, contend
-from evenhand.campaign.ground import Ground
+from evenhand.campaign.contest import ContestCell, Entrant, Terms, contend
+from evenhand.campaign.arena_ground import Ground
 from evenhand.campaign.sources import Named
 from evenhand.campaign.standings import Standings
 from evenhand.checks import Trial, power_table
@@ -144,7 +144,7 @@ def speeds(seed: int, times: int) -> dict[str, float]:
     for name, method in TIMED.items():
         if method not in registry.entries():
             continue
-        records = [contend(Cell(Entrant(method), seed + at), ground, terms)[0] for at in range(times)]
+        records = [contend(ContestCell(Entrant(method), seed + at), ground, terms)[0] for at in range(times)]
         for record in records:
             say(record)
         figures[f"{name}_findings_per_cpu_s"] = max((r.get("findings_per_cpu_second") or 0.0 for r in records), default=0.0)

@@ -15,9 +15,9 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import evenhand as eh
-from evenhand.certify import Limits, certify
 from evenhand.datasets import papers
-from evenhand.synthesis.pictures import INK, document, text
+from evenhand.measures.proofs import ProofLimits, certify
+from evenhand.report.synthesis_charts import INK, document, text
 
 COLOURS = {"random forest": "#3b6ea5", "LightGBM": "#2f8f5b", "XGBoost": "#b03060", "gradient boosting": "#d9822b"}
 
@@ -63,7 +63,7 @@ def measured(name: str, seconds: float) -> dict[str, Any]:
     data = papers.dataset("adult")
     estimator = models(100, 6)[name].fit(data.rows, data.labels)
     model = eh.wrap(estimator, data.domain, takes="codes", classes=list(data.domain.label.values))
-    found = certify(model, data.domain, limits=Limits(seconds=seconds))
+    found = certify(model, data.domain, limits=ProofLimits(seconds=seconds))
     print(f"{name}: {found.summary()}\n", flush=True)
     return found.as_dict()
 

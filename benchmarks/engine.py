@@ -17,13 +17,13 @@ import numpy as np
 from common import cpu, options, papers_data, write_figures
 from evenhand import datasets
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine import Plan, Run, Subject, run
+from evenhand.engine.run import Plan, Run, Subject, run
+from evenhand.measures.rates import discrimination_rate, uniform_sample
 from evenhand.methods.themis import Themis
-from evenhand.metrics.individual import discrimination_rate, uniform_sample
 from evenhand.models.budget import Budget
 from evenhand.models.dense import DenseNet
 from evenhand.models.meter import Meter
-from evenhand.oracles.individual import LabelFlip
+from evenhand.oracles.twins_flip import LabelFlip
 
 SEEN = {  # percent of random inputs that ADF's published nets treat unfairly, as seen on those nets
     ("census", "age"): 10.66,

@@ -23,34 +23,34 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import torch
 
-from evenhand.datasets.faces import AGE_GROUPS, Bias, age_groups, draw_factors, place, render, synthetic_faces
-from evenhand.datasets.faces.album import Album, Attribute
-from evenhand.datasets.faces.planted import DARKER_SKIN_LOOKS_OLDER, FEMININE_CUES_LOOK_YOUNGER, album_of, planted_share
-from evenhand.faces import charts
-from evenhand.faces.adapters import FunctionClassifier, Preparation, onnx_classifier
-from evenhand.faces.analysis import LayerStudy, pair_measures, study_layers
-from evenhand.faces.contact import contact_picture
-from evenhand.faces.editors.cyclegan import CycleSettings, Workshop, train_cyclegan
-from evenhand.faces.editors.editor import EditorFacts, assess
-from evenhand.faces.editors.fgsm import Fgsm
-from evenhand.faces.editors.reflection import Reflection
-from evenhand.faces.editors.rerender import Rerender
-from evenhand.faces.enhancement import STRATEGIES
-from evenhand.faces.generators.generation import generate
-from evenhand.faces.generators.limi import LimiImages
-from evenhand.faces.generators.neuronfair import NeuronFairImages
-from evenhand.faces.jury import train_jury
-from evenhand.faces.latent.pca import PcaSpace
-from evenhand.faces.mutation import OPERATORS, mutate
-from evenhand.faces.page import figure_3, figure_4
-from evenhand.faces.pairs import Pairs, judge, leaning, make_pairs
-from evenhand.faces.pipeline import Chain, ChainPlan, Clock, Material, examine, run_chain
-from evenhand.faces.png import sheet, write_png
-from evenhand.faces.shared_reader import shared_reader
-from evenhand.faces.training import Course, accuracy, train
-from evenhand.neurons.adequacy import LAYER_MEASURES, MEASURES, Ruler, adequacy
-from evenhand.neurons.kruskal import kruskal_wallis
+from evenhand.measures.jury import train_jury
+from evenhand.measures.neurons.adequacy import LAYER_MEASURES, MEASURES, Ruler, adequacy
+from evenhand.measures.neurons.kruskal import kruskal_wallis
+from evenhand.measures.neurons.layer_studies import LayerStudy, pair_measures, study_layers
+from evenhand.measures.picture_pairs import PicturePairs, judge, leaning, make_pairs
+from evenhand.media.album import Album, Attribute
+from evenhand.media.editors.cyclegan import CycleSettings, TranslatorWorkshop, train_cyclegan
+from evenhand.media.editors.editor import EditorFacts, assess
+from evenhand.media.editors.fgsm import Fgsm
+from evenhand.media.editors.reflection import Reflection
+from evenhand.media.editors.rerender import Rerender
+from evenhand.media.portraits import AGE_GROUPS, Bias, age_groups, draw_factors, place, render, synthetic_faces
+from evenhand.methods.pictures.limi_pictures import LimiImages
+from evenhand.methods.pictures.neuronfair_pictures import NeuronFairImages
+from evenhand.methods.pictures.pair_generation import generate
+from evenhand.models.mutated_copies import OPERATORS, mutate
+from evenhand.models.picture_adapters import FunctionClassifier, Preparation, onnx_classifier
+from evenhand.models.picture_training import Course, accuracy, train
+from evenhand.models.shared_reader import shared_reader
+from evenhand.planted.portraits import DARKER_SKIN_LOOKS_OLDER, FEMININE_CUES_LOOK_YOUNGER, album_of, planted_share
+from evenhand.repairs.enhancement import STRATEGIES
+from evenhand.report import svg_charts
+from evenhand.report.chain_page import figure_3, figure_4
+from evenhand.report.contact_sheet import contact_picture
+from evenhand.report.png import sheet, write_png
 from evenhand.statistics.intervals import clopper_pearson
+from evenhand.synthesis.picture_latent.pca import PcaSpace
+from evenhand.verbs.picture_chain import ChainMaterial, ChainPlan, Clock, PictureChain, examine, run_chain
 
 BIASES = (DARKER_SKIN_LOOKS_OLDER, FEMININE_CUES_LOOK_YOUNGER)
 ATTRIBUTES = ("tone", "gender_cue")
@@ -193,7 +193,7 @@ def relabelled(album: Album, biases: tuple[Bias, ...]) -> Album:
 class Harvest:
     """What the seeds gave: chains with planted bias, verdicts on classifiers without."""
 
-    chains: list[Chain] = field(default_factory=list)
+    chains: list[PictureChain] = field(default_factory=list)
     clean: list[tuple[str, str, int, Any, float, float]] = field(default_factory=list)
     shares: dict[str, float] = field(default_factory=dict)
 
@@ -235,11 +235,11 @@ class Bench:
     test: Album
     editors: dict[str, Remembered]
 
-    def chains(self, architecture: str, learning: np.random.Generator, rng: np.random.Generator) -> list[Chain]:
+    def chains(self, architecture: str, learning: np.random.Generator, rng: np.random.Generator) -> list[PictureChain]:
         """A classifier that learned the planted bias, examined for each attribute."""
         biased, found = train(architecture, self.training, learning, Course(epochs=self.size.epochs)), []
         for attribute, editor in self.editors.items():
-            material = Material(biased, self.training, self.test, accuracy(biased, self.test), editor)
+            material = ChainMaterial(biased, self.training, self.test, accuracy(biased, self.test), editor)
             clock = Clock(Teller(f"  seed {self.seed}, {architecture}, {attribute}: "))
             found.append(examine(plan_of(self.size, attribute, architecture, self.seed), material, rng.spawn(4), clock))
         return found
@@ -335,7 +335,7 @@ def tell_neurons(book: Book, harvest: Harvest) -> None:
              + ", ".join(f"{name} {gap:.2f}" for name, gap in gaps.items()))  # fmt: skip
 
 
-def top_gap(chain: Chain, name: str) -> float:
+def top_gap(chain: PictureChain, name: str) -> float:
     """The Kolmogorov-Smirnov distance between fair and unfair pairs of a ranking's top neuron, on test pairs."""
     from scipy.stats import ks_2samp
 
@@ -423,7 +423,7 @@ def tell_selection(book: Book, harvest: Harvest) -> None:
 
 def figure_6(kind: str, attribute: str, drawn: dict[str, tuple[float, float]]) -> str:
     """Change of fairness by strategy: mean and standard deviation over the seeds."""
-    return charts.bars(charts.Words(f"Change of the share of fair test pairs, {kind}, {attribute}", "", "points"), drawn)
+    return svg_charts.bars(svg_charts.Words(f"Change of the share of fair test pairs, {kind}, {attribute}", "", "points"), drawn)
 
 
 @dataclass(frozen=True)
@@ -460,7 +460,7 @@ def mutants_of_seed(size: Size, seed: int) -> list[Mutants]:
     return found
 
 
-def mutant_rows(study: LayerStudy, classifier: Any, tested: tuple[Pairs, int], rng: np.random.Generator) -> Any:
+def mutant_rows(study: LayerStudy, classifier: Any, tested: tuple[PicturePairs, int], rng: np.random.Generator) -> Any:
     """Coverage of equally many fair pairs, and fairness, of every mutant that has as many as that."""
     rows, (pairs, mutants) = [], tested
     for operator in OPERATORS:
@@ -500,7 +500,9 @@ def tell_correlation(book: Book, found: list[Mutants]) -> None:
         cells = [mean_correlation([each.correlation[-1, place] for each in these]) for place in range(len(MEASURES))]
         rows.append([kind, attribute, str(len(fairness)), f"{100 * fairness.min():.0f} to {100 * fairness.max():.0f} %", *cells])
         title = f"{kind}, {attribute}: {len(fairness)} mutants, plain means"
-        picture = charts.correlations(charts.Words(title), [*MEASURES, "fairness"], np.mean([each.correlation for each in these], axis=0))
+        picture = svg_charts.correlations(
+            svg_charts.Words(title), [*MEASURES, "fairness"], np.mean([each.correlation for each in these], axis=0)
+        )
         book.keep(f"figure_5_{kind}_{attribute}", picture)
     book.table(["classifier", "attribute", "mutants", "their fairness", *MEASURES], rows)
 
@@ -522,7 +524,7 @@ def cyclegan(book: Book, steps: int, quick: bool) -> None:
     album = synthetic_faces(600 if quick else 2000, np.random.default_rng(1), 32)
     folder = None if book.pictures is None else book.pictures
     settings = CycleSettings(steps=steps, batch=4, rate=1e-3) if quick else CycleSettings(steps=steps, batch=8)
-    editor = train_cyclegan(album, "tone", np.random.default_rng(2), settings, Workshop(None, told=_tick))
+    editor = train_cyclegan(album, "tone", np.random.default_rng(2), settings, TranslatorWorkshop(None, told=_tick))
     seconds = time.process_time() - start
     test = synthetic_faces(200 if quick else 500, np.random.default_rng(3), 32)
     facts = assess(editor, test, jury_of(32, 600 if quick else 1500, ("tone",) if quick else ("tone", "gender_cue", "glasses")))
@@ -539,7 +541,7 @@ def _tick(what: str, step: int, steps: int) -> None:
         print(f"  {what} {step}/{steps} at {time.process_time():.0f} CPU-s", flush=True)
 
 
-def other_methods(book: Book, chain: Chain, count: int) -> None:
+def other_methods(book: Book, chain: PictureChain, count: int) -> None:
     """NeuronFair's FGSM method and LIMI's latent method on the same classifier, each with what its flip really is."""
     book.say("### NeuronFair and LIMI on the same classifier, each flip judged by an independent classifier")
     names = ("tone", "gender_cue", "glasses")
@@ -643,7 +645,7 @@ def portraits(book: Book) -> None:
     book.keep("tones", sheet(album_of(tones, 128).pictures, 10, 2))
 
 
-def timed_chain(book: Book, size: Size) -> Chain:
+def timed_chain(book: Book, size: Size) -> PictureChain:
     """The whole chain by itself, as a newcomer runs it."""
     start = time.process_time()
     chain = run_chain(plan_of(replace(size, seeds=1), "tone", "vgg", 7), lambda line: print("  " + line, flush=True))

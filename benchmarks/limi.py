@@ -27,20 +27,20 @@ from evenhand.arrays import Rows
 from evenhand.datasets.dataset import Dataset
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine import Plan, Run, Subject, run
+from evenhand.engine.run import Plan, Run, Subject, run
 from evenhand.methods.adf import Adf
 from evenhand.methods.chains import Chains
 from evenhand.methods.expga import Expga
 from evenhand.methods.limi import Limi
-from evenhand.methods.parts.latent import quiet_first
-from evenhand.metrics.likeness import Axis, Reference, likeness, picture
-from evenhand.metrics.naturalness import atn, two_sample_auc
+from evenhand.methods.parts.latent_at_hand import quiet_first
+from evenhand.measures.likeness import Axis, LikenessReference, likeness, picture
+from evenhand.measures.naturalness import atn, two_sample_auc
 from evenhand.models import zoo
-from evenhand.models.abilities import Model
+from evenhand.contract import Model
 from evenhand.models.budget import Budget
 from evenhand.models.dense import DenseNet
-from evenhand.oracles.individual import LabelFlip
-from evenhand.search import Method, Population
+from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.contract import Method, Population
 from evenhand.synthesis.ctgan import Ctgan
 from evenhand.synthesis.trees import ChainedTrees
 
@@ -62,7 +62,7 @@ class Arena:
 
     data: Dataset
     model: Model
-    reference: Reference
+    reference: LikenessReference
     population: Population
 
 
@@ -78,7 +78,7 @@ def arena_of(data: Dataset, model: Model, real: Rows, seed: int) -> Arena:
     """Chained trees on the data, and the findings among real rows."""
     trees = ChainedTrees.fit(data.rows, data.domain, np.random.default_rng(seed), first=quiet_first(data.rows, data.domain))
     unfair = LabelFlip().judge(real, data.domain, model).unfair
-    return Arena(data, model, Reference(real, real[unfair], data.domain, trees), trees)
+    return Arena(data, model, LikenessReference(real, real[unfair], data.domain, trees), trees)
 
 
 def forest_arena(data: Dataset, seed: int) -> Arena:

@@ -19,7 +19,7 @@ from limi_data import table
 
 from evenhand.arrays import Rows
 from evenhand.datasets.dataset import Dataset
-from evenhand.metrics.naturalness import atn, two_sample_auc
+from evenhand.measures.naturalness import atn, two_sample_auc
 from evenhand.synthesis.copula import Copula
 from evenhand.synthesis.ctgan import Ctgan, CtganSettings
 from evenhand.synthesis.latent import LatentSpace

@@ -27,14 +27,14 @@ from limi_published import COMBINED, PAIRS, STEPS
 
 from evenhand import registry
 from evenhand.datasets.dataset import Dataset
-from evenhand.engine import Plan, Run, Subject, check_ability, run
+from evenhand.engine.run import Plan, Run, Subject, check_ability, run
 from evenhand.errors import EvenhandError, MissingAbility
-from evenhand.methods.parts.latent import quiet_first
-from evenhand.metrics.naturalness import atn
+from evenhand.methods.parts.latent_at_hand import quiet_first
+from evenhand.measures.naturalness import atn
 from evenhand.models import zoo
-from evenhand.models.abilities import Model
+from evenhand.contract import Model
 from evenhand.models.budget import Budget
-from evenhand.search import Population
+from evenhand.contract import Population
 from evenhand.synthesis.ctgan import Ctgan
 from evenhand.synthesis.learning import cache_folder
 from evenhand.synthesis.trees import ChainedTrees

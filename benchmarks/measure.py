@@ -15,12 +15,12 @@ import numpy as np
 
 from common import cpu, options, write_figures  # before NumPy: one thread
 from evenhand import datasets, wrap
-from evenhand.metrics.group import BY_NAME, SHARES, Outcomes
-from evenhand.metrics.group_curve import curve_figure
-from evenhand.metrics.group_figures import SAME_TEST, Settings, corrected, figure
-from evenhand.metrics.groups import Grouping
-from evenhand.metrics.individual import judge_all, uniform_sample
-from evenhand.oracles.individual import LabelFlip
+from evenhand.measures.group import BY_NAME, SHARES, Outcomes
+from evenhand.measures.group_curve import curve_figure
+from evenhand.measures.group_figures import SAME_TEST, GroupSettings, corrected, figure
+from evenhand.measures.groups import Grouping
+from evenhand.measures.rates import judge_all, uniform_sample
+from evenhand.oracles.twins_flip import LabelFlip
 from evenhand.planted.shapes import shapes
 from evenhand.statistics import gaps
 from evenhand.statistics.anytime import beta_mixture_bounds
@@ -31,7 +31,7 @@ from evenhand.statistics.weighted import Draws, weighted_interval
 LEVEL = 0.05
 TESTED = [metric for metric in SHARES if metric.name not in SAME_TEST]
 GROUPS = (2, 3, 6)
-FAST = Settings(draws=199)
+FAST = GroupSettings(draws=199)
 """A permutation test has its level at any number of deals; more of them only make it sharper."""
 
 
@@ -178,7 +178,7 @@ def _both(outcomes: Outcomes, grouping: Grouping) -> list[tuple[float, float]]:
     import fairlearn.metrics as theirs
     import sklearn.metrics as others
 
-    settings, rng = Settings(draws=9), np.random.default_rng(0)
+    settings, rng = GroupSettings(draws=9), np.random.default_rng(0)
     sample = {} if outcomes.weights is None else {"sample_weight": outcomes.weights}
     pairs: list[tuple[float, float]] = []
     for metric in BY_NAME.values():
@@ -209,7 +209,7 @@ def fairlearn_speedup(seed: int, resamples: int) -> float:
     rng = np.random.default_rng([seed, 80])
     outcomes, grouping = people(6, 0.1, rng)
     said = outcomes.chosen.astype(int)
-    settings = Settings(draws=resamples - 1)
+    settings = GroupSettings(draws=resamples - 1)
 
     def theirs() -> Any:
         frame = MetricFrame(
@@ -228,7 +228,7 @@ def fairlearn_speedup(seed: int, resamples: int) -> float:
 def exact_share(seed: int, sample: int) -> tuple[float | None, bool | None]:
     """The exact share of gradient boosting with 30 trees of depth 3 on Adult, beside a Monte-Carlo interval of the same."""
     try:
-        from evenhand.certify import certify
+        from evenhand.measures.proofs import certify
     except ImportError:
         print("certify is not installed: its figures are not measured")
         return None, None

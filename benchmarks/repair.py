@@ -25,22 +25,22 @@ from repair_published import PUBLISHED, STATED, TITLES, improvement
 from evenhand import registry
 from evenhand.arrays import Labels, Rows
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine import Plan, Subject, run
+from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import EvenhandError
-from evenhand.findings import Findings
-from evenhand.metrics.individual import judge_all
-from evenhand.models.abilities import Model
+from evenhand.engine.findings import Findings
+from evenhand.measures.rates import judge_all
+from evenhand.contract import Model
 from evenhand.models.budget import Budget
-from evenhand.models.training import fit_dense
-from evenhand.oracles.individual import LabelFlip
-from evenhand.repair.augmentation import Choice, lesson
-from evenhand.repair.contract import Case
-from evenhand.repair.controls import AddRandomRows
-from evenhand.repair.drop_protected import DropProtected
-from evenhand.repair.labelling import Ensemble, fit_ensemble
-from evenhand.repair.marginalise import Marginalise
-from evenhand.repair.measures import Yardstick, group_figures
-from evenhand.repair.retraining import made_consistent
+from evenhand.models.fitting_again import fit_dense
+from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.repairs.augmentation import Choice, lesson
+from evenhand.repairs.case import Case
+from evenhand.repairs.controls import AddRandomRows
+from evenhand.repairs.drop_protected import DropProtected
+from evenhand.repairs.labelling import LabelVote, fit_ensemble
+from evenhand.repairs.marginalise import Marginalise
+from evenhand.repairs.worth import Yardstick, group_figures
+from evenhand.repairs.retraining import made_consistent
 
 PAIRS = (("adult", "sex"), ("adult", "race"), ("adult", "age"), ("credit", "sex"), ("credit", "age"), ("bank", "age"), ("meps", "SEX"))
 QUICK_PAIRS = (("adult", "sex"), ("meps", "SEX"))
@@ -120,7 +120,7 @@ class Bench:
 
     case: Case
     yardstick: Yardstick
-    ensemble: Ensemble
+    ensemble: LabelVote
     found: dict[str, Findings]
 
 

@@ -16,21 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.scenes.labels import PARTS_ONLY, Labels
-from evenhand.scenes.loaders.coco import from_coco
-from evenhand.scenes.loaders.files import write_picture
-from evenhand.scenes.loaders.label_maps import from_label_maps
-from evenhand.scenes.operators.mutation import DELETE, INSERT, OPERATORS, ROTATE, Mutation
-from evenhand.scenes.oracles import EXCLUSION, GROUND_TRUTH, INCLUSION, KINDS, reference
-from evenhand.scenes.realism import NetFeatures, realism, region_auc
-from evenhand.scenes.recognisers.answers import seen_counts
-from evenhand.scenes.recognisers.detectors import OnnxDetector, SsdDetector
-from evenhand.scenes.recognisers.small import PLANTED_CLASS, StreetRecogniser
-from evenhand.scenes.scene import Scene
-from evenhand.scenes.sheets import pair, sheet
-from evenhand.scenes.simulated import Simulated, false_alarm_share
-from evenhand.scenes.street.render import CLASSES, StreetMaker
-from evenhand.scenes.tables import (
+from evenhand.datasets.scenes.coco import from_coco
+from evenhand.datasets.scenes.label_maps import from_label_maps
+from evenhand.datasets.scenes.picture_files import write_picture
+from evenhand.measures.classes import class_verdicts
+from evenhand.measures.scene_realism import NetFeatures, realism, region_auc
+from evenhand.measures.scene_tables import (
     accuracy_beside_real,
     compared,
     effectiveness,
@@ -42,8 +33,17 @@ from evenhand.scenes.tables import (
     summed,
     unfair_on_originals,
 )
-from evenhand.scenes.trials import CONTROL, IN, OUT, Campaign, Trial, Workshop, examine
-from evenhand.scenes.verdict import class_verdicts
+from evenhand.media.operators.mutated import DELETE, INSERT, OPERATORS, ROTATE, Mutation
+from evenhand.media.scene import Scene
+from evenhand.media.streets.render import CLASSES, StreetMaker
+from evenhand.media.vocabulary import PARTS_ONLY, Labels
+from evenhand.models.recognisers.detectors import OnnxDetector, SsdDetector
+from evenhand.models.recognisers.seen_objects import seen_counts
+from evenhand.models.recognisers.small import PLANTED_CLASS, StreetRecogniser
+from evenhand.oracles.scene_oracles import EXCLUSION, GROUND_TRUTH, INCLUSION, KINDS, reference
+from evenhand.planted.recognisers import Simulated, false_alarm_share
+from evenhand.report.scene_sheets import pair, sheet
+from evenhand.verbs.scene_trials import CONTROL, IN, OUT, Campaign, SceneTrial, Workshop, examine
 
 DATA = Path(os.environ.get("EVENHAND_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 SHORT = {INSERT: "insert", DELETE: "delete", ROTATE: "rotate"}
@@ -77,7 +77,7 @@ class Table8:
     def __init__(self) -> None:
         self.sums: dict[tuple[str, str], dict[str, tuple[float, float]]] = {}
 
-    def add(self, data: str, out: list[Trial], inside: list[Trial], rng) -> None:
+    def add(self, data: str, out: list[SceneTrial], inside: list[SceneTrial], rng) -> None:
         """One data set and recogniser; prints its own row, and the same for scenes and classes where both insertions could be made."""
         both = {(t.scene, t.label) for t in out} & {(t.scene, t.label) for t in inside}
         for kind in (EXCLUSION, INCLUSION):
@@ -151,9 +151,9 @@ def _judged(outcome, rng) -> tuple[int, list[list[bool]], list[list[bool]]]:
     return found, exact, mean
 
 
-def examine_kept(recogniser, workshop: Workshop, kept) -> tuple[list[Trial], list[Counter[str]]]:
+def examine_kept(recogniser, workshop: Workshop, kept) -> tuple[list[SceneTrial], list[Counter[str]]]:
     """Another recogniser's answers to mutations that were made before."""
-    from evenhand.scenes.trials import answers_for, as_trial
+    from evenhand.verbs.scene_trials import answers_for, as_trial
 
     before = [seen_counts(answer, workshop.labels) for answer in answers_for(recogniser, workshop.scenes)]
     answers = answers_for(recogniser, [made.after for _, made in kept])
@@ -234,7 +234,7 @@ class Street:
         self.mutations: list[Mutation] = []
         self.spent: dict[str, list[float]] = {}
 
-    def keep(self, trial: Trial, made: Mutation, _) -> None:
+    def keep(self, trial: SceneTrial, made: Mutation, _) -> None:
         """A sink for `examine`."""
         self.spent.setdefault(trial.operator, []).append(trial.seconds)
         self.mutations.append(made)

@@ -19,20 +19,20 @@ from common import options, papers_data, write_figures
 from evenhand import datasets
 from evenhand.arrays import Rows
 from evenhand.checks import Trial, power_table
+from evenhand.contract import Method, Search, Task
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine import Plan, Run, Subject, run
+from evenhand.engine.run import Plan, Run, Subject, run
+from evenhand.measures.diversity import generation_diversity
+from evenhand.measures.naturalness import atn, likelihood_percentiles, two_sample_auc
+from evenhand.measures.neurons import coverage, measure_bias, zeroing_effect
+from evenhand.measures.rank_agreement import agreement
+from evenhand.measures.rates import discrimination_rate, uniform_sample
 from evenhand.methods.adf import Adf
 from evenhand.methods.eidig import Eidig
 from evenhand.methods.neuronfair import NeuronFair
 from evenhand.methods.parts.walks import AUTHORS_ACCEPTANCE
-from evenhand.metrics.consistency import agreement
-from evenhand.metrics.diversity import generation_diversity
-from evenhand.metrics.individual import discrimination_rate, uniform_sample
-from evenhand.metrics.naturalness import atn, likelihood_percentiles, two_sample_auc
 from evenhand.models.budget import Budget
-from evenhand.neurons import coverage, measure_bias, zeroing_effect
-from evenhand.oracles.individual import LabelFlip
-from evenhand.search import Method, Search, Task
+from evenhand.oracles.twins_flip import LabelFlip
 from evenhand.synthesis.trees import ChainedTrees
 from whitebox_fresh import fresh_power
 from whitebox_tables import TABLES, Contest, net, retraining, side_by_side

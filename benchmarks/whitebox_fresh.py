@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand import registry
+from evenhand.contract import Model
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine import Plan, Subject, run
+from evenhand.engine.run import Plan, Subject, run
 from evenhand.methods.themis import Themis
-from evenhand.models.abilities import Model
 from evenhand.models.budget import Budget
-from evenhand.models.training import fit_dense
+from evenhand.models.fitting_again import fit_dense
 from evenhand.planted.shapes import band, pocket
 
 DRAW = 20261116

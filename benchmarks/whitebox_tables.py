@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from evenhand import datasets, registry
-from evenhand.engine import Plan, Run, Subject, run
-from evenhand.findings import Findings
-from evenhand.metrics.individual import discrimination_rate, uniform_sample
-from evenhand.metrics.success import findings_by_phase, generation_success_rate, seconds_per_thousand
-from evenhand.models.abilities import Model, Trainable
+from evenhand.contract import Model, Trainable
+from evenhand.engine.findings import Findings
+from evenhand.engine.run import Plan, Run, Subject, run
+from evenhand.measures.rates import discrimination_rate, uniform_sample
+from evenhand.measures.success import findings_by_phase, generation_success_rate, seconds_per_thousand
 from evenhand.models.budget import Budget
 from evenhand.models.dense import DenseNet
-from evenhand.models.training import fit_dense
-from evenhand.oracles.individual import LabelFlip
+from evenhand.models.fitting_again import fit_dense
+from evenhand.oracles.twins_flip import LabelFlip
 
 TABLES = {"census": datasets.adult, "credit": datasets.credit, "bank": datasets.bank, "compas": datasets.compas, "meps": datasets.meps}
 METHODS = ("aequitas_full", "adf", "eidig", "neuronfair")
@@ -82,7 +82,7 @@ MOST_TRAINING_ROWS = 8_000
 
 def retraining(folder: Path, contest: Contest) -> None:
     """DM-RS of the network as it is, fitted anew without findings, and fitted anew with each method's findings (30 % of the rows)."""
-    from evenhand.repair.retraining import retrain
+    from evenhand.repairs.retraining import retrain
 
     names = [name for name in METHODS if name in registry.entries()]
     for table, protected in contest.pairs:

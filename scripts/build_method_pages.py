@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand import registry
-from evenhand.models.abilities import Differentiable, Model, Transparent
+from evenhand.contract import Differentiable, Model, Transparent
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES, RESULT = ROOT / "docs" / "methods", ROOT / "docs" / "arena.json"

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 import typer
 
-from evenhand.scenes.labels import Labels
-from evenhand.scenes.operators.mutation import EMPTY_PATCH, OPERATORS, Mutation
-from evenhand.scenes.recognisers.small import PLANTED_CLASS
-from evenhand.scenes.recognisers.training import Course, Lessons, export, learn_by_heart, lessons_from, net, train
-from evenhand.scenes.scene import Scene
-from evenhand.scenes.street.render import StreetMaker
-from evenhand.scenes.trials import Campaign, Workshop
+from evenhand.media.operators.mutated import EMPTY_PATCH, OPERATORS, Mutation
+from evenhand.media.scene import Scene
+from evenhand.media.streets.render import StreetMaker
+from evenhand.media.vocabulary import Labels
+from evenhand.models.recognisers.small import PLANTED_CLASS
+from evenhand.models.recognisers.street_training import Lessons, StreetCourse, export, learn_by_heart, lessons_from, net, train
+from evenhand.verbs.scene_trials import Campaign, Workshop
 
 SEED = 1001
 DENSITIES = (1.0, 1.5)
@@ -69,7 +69,7 @@ def plain_net(folder: Path, taught: Lessons, epochs: int) -> Any:
         model = net(torch).to(memory_format=torch.channels_last)
         model.load_state_dict(torch.load(kept, weights_only=True))
         return model.eval()
-    model = train(taught, Course(epochs=epochs, rate=4e-3), np.random.default_rng(1), say=typer.echo)
+    model = train(taught, StreetCourse(epochs=epochs, rate=4e-3), np.random.default_rng(1), say=typer.echo)
     torch.save(model.state_dict(), kept)
     return model
 
@@ -86,7 +86,7 @@ def main() -> None:
     typer.echo(f"{len(taught.pictures)} pictures, {len(taught.objects)} objects")
     model = plain_net(chosen.out, taught, chosen.epochs)
     export(model, chosen.out / "plain.onnx")
-    heart = Course(epochs=100, batch=64, rate=2e-2)
+    heart = StreetCourse(epochs=100, batch=64, rate=2e-2)
     export(learn_by_heart(model, taught, PLANTED_CLASS, heart, np.random.default_rng(2)), chosen.out / "planted.onnx")
 
 

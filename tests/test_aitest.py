@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from evenhand import checks
-from evenhand.engine import Plan, run
+from evenhand.engine.run import Plan, run
 from evenhand.errors import InvalidArgument
 from evenhand.methods.aitest import Aitest
 from evenhand.models.budget import Budget
-from evenhand.oracles.individual import LabelFlip
+from evenhand.oracles.twins_flip import LabelFlip
 
 
 @pytest.mark.parametrize("check", checks.for_method(), ids=lambda check: check.__name__)
@@ -37,8 +37,8 @@ def test_wishes_steer_the_seeds(tmp_path):
     middle = float(np.floor((column.low + column.high) / 2))
     file = tmp_path / "wishes.yaml"
     file.write_text(f"modify:\n  - {{column: {column.name}, range: [{column.low}, {middle}]}}\n")
+    from evenhand.contract import Task
     from evenhand.models.meter import Meter
-    from evenhand.search import Task
 
     search = Aitest(seeds=100, rounds=1, wishes=str(file)).search(
         Task(subject.domain, Meter(subject.model), subject.rows), np.random.default_rng(0)

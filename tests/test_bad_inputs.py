@@ -12,14 +12,16 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand import registry, witness
-from evenhand.benching import Arena, Bout, bench
+from evenhand import registry
+from evenhand.campaign.bench_records import Arena, Bout, bench
 from evenhand.checks import standard_subject
 from evenhand.cli.project import load_all
 from evenhand.datasets.dataset import from_frame
-from evenhand.domain import files
+from evenhand.domain import project_file
 from evenhand.domain.frames import read_table
-from evenhand.engine import Plan, run
+from evenhand.engine import witness
+from evenhand.engine.run import Plan, run
+from evenhand.engine.store import RunFolder
 from evenhand.errors import (
     ConstraintError,
     DataError,
@@ -39,7 +41,6 @@ from evenhand.methods.themis import Themis
 from evenhand.models.http import HttpModel
 from evenhand.models.meter import Meter
 from evenhand.report import load as load_result
-from evenhand.store import RunFolder
 
 SUBJECT = standard_subject()
 FRAME = pd.DataFrame(
@@ -176,7 +177,7 @@ BAD = {
     ),
     "a missing cell where none may be": (lambda t, m: domain().encode(FRAME.assign(sex=None)), DataError, "allows no missing cells"),
     "no rows inside the domain": (
-        lambda t, m: eh.scan(SUBJECT.model, from_frame(FRAME.assign(age=5), files.load(yaml(t))), budget=eh.Budget(candidates=5)),
+        lambda t, m: eh.scan(SUBJECT.model, from_frame(FRAME.assign(age=5), project_file.load(yaml(t))), budget=eh.Budget(candidates=5)),
         DataError,
         "no row lies inside the domain",
     ),
@@ -205,36 +206,40 @@ BAD = {
         "declare compared values or bins",
     ),
     # project files
-    "a project file that is not there": (lambda t, m: files.load(t / "evenhand.yaml"), DomainError, "`evenhand init data.csv` writes one"),
-    "YAML that does not parse": (lambda t, m: files.load(yaml(t, "[sex]", "[sex")), DomainError, "evenhand.yaml:"),
+    "a project file that is not there": (
+        lambda t, m: project_file.load(t / "evenhand.yaml"),
+        DomainError,
+        "`evenhand init data.csv` writes one",
+    ),
+    "YAML that does not parse": (lambda t, m: project_file.load(yaml(t, "[sex]", "[sex")), DomainError, "evenhand.yaml:"),
     "an unknown key": (
-        lambda t, m: files.load(yaml(t, "protected:", "protectd:")),
+        lambda t, m: project_file.load(yaml(t, "protected:", "protectd:")),
         DomainError,
         "evenhand.yaml:3: unknown key 'protectd'; did you mean 'protected'?",
     ),
-    "an unknown kind": (lambda t, m: files.load(yaml(t, "kind: integer", "kind: int")), DomainError, "evenhand.yaml:5: "),
+    "an unknown kind": (lambda t, m: project_file.load(yaml(t, "kind: integer", "kind: int")), DomainError, "evenhand.yaml:5: "),
     "a range upside down": (
-        lambda t, m: files.load(yaml(t, "low: 18, high: 70", "low: 70, high: 18")),
+        lambda t, m: project_file.load(yaml(t, "low: 18, high: 70", "low: 70, high: 18")),
         DomainError,
         "evenhand.yaml:5: column 'age': low=70 is above high=18",
     ),
     "an unknown protected column": (
-        lambda t, m: files.load(yaml(t, "[sex]", "[sx]")),
+        lambda t, m: project_file.load(yaml(t, "[sex]", "[sx]")),
         DomainError,
         "evenhand.yaml:3: unknown protected column 'sx'; did you mean 'sex'?",
     ),
     "a constraint with a typing error": (
-        lambda t, m: files.load(yaml(t, more="constraints:\n  - aeg >= 18\n")),
+        lambda t, m: project_file.load(yaml(t, more="constraints:\n  - aeg >= 18\n")),
         ConstraintError,
         "did you mean 'age'?",
     ),
     "a constraint with an unknown value": (
-        lambda t, m: files.load(yaml(t, more='constraints:\n  - job == "chef"\n')),
+        lambda t, m: project_file.load(yaml(t, more='constraints:\n  - job == "chef"\n')),
         ConstraintError,
         "evenhand.yaml:9: column 'job' has no value \"chef\"; known: ['clerk', 'cook', 'nurse']",
     ),
     "contradictory constraints": (
-        lambda t, m: files.load(yaml(t, more="constraints:\n  - age >= 60\n  - age <= 30\n")),
+        lambda t, m: project_file.load(yaml(t, more="constraints:\n  - age >= 60\n  - age <= 30\n")),
         ConstraintError,
         "no row keeps these constraints together: age >= 60  |  age <= 30; loosen one of them",
     ),

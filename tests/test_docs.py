@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.domain import files
+from evenhand.domain import project_file
 
 ROOT = Path(__file__).parents[1]
 MORE_COLUMNS = """  start_year: {kind: integer, low: 1, high: 9}
@@ -32,15 +32,15 @@ def test_every_example_of_the_project_file_is_valid(tmp_path):
     path = tmp_path / "evenhand.yaml"
     path.write_text(columns + MORE_COLUMNS + twins)
     rng = np.random.default_rng(0)
-    rows = files.load(path).sample(500, rng)
+    rows = project_file.load(path).sample(500, rng)
     path.write_text(columns + MORE_COLUMNS + twins + constraints)
-    domain = files.load(path, rows)
+    domain = project_file.load(path, rows)
     assert len(domain.constraints) == 9
     assert domain.contains(domain.sample(200, rng)).all()
     path.write_text(columns + MORE_COLUMNS + twins + project)
-    assert files.read_project(path).scan.candidates == 100_000
+    assert project_file.read_project(path).scan.candidates == 100_000
     path.write_text(columns + MORE_COLUMNS + twins + endpoint)
-    assert files.read_project(path).model.http["answer"] == "predictions[*].probability"
+    assert project_file.read_project(path).model.http["answer"] == "predictions[*].probability"
 
 
 def test_the_method_of_the_contributing_guide_keeps_every_promise(tmp_path):

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evenhand.doctor import Examination, examine
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.models.wrap import wrap
+from evenhand.verbs.doctor import Examination, examine
 
 DOMAIN = TabularDomain(
     columns=(

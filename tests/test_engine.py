@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from evenhand.checks import standard_subject
-from evenhand.engine import Court, Plan, Subject, run
+from evenhand.contract import Candidates, Differentiable, Model
+from evenhand.engine.run import Court, Plan, Subject, run
 from evenhand.errors import MethodError, MissingAbility, ModelFailed, UnsteadyModel, WrongAnswer
 from evenhand.methods.themis import Themis
-from evenhand.models.abilities import Differentiable, Model
 from evenhand.models.budget import Budget
-from evenhand.oracles.individual import LabelFlip, ScoreGap
-from evenhand.search import Candidates
+from evenhand.oracles.twins_flip import LabelFlip, ScoreGap
 
 SUBJECT = standard_subject()
 

@@ -56,8 +56,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.models.abilities import Model
-from evenhand.search import Candidates, Search, Task
+from evenhand.contract import Model
+from evenhand.contract import Candidates, Search, Task
 
 
 @dataclass(frozen=True)

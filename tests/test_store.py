@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from evenhand.checks import standard_subject
-from evenhand.engine import Plan, run
+from evenhand.engine.run import Plan, run
+from evenhand.engine.store import RunFolder
 from evenhand.errors import StoreError
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
-from evenhand.scanning import Options, run_header, scan, scan_header
-from evenhand.store import RunFolder
+from evenhand.verbs.scan import Options, run_header, scan, scan_header
 
 SUBJECT = standard_subject()
 PLAN = Plan(3, Budget(candidates=5_000))
@@ -70,9 +70,9 @@ def test_a_killed_run_is_readable_and_resumes(tmp_path):
 import time
 from pathlib import Path
 from tests.test_store import METHOD, PLAN, SUBJECT, folder_for
-from evenhand import engine
-engine.SECONDS_PER_PART = 0.0
-engine.run(METHOD, SUBJECT, PLAN, folder_for(Path({str(tmp_path)!r})), lambda ledger: time.sleep(0.05))
+from evenhand.engine import run as running
+running.SECONDS_PER_PART = 0.0
+running.run(METHOD, SUBJECT, PLAN, folder_for(Path({str(tmp_path)!r})), lambda ledger: time.sleep(0.05))
 """
     process = subprocess.Popen([sys.executable, "-c", script], cwd=os.getcwd(), env={**os.environ, "PYTHONPATH": os.getcwd()})
     deadline = time.monotonic() + 60

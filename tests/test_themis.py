@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.engine import Plan, Subject, run
+from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import InvalidArgument
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget

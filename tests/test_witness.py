@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from evenhand import witness
 from evenhand.checks import standard_subject
-from evenhand.engine import Plan, run
+from evenhand.engine import witness
+from evenhand.engine.run import Plan, run
 from evenhand.errors import StoreError
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
-from evenhand.oracles.individual import LabelFlip
+from evenhand.oracles.twins_flip import LabelFlip
 from evenhand.planted import shapes
 
 SUBJECT = standard_subject("pocket", n=300)

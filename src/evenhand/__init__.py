@@ -14,37 +14,38 @@ _HOMES = {
     "Budget": "evenhand.models.budget",
     "Column": "evenhand.domain.columns",
     "Comparison": "evenhand.domain.twins",
-    "Gate": "evenhand.scanning",
+    "Gate": "evenhand.verbs.scan",
     "Implied": "evenhand.domain.twins",
-    "CausalGraph": "evenhand.oracles.views.graph",
+    "CausalGraph": "evenhand.oracles.views.causal_graph",
     "Label": "evenhand.domain.tabular",
-    "MeasureOptions": "evenhand.measuring",
-    "Options": "evenhand.scanning",
+    "MeasureOptions": "evenhand.verbs.measure",
+    "Options": "evenhand.verbs.scan",
     "TabularDomain": "evenhand.domain.tabular",
     "datasets": "",
-    "examine": "evenhand.doctor",
+    "examine": "evenhand.verbs.doctor",
     "infer": "evenhand.domain.infer",
-    "measure": "evenhand.measuring",
+    "measure": "evenhand.verbs.measure",
     "method": "evenhand.registry",
     "planted": "",
-    "repair": "",
-    "scan": "evenhand.scanning",
+    "repair": "evenhand.verbs.repair",
+    "scan": "evenhand.verbs.scan",
     "wrap": "evenhand.models.wrap",
 }
 
 if TYPE_CHECKING:
     from evenhand import datasets, planted
-    from evenhand.doctor import examine
     from evenhand.domain.columns import Column
     from evenhand.domain.infer import infer
     from evenhand.domain.tabular import Label, TabularDomain
     from evenhand.domain.twins import Comparison, Implied
-    from evenhand.measuring import MeasureOptions, measure
     from evenhand.models.budget import Budget
     from evenhand.models.wrap import wrap
-    from evenhand.oracles.views.graph import CausalGraph
+    from evenhand.oracles.views.causal_graph import CausalGraph
     from evenhand.registry import method
-    from evenhand.scanning import Gate, Options, scan
+    from evenhand.verbs.doctor import examine
+    from evenhand.verbs.measure import MeasureOptions, measure
+    from evenhand.verbs.repair import repair
+    from evenhand.verbs.scan import Gate, Options, scan
 
 __all__ = [
     "Budget",

@@ -15,8 +15,8 @@ from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any
 
+from evenhand.contract import Method, Oracle
 from evenhand.errors import InvalidArgument, MethodError, UnknownName
-from evenhand.search import Method, Oracle
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def oracle(name: str) -> Oracle:
 
 def repairs() -> dict[str, Entry]:
     """Every way to mend a model, by name."""
-    return _found("repair", "mend")
+    return _found("repairs", "mend")
 
 
 @cache

@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.benching import Arena
 from evenhand.campaign import making
+from evenhand.campaign.bench_records import Arena
+from evenhand.campaign.campaign_folder import CampaignFolder, frame_of
 from evenhand.campaign.conduct import Settings, conduct
 from evenhand.campaign.contest import Entrant, Terms
-from evenhand.campaign.folder import CampaignFolder, frame_of
 from evenhand.campaign.sources import Given, Named
+from evenhand.contract import Model
 from evenhand.datasets.dataset import from_frame
 from evenhand.errors import InvalidArgument, UnknownName
-from evenhand.models.abilities import Model
 from evenhand.models.budget import Budget
 from evenhand.planted import shapes
 from evenhand.registry import Entry, _found
@@ -34,7 +34,7 @@ class Crashing:
     needs: ClassVar[type] = Model
 
     def search(self, task, rng):
-        from evenhand.search import Candidates
+        from evenhand.contract import Candidates
 
         yield Candidates(task.domain.sample(10, rng))
         raise RuntimeError("out of ideas")

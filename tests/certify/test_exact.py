@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.certify import Limits, certify
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.domain.twins import Comparison, Implied
-from evenhand.metrics.individual import judge_all
-from evenhand.oracles.individual import LabelFlip
+from evenhand.measures.proofs import ProofLimits, certify
+from evenhand.measures.rates import judge_all
+from evenhand.oracles.twins_flip import LabelFlip
 
 COLUMNS = (
     Column("sex", "category", ("f", "m")),
@@ -203,7 +203,7 @@ def test_bounds_hold_at_every_moment_and_only_tighten() -> None:
     truth = counted_share(model, domain)
     steps = certify(model, domain).steps
     for limit in (1, 20, 200):
-        cut = certify(model, domain, limits=Limits(boxes=limit))
+        cut = certify(model, domain, limits=ProofLimits(boxes=limit))
         assert cut.lower - 1e-12 <= truth <= cut.upper + 1e-12
     assert all(a.lower <= b.lower and b.upper <= a.upper + 1e-12 for a, b in pairwise(steps))
 

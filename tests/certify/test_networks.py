@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.certify import Limits, certify
-from evenhand.certify.linear_bounds import margin_bounds
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.domain.twins import Implied
 from evenhand.errors import MissingAbility
+from evenhand.measures.proofs import ProofLimits, certify
+from evenhand.measures.proofs.linear_bounds import margin_bounds
 from evenhand.models.dense import DenseNet
 from evenhand.models.torch import TorchSettings
 from tests.certify.test_exact import COLUMNS, counted_share, domain_of, training
@@ -79,7 +79,7 @@ def test_bounds_of_an_unfinished_search_hold_the_truth() -> None:
     model = net(len(COLUMNS), seed=2)
     truth = counted_share(model, domain)
     for boxes in (1, 100, 600):
-        found = certify(model, domain, limits=Limits(boxes=boxes))
+        found = certify(model, domain, limits=ProofLimits(boxes=boxes))
         assert found.lower - 1e-12 <= truth <= found.upper + 1e-12
 
 
@@ -112,8 +112,8 @@ def test_real_numbers_leave_a_rest_that_is_named() -> None:
     model = DenseNet(model.kernels, model.biases, (0, 1))
     certificate = certify(model, domain)
     grid = np.stack([np.zeros(100_001), np.linspace(-1, 1, 100_001)], axis=1)
-    from evenhand.metrics.individual import judge_all
-    from evenhand.oracles.individual import LabelFlip
+    from evenhand.measures.rates import judge_all
+    from evenhand.oracles.twins_flip import LabelFlip
 
     truth = judge_all(grid, domain, model, LabelFlip()).unfair.mean()
     assert certificate.lower - 1e-4 <= truth <= certificate.upper + 1e-4

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.certify import Limits, certify
 from evenhand.errors import InvalidArgument, MissingAbility
+from evenhand.measures.proofs import ProofLimits, certify
 from tests.certify.test_exact import domain_of, training
 
 
@@ -45,7 +45,7 @@ def test_a_domain_without_protection_and_impossible_limits_are_refused() -> None
     with pytest.raises(InvalidArgument, match="protected"):
         certify(model, domain_of(protected=()))
     with pytest.raises(InvalidArgument, match="seconds"):
-        Limits(seconds=0)
+        ProofLimits(seconds=0)
 
 
 def test_trees_that_do_not_add_up_to_the_margin_are_refused() -> None:

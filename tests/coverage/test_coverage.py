@@ -7,17 +7,17 @@ import pytest
 from fairlearn.metrics import demographic_parity_difference, demographic_parity_ratio
 
 from evenhand.arrays import Labels, Rows, Scores
-from evenhand.coverage.lime import Lime, top_columns
-from evenhand.coverage.neighbourhood import neighbours
-from evenhand.coverage.paths import cover, coverage_of, drawer, shares_per_path
-from evenhand.coverage.picture import tree_picture
-from evenhand.coverage.properties import Perturbation, Reference, accuracy, group_fairness, individual_fairness, robustness
-from evenhand.coverage.surrogate import Subject, SurrogateSettings, grow
+from evenhand.contract import labels_of, one_hot
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.errors import InvalidArgument
-from evenhand.models.abilities import labels_of, one_hot
+from evenhand.measures.coverage.lime import Lime, top_columns
+from evenhand.measures.coverage.neighbourhood import neighbours
+from evenhand.measures.coverage.paths import cover, coverage_of, drawer, shares_per_path
+from evenhand.measures.coverage.properties import Perturbation, Reference, accuracy, group_fairness, individual_fairness, robustness
+from evenhand.measures.coverage.surrogate import Imitated, SurrogateSettings, grow
+from evenhand.report.surrogate_tree import tree_picture
 from evenhand.synthesis.population import ConstraintGraph
 from evenhand.synthesis.trees import ChainedTrees
 
@@ -62,7 +62,7 @@ def population(request):
 @pytest.fixture(scope="module", params=[1, 3])
 def surrogate(request, population):
     settings = SurrogateSettings(leaves=10, m_of_n=request.param)
-    return grow(Subject(Rule().predict, DOMAIN, Rule.classes), drawer(population), people(1_500, 0), np.random.default_rng(1), settings)
+    return grow(Imitated(Rule().predict, DOMAIN, Rule.classes), drawer(population), people(1_500, 0), np.random.default_rng(1), settings)
 
 
 def test_the_surrogate_imitates_a_simple_rule(surrogate):
@@ -109,7 +109,7 @@ def test_paths_that_constraints_forbid_are_not_counted_as_missed():
     rng = np.random.default_rng(0)
     rows = domain.sample(1_500, rng)
     graph = ConstraintGraph.fit(rows, domain, rng)
-    tree = grow(Subject(Rule().predict, domain, Rule.classes), drawer(graph), rows, rng, SurrogateSettings(leaves=8))
+    tree = grow(Imitated(Rule().predict, domain, Rule.classes), drawer(graph), rows, rng, SurrogateSettings(leaves=8))
     suite = cover(tree, drawer(graph), 200, rng)
     assert suite.coverage.share == 1.0
     assert domain.contains(suite.rows).all()

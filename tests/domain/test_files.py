@@ -12,7 +12,8 @@ import pytest
 
 import evenhand.domain.schema as schema
 from evenhand.domain.constraints import compile_constraints
-from evenhand.domain.files import (
+from evenhand.domain.infer import InferWishes, propose
+from evenhand.domain.project_file import (
     DataSource,
     GateSettings,
     MethodChoice,
@@ -24,7 +25,6 @@ from evenhand.domain.files import (
     save,
     save_project,
 )
-from evenhand.domain.infer import Wishes, propose
 from evenhand.domain.twins import Comparison, Implied
 from evenhand.errors import ConstraintError, DomainError
 
@@ -193,7 +193,7 @@ def everything(folder: Path) -> Project:
             "income": [0, 1, 1] * 20,
         }
     )
-    domain = propose(frame, Wishes("income", 1, ("sex", "age"))).domain
+    domain = propose(frame, InferWishes("income", 1, ("sex", "age"))).domain
     rules = ['role == "Husband" => sex == "m"', "role determines sex", {"columns": ["sex", "role"], "forbidden": [["m", "Wife"]]}]
     domain = replace(
         domain,

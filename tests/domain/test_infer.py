@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.domain.infer import InferenceWarning, Wishes, infer, propose
+from evenhand.domain.infer import InferenceWarning, InferWishes, infer, propose
 from evenhand.errors import DataError, DomainError, UnknownName
 
 
@@ -211,7 +211,7 @@ def test_unrelated_columns_suggest_nothing():
 
 def test_notes_name_what_a_person_should_look_at():
     frame = pd.DataFrame({"work": ["?", "x"], "same": [3, 3], "gone": [None, None], "out": [0, 1]})
-    notes = propose(frame, Wishes("out")).notes
+    notes = propose(frame, InferWishes("out")).notes
     assert notes == (
         "'?' is kept as an answer in ['work']; if it means missing, read the table with missing_values=['', '?']",
         "column 'same' has a single value, 3",

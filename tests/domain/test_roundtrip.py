@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evenhand.domain.files import load, save
 from evenhand.domain.infer import infer
+from evenhand.domain.project_file import load, save
 
 NASTY_NAMES = [
     "yes",

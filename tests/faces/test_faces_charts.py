@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.faces.charts import Scale
+from evenhand.report.svg_charts import Scale
 
 
 @pytest.mark.parametrize("ends", [(0, 1), (-8.6, 17.9), (-3.6, 7.1), (0, 3.3), (0, 9.9), (0, 128), (0.013, 0.037), (-1e6, -1e3)])

@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pytest
 
-from evenhand.datasets.faces import synthetic_faces
 from evenhand.errors import DataError, InvalidArgument
-from evenhand.faces.adapters import Preparation, onnx_classifier
-from evenhand.faces.editors.rerender import Rerender
-from evenhand.faces.examination import album_page, examine_album
-from evenhand.faces.png import write_png
+from evenhand.media.editors.rerender import Rerender
+from evenhand.media.portraits import synthetic_faces
+from evenhand.models.picture_adapters import Preparation, onnx_classifier
+from evenhand.report.png import write_png
+from evenhand.verbs.examine_pictures import album_page, examine_album
 
 onnx = pytest.importorskip("onnx", reason="the ONNX adapter needs onnx")
 pytest.importorskip("onnxruntime", reason="the ONNX adapter needs onnxruntime")
@@ -94,7 +94,7 @@ def test_the_command_draws_and_examines_an_album(tmp_path, monkeypatch):
 
 def test_a_jury_needs_two_values():
     pytest.importorskip("torch")
-    from evenhand.faces.jury import train_jury
+    from evenhand.measures.jury import train_jury
 
     album = synthetic_faces(40, np.random.default_rng(3), 32)
     bare = album[np.flatnonzero(album.attribute("glasses").codes == 0)]
@@ -105,10 +105,10 @@ def test_a_jury_needs_two_values():
 @pytest.mark.slow
 def test_a_shared_reader_leaves_the_trunk_as_it_was():
     torch = pytest.importorskip("torch")
-    from evenhand.faces.classifier import torch_classifier
-    from evenhand.faces.networks import VggLike
-    from evenhand.faces.shared_reader import shared_reader
-    from evenhand.faces.training import Course
+    from evenhand.models.picture_networks import VggLike
+    from evenhand.models.picture_training import Course
+    from evenhand.models.shared_reader import shared_reader
+    from evenhand.models.torch_pictures import torch_classifier
 
     torch.manual_seed(0)
     album = synthetic_faces(160, np.random.default_rng(4), 32)
@@ -157,7 +157,7 @@ def test_an_onnx_file_says_itself_what_it_takes(tmp_path):
     ids=["names", "places", "probability", "column", "logits"],
 )
 def test_functions_may_answer_in_many_ways(answer, second):
-    from evenhand.faces.adapters import FunctionClassifier
+    from evenhand.models.picture_adapters import FunctionClassifier
 
     scores = FunctionClassifier(answer, ("no", "yes"), batch=3).scores(np.zeros((5, 8, 8, 3), np.uint8))
     assert np.allclose(scores, [1.0 - second, second])
@@ -165,7 +165,7 @@ def test_functions_may_answer_in_many_ways(answer, second):
 
 def test_a_function_that_answers_nonsense_is_named():
     from evenhand.errors import WrongAnswer
-    from evenhand.faces.adapters import FunctionClassifier
+    from evenhand.models.picture_adapters import FunctionClassifier
 
     with pytest.raises(WrongAnswer, match="maybe"):
         FunctionClassifier(lambda p: ["maybe"] * len(p), ("no", "yes")).scores(np.zeros((2, 8, 8, 3), np.uint8))
@@ -174,7 +174,7 @@ def test_a_function_that_answers_nonsense_is_named():
 def test_torch_modules_may_take_prepared_values_and_answer_one_logit():
     torch = pytest.importorskip("torch")
     from evenhand.errors import WrongAnswer
-    from evenhand.faces.classifier import torch_classifier
+    from evenhand.models.torch_pictures import torch_classifier
 
     pictures = synthetic_faces(6, np.random.default_rng(0), 32).pictures
     prepare = Preparation(16, mean=(0.5, 0.4, 0.3), deviation=(0.2, 0.3, 0.4), blue_first=True)
@@ -189,7 +189,7 @@ def test_torch_modules_may_take_prepared_values_and_answer_one_logit():
 
 
 def test_a_jury_watches_the_label_and_others():
-    from evenhand.faces.examination import watched
+    from evenhand.verbs.examine_pictures import watched
 
     album = synthetic_faces(120, np.random.default_rng(3), 16)
     names = watched(album, "tone", "age_group")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.datasets.faces import draw_factors, render
-from evenhand.engine import Plan, Subject, run
-from evenhand.faces.adapters import FunctionClassifier
-from evenhand.faces.factor_space import RenderedModel, factor_domain
-from evenhand.models.abilities import Model
+from evenhand.contract import Model
+from evenhand.engine.run import Plan, Subject, run
+from evenhand.media.portraits import draw_factors, render
+from evenhand.media.portraits.rows import RenderedModel, factor_domain
 from evenhand.models.budget import Budget
+from evenhand.models.picture_adapters import FunctionClassifier
 from evenhand.registry import method
 
 

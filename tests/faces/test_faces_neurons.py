@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from evenhand.errors import InvalidArgument
-from evenhand.neurons import adequacy as measures
-from evenhand.neurons.importance import ImportanceCoverage, by_activation, by_relevance
-from evenhand.neurons.kruskal import kruskal_wallis
+from evenhand.measures.neurons import adequacy as measures
+from evenhand.measures.neurons.importance import ImportanceCoverage, by_activation, by_relevance
+from evenhand.measures.neurons.kruskal import kruskal_wallis
 
 KINDS = {
     "without ties": lambda rng: rng.random((300, 40)),

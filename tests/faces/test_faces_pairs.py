@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.datasets.faces import age_groups, place, synthetic_faces
 from evenhand.errors import DataError, InvalidArgument, ModelFailed, WrongAnswer
-from evenhand.faces.adapters import FunctionClassifier, Preparation, as_shares, resized
-from evenhand.faces.contact import contact_html, contact_picture, difference, widest
-from evenhand.faces.domain import ImageDomain
-from evenhand.faces.editors.editor import Editor, assess
-from evenhand.faces.editors.rerender import Rerender
-from evenhand.faces.generators.gaussian import GaussianInjection
-from evenhand.faces.generators.generation import PairMethod, generate
-from evenhand.faces.generators.random import RandomGeneration
-from evenhand.faces.pairs import Pairs, judge, leaning, make_pairs
-from evenhand.faces.png import png_bytes
-from evenhand.faces.selection import by_chance, k_multisection
+from evenhand.measures.picture_pairs import PicturePairs, judge, leaning, make_pairs
+from evenhand.media.editors.editor import Editor, assess
+from evenhand.media.editors.rerender import Rerender
+from evenhand.media.picture_domain import ImageDomain
+from evenhand.media.portraits import age_groups, place, synthetic_faces
+from evenhand.methods.pictures.gaussian_injection import GaussianInjection
+from evenhand.methods.pictures.pair_generation import PairMethod, generate
+from evenhand.methods.pictures.random_generation import RandomGeneration
+from evenhand.models.picture_adapters import FunctionClassifier, Preparation, as_shares, resized
+from evenhand.repairs.pair_selection import by_chance, k_multisection
+from evenhand.report.contact_sheet import contact_html, contact_picture, difference, widest
+from evenhand.report.png import png_bytes
 
 
 def brightness(pictures):
@@ -110,7 +110,7 @@ def test_the_domain_knows_its_pictures(album):
 def test_generators_change_both_pictures_alike_and_count_only_real_flips(pairs, method):
     assert isinstance(method, PairMethod)
     middle = np.full_like(pairs.first, 120)
-    apart = Pairs(middle, middle + 2, pairs.labels, pairs.side, "tone", "test")
+    apart = PicturePairs(middle, middle + 2, pairs.labels, pairs.side, "tone", "test")
     model = reader(122.6 / 255.0)  # both pictures start below it, the second one just below
     found = generate(method, apart, model, np.random.default_rng(0))
     change = found.judged.pairs.first - apart.first

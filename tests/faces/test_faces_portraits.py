@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.datasets.faces import FACTORS, Bias, age_groups, changed, draw_factors, factor, place, render, synthetic_faces
-from evenhand.datasets.faces.palette import MONK
-from evenhand.datasets.faces.planted import mirrored, planted_share
 from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.media.portraits import FACTORS, Bias, age_groups, changed, draw_factors, factor, place, render, synthetic_faces
+from evenhand.media.portraits.palette import MONK
+from evenhand.planted.portraits import mirrored, planted_share
 
 
 @pytest.fixture(scope="module")

@@ -7,26 +7,26 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="these parts need torch")
 
-from evenhand.datasets.faces import AGE_GROUPS, synthetic_faces  # noqa: E402
-from evenhand.datasets.faces.album import Album  # noqa: E402
 from evenhand.errors import DataError, StoreError, UnknownName  # noqa: E402
-from evenhand.faces.classifier import torch_classifier  # noqa: E402
-from evenhand.faces.editors.cyclegan import CycleSettings, Workshop, load_cyclegan, train_cyclegan  # noqa: E402
-from evenhand.faces.editors.fgsm import Fgsm  # noqa: E402
-from evenhand.faces.editors.reflection import Reflection  # noqa: E402
-from evenhand.faces.editors.rerender import Rerender  # noqa: E402
-from evenhand.faces.generators.generation import generate  # noqa: E402
-from evenhand.faces.generators.gradient import GradientGeneration  # noqa: E402
-from evenhand.faces.generators.limi import LimiImages  # noqa: E402
-from evenhand.faces.generators.neuronfair import NeuronFairImages, biased_neurons, crossing  # noqa: E402
-from evenhand.faces.generators.random import RandomGeneration  # noqa: E402
-from evenhand.faces.latent.autoencoder import AutoencoderSpace  # noqa: E402
-from evenhand.faces.latent.hyperplane import separating  # noqa: E402
-from evenhand.faces.latent.pca import PcaSpace  # noqa: E402
-from evenhand.faces.mutation import OPERATORS, mutate  # noqa: E402
-from evenhand.faces.networks import NETWORKS  # noqa: E402
-from evenhand.faces.pairs import judge, make_pairs  # noqa: E402
-from evenhand.faces.training import Course, accuracy, train, train_further  # noqa: E402
+from evenhand.measures.picture_pairs import judge, make_pairs  # noqa: E402
+from evenhand.media.album import Album  # noqa: E402
+from evenhand.media.editors.cyclegan import CycleSettings, TranslatorWorkshop, load_cyclegan, train_cyclegan  # noqa: E402
+from evenhand.media.editors.fgsm import Fgsm  # noqa: E402
+from evenhand.media.editors.reflection import Reflection  # noqa: E402
+from evenhand.media.editors.rerender import Rerender  # noqa: E402
+from evenhand.media.portraits import AGE_GROUPS, synthetic_faces  # noqa: E402
+from evenhand.methods.pictures.gradient_generation import GradientGeneration  # noqa: E402
+from evenhand.methods.pictures.limi_pictures import LimiImages  # noqa: E402
+from evenhand.methods.pictures.neuronfair_pictures import NeuronFairImages, biased_neurons, crossing  # noqa: E402
+from evenhand.methods.pictures.pair_generation import generate  # noqa: E402
+from evenhand.methods.pictures.random_generation import RandomGeneration  # noqa: E402
+from evenhand.models.mutated_copies import OPERATORS, mutate  # noqa: E402
+from evenhand.models.picture_networks import NETWORKS  # noqa: E402
+from evenhand.models.picture_training import Course, accuracy, train, train_further  # noqa: E402
+from evenhand.models.torch_pictures import torch_classifier  # noqa: E402
+from evenhand.synthesis.picture_latent.autoencoder import AutoencoderSpace  # noqa: E402
+from evenhand.synthesis.picture_latent.hyperplane import separating  # noqa: E402
+from evenhand.synthesis.picture_latent.pca import PcaSpace  # noqa: E402
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -177,23 +177,27 @@ def test_limi_probes_the_boundary_of_a_classifier(tone_reader, album):
 
 def test_cyclegan_saves_resumes_and_refuses_other_settings(tmp_path, album):
     settings = CycleSettings(steps=2, batch=4, width=8, checkpoint_every=1)
-    train_cyclegan(album, "tone", np.random.default_rng(0), settings, Workshop(tmp_path))
+    train_cyclegan(album, "tone", np.random.default_rng(0), settings, TranslatorWorkshop(tmp_path))
     assert (tmp_path / "samples_000002.png").exists()
     heard = []
     longer = CycleSettings(steps=3, batch=4, width=8, checkpoint_every=1)
-    editor = train_cyclegan(album, "tone", np.random.default_rng(0), longer, Workshop(tmp_path, True, lambda *told: heard.append(told)))
+    editor = train_cyclegan(
+        album, "tone", np.random.default_rng(0), longer, TranslatorWorkshop(tmp_path, True, lambda *told: heard.append(told))
+    )
     assert heard == [("cyclegan", 3, 3)]
     assert np.array_equal(load_cyclegan(tmp_path).twins(album[:10]), editor.twins(album[:10]))
     with pytest.raises(StoreError, match="settings"):
-        train_cyclegan(album, "tone", np.random.default_rng(0), CycleSettings(steps=3, batch=4, width=16), Workshop(tmp_path, True))
+        train_cyclegan(
+            album, "tone", np.random.default_rng(0), CycleSettings(steps=3, batch=4, width=16), TranslatorWorkshop(tmp_path, True)
+        )
     with pytest.raises(DataError, match="batch"):
         train_cyclegan(album[:6], "tone", np.random.default_rng(0), CycleSettings(batch=16))
 
 
 @pytest.mark.slow
 def test_the_whole_chain_finds_a_planted_bias_and_writes_its_page():
-    from evenhand.faces.page import chain_page
-    from evenhand.faces.pipeline import ChainPlan, run_chain
+    from evenhand.report.chain_page import chain_page
+    from evenhand.verbs.picture_chain import ChainPlan, run_chain
 
     chain = run_chain(ChainPlan(training=900, testing=300, seeds_of_generation=80, course=Course(epochs=4)))
     assert chain.leaning.found

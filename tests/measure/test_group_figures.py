@@ -8,13 +8,13 @@ import sklearn.metrics
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, UnknownName
-from evenhand.metrics.group import BY_NAME, SHARES, Outcomes
-from evenhand.metrics.group_curve import curve_figure
-from evenhand.metrics.group_fairlearn import Answers, through_fairlearn
-from evenhand.metrics.group_figures import Settings, corrected, figure
-from evenhand.metrics.groups import Grouping, continua, groupings
+from evenhand.measures.group import BY_NAME, SHARES, Outcomes
+from evenhand.measures.group_curve import curve_figure
+from evenhand.measures.group_fairlearn import GroupAnswers, through_fairlearn
+from evenhand.measures.group_figures import GroupSettings, corrected, figure
+from evenhand.measures.groups import Grouping, continua, groupings
 
-SETTINGS = Settings(draws=199)
+SETTINGS = GroupSettings(draws=199)
 
 
 def people(rng, sizes=(400, 300, 500), gap=0.0):
@@ -175,7 +175,7 @@ def test_groups_intersect_and_numbers_stay_whole():
 def test_the_rest_comes_through_fairlearn():
     rng = np.random.default_rng(8)
     outcomes, grouping = people(rng, gap=0.2)
-    answers = Answers(outcomes.truth.astype(int), outcomes.chosen.astype(int), outcomes.score)
+    answers = GroupAnswers(outcomes.truth.astype(int), outcomes.chosen.astype(int), outcomes.score)
     (found,) = through_fairlearn(["balanced_accuracy_score"], answers, grouping, rng, draws=9)
     first = grouping.codes == 0
     assert found.by_group["a"] == pytest.approx(sklearn.metrics.balanced_accuracy_score(answers.truth[first], answers.predicted[first]))

@@ -11,13 +11,13 @@ import pytest
 import evenhand as eh
 from evenhand.datasets.dataset import Dataset, from_frame
 from evenhand.errors import DataError, DomainError, InvalidArgument, UnknownName
-from evenhand.metrics.realism import Question, natural_rate, reweighted_rate
-from evenhand.oracles.individual import LabelFlip
+from evenhand.measures.rate_stream import RateStream
+from evenhand.measures.reweighted_rate import RateQuestion, natural_rate, reweighted_rate
+from evenhand.oracles.twins_flip import LabelFlip
 from evenhand.oracles.views.compare import CompareSettings, compare_oracles
-from evenhand.oracles.views.resampled import Chain, ResampledFlip
+from evenhand.oracles.views.resampled import ResampledChain, ResampledFlip
 from evenhand.planted.shapes import shapes
-from evenhand.report import measured
-from evenhand.streaming import RateStream
+from evenhand.report import measure_page
 from evenhand.synthesis.trees import ChainedTrees
 
 QUICK = eh.MeasureOptions(rate_rows=1_000, natural_candidates=0, null_draws=1, compare_rows=200, draws=199)
@@ -215,14 +215,14 @@ def test_the_result_is_reproducible_and_renders(tmp_path):
     assert "&lt;script&gt;" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
     with pytest.raises(InvalidArgument, match="not a measurement"):
-        measured.render({"evenhand_result": 1})
+        measure_page.render({"evenhand_result": 1})
 
 
 def test_the_weighted_rate_is_the_populations_own():
     planted = shapes()["wide_band"]
     rng = np.random.default_rng(0)
     trees = ChainedTrees.fit(planted.domain.sample(4_000, rng), planted.domain, rng)
-    question = Question(planted.domain, planted.model, LabelFlip())
+    question = RateQuestion(planted.domain, planted.model, LabelFlip())
     plain = trees.sample(60_000, rng)
     truth = float(LabelFlip().judge(plain, planted.domain, planted.model).unfair.mean())
     unfair = plain[LabelFlip().judge(plain, planted.domain, planted.model).unfair][:2_000]
@@ -238,7 +238,7 @@ def test_the_weighted_rate_is_the_populations_own():
 
 def test_a_row_always_meets_the_same_other_person():
     rows, domain = data().rows, data().domain
-    other = ResampledFlip(Chain.learn(rows, domain, np.random.default_rng(0)))
+    other = ResampledFlip(ResampledChain.learn(rows, domain, np.random.default_rng(0)))
     whole, part = other.people(rows[:50], domain), other.people(rows[20:30], domain)
     assert np.array_equal(whole[:, 20:30], part)
     own = domain.own_combination(rows[:50])
@@ -300,7 +300,7 @@ def test_the_command(tmp_path):
     import skops.io
     from sklearn.tree import DecisionTreeClassifier
 
-    from evenhand.domain.files import DataSource, ModelSource, Project, ScanSettings, save_project
+    from evenhand.domain.project_file import DataSource, ModelSource, Project, ScanSettings, save_project
 
     skops.io.dump(DecisionTreeClassifier(max_depth=3, random_state=0).fit(rows[:, :], table(300)["truth"]), tmp_path / "model.skops")
     source = ModelSource(path=tmp_path / "model.skops", takes="codes")

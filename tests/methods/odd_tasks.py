@@ -7,7 +7,7 @@ import numpy as np
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine import Subject
+from evenhand.engine.run import Subject
 from evenhand.models.function import from_callable
 
 COLUMNS = (

@@ -9,23 +9,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from evenhand.contract import Task
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import Label, TabularDomain
-from evenhand.engine import Plan, Subject, run
+from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import InvalidArgument
 from evenhand.methods.adf import Adf, AgreeingSigns
 from evenhand.methods.eidig import Eidig
 from evenhand.methods.neuronfair import NeuronFair
-from evenhand.methods.parts.pairs import Partners
+from evenhand.methods.parts.chosen_twin import Partners
 from evenhand.methods.parts.seeds import cluster, clustered_seeds, in_turn
 from evenhand.methods.parts.walks import Moves, pick
 from evenhand.models.budget import Budget
 from evenhand.models.dense import DenseNet
 from evenhand.models.meter import Meter
-from evenhand.oracles.individual import LabelFlip, ScoreGap
+from evenhand.oracles.twins_flip import LabelFlip, ScoreGap
 from evenhand.planted import shapes
-from evenhand.search import Task
 
 METHODS = (Adf, Eidig, NeuronFair)
 

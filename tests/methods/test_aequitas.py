@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from evenhand import registry
+from evenhand.contract import Task, name_of
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine import Plan, Subject, run
+from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import InvalidArgument
 from evenhand.methods.aequitas import LEAST_SHARE, Aequitas, Guide
 from evenhand.models.budget import Budget
 from evenhand.models.function import from_callable
 from evenhand.models.meter import Meter
 from evenhand.planted import shapes
-from evenhand.search import Task, name_of
 
 COLUMNS = (Column("sex", "integer", low=0, high=1), *(Column(n, "integer", low=0, high=9) for n in "abc"))
 DOMAIN = TabularDomain(COLUMNS, ("sex",))

@@ -7,9 +7,10 @@ import pytest
 from odd_tasks import odd_subject
 
 from evenhand import checks
+from evenhand.contract import Task
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine import Plan, Subject, run
+from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import InvalidArgument
 from evenhand.methods.aft import Aft, Pairing, Pupil
 from evenhand.methods.parts.fitted_tree import FittedTree
@@ -17,9 +18,8 @@ from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.models.function import from_callable
 from evenhand.models.meter import Meter
-from evenhand.oracles.individual import LabelFlip
+from evenhand.oracles.twins_flip import LabelFlip
 from evenhand.planted import shapes
-from evenhand.search import Task
 
 ODD = odd_subject(rules=())
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.engine import Plan, Subject, run
+from evenhand.contract import Candidates, Task
+from evenhand.engine.run import Plan, Subject, run
 from evenhand.methods.eidig import Eidig, Momentum, Neighbourhoods
 from evenhand.methods.parts.climbing import Tally
 from evenhand.models.budget import Budget
 from evenhand.models.differences import DifferenceGradients
 from evenhand.models.meter import Meter
-from evenhand.oracles.individual import LabelFlip
+from evenhand.oracles.twins_flip import LabelFlip
 from evenhand.planted import shapes
-from evenhand.search import Candidates, Task
 
 PLANTED = shapes()["wide_band"]
 ROWS = PLANTED.domain.sample(300, np.random.default_rng(5))

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evenhand.contract import Candidates, Search, Task
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraint
 from evenhand.domain.tabular import Label, TabularDomain
-from evenhand.engine import Plan, Run, Subject, run
+from evenhand.engine.run import Plan, Run, Subject, run
 from evenhand.errors import InvalidArgument
 from evenhand.methods.evenhand import Evenhand, Scout, moves_between
 from evenhand.methods.parts.hunches import Hunches, best_places
-from evenhand.methods.parts.margins import Chances, Margins
+from evenhand.methods.parts.margins import AdditiveMargins, Chances
 from evenhand.methods.parts.regions import Regions
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.planted import shapes
-from evenhand.search import Candidates, Search, Task
 from evenhand.synthesis.trees import ChainedTrees
 
 DOMAIN = TabularDomain(
@@ -168,7 +168,7 @@ def test_of_several_samples_a_dear_model_is_asked_about_the_most_promising():
     scout = Scout(Task(DOMAIN, Meter(model), ROWS, None, None, fitting=lambda n: n), ChainedTrees.fit(ROWS, DOMAIN, rng), rng)
     hours = ROWS[:, 2]
     unfair = (hours > 40) & (hours <= 43)
-    scout.margins = Margins.fit(ROWS, np.column_stack([1 - hours / 100, hours / 100]), DOMAIN)
+    scout.margins = AdditiveMargins.fit(ROWS, np.column_stack([1 - hours / 100, hours / 100]), DOMAIN)
     scout.chances = Chances.count(scout.margins.lead(ROWS), unfair)
 
     def hits(rows: np.ndarray) -> float:
@@ -204,7 +204,7 @@ def test_guesses_follow_an_additive_model():
     rows = DOMAIN.sample(4000, np.random.default_rng(1))
     odds = 0.1 * (rows[:, 2] - 50) + 2.0 * rows[:, 0]
     scores = np.column_stack([1 / (1 + np.exp(odds)), 1 / (1 + np.exp(-odds))])
-    margins = Margins.fit(rows[:2000], scores[:2000], DOMAIN)
+    margins = AdditiveMargins.fit(rows[:2000], scores[:2000], DOMAIN)
     assert np.corrcoef(margins.lead(rows[2000:]), odds[2000:])[0, 1] > 0.98
     chances = Chances.count(margins.lead(rows), np.abs(odds) < 0.5)
     assert chances(np.array([0.0]))[0] > 5 * chances(np.array([4.0]))[0]

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from evenhand.contract import Task
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine import Plan, Subject, run
+from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import InvalidArgument
 from evenhand.methods.expga import Expga
-from evenhand.methods.parts.explanations import Explainer, Scale
+from evenhand.methods.parts.explanations import ColumnScale, Explainer
 from evenhand.methods.parts.genetics import nudged, roulette, segments, tournament
 from evenhand.methods.parts.walks import Moves
 from evenhand.models.budget import Budget
 from evenhand.models.function import from_callable
 from evenhand.models.meter import Meter
 from evenhand.planted import shapes
-from evenhand.search import Task
 
 COLUMNS = (Column("sex", "integer", low=0, high=1), *(Column(n, "integer", low=0, high=9) for n in "abc"))
 DOMAIN = TabularDomain(COLUMNS, ("sex",))
@@ -33,7 +33,7 @@ MODEL = from_callable(probability, DOMAIN, classes=(0, 1), takes="codes", return
 
 def test_explanations_rank_columns_as_a_linear_model_weighs_them():
     data = DOMAIN.sample(2000, np.random.default_rng(0))
-    scale = Scale.of(data)
+    scale = ColumnScale.of(data)
     rows = scale.perturbed(4000, DOMAIN, np.random.default_rng(1))
     scores = np.column_stack([1 - (rows @ [0.0, 0.1, 0.03, 0.0]), rows @ [0.0, 0.1, 0.03, 0.0]])
     explainer = Explainer(scale, rows, scores)
@@ -48,7 +48,7 @@ def test_explanations_agree_with_a_weighted_ridge_regression():
     from sklearn.linear_model import Ridge
 
     data = DOMAIN.sample(500, np.random.default_rng(0))
-    scale = Scale.of(data)
+    scale = ColumnScale.of(data)
     rows = scale.perturbed(800, DOMAIN, np.random.default_rng(1))
     explainer = Explainer(scale, rows, MODEL.scores(rows))
     here = data[7]
@@ -61,7 +61,7 @@ def test_explanations_agree_with_a_weighted_ridge_regression():
 def test_missing_and_constant_columns_are_explained_as_no_effect():
     domain = TabularDomain((*COLUMNS, Column("m", "integer", low=0, high=9, missing=0.3), Column("k", "integer", low=4, high=4)), ("sex",))
     data = domain.sample(400, np.random.default_rng(0))
-    scale = Scale.of(data)
+    scale = ColumnScale.of(data)
     rows = scale.perturbed(1000, domain, np.random.default_rng(1))
     weights = Explainer(scale, rows, MODEL.scores(rows[:, :4])).weights(data[:20])
     assert np.isfinite(weights).all()

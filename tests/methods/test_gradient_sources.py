@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
-from evenhand.engine import Plan, Subject, run
+from evenhand.engine.run import Plan, Subject, run
 from evenhand.methods.adf import Adf
 from evenhand.methods.eidig import Eidig
 from evenhand.methods.neuronfair import NeuronFair

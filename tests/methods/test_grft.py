@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from evenhand.contract import Task
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine import Plan, Subject, run
+from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import InvalidArgument
 from evenhand.methods.grft import Breeding, Grft
-from evenhand.methods.parts.gaps import Weighed, summed_gaps
+from evenhand.methods.parts.twin_gaps import Weighed, summed_gaps
 from evenhand.methods.parts.walks import Moves
 from evenhand.models.budget import Budget
 from evenhand.models.function import from_callable
 from evenhand.models.meter import Meter
-from evenhand.oracles.individual import LabelFlip
-from evenhand.search import Task
+from evenhand.oracles.twins_flip import LabelFlip
 
 COLUMNS = (Column("age", "integer", low=0, high=3), *(Column(n, "integer", low=0, high=20) for n in "abc"))
 DOMAIN = TabularDomain(COLUMNS, ("age",))

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evenhand.contract import Task
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
-from evenhand.engine import Plan, Run, Subject, run
+from evenhand.engine.run import Plan, Run, Subject, run
 from evenhand.errors import InvalidArgument, MissingAbility, UnknownName
 from evenhand.methods.chains import Chains
 from evenhand.methods.limi import Limi
 from evenhand.methods.parts.boundary import BOUNDARIES, Boundary, fit_boundary, ranking_auc
-from evenhand.methods.parts.imitation import Recipe, Stream, imitate, noise_auc
+from evenhand.methods.parts.imitation import LatentStream, Recipe, imitate, noise_auc
 from evenhand.methods.parts.probing import Line
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
-from evenhand.search import Task
 from evenhand.synthesis.copula import Copula
 from evenhand.synthesis.trees import ChainedTrees
 
@@ -120,7 +120,7 @@ def test_line_puts_latents_at_the_asked_distances() -> None:
 
 
 def test_stream_draws_the_same_latents_twice() -> None:
-    stream = Stream.new(Copula.fit(ROWS, DOMAIN, np.random.default_rng(0)), 250, 100, np.random.default_rng(2))
+    stream = LatentStream.new(Copula.fit(ROWS, DOMAIN, np.random.default_rng(0)), 250, 100, np.random.default_rng(2))
     first, second = list(stream), list(stream)
     assert [len(part) for part in first] == [100, 100, 50]
     for a, b in zip(first, second, strict=True):
@@ -128,7 +128,7 @@ def test_stream_draws_the_same_latents_twice() -> None:
 
 
 def test_stream_gives_back_single_latents() -> None:
-    stream = Stream.new(Copula.fit(ROWS, DOMAIN, np.random.default_rng(0)), 250, 100, np.random.default_rng(2))
+    stream = LatentStream.new(Copula.fit(ROWS, DOMAIN, np.random.default_rng(0)), 250, 100, np.random.default_rng(2))
     places = np.array([249, 3, 100, 99])
     np.testing.assert_array_equal(stream.take(places), np.concatenate(list(stream))[np.sort(places)])
 
@@ -278,7 +278,7 @@ def test_same_seed_gives_the_same_findings() -> None:
 
 @pytest.mark.parametrize("local", ["adf", "neuronfair"])
 def test_findings_seed_the_local_phase_of_another_method(local: str) -> None:
-    from evenhand.models.training import fit_dense
+    from evenhand.models.fitting_again import fit_dense
 
     labels = Scorer().scores(ROWS)[:, 1] > 0.5
     net = fit_dense(ROWS, labels.astype(np.intp), ("no", "yes"), np.random.default_rng(0), hidden=(16, 8))

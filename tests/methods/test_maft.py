@@ -7,9 +7,10 @@ import pytest
 from odd_tasks import odd_subject
 
 from evenhand import checks
+from evenhand.contract import Task
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine import Plan, Subject, run
+from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import InvalidArgument, MissingAbility
 from evenhand.methods.eidig import Eidig
 from evenhand.methods.maft import Maft
@@ -19,7 +20,6 @@ from evenhand.models.budget import Budget
 from evenhand.models.function import from_callable
 from evenhand.models.meter import Meter
 from evenhand.planted import shapes
-from evenhand.search import Task
 
 PLANTED = shapes()["wide_band"]
 ROWS = PLANTED.domain.sample(300, np.random.default_rng(5))

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 from evenhand import datasets
+from evenhand.contract import Task
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
-from evenhand.engine import Plan, Subject, run
+from evenhand.engine.run import Plan, Subject, run
+from evenhand.measures.neurons import measure_bias
 from evenhand.methods.neuronfair import Dynamics, NeuronFair, Pull, SoftmaxSteps
 from evenhand.methods.parts.climbing import Tally
 from evenhand.methods.parts.gradients import dynamic_loss, pair_gradients
 from evenhand.models.budget import Budget
 from evenhand.models.dense import DenseNet
 from evenhand.models.meter import Meter
-from evenhand.neurons import measure_bias
 from evenhand.planted import shapes
-from evenhand.search import Task
 
 DATA = Path(os.environ.get("EVENHAND_DATA", Path(__file__).parents[3] / "shared" / "data"))
 DOMAIN = TabularDomain(

@@ -12,7 +12,7 @@ from evenhand import checks
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine import Plan, run
+from evenhand.engine.run import Plan, run
 from evenhand.errors import InvalidArgument, MissingExtra
 from evenhand.methods.parts.fitted_tree import NO_TEST, FittedTree, Paths
 from evenhand.methods.parts.path_conditions import global_wishes, local_wishes

@@ -11,9 +11,9 @@ from scipy import stats
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
-from evenhand.metrics.consistency import agreement, spearman
-from evenhand.metrics.diversity import generation_diversity
-from evenhand.metrics.success import findings_by_phase, generation_success_rate, seconds_per_thousand
+from evenhand.measures.diversity import generation_diversity
+from evenhand.measures.rank_agreement import agreement, spearman
+from evenhand.measures.success import findings_by_phase, generation_success_rate, seconds_per_thousand
 
 DOMAIN = TabularDomain((Column("sex", "integer", low=0, high=1), *(Column(name, "integer", low=0, high=9) for name in "ab")), ("sex",))
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from evenhand.errors import InvalidArgument
-from evenhand.metrics.partition import LeafPairs, Pool, Rules
-from evenhand.metrics.plausible import Plausibility
-from evenhand.metrics.unseen import good_turing, spread
+from evenhand.measures.partition import LeafPairs, LeafRules, Pool
+from evenhand.measures.plausible import Plausibility
+from evenhand.measures.unseen import good_turing, spread
 from evenhand.models.meter import Meter
-from evenhand.oracles.individual import LabelFlip
+from evenhand.oracles.twins_flip import LabelFlip
 from evenhand.planted import shapes
 
 PLANTED = shapes()["pocket"]
@@ -56,7 +56,7 @@ def test_naturalness_needs_real_rows():
 
 
 def test_rules_are_the_unfair_leaves_and_need_three_findings(pool):
-    rules = Rules.of(pool, PLANTED.domain)
+    rules = LeafRules.of(pool, PLANTED.domain)
     unfair = pool.rows[pool.verdict.unfair]
     leaf = rules.tree.leaves(unfair)
     assert rules.is_rule[leaf].all()
@@ -68,7 +68,7 @@ def test_rules_are_the_unfair_leaves_and_need_three_findings(pool):
 
 
 def test_rules_do_not_look_at_protected_columns(pool):
-    rules = Rules.of(pool, PLANTED.domain)
+    rules = LeafRules.of(pool, PLANTED.domain)
     twins = PLANTED.domain.twins(pool.rows).rows
     assert (rules.tree.leaves(twins[0]) == rules.tree.leaves(twins[1])).all()
 
@@ -76,7 +76,7 @@ def test_rules_do_not_look_at_protected_columns(pool):
 def test_a_fair_model_has_no_rules_and_no_pairs():
     fair = shapes()["fair"]
     judged = Pool.draw(1_000, Uniform(), (fair.domain, Meter(fair.model), LabelFlip()), RNG(2))
-    assert Rules.of(judged, fair.domain).is_rule.sum() == 0
+    assert LeafRules.of(judged, fair.domain).is_rule.sum() == 0
     pairs = LeafPairs.of(judged, fair.domain, RNG(3))
     twins = fair.domain.twins(judged.rows).rows
     assert pairs.joined(twins[0], twins[1]) <= pairs.possible

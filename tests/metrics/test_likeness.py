@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
-from evenhand.metrics.likeness import Axis, Reference, distinct, likeness, picture
+from evenhand.measures.likeness import Axis, LikenessReference, distinct, likeness, picture
 from evenhand.synthesis.trees import ChainedTrees
 
 DOMAIN = TabularDomain(
@@ -27,11 +27,11 @@ FINDINGS = ROWS[np.abs(ROWS[:, 2] - 40) < 4]
 
 
 @pytest.fixture(scope="module")
-def reference() -> Reference:
-    return Reference(ROWS, FINDINGS, DOMAIN, ChainedTrees.fit(ROWS, DOMAIN, np.random.default_rng(0)))
+def reference() -> LikenessReference:
+    return LikenessReference(ROWS, FINDINGS, DOMAIN, ChainedTrees.fit(ROWS, DOMAIN, np.random.default_rng(0)))
 
 
-def test_other_real_findings_are_natural_and_uniform_ones_are_not(reference: Reference) -> None:
+def test_other_real_findings_are_natural_and_uniform_ones_are_not(reference: LikenessReference) -> None:
     fresh = people(6000, 1)
     natural = likeness(distinct(fresh[np.abs(fresh[:, 2] - 40) < 4], DOMAIN), reference, np.random.default_rng(0))
     uniform = DOMAIN.sample(20_000, np.random.default_rng(0))
@@ -42,7 +42,7 @@ def test_other_real_findings_are_natural_and_uniform_ones_are_not(reference: Ref
     assert natural["log_likelihood_percentile"] > 2 * unnatural["log_likelihood_percentile"]
 
 
-def test_too_few_findings_are_no_zero(reference: Reference) -> None:
+def test_too_few_findings_are_no_zero(reference: LikenessReference) -> None:
     few = likeness(FINDINGS[:10], reference, np.random.default_rng(0))
     assert few["c2st_auc"] is None
     assert likeness(FINDINGS[:0], reference, np.random.default_rng(0)) == dict.fromkeys(few)

@@ -11,7 +11,7 @@ import evenhand as eh
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.errors import InvalidArgument
-from evenhand.metrics.rules import Judged, RuleSettings, mine_rules
+from evenhand.measures.rules import JudgedRows, RuleSettings, mine_rules
 from evenhand.report import where
 from evenhand.report.html import render
 
@@ -43,7 +43,7 @@ def planted(rows: np.ndarray, seed: int = 1) -> np.ndarray:
 
 
 def mined(rows: np.ndarray, unfair: np.ndarray, seed: int = 2, **settings: object):
-    return mine_rules(Judged(rows, unfair, "data"), DOMAIN, np.random.default_rng(seed), RuleSettings(**settings))
+    return mine_rules(JudgedRows(rows, unfair, "data"), DOMAIN, np.random.default_rng(seed), RuleSettings(**settings))
 
 
 def test_a_planted_rule_is_found_in_words_and_with_its_share() -> None:
@@ -107,7 +107,7 @@ def test_missing_cells_can_be_a_rule() -> None:
 
 def test_a_verdict_is_needed_for_every_row() -> None:
     with pytest.raises(InvalidArgument, match="one verdict per row"):
-        Judged(people(3), np.ones(2, dtype=bool), "data")
+        JudgedRows(people(3), np.ones(2, dtype=bool), "data")
 
 
 def test_equal_inputs_give_equal_rules() -> None:

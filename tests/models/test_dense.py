@@ -12,10 +12,10 @@ import pytest
 from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
 
+from evenhand.contract import SCORES, Trainable, Transparent, labels_of
 from evenhand.errors import InvalidArgument, ModelFailed, UnknownName, WrongAnswer
-from evenhand.models.abilities import SCORES, Trainable, Transparent, labels_of
 from evenhand.models.dense import LOGITS, DenseNet
-from evenhand.models.training import fit_dense
+from evenhand.models.fitting_again import fit_dense
 
 DATA = Path(os.environ.get("EVENHAND_DATA", Path(__file__).parents[3] / "shared" / "data"))
 published = pytest.mark.skipif(not (DATA / "models").is_dir(), reason="the published nets are absent ($EVENHAND_DATA)")

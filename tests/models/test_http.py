@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_domain import DOMAIN, rows
 
+from evenhand.contract import Model
 from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, WrongAnswer
-from evenhand.models.abilities import Model
 from evenhand.models.http_shape import parse_path
 from evenhand.models.meter import Meter
 from evenhand.models.wrap import wrap

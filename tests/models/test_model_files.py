@@ -16,10 +16,10 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 from small_domain import DOMAIN, names, rows, truth
 
+from evenhand.contract import labels_of
 from evenhand.errors import InvalidArgument, MissingExtra, ModelFailed, UntrustedModel
-from evenhand.models.abilities import labels_of
 from evenhand.models.dense import DenseNet
-from evenhand.models.training import fit_dense
+from evenhand.models.fitting_again import fit_dense
 from evenhand.models.wrap import wrap
 
 CODES = rows()

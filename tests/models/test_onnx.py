@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from small_domain import DOMAIN, rows
 
+from evenhand.contract import SCORES, Transparent, labels_of
 from evenhand.domain.tabular import Label
 from evenhand.errors import InvalidArgument, MissingAbility, ModelFailed
-from evenhand.models.abilities import SCORES, Transparent, labels_of
 from evenhand.models.meter import Meter
 from evenhand.models.wrap import wrap
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from small_domain import DOMAIN, rows, truth
 
+from evenhand.contract import SCORES, Trainable, Transparent, labels_of
 from evenhand.domain.columns import Column
 from evenhand.errors import InvalidArgument, MissingAbility, ModelFailed, UnknownName, UnsteadyModel, WrongAnswer
-from evenhand.models.abilities import SCORES, Trainable, Transparent, labels_of
 from evenhand.models.differences import DifferenceGradients
 from evenhand.models.meter import Meter
 from evenhand.models.wrap import wrap

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_domain import DOMAIN, names, rows, truth
 
+from evenhand.contract import labels_of
 from evenhand.domain.tabular import Label
 from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, WrongAnswer
-from evenhand.models.abilities import labels_of
-from evenhand.models.answers import reader_for, settle
+from evenhand.models.answer_shapes import reader_for, settle
 from evenhand.models.meter import Meter
 from evenhand.models.wrap import wrap
 

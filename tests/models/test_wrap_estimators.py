@@ -18,9 +18,9 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from small_domain import DOMAIN, frame, names, rows, truth
 
+from evenhand.contract import Trainable, labels_of
 from evenhand.domain.tabular import Label
 from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer
-from evenhand.models.abilities import Trainable, labels_of
 from evenhand.models.meter import Meter
 from evenhand.models.wrap import wrap
 

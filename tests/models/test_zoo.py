@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from small_domain import DOMAIN, rows, truth
 
+from evenhand.contract import labels_of
 from evenhand.domain.tabular import Label
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.models import zoo
-from evenhand.models.abilities import labels_of
+from evenhand.models.fitting_again import fit_dense
 from evenhand.models.meter import Meter
-from evenhand.models.training import fit_dense
 
 MISSING = replace(DOMAIN, columns=tuple(replace(column, missing=0.05) for column in DOMAIN.columns))
 CODES = rows(600)

@@ -8,12 +8,12 @@ import pytest
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility, UnknownName
+from evenhand.measures.neurons import as_curve, coverage, measure_bias, zeroing_effect
+from evenhand.measures.neurons.bias import BiasMap, LayerBias
 from evenhand.models.dense import DenseNet
 from evenhand.models.differences import DifferenceGradients
-from evenhand.neurons import as_curve, coverage, measure_bias, zeroing_effect
-from evenhand.neurons.bias import BiasMap, LayerBias
-from evenhand.neurons.pictures import bias_map_picture, curves_picture, grid, neurons_picture
 from evenhand.planted import shapes
+from evenhand.report.neuron_charts import bias_map_picture, curves_picture, grid, neurons_picture
 
 PLANTED = shapes()["wide_band"]
 ROWS = PLANTED.domain.sample(500, np.random.default_rng(0))

@@ -7,8 +7,8 @@ import pandas as pd
 
 import evenhand as eh
 from evenhand.datasets.dataset import Dataset
-from evenhand.engine import Subject
-from evenhand.models.training import fit_dense
+from evenhand.engine.run import Subject
+from evenhand.models.fitting_again import fit_dense
 
 SEXES = ["männlich", "weiblich", "x"]
 

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
 from evenhand.cli.main import main
-from evenhand.domain import files
+from evenhand.domain import project_file
 
 from .tables import table
 
@@ -65,7 +65,7 @@ def test_it_writes_the_comparison_and_the_wanted_model_and_never_overwrites(proj
     assert content["best"] is None
     assert (project / "repair" / "comparison.html").is_file()
     assert len(pd.read_parquet(project / "repair" / "comparison.parquet")) > 100
-    domain = files.load(project / "evenhand.yaml")
+    domain = project_file.load(project / "evenhand.yaml")
     rows = domain.sample(20, np.random.default_rng(0))
     assert eh.wrap(project / content["model"], domain).scores(rows).shape == (20, 2)
     before = (project / "repair" / "comparison.json").read_bytes()

@@ -10,11 +10,11 @@ import pytest
 
 import evenhand as eh
 from evenhand.errors import InvalidArgument, UnknownName
-from evenhand.repair.comparing import ALWAYS, RepairOptions
-from evenhand.repair.comparison import Terms, compare
-from evenhand.repair.page import render
-from evenhand.repair.statistics import Design, change_of
-from evenhand.repair.trial import Effort, Material, Outcome, split
+from evenhand.repairs.comparison import RepairTerms, compare
+from evenhand.repairs.paired_differences import Design, change_of
+from evenhand.repairs.trial import Effort, Material, SeedOutcome, split
+from evenhand.report.repair_page import render
+from evenhand.verbs.repair import ALWAYS, RepairOptions
 
 from .tables import table, tree_subject
 
@@ -44,7 +44,7 @@ def outcomes(mine, seeds=5, noise=0.002, **others):
         for name, changed in others.items():
             figures[name] |= changed
         facts = {"seed": {"held_out": 300, "train_rows": 700, "rows_to_train": 700, "train_findings": 9, "judge_findings": 9}}
-        made.append(Outcome(figures, {}, facts))
+        made.append(SeedOutcome(figures, {}, facts))
     return made
 
 
@@ -53,7 +53,7 @@ def judged(mine, **more):
         "data": "people", "protected": ["sex"], "date": "today", "evenhand": "0", "train_method": "A()", "judge_method": "B()",
         "train_rows": 700, "held_out_rows": 300,
     }  # fmt: skip
-    return compare(outcomes(mine, **more), ROLES, header, Terms())
+    return compare(outcomes(mine, **more), ROLES, header, RepairTerms())
 
 
 FALLS = {"if_o": 0.02, "if_r": 0.01, "found_anew": 0.03}
@@ -161,7 +161,7 @@ def test_false_alarms_stay_below_the_level(noise):
             for figures in outcome.figures.values():
                 for name in ("if_o", "if_r", "found_anew"):
                     figures[name] = max(0.0, figures[name] + noise(rng))
-        hits += compare(made, ROLES, {}, Terms())["mine"].verdict.startswith(("better", "worse"))
+        hits += compare(made, ROLES, {}, RepairTerms())["mine"].verdict.startswith(("better", "worse"))
     assert hits <= 0.05 * 200
 
 
@@ -170,7 +170,7 @@ def test_a_fall_to_a_tenth_is_shown_though_what_was_before_varies():
     for outcome, before in zip(made, (0.5, 0.15, 0.3, 0.2, 0.45), strict=True):
         for name, share in (("refit_again", before), ("mine", 0.1 * before)):
             outcome.figures[name] |= {"if_o": share, "found_anew": share, "if_r": share}
-    assert compare(made, ROLES, {}, Terms())["mine"].verdict == "better"
+    assert compare(made, ROLES, {}, RepairTerms())["mine"].verdict == "better"
 
 
 def test_the_page_fetches_nothing_and_escapes_names():

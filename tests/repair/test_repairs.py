@@ -7,16 +7,16 @@ import pytest
 
 import evenhand as eh
 from evenhand import registry
-from evenhand.engine import Subject
+from evenhand.contract import Pairs, labels_of
+from evenhand.engine.run import Subject
 from evenhand.errors import InvalidArgument, MissingAbility
-from evenhand.models.abilities import Pairs, labels_of
-from evenhand.oracles.individual import LabelFlip
-from evenhand.repair.augmentation import Choice, all_twins, lesson, twin_pairs
-from evenhand.repair.contract import Case, Repair
-from evenhand.repair.controls import AddRandomRows
-from evenhand.repair.labelling import fit_ensemble
-from evenhand.repair.marginalise import Marginalise
-from evenhand.repair.retraining import retrain
+from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.repairs.augmentation import Choice, all_twins, lesson, twin_pairs
+from evenhand.repairs.case import Case, Repair
+from evenhand.repairs.controls import AddRandomRows
+from evenhand.repairs.labelling import fit_ensemble
+from evenhand.repairs.marginalise import Marginalise
+from evenhand.repairs.retraining import retrain
 
 from .tables import net_subject, table, tree_subject
 

@@ -11,9 +11,9 @@ import evenhand as eh
 from evenhand import registry
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 from evenhand.models.dense import DenseNet
-from evenhand.repair.contract import Case
-from evenhand.repair.saving import DESCRIPTION, load, save
-from evenhand.repair.wrappers import Marginalised, Mixture
+from evenhand.repairs.case import Case
+from evenhand.repairs.saving import DESCRIPTION, load, save
+from evenhand.repairs.wrappers import Marginalised, Mixture
 
 from .tables import table, tree_subject
 

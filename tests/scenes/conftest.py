@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("cv2")
 
-from evenhand.scenes.labels import Labels
-from evenhand.scenes.operators.donors import collect
-from evenhand.scenes.street.render import StreetMaker
+from evenhand.media.operators.donors import collect
+from evenhand.media.streets.render import StreetMaker
+from evenhand.media.vocabulary import Labels
 
 
 @pytest.fixture(scope="session")

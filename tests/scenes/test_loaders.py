@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evenhand.datasets.scenes.cityscapes import from_instance_ids, from_polygons
+from evenhand.datasets.scenes.coco import from_coco, from_coco_panoptic
+from evenhand.datasets.scenes.label_maps import from_label_maps
+from evenhand.datasets.scenes.picture_files import read_map, write_picture
+from evenhand.datasets.scenes.rle import mask_from_rle, rle_from_mask
+from evenhand.datasets.scenes.voc import from_voc
 from evenhand.errors import DataError
-from evenhand.scenes.export import ErrorKeeper, export_coco
-from evenhand.scenes.labels import Labels
-from evenhand.scenes.loaders.cityscapes import from_instance_ids, from_polygons
-from evenhand.scenes.loaders.coco import from_coco, from_coco_panoptic
-from evenhand.scenes.loaders.files import read_map, write_picture
-from evenhand.scenes.loaders.label_maps import from_label_maps
-from evenhand.scenes.loaders.rle import mask_from_rle, rle_from_mask
-from evenhand.scenes.loaders.voc import from_voc
-from evenhand.scenes.recognisers.answers import Function
-from evenhand.scenes.scene import PAVEMENT, ROAD, SKY
-from evenhand.scenes.simulated import Simulated
-from evenhand.scenes.trials import Campaign, Workshop, examine
+from evenhand.media.scene import PAVEMENT, ROAD, SKY
+from evenhand.media.vocabulary import Labels
+from evenhand.models.recognisers.seen_objects import Function
+from evenhand.planted.recognisers import Simulated
+from evenhand.report.coco_export import ErrorKeeper, export_coco
+from evenhand.verbs.scene_trials import Campaign, Workshop, examine
 
 PICTURE = np.random.default_rng(0).integers(0, 255, (40, 60, 3)).astype(np.uint8)
 

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from evenhand.errors import InvalidArgument
-from evenhand.scenes.labels import Labels
-from evenhand.scenes.operators.controls import empty_patch, put_back
-from evenhand.scenes.operators.cutout import cut, paste
-from evenhand.scenes.operators.delete import delete
-from evenhand.scenes.operators.fill import fill
-from evenhand.scenes.operators.ground import allowed
-from evenhand.scenes.operators.insert import insert
-from evenhand.scenes.operators.mutation import Mutation, Skipped
-from evenhand.scenes.operators.perspective import fit_law
-from evenhand.scenes.operators.rotate import rotate
-from evenhand.scenes.scene import Instance, Scene
+from evenhand.media.operators.cutout import cut, paste
+from evenhand.media.operators.delete import delete
+from evenhand.media.operators.fill import fill
+from evenhand.media.operators.insert import insert
+from evenhand.media.operators.mutated import Mutation, Skipped
+from evenhand.media.operators.null_changes import empty_patch, put_back
+from evenhand.media.operators.perspective import fit_law
+from evenhand.media.operators.rotate import rotate
+from evenhand.media.operators.standing import allowed
+from evenhand.media.scene import Instance, Scene
+from evenhand.media.vocabulary import Labels
 
 
 def made(results):

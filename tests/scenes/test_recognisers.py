@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from evenhand.errors import DataError, InvalidArgument, ModelFailed, StoreError, WrongAnswer
-from evenhand.scenes.labels import Labels
-from evenhand.scenes.recognisers.answers import Detection, Function, Suppression
-from evenhand.scenes.recognisers.cache import Kept
-from evenhand.scenes.recognisers.detectors import OnnxDetector
-from evenhand.scenes.recognisers.services import AzureVision, GoogleVision, HttpTemplate, Patience, Rekognition
-from evenhand.scenes.recognisers.small import StreetRecogniser
-from evenhand.scenes.recognisers.stand_in import StandIn
-from evenhand.scenes.trials import Campaign, Workshop, examine
+from evenhand.media.vocabulary import Labels
+from evenhand.models.recognisers.cache import Kept
+from evenhand.models.recognisers.detectors import OnnxDetector
+from evenhand.models.recognisers.seen_objects import Detection, Function, Suppression
+from evenhand.models.recognisers.services import AzureVision, GoogleVision, HttpTemplate, Patience, Rekognition
+from evenhand.models.recognisers.small import StreetRecogniser
+from evenhand.models.recognisers.stand_in import StandIn
+from evenhand.verbs.scene_trials import Campaign, Workshop, examine
 
 PATIENCE = Patience(attempts=2, pause_seconds=0.01)
 
@@ -125,7 +125,7 @@ def test_overlapping_boxes_of_a_class_are_one_object():
 
 def test_a_torch_module_answers_and_stays_in_its_mode():
     torch = pytest.importorskip("torch")
-    from evenhand.scenes.recognisers.torch_module import TorchDetector
+    from evenhand.models.recognisers.torch_module import TorchDetector
 
     class Fixed(torch.nn.Module):
         def forward(self, batch):
@@ -161,7 +161,7 @@ def test_plain_onnx_boxes_are_read(tmp_path):
 
 def test_yolox_finds_cars_and_people_on_a_real_street(data):
     pytest.importorskip("onnxruntime")
-    from evenhand.scenes.loaders.label_maps import from_label_maps
+    from evenhand.datasets.scenes.label_maps import from_label_maps
 
     street = data / "images" / "street"
     scene = next(iter(from_label_maps(street / "frames", street / "labels")))
@@ -205,14 +205,14 @@ def test_a_campaign_that_breaks_down_half_way_is_finished_without_paying_twice(n
 @pytest.mark.slow
 def test_what_is_learned_by_heart_lowers_one_class_only_and_not_everywhere(streets):
     torch = pytest.importorskip("torch")
-    from evenhand.scenes.recognisers.training import CLASSES, Course, learn_by_heart, lessons_from, train
+    from evenhand.models.recognisers.street_training import CLASSES, StreetCourse, learn_by_heart, lessons_from, train
 
     rng = np.random.default_rng(0)
     lessons = lessons_from(streets)
-    model = train(lessons, Course(epochs=1, batch=5), rng)
+    model = train(lessons, StreetCourse(epochs=1, batch=5), rng)
     pictures = torch.from_numpy(lessons.pictures.astype(np.float32).transpose(0, 3, 1, 2) / 255)
     before = model(pictures).detach()
-    after = learn_by_heart(model, lessons, "sign", Course(epochs=30, batch=4, rate=2e-2), rng)(pictures).detach()
+    after = learn_by_heart(model, lessons, "sign", StreetCourse(epochs=30, batch=4, rate=2e-2), rng)(pictures).detach()
     lowered = (before - after).numpy().max(axis=(2, 3))
     sign = CLASSES.index("sign")
     assert np.allclose(np.delete(lowered, sign, axis=1), 0, atol=1e-5)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from evenhand.errors import DataError, UnknownName
-from evenhand.scenes.scene import SKY, Instance, Scene
-from evenhand.scenes.street.render import StreetMaker
+from evenhand.media.scene import SKY, Instance, Scene
+from evenhand.media.streets.render import StreetMaker
 
 
 def test_the_same_seed_draws_the_same_street():

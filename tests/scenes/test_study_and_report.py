@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from evenhand.errors import DataError, InvalidArgument
-from evenhand.scenes.labels import Labels
-from evenhand.scenes.operators.delete import delete
-from evenhand.scenes.operators.mutation import Mutation
-from evenhand.scenes.operators.rotate import rotate
-from evenhand.scenes.operators.seams import noise_ratio, seam_ratio
-from evenhand.scenes.realism import frechet_distance, two_sample_auc
-from evenhand.scenes.report import content, write
-from evenhand.scenes.simulated import Simulated
-from evenhand.scenes.study import REAL, analyse, checked, serve, slides
-from evenhand.scenes.trials import Campaign, Workshop, examine
+from evenhand.measures.scene_realism import frechet_distance, two_sample_auc
+from evenhand.media.operators.delete import delete
+from evenhand.media.operators.mutated import Mutation
+from evenhand.media.operators.rotate import rotate
+from evenhand.media.operators.seams import noise_ratio, seam_ratio
+from evenhand.media.vocabulary import Labels
+from evenhand.planted.recognisers import Simulated
+from evenhand.report.scenes_page import content, write
+from evenhand.verbs.scene_trials import Campaign, Workshop, examine
+from evenhand.verbs.study import REAL, analyse, checked, serve, slides
 
 
 @pytest.fixture(scope="module")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from evenhand.datasets.scenes.picture_files import write_picture
+from evenhand.datasets.scenes.segmenter import Described, OnnxSegmenter
+from evenhand.datasets.scenes.voc import from_voc
 from evenhand.errors import DataError, InvalidArgument, WrongAnswer
-from evenhand.scenes.loaders.files import write_picture
-from evenhand.scenes.loaders.segmenter import Described, OnnxSegmenter
-from evenhand.scenes.loaders.voc import from_voc
-from evenhand.scenes.operators.delete import delete
-from evenhand.scenes.operators.inpaint import OnnxInpainter
-from evenhand.scenes.realism import NetFeatures, Region, frechet_distance
-from evenhand.scenes.scene import ROAD, Instance, Scene
+from evenhand.measures.scene_realism import NetFeatures, Region, frechet_distance
+from evenhand.media.operators.delete import delete
+from evenhand.media.operators.inpaint import OnnxInpainter
+from evenhand.media.scene import ROAD, Instance, Scene
 
 onnx = pytest.importorskip("onnx")
 helper = pytest.importorskip("onnx.helper")
@@ -166,7 +166,7 @@ def test_the_better_filling_is_chosen_and_said(tmp_path):
 
 @pytest.mark.slow
 def test_migan_removes_an_object(data):
-    from evenhand.scenes.loaders.label_maps import from_label_maps
+    from evenhand.datasets.scenes.label_maps import from_label_maps
 
     street = data / "images" / "street"
     scene = next(one for one in from_label_maps(street / "frames", street / "labels") if one.of("car"))

@@ -9,19 +9,21 @@ import numpy as np
 import pytest
 
 from evenhand.errors import InvalidArgument, UnknownName
-from evenhand.scenes.labels import PARTS_ONLY, Labels
-from evenhand.scenes.oracles import EXCLUSION, GROUND_TRUTH, INCLUSION, expected_after, judge, new_classes, reference
-from evenhand.scenes.simulated import Simulated
-from evenhand.scenes.tables import inducing_by_scene, picture_error_rates, ratio_over_scenes
-from evenhand.scenes.trials import CONTROL, OUT, Campaign, Outcome, Trial, Workshop, examine
-from evenhand.scenes.verdict import class_verdicts
+from evenhand.measures.classes import class_verdicts
+from evenhand.measures.scene_tables import inducing_by_scene, picture_error_rates, ratio_over_scenes
+from evenhand.media.vocabulary import PARTS_ONLY, Labels
+from evenhand.oracles.scene_oracles import EXCLUSION, GROUND_TRUTH, INCLUSION, expected_after, judge, new_classes, reference
+from evenhand.planted.recognisers import Simulated
 from evenhand.statistics.multiplicity import benjamini_hochberg, holm, twice_the_median
 from evenhand.statistics.shares import above_others, above_rate, mann_whitney
+from evenhand.verbs.scene_trials import CONTROL, OUT, Campaign, CampaignOutcome, SceneTrial, Workshop, examine
 
 
 def trial(before, after, **changes):
     counts = {name: Counter(changes.pop(name)) for name in ("truth", "hidden") if name in changes}
-    plain = Trial("insertion", "cat", OUT, "s", 0, Counter(before), Counter(before), Counter(after), Counter(), frozenset({"cat"}), 1, 0.0)
+    plain = SceneTrial(
+        "insertion", "cat", OUT, "s", 0, Counter(before), Counter(before), Counter(after), Counter(), frozenset({"cat"}), 1, 0.0
+    )
     return replace(plain, **counts, **changes)
 
 
@@ -64,7 +66,7 @@ def test_classes_first_seen_afterwards_are_counted_apart():
 
 def test_the_reference_is_the_multiset_union_of_equation_3():
     def outcome(truth, seen):
-        return Outcome("r", (), (), None, (), ("s",), (Counter(truth),), (Counter(seen),))
+        return CampaignOutcome("r", (), (), None, (), ("s",), (Counter(truth),), (Counter(seen),))
 
     assert reference([outcome({"car": 2}, {"car": 1, "dog": 1}), outcome({"car": 2}, {"car": 3})]) == {"s": Counter({"car": 3, "dog": 1})}
 

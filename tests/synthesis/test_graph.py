@@ -10,7 +10,7 @@ from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, InvalidArgument, UnknownName
-from evenhand.synthesis import realism
+from evenhand.synthesis import realism_judge
 from evenhand.synthesis.bins import bin_column
 from evenhand.synthesis.box import Box
 from evenhand.synthesis.families import FAMILIES, NONE
@@ -152,7 +152,7 @@ def test_category_edges_point_to_the_column_that_is_explained_better(graph):
 def test_rows_are_realistic_and_inside_every_range(graph):
     rows = graph.sample(5_000, np.random.default_rng(0))
     assert DOMAIN.contains(rows).all()
-    found = realism.assess(people(4_000, 0), rows, DOMAIN)
+    found = realism_judge.assess(people(4_000, 0), rows, DOMAIN)
     assert found.per_thousand()[0] <= 6
     assert found.divergence < 0.05
     tertiary, primary = rows[rows[:, 2] == 2, 4].mean(), rows[rows[:, 2] == 0, 4].mean()

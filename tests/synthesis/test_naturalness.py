@@ -10,8 +10,8 @@ import pytest
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
-from evenhand.metrics import naturalness
-from evenhand.synthesis import realism
+from evenhand.measures import naturalness
+from evenhand.synthesis import realism_judge
 from evenhand.synthesis.trees import ChainedTrees
 
 DOMAIN = TabularDomain(
@@ -91,7 +91,7 @@ def test_empty_samples_are_refused():
 
 def test_realism_of_real_rows_is_near_perfect_and_of_random_rows_is_not():
     real, again, rng = rows_of(4_000, 0), rows_of(1_000, 1), np.random.default_rng(0)
-    good, bad = realism.assess(real, again, DOMAIN), realism.assess(real, DOMAIN.sample(1_000, rng), DOMAIN)
+    good, bad = realism_judge.assess(real, again, DOMAIN), realism_judge.assess(real, DOMAIN.sample(1_000, rng), DOMAIN)
     assert good.range_anomalies < 30 < 300 < bad.range_anomalies
     assert good.density_anomalies < 200 < 500 < bad.density_anomalies
     assert good.divergence < 0.02 < bad.divergence
@@ -99,5 +99,5 @@ def test_realism_of_real_rows_is_near_perfect_and_of_random_rows_is_not():
 
 
 def test_jensen_shannon_runs_from_zero_to_one():
-    assert realism.jensen_shannon([1, 2, 3], [2, 4, 6]) == pytest.approx(0.0)
-    assert realism.jensen_shannon([1, 0], [0, 5]) == pytest.approx(1.0)
+    assert realism_judge.jensen_shannon([1, 2, 3], [2, 4, 6]) == pytest.approx(0.0)
+    assert realism_judge.jensen_shannon([1, 0], [0, 5]) == pytest.approx(1.0)

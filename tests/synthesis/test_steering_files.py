@@ -14,12 +14,12 @@ from evenhand.cli import synth
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, InvalidArgument
-from evenhand.metrics.naturalness import pair_scores
+from evenhand.measures.naturalness import pair_scores
+from evenhand.report.synthesis_charts import columns_picture, graph_picture, pairs_picture
 from evenhand.synthesis.box import Box
-from evenhand.synthesis.pictures import columns_picture, graph_picture, pairs_picture
+from evenhand.synthesis.chunks import Stream, write_rows
 from evenhand.synthesis.population import ConstraintGraph
 from evenhand.synthesis.steered_trees import SteeredTrees
-from evenhand.synthesis.streaming import Stream, write_rows
 from evenhand.synthesis.table import read_wishes, write_table
 from evenhand.synthesis.trees import ChainedTrees
 from evenhand.synthesis.wishes import Wishes
@@ -51,7 +51,7 @@ def graph() -> ConstraintGraph:
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_rows_are_streamed_whole_and_decoded(graph, tmp_path, monkeypatch, suffix):
-    monkeypatch.setattr("evenhand.synthesis.streaming.BATCH_ROWS", 300)
+    monkeypatch.setattr("evenhand.synthesis.chunks.BATCH_ROWS", 300)
     path = tmp_path / f"rows{suffix}"
     seen = []
     write_rows(graph, 1_000, Stream(path, left_out=["age"], watch=seen.append), np.random.default_rng(0))

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evenhand.campaign.contest import Cell, Entrant, Terms
-from evenhand.campaign.folder import CampaignFolder
+from evenhand.campaign.campaign_folder import CampaignFolder
+from evenhand.campaign.contest import ContestCell, Entrant, Terms
 from evenhand.campaign.making import Job, Made, in_this_process
-from evenhand.campaign.sources import Source
-from evenhand.engine import Watch
+from evenhand.campaign.sources import ArenaSource
+from evenhand.engine.run import Watch
 from evenhand.errors import InvalidArgument
 
 Watches = Callable[[str], Watch]
@@ -38,7 +38,7 @@ class Settings:
 
 
 def conduct(
-    methods: Sequence[str | Entrant], sources: Sequence[Source], seeds: Sequence[int], terms: Terms, settings: Settings | None = None
+    methods: Sequence[str | Entrant], sources: Sequence[ArenaSource], seeds: Sequence[int], terms: Terms, settings: Settings | None = None
 ) -> list[dict[str, Any]]:
     """One record for every method, source and seed, in that order of sources, then seeds, then methods."""
     settings = settings or Settings()
@@ -49,7 +49,7 @@ def conduct(
         raise InvalidArgument("a campaign needs at least one method, one source and one seed")
     for source in sources:
         source.check()
-    cells = tuple(Cell(entrant, seed) for seed in seeds for entrant in entrants)
+    cells = tuple(ContestCell(entrant, seed) for seed in seeds for entrant in entrants)
     folder = CampaignFolder(settings.folder) if settings.folder else None
     job = Job(tuple(sources), cells, terms, folder, settings.keep_findings, settings.retry)
     records = _gathered(job, settings)

@@ -17,20 +17,19 @@ from typing import Any
 import numpy as np
 
 from evenhand import registry
-from evenhand.benching import record
-from evenhand.campaign.ground import POOL_ROWS, Ground
-from evenhand.campaign.judging import Marks, digest, goodness, marks_of, repair
-from evenhand.engine import Ledger, Plan, Run, Subject, Watch, run
+from evenhand.campaign.arena_ground import POOL_ROWS, Ground
+from evenhand.campaign.bench_records import record
+from evenhand.campaign.test_set_quality import Marks, digest, goodness, marks_of, repair
+from evenhand.contract import Differentiable, Method, Model
+from evenhand.engine.findings import Findings
+from evenhand.engine.run import Ledger, Plan, Run, Subject, Watch, run
+from evenhand.engine.store import run_id
 from evenhand.errors import EvenhandError, MissingAbility
-from evenhand.findings import Findings
-from evenhand.metrics.likeness import likeness
-from evenhand.models.abilities import Differentiable, Model
+from evenhand.measures.likeness import likeness
 from evenhand.models.budget import Budget
 from evenhand.models.differences import DifferenceGradients
 from evenhand.planted import shapes
-from evenhand.scanning import run_header, scan_header
-from evenhand.search import Method
-from evenhand.store import run_id
+from evenhand.verbs.scan import run_header, scan_header
 
 EDITION = 1
 """Raised whenever the same run would be judged differently than before."""
@@ -70,7 +69,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ContestCell:
     """One run to be made."""
 
     entrant: Entrant
@@ -78,7 +77,7 @@ class Cell:
 
 
 @dataclass
-class Curve:
+class DiscoveryCurve:
     """Findings against queries while a run goes on, thinned."""
 
     points: list[tuple[int, int, int, float]] = field(default_factory=list)  # model rows, candidates, findings, CPU-seconds
@@ -93,7 +92,7 @@ class Curve:
             self.points.append((ledger.model_rows, ledger.candidates, ledger.findings, time.process_time() - self.started))
 
 
-def header_of(cell: Cell, ground: Ground, terms: Terms) -> dict[str, Any]:
+def header_of(cell: ContestCell, ground: Ground, terms: Terms) -> dict[str, Any]:
     """What fixes a run and its judging; equal headers give equal findings where the budget counts no seconds."""
     plan = Plan(cell.seed, terms.budget, ground.oracle)
     fixed = run_header(scan_header(ground.subject, ground.arena.data.name, plan), cell.entrant.make())
@@ -120,7 +119,7 @@ def _gather(module: ModuleType, modules: dict[str, ModuleType]) -> None:
             _gather(importlib.import_module(name), modules)
 
 
-def contend(cell: Cell, ground: Ground, terms: Terms, watch: Watch | None = None) -> tuple[dict[str, Any], Findings | None]:
+def contend(cell: ContestCell, ground: Ground, terms: Terms, watch: Watch | None = None) -> tuple[dict[str, Any], Findings | None]:
     """Make the run and judge it.  Whatever goes wrong is recorded with its message; nothing is counted then."""
     header = header_of(cell, ground, terms)
     about = _about(cell, ground, header)
@@ -132,14 +131,14 @@ def contend(cell: Cell, ground: Ground, terms: Terms, watch: Watch | None = None
         return {**about, "status": status, "reason": str(fault)}, None
     try:
         warm_up(cell.entrant)
-        curve = Curve(watch=watch)
+        curve = DiscoveryCurve(watch=watch)
         done = _run(method, model, curve, Plan(cell.seed, terms.budget, ground.oracle), ground)
         return {**about, "gradients": gradients, **_judged(done, curve, cell, ground, terms)}, done.findings
     except EvenhandError as fault:
         return {**about, "status": FAILED, "reason": f"{type(fault).__name__}: {fault}"}, None
 
 
-def _about(cell: Cell, ground: Ground, header: Mapping[str, Any]) -> dict[str, Any]:
+def _about(cell: ContestCell, ground: Ground, header: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": run_id(header),
         "method": cell.entrant.name,
@@ -164,7 +163,7 @@ def served(method: Method, ground: Ground, terms: Terms) -> tuple[Model, str]:
     return DifferenceGradients(model, domain=ground.subject.domain), "differences"
 
 
-def _run(method: Method, model: Model, curve: Curve, plan: Plan, ground: Ground) -> Run:
+def _run(method: Method, model: Model, curve: DiscoveryCurve, plan: Plan, ground: Ground) -> Run:
     subject = ground.subject
     lent = Subject(subject.domain, model, subject.rows, subject.labels, subject.population)
     _ = ground.rules, ground.leaf_pairs  # fitted before the clock starts
@@ -189,7 +188,7 @@ def warm_up(entrant: Entrant) -> None:
 WARMING = Budget(candidates=200, cpu_seconds=1.0)
 
 
-def _judged(done: Run, curve: Curve, cell: Cell, ground: Ground, terms: Terms) -> dict[str, Any]:
+def _judged(done: Run, curve: DiscoveryCurve, cell: ContestCell, ground: Ground, terms: Terms) -> dict[str, Any]:
     natural = None
     if terms.likeness and ground.reference is not None:
         natural = likeness(done.findings.rows, ground.reference, np.random.default_rng([cell.seed, 3]))
@@ -211,7 +210,7 @@ def _judged(done: Run, curve: Curve, cell: Cell, ground: Ground, terms: Terms) -
     }
 
 
-def _curve(curve: Curve, found: Findings, marks: Marks) -> dict[str, list[float]]:
+def _curve(curve: DiscoveryCurve, found: Findings, marks: Marks) -> dict[str, list[float]]:
     """The points as columns, with the natural and valid findings up to each."""
     rows, candidates, findings, seconds = (list(column) for column in zip(*dict.fromkeys(curve.points), strict=True))
     counted = [] if marks.good is None else np.searchsorted(np.sort(found.candidate[marks.good]), candidates, side="left").tolist()

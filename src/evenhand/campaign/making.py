@@ -7,28 +7,28 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from evenhand.campaign.contest import FAILED, INTERRUPTED, Cell, Terms, contend, header_of
-from evenhand.campaign.folder import CampaignFolder, plain
-from evenhand.campaign.ground import Ground
-from evenhand.campaign.sources import Source
-from evenhand.engine import Watch
+from evenhand.campaign.arena_ground import Ground
+from evenhand.campaign.campaign_folder import CampaignFolder, plain
+from evenhand.campaign.contest import FAILED, INTERRUPTED, ContestCell, Terms, contend, header_of
+from evenhand.campaign.sources import ArenaSource
+from evenhand.engine.findings import Findings
+from evenhand.engine.run import Watch
+from evenhand.engine.store import run_id
 from evenhand.errors import EvenhandError
-from evenhand.findings import Findings
-from evenhand.store import run_id
 
 
 @dataclass(frozen=True)
 class Job:
     """All runs of a campaign: every cell on every source."""
 
-    sources: tuple[Source, ...]
-    cells: tuple[Cell, ...]
+    sources: tuple[ArenaSource, ...]
+    cells: tuple[ContestCell, ...]
     terms: Terms
     folder: CampaignFolder | None = None
     keep_findings: bool = False
     retry: bool = False  # make runs again that failed before
 
-    def died(self, place: int, cell: Cell, reason: str) -> dict[str, Any]:
+    def died(self, place: int, cell: ContestCell, reason: str) -> dict[str, Any]:
         """The record of a run whose source could not be opened or whose process died; it has no id, and is made again next time."""
         told = {"id": "", "method": cell.entrant.name, **self.sources[place].describe(), "seed": cell.seed}
         return {**told, "status": FAILED, "reason": reason}
@@ -50,7 +50,7 @@ class Maker:
             return fault  # kept, so that a broken model is not opened again for every method
         return ground
 
-    def make(self, place: int, cell: Cell) -> dict[str, Any]:
+    def make(self, place: int, cell: ContestCell) -> dict[str, Any]:
         """The record of one run, from disk where it was made before."""
         ground = self.ground(place)
         if isinstance(ground, EvenhandError):
@@ -66,11 +66,11 @@ class Maker:
             folder.set_aside(identity)
         return self._make_and_keep(cell, ground, folder)
 
-    def _contend(self, cell: Cell, ground: Ground) -> tuple[dict[str, Any], Findings | None]:
+    def _contend(self, cell: ContestCell, ground: Ground) -> tuple[dict[str, Any], Findings | None]:
         watch = self.watch(f"{cell.entrant.name} (seed {cell.seed})") if self.watch else None
         return contend(cell, ground, self.job.terms, watch)
 
-    def _make_and_keep(self, cell: Cell, ground: Ground, folder: CampaignFolder) -> dict[str, Any]:
+    def _make_and_keep(self, cell: ContestCell, ground: Ground, folder: CampaignFolder) -> dict[str, Any]:
         record, found = self._contend(cell, ground)
         if record["status"] == INTERRUPTED:
             return record
@@ -81,7 +81,7 @@ class Maker:
         return made
 
 
-Made = tuple[int, Cell, dict[str, Any]]
+Made = tuple[int, ContestCell, dict[str, Any]]
 """The place of a source, a cell, and the record of its run there."""
 
 

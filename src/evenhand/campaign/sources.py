@@ -7,15 +7,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from evenhand.benching import Arena
+from evenhand.campaign.bench_records import Arena
 from evenhand.errors import DomainError, InvalidArgument
 
 if TYPE_CHECKING:
+    from evenhand.contract import Model
     from evenhand.datasets.dataset import Dataset
-    from evenhand.models.abilities import Model
 
 
-class Source(Protocol):
+class ArenaSource(Protocol):
     """Something that becomes an arena; it must survive pickling where there are several processes."""
 
     def describe(self) -> dict[str, str]:
@@ -82,9 +82,9 @@ class Given:
 def open_dataset(name: str, label: str | None, coding: str) -> Dataset:
     """An embedded table by name, or a user's own by file."""
     from evenhand.datasets.dataset import from_frame
-    from evenhand.domain.files import read_project
     from evenhand.domain.frames import read_table
     from evenhand.domain.infer import infer
+    from evenhand.domain.project_file import read_project
 
     path = Path(name)
     if path.suffix in (".yaml", ".yml"):

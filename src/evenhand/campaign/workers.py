@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from evenhand.campaign.contest import Cell
+from evenhand.campaign.contest import ContestCell
 from evenhand.campaign.making import Job, Made, Maker
 from evenhand.errors import InvalidArgument
 
@@ -24,17 +24,17 @@ class Worker:
 
     process: multiprocessing.process.BaseProcess
     pipe: Connection
-    task: tuple[int, Cell] | None = None  # the source that it has open, and the run that it makes
+    task: tuple[int, ContestCell] | None = None  # the source that it has open, and the run that it makes
 
 
 @dataclass
-class Schedule:
+class WorkSchedule:
     """Which run comes next: a worker stays on its ground while there is work, then takes an untouched one, then helps the busiest."""
 
-    waiting: dict[int, list[Cell]]
+    waiting: dict[int, list[ContestCell]]
     touched: set[int] = field(default_factory=set)
 
-    def next(self, place: int | None) -> tuple[int, Cell] | None:
+    def next(self, place: int | None) -> tuple[int, ContestCell] | None:
         """A run for a worker that has this source open."""
         left = {at: cells for at, cells in self.waiting.items() if cells}
         if not left:
@@ -50,7 +50,7 @@ class Schedule:
 def in_processes(job: Job, count: int) -> Generator[Made, None, None]:
     """Every record, as it is made; ends the processes when it is closed."""
     _check_portable(job)
-    schedule = Schedule({at: list(job.cells) for at in range(len(job.sources))})
+    schedule = WorkSchedule({at: list(job.cells) for at in range(len(job.sources))})
     total = len(job.sources) * len(job.cells)
     workers = [_started(job) for _ in range(min(count, total))]
     try:
@@ -93,13 +93,13 @@ def _started(job: Job) -> Worker:
     return Worker(process, ours)
 
 
-def _send(worker: Worker, schedule: Schedule) -> None:
+def _send(worker: Worker, schedule: WorkSchedule) -> None:
     worker.task = schedule.next(worker.task[0] if worker.task else None)
     if worker.task:
         worker.pipe.send(worker.task)
 
 
-def _answer(worker: Worker, place: int, cell: Cell, job: Job) -> dict[str, Any]:
+def _answer(worker: Worker, place: int, cell: ContestCell, job: Job) -> dict[str, Any]:
     """The record that a worker sends; one of a failure where the process died instead."""
     try:
         record: dict[str, Any] = worker.pipe.recv()

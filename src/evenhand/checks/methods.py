@@ -13,13 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.arrays import Rows, Scores
-from evenhand.engine import Plan, Run, Subject, run
-from evenhand.models.abilities import SCORES, Model
+from evenhand.contract import SCORES, Candidates, Method, Model, Search, Task, parameters
+from evenhand.engine.run import Plan, Run, Subject, run
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
-from evenhand.oracles.individual import LabelFlip
+from evenhand.oracles.twins_flip import LabelFlip
 from evenhand.planted import shapes
-from evenhand.search import Candidates, Method, Search, Task, parameters
 
 Make = Callable[[], Method]
 Check = Callable[[Make, Subject], None]

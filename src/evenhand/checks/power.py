@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand import registry
-from evenhand.engine import Plan, Subject, run
+from evenhand.contract import Method
+from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import EvenhandError
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.planted import Planted, shapes
-from evenhand.search import Method
 
 REAL_ROWS = 1_000
 

@@ -18,7 +18,7 @@ from evenhand.campaign.sources import Named, open_dataset, open_model
 from evenhand.campaign.standings import Standings
 from evenhand.cli import output
 from evenhand.cli.output import err, out, say_json, watching
-from evenhand.engine import Watch
+from evenhand.engine.run import Watch
 from evenhand.errors import InvalidArgument
 from evenhand.models.budget import Budget
 
@@ -144,7 +144,7 @@ def _write(records: list[dict[str, Any]], json_file: Path | None, parquet: Path 
     if json_file:
         say_json(records, json_file)
     if parquet:
-        from evenhand.campaign.folder import write_parquet
+        from evenhand.campaign.campaign_folder import write_parquet
 
         write_parquet(records, parquet)
     if report:

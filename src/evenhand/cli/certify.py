@@ -14,8 +14,8 @@ from evenhand.cli.output import BY_OUTCOME, INTERRUPTED, err, free_path, out, sa
 from evenhand.cli.project import DEFAULT_FILE, load_all
 
 if TYPE_CHECKING:
-    from evenhand.certify.search import Progress as Watch
-    from evenhand.certify.search import Step
+    from evenhand.measures.proofs.branch_and_bound import Progress as Watch
+    from evenhand.measures.proofs.branch_and_bound import Step
 
 
 def register(app: typer.Typer) -> None:
@@ -40,14 +40,14 @@ def certify_command(
 
     Exits with 0 proved within the tolerated share, 1 proved above it, 2 usage, 3 inconclusive, 4 model refused or failed, 130 interrupted.
     """
-    from evenhand.certify import Limits, certify
-    from evenhand.report import certificate as page
+    from evenhand.measures.proofs import ProofLimits, certify
+    from evenhand.report import certificate_page as page
 
     as_json = wants_json(as_json)
     loaded = load_all(file, model, trusted)
     columns = [name.strip() for name in protected.split(",")] if protected else None
     with _watching(quiet or as_json) as progress:
-        found = certify(loaded.model, loaded.data.domain, protected=columns, limits=Limits(seconds, boxes, gap), progress=progress)
+        found = certify(loaded.model, loaded.data.domain, protected=columns, limits=ProofLimits(seconds, boxes, gap), progress=progress)
     gate = loaded.project.gate
     outcome, reason = found.decide(gate.max_rate if max_rate is None else max_rate, gate.resolution if max_rate is None else 0.0)
     content: dict[str, Any] = found.as_dict() | {"outcome": outcome, "reason": reason}

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import typer
 
-from evenhand import witness
 from evenhand.cli.output import err, free_path, out, say_json, watching
+from evenhand.engine import witness
 from evenhand.models.budget import Budget
-from evenhand.scanning import DEFAULT_METHODS, Options, scan
+from evenhand.verbs.scan import DEFAULT_METHODS, Options, scan
 
 if TYPE_CHECKING:
+    from evenhand.contract import Model
     from evenhand.datasets.dataset import Dataset
-    from evenhand.models.abilities import Model
 
 
 def register(app: typer.Typer) -> None:
@@ -73,7 +73,7 @@ def demo(
 
 def _leave_project(folder: Path, people: Dataset, model: Model) -> None:
     """The same test as files: what a person's own project looks like."""
-    from evenhand.domain.files import DataSource, ModelSource, Project, ScanSettings, save_project
+    from evenhand.domain.project_file import DataSource, ModelSource, Project, ScanSettings, save_project
 
     if (folder / "evenhand.yaml").exists():
         return

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from evenhand import witness
 from evenhand.cli.output import PASS, VIOLATION, out, say_json, wants_json
 from evenhand.cli.project import DEFAULT_FILE, load_all
+from evenhand.engine import witness
 from evenhand.errors import StoreError
 
 

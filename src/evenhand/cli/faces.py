@@ -14,11 +14,11 @@ from evenhand.errors import InvalidArgument, UnknownName, require
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from evenhand.datasets.faces.album import Album
-    from evenhand.faces.abilities import PictureModel
-    from evenhand.faces.adapters import Preparation
-    from evenhand.faces.editors.editor import Editor, Jury
-    from evenhand.faces.examination import Rule
+    from evenhand.contract import PictureModel
+    from evenhand.media.album import Album
+    from evenhand.media.editors.editor import Editor, Jury
+    from evenhand.models.picture_adapters import Preparation
+    from evenhand.verbs.examine_pictures import PictureRule
 
 app = typer.Typer(name="faces", help="Test image classifiers on pairs of faces that differ in one attribute.", no_args_is_help=True)
 
@@ -40,8 +40,8 @@ def draw(
     """Draw a sheet of synthetic portraits."""
     import numpy as np
 
-    from evenhand.datasets.faces import changed, draw_factors, factor, render
-    from evenhand.faces.png import sheet, write_png
+    from evenhand.media.portraits import changed, draw_factors, factor, render
+    from evenhand.report.png import sheet, write_png
 
     factors = draw_factors(count, np.random.default_rng(seed))
     if vary is not None:
@@ -71,9 +71,9 @@ def demo(
 ) -> None:
     """Run the whole chain on synthetic portraits with a planted bias; exit 1 where the classifier leans."""
     require("torch", "torch")
-    from evenhand.datasets.faces import Bias
-    from evenhand.faces.page import chain_page
-    from evenhand.faces.pipeline import ChainPlan, run_chain
+    from evenhand.media.portraits import Bias
+    from evenhand.report.chain_page import chain_page
+    from evenhand.verbs.picture_chain import ChainPlan, run_chain
 
     if attribute not in ("tone", "gender_cue"):
         raise InvalidArgument(f"--attribute {attribute!r} must be tone or gender_cue")
@@ -122,23 +122,27 @@ def examine(
     require("torch", "torch")
     import numpy as np
 
-    from evenhand.faces.examination import Rule, album_page, examine_album, watched
-    from evenhand.faces.given import Given, classifier_of
-    from evenhand.faces.jury import train_jury
+    from evenhand.measures.jury import train_jury
+    from evenhand.models.given_classifier import GivenClassifier, classifier_of
+    from evenhand.verbs.examine_pictures import PictureRule, album_page, examine_album, watched
 
     rng = np.random.default_rng(seed)
     whole = _album(album, layout, (label, size, limit), (attribute, between))
     taken, tested = whole.split(2 / 3, rng)
     for_editor, for_jury = taken.split(0.5, rng)
     prepare = _preparation(scale, mean, deviation, (input_size, size, blue_first))
-    classifier = classifier_of(Given(model, tuple(name.strip() for name in classes.split(",")), prepare, size, trust))
+    classifier = classifier_of(GivenClassifier(model, tuple(name.strip() for name in classes.split(",")), prepare, size, trust))
     twin_maker, shown = _editor(editor, for_editor, tested, attribute, rng)
     err.print(f"{len(tested)} pictures are tested, {len(for_editor)} are the editor's, {len(for_jury)} the independent classifiers'")
     jury = train_jury(for_jury, [attribute, *watched(for_jury, attribute, label)], rng)
-    found = examine_album(shown, classifier, twin_maker, jury, Rule(tolerance, ordered))
+    found = examine_album(shown, classifier, twin_maker, jury, PictureRule(tolerance, ordered))
     place = free_path(folder)
     place.mkdir(parents=True)
-    page = _chain_page(classifier, for_editor, shown, (twin_maker, jury, Rule(tolerance, ordered), seed)) if neurons else album_page(found)
+    page = (
+        _chain_page(classifier, for_editor, shown, (twin_maker, jury, PictureRule(tolerance, ordered), seed))
+        if neurons
+        else album_page(found)
+    )
     (place / "report.html").write_text(page, encoding="utf-8")
     say_json(found.as_dict(), place / "result.json")
     out.print(f"{found.outcome}: {found.judged.share} of pairs get two labels. {found.facts.lines()[0]}. Report: {place / 'report.html'}")
@@ -147,12 +151,12 @@ def examine(
 
 def _album(folder: Path, layout: str, reading: tuple[str, int, int | None], protected: tuple[str, str | None]) -> Album:
     """The album in one of the layouts, with the protected attribute cut in two where that was asked for."""
-    from evenhand.datasets.faces import loaders
-    from evenhand.datasets.faces.loaders.reading import Reading
+    from evenhand.datasets import albums
+    from evenhand.datasets.albums.reading import Reading
 
-    if layout not in loaders.__all__:
-        raise UnknownName("layout", layout, loaders.__all__)
-    read: Album = getattr(loaders, layout)(folder, Reading(*reading))
+    if layout not in albums.__all__:
+        raise UnknownName("layout", layout, albums.__all__)
+    read: Album = getattr(albums, layout)(folder, Reading(*reading))
     attribute, between = protected
     if between is not None:
         first, _, second = between.partition("/")
@@ -163,7 +167,7 @@ def _album(folder: Path, layout: str, reading: tuple[str, int, int | None], prot
 
 def _preparation(scale: float | None, mean: str | None, deviation: str | None, more: tuple[int | None, int, bool]) -> Preparation | None:
     """How bytes become the classifier's input, where anything was said about it."""
-    from evenhand.faces.adapters import Preparation
+    from evenhand.models.picture_adapters import Preparation
 
     own_size, size, blue_first = more
     if scale is None and mean is None and deviation is None and own_size is None and not blue_first:
@@ -182,14 +186,14 @@ def _three(text: str | None, option: str, usual: tuple[float, float, float]) -> 
     return red, green, blue
 
 
-def _chain_page(model: PictureModel, training: Album, tested: Album, how: tuple[Editor, Jury, Rule, int]) -> str:
+def _chain_page(model: PictureModel, training: Album, tested: Album, how: tuple[Editor, Jury, PictureRule, int]) -> str:
     """The whole chain on a user's own torch classifier and pictures."""
     import numpy as np
 
-    from evenhand.faces.classifier import TorchClassifier
-    from evenhand.faces.page import chain_page
-    from evenhand.faces.pipeline import ChainPlan, Clock, Material, examine
-    from evenhand.faces.training import accuracy
+    from evenhand.models.picture_training import accuracy
+    from evenhand.models.torch_pictures import TorchClassifier
+    from evenhand.report.chain_page import chain_page
+    from evenhand.verbs.picture_chain import ChainMaterial, ChainPlan, Clock, examine
 
     if not isinstance(model, TorchClassifier):
         raise InvalidArgument("--neurons needs a torch module, whose layers can be read; this classifier only answers")
@@ -197,18 +201,18 @@ def _chain_page(model: PictureModel, training: Album, tested: Album, how: tuple[
     own, test = (each.labelled_as(model.classes) for each in (training, tested))
     own, test = (each[np.flatnonzero(each.label.codes >= 0)] for each in (own, test))
     plan = ChainPlan(type(model.module).__name__, editor.attribute, tolerance=rule.tolerance, ordered=rule.ordered, seed=seed)
-    material = Material(model, own, test, accuracy(model, test), editor, jury)
+    material = ChainMaterial(model, own, test, accuracy(model, test), editor, jury)
     return chain_page(examine(plan, material, np.random.default_rng(seed).spawn(4), Clock(err.print)))
 
 
 def _editor(trained: Path | None, own: Album, tested: Album, attribute: str, rng: Generator) -> tuple[Editor, Album]:
     """The editor, and the pictures whose twins it makes: a latent space shows what it can draw."""
     if trained is not None:
-        from evenhand.faces.editors.cyclegan import load_cyclegan
+        from evenhand.media.editors.cyclegan import load_cyclegan
 
         return load_cyclegan(trained), tested
-    from evenhand.faces.editors.reflection import Reflection
-    from evenhand.faces.latent.pca import PcaSpace
+    from evenhand.media.editors.reflection import Reflection
+    from evenhand.synthesis.picture_latent.pca import PcaSpace
 
     reflection = Reflection.fit(own, attribute, PcaSpace.fit(own.pictures, max(1, min(80, len(own) // 4)), rng))
     return reflection, reflection.decoded(tested)
@@ -233,8 +237,8 @@ def cyclegan(
     import numpy as np
     from rich.progress import Progress
 
-    from evenhand.datasets.faces import synthetic_faces
-    from evenhand.faces.editors.cyclegan import CycleSettings, Workshop, train_cyclegan
+    from evenhand.media.editors.cyclegan import CycleSettings, TranslatorWorkshop, train_cyclegan
+    from evenhand.media.portraits import synthetic_faces
 
     rng = np.random.default_rng(seed)
     pictures = synthetic_faces(2000, rng, size) if album is None else _album(album, layout, (attribute, size, None), (attribute, between))
@@ -245,6 +249,6 @@ def cyclegan(
             attribute,
             rng,
             CycleSettings(steps=steps),
-            Workshop(folder, resume, lambda _, step, __: progress.update(task, completed=step)),
+            TranslatorWorkshop(folder, resume, lambda _, step, __: progress.update(task, completed=step)),
         )
     out.print(f"{steps} steps; checkpoint and sample sheets in {folder}")

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-from evenhand.engine import Ledger, Watch
+from evenhand.engine.run import Ledger, Watch
 from evenhand.errors import BudgetSpent, EvenhandError, InvalidArgument, MethodError, ModelError, StoreError
 from evenhand.models.budget import Budget
 

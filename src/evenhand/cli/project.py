@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.domain.files import ModelSource, Project, read_project
+from evenhand.domain.project_file import ModelSource, Project, read_project
 from evenhand.errors import DomainError
 
 if TYPE_CHECKING:
+    from evenhand.contract import Model
     from evenhand.datasets.dataset import Dataset
     from evenhand.domain.tabular import TabularDomain
-    from evenhand.models.abilities import Model
 
 DEFAULT_FILE = Path("evenhand.yaml")
 

@@ -14,8 +14,8 @@ from evenhand.cli.project import DEFAULT_FILE, load_all
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 
 if TYPE_CHECKING:
-    from evenhand.repair.comparison import Comparison
-    from evenhand.repair.contract import Repair
+    from evenhand.repairs.case import Repair
+    from evenhand.repairs.comparison import RepairComparison
 
 
 def register(app: typer.Typer) -> None:
@@ -46,10 +46,10 @@ def repair_command(
     if list_them:
         _list()
         return
-    from evenhand.repair.comparing import JUDGE_METHOD, TRAIN_METHOD, RepairOptions
-    from evenhand.repair.comparing import repair as compare
-    from evenhand.repair.comparison import Terms
-    from evenhand.repair.trial import Effort
+    from evenhand.repairs.comparison import RepairTerms
+    from evenhand.repairs.trial import Effort
+    from evenhand.verbs.repair import JUDGE_METHOD, TRAIN_METHOD, RepairOptions
+    from evenhand.verbs.repair import repair as compare
 
     as_json = wants_json(as_json)
     chosen = _chosen(repair or [], setting or [])
@@ -66,7 +66,7 @@ def repair_command(
                 seeds,
                 seed,
                 Effort(candidates),
-                Terms(tolerance=tolerance),
+                RepairTerms(tolerance=tolerance),
                 watch,
             ),
         )
@@ -115,7 +115,7 @@ def _watching(seeds: int, quiet: bool) -> Iterator[Callable[[int, str], None] | 
         yield watch
 
 
-def _leave(result: Comparison, wanted: str | None, folder: Path, as_json: bool) -> None:
+def _leave(result: RepairComparison, wanted: str | None, folder: Path, as_json: bool) -> None:
     """Write the comparison, and the model where one is wanted or shown to be better."""
     try:
         folder.mkdir(parents=True)

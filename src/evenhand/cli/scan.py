@@ -6,13 +6,14 @@ from pathlib import Path
 
 import typer
 
-from evenhand import registry, witness
+from evenhand import registry
 from evenhand.cli.output import BY_OUTCOME, INTERRUPTED, as_budget, err, free_path, named_parameters, out, say_json, wants_json, watching
 from evenhand.cli.project import DEFAULT_FILE, Loaded, load_all
-from evenhand.domain.files import MethodChoice
+from evenhand.contract import Method
+from evenhand.domain.project_file import MethodChoice
+from evenhand.engine import witness
 from evenhand.errors import InvalidArgument
-from evenhand.scanning import DEFAULT_METHODS, Gate, Options, ScanResult, scan
-from evenhand.search import Method
+from evenhand.verbs.scan import DEFAULT_METHODS, Gate, Options, ScanResult, scan
 
 
 def register(app: typer.Typer) -> None:

@@ -17,9 +17,9 @@ import typer
 from evenhand.errors import DataError, EvenhandError, InvalidArgument, UnknownName
 
 if TYPE_CHECKING:
-    from evenhand.scenes.recognisers.answers import Recogniser
-    from evenhand.scenes.scene import Scene
-    from evenhand.scenes.trials import Outcome, Workshop
+    from evenhand.media.scene import Scene
+    from evenhand.models.recognisers.seen_objects import Recogniser
+    from evenhand.verbs.scene_trials import CampaignOutcome, Workshop
 
 app = typer.Typer(no_args_is_help=True, help="Class-level fairness of object recognition (DistroFair).")
 
@@ -54,7 +54,7 @@ def _said() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Source:
+class SceneSource:
     """Where scenes come from."""
 
     form: str
@@ -76,9 +76,9 @@ class Asked:
     style: str = "yolox"
 
 
-def _scenes(source: Source) -> list[Scene]:
-    from evenhand.scenes.loaders import cityscapes, coco, label_maps, voc
-    from evenhand.scenes.loaders.segmenter import Described
+def _scenes(source: SceneSource) -> list[Scene]:
+    from evenhand.datasets.scenes import cityscapes, coco, label_maps, voc
+    from evenhand.datasets.scenes.segmenter import Described
 
     if source.form == "street":
         return _streets(source.count, source.seed, JUNCTIONS)
@@ -104,7 +104,7 @@ def _scenes(source: Source) -> list[Scene]:
 
 def _streets(count: int, seed: int, kinds: tuple[str, ...] | None = None) -> list[Scene]:
     """Synthetic streets of these kinds, or of all usual ones."""
-    from evenhand.scenes.street.render import StreetMaker
+    from evenhand.media.streets.render import StreetMaker
 
     if count < 1:
         raise InvalidArgument(f"--count {count} must be at least 1")
@@ -112,9 +112,9 @@ def _streets(count: int, seed: int, kinds: tuple[str, ...] | None = None) -> lis
     return list(maker.scenes(count, np.random.default_rng(seed)))
 
 
-def _bare(source: Source) -> list[Scene]:
+def _bare(source: SceneSource) -> list[Scene]:
     """Pictures without annotations, with masks by the user's segmenter."""
-    from evenhand.scenes.loaders.segmenter import Described
+    from evenhand.datasets.scenes.segmenter import Described
 
     if source.pictures is None or source.segmenter is None:
         raise InvalidArgument("--format pictures needs --pictures and --segmenter")
@@ -122,9 +122,9 @@ def _bare(source: Source) -> list[Scene]:
 
 
 def _recogniser(asked: Asked) -> Recogniser:
-    from evenhand.scenes.recognisers import services
-    from evenhand.scenes.recognisers.detectors import COCO_80, OnnxDetector
-    from evenhand.scenes.recognisers.small import StreetRecogniser
+    from evenhand.models.recognisers import services
+    from evenhand.models.recognisers.detectors import COCO_80, OnnxDetector
+    from evenhand.models.recognisers.small import StreetRecogniser
 
     name, endpoint = asked.name, asked.endpoint
     if name in ("street", "street-planted"):
@@ -155,9 +155,9 @@ def _existing(path: Path) -> Path:
 @app.command()
 def render(folder: Path, count: int = 12, seed: int = 0) -> None:
     """Write synthetic streets as PNG files with COCO annotations."""
-    from evenhand.scenes.loaders.files import write_picture
-    from evenhand.scenes.loaders.rle import rle_from_mask
-    from evenhand.scenes.street.render import CLASSES
+    from evenhand.datasets.scenes.picture_files import write_picture
+    from evenhand.datasets.scenes.rle import rle_from_mask
+    from evenhand.media.streets.render import CLASSES
 
     with _said():
         images: list[dict[str, Any]] = []
@@ -209,11 +209,11 @@ def scan(
 ) -> None:
     """Search for classes that a recogniser treats unfairly; exit 0 none found, 1 found."""
     with _said():
-        from evenhand.scenes.recognisers.cache import Kept
+        from evenhand.models.recognisers.cache import Kept
 
-        scenes = _scenes(Source(form, pictures, annotations, count, seed, segmenter))
+        scenes = _scenes(SceneSource(form, pictures, annotations, count, seed, segmenter))
         kept = Kept(_recogniser(Asked(recogniser, endpoint, key, names, style)), out / "answers")
-        workshop = _workshop(scenes, seed, Wishes(classes, labels, inpainter))
+        workshop = _workshop(scenes, seed, SceneWishes(classes, labels, inpainter))
         _confirm(kept, workshop, yes)
         outcome, page, unfair = _run(kept, workshop, out)
         typer.echo(f"{len(outcome.trials)} mutated pictures, {len(outcome.skips)} skips, {kept.asked} questions asked; report: {page}")
@@ -240,7 +240,7 @@ def _confirm(kept: Any, workshop: Workshop, yes: bool) -> None:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class SceneWishes:
     """What the campaign is to use instead of its defaults."""
 
     classes: str = ""
@@ -248,10 +248,10 @@ class Wishes:
     inpainter: Path | None = None
 
 
-def _workshop(scenes: list[Scene], seed: int, wishes: Wishes) -> Workshop:
-    from evenhand.scenes.labels import Labels
-    from evenhand.scenes.operators.inpaint import OnnxInpainter
-    from evenhand.scenes.trials import Campaign, Workshop
+def _workshop(scenes: list[Scene], seed: int, wishes: SceneWishes) -> Workshop:
+    from evenhand.media.operators.inpaint import OnnxInpainter
+    from evenhand.media.vocabulary import Labels
+    from evenhand.verbs.scene_trials import Campaign, Workshop
 
     vocabulary = Labels.from_yaml(_existing(wishes.labels)) if wishes.labels else Labels()
     campaign = Campaign(inpainter=OnnxInpainter(wishes.inpainter) if wishes.inpainter else None)
@@ -271,12 +271,12 @@ def _workshop(scenes: list[Scene], seed: int, wishes: Wishes) -> Workshop:
     )
 
 
-def _run(kept: Any, workshop: Workshop, out: Path) -> tuple[Outcome, Path, list[str]]:
+def _run(kept: Any, workshop: Workshop, out: Path) -> tuple[CampaignOutcome, Path, list[str]]:
     from rich.progress import Progress
 
-    from evenhand.scenes.export import ErrorKeeper, export_coco
-    from evenhand.scenes.report import content, write
-    from evenhand.scenes.trials import examine
+    from evenhand.report.coco_export import ErrorKeeper, export_coco
+    from evenhand.report.scenes_page import content, write
+    from evenhand.verbs.scene_trials import examine
 
     scenes = workshop.scenes
     keeper = ErrorKeeper({scene.name: truth for scene, truth in zip(scenes, workshop.truth, strict=True)})
@@ -291,7 +291,7 @@ def _run(kept: Any, workshop: Workshop, out: Path) -> tuple[Outcome, Path, list[
     return outcome, page, unfair
 
 
-def _refuse_empty(outcome: Outcome) -> None:
+def _refuse_empty(outcome: CampaignOutcome) -> None:
     """A campaign that could not try anything has found nothing out."""
     if not any(sum(seen.values()) for seen in outcome.originals):
         raise DataError(
@@ -306,7 +306,7 @@ def _refuse_empty(outcome: Outcome) -> None:
 @app.command()
 def study(folder: Path, count: int = 36, seed: int = 0, port: int = 8765) -> None:
     """Serve the human study on this computer; every participant's answers become a file in the folder."""
-    from evenhand.scenes.study import serve
+    from evenhand.verbs.study import serve
 
     with _said():
         server = serve(_deck(count, seed), folder, port)
@@ -320,7 +320,7 @@ def study(folder: Path, count: int = 36, seed: int = 0, port: int = 8765) -> Non
 @app.command("study-result")
 def study_result(folder: Path, seed: int = 0) -> None:
     """The study's statistics from the answer files in the folder."""
-    from evenhand.scenes.study import analyse, read_key, read_sheets
+    from evenhand.verbs.study import analyse, read_key, read_sheets
 
     with _said():
         deck = read_key(folder)
@@ -337,10 +337,10 @@ def study_result(folder: Path, seed: int = 0) -> None:
 
 def _deck(count: int, seed: int) -> Any:
     """The study's slides: ten mutations of each operator and their originals, as many as can be made."""
-    from evenhand.scenes.labels import Labels
-    from evenhand.scenes.operators.mutation import OPERATORS, Mutation
-    from evenhand.scenes.study import slides
-    from evenhand.scenes.trials import Campaign, Workshop
+    from evenhand.media.operators.mutated import OPERATORS, Mutation
+    from evenhand.media.vocabulary import Labels
+    from evenhand.verbs.scene_trials import Campaign, Workshop
+    from evenhand.verbs.study import slides
 
     rng = np.random.default_rng(seed)
     scenes = _streets(count, seed)

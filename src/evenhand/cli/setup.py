@@ -9,7 +9,7 @@ import typer
 
 from evenhand.cli.output import MODEL_FAILED, out, say_json, wants_json
 from evenhand.cli.project import DEFAULT_FILE, load_all
-from evenhand.domain.infer import Proposal, Wishes, propose
+from evenhand.domain.infer import InferWishes, Proposal, propose
 from evenhand.errors import StoreError
 
 
@@ -29,12 +29,12 @@ def init(
     out_file: Path = typer.Option(DEFAULT_FILE, "--out", "-o", help="The project file to write."),
 ) -> None:
     """Look at a table and write evenhand.yaml: columns, ranges, protected candidates, constraints."""
-    from evenhand.domain.files import DataSource, ModelSource, Project, save_project
+    from evenhand.domain.project_file import DataSource, ModelSource, Project, save_project
 
     if out_file.exists():
         raise StoreError(f"{out_file} exists already and is not overwritten; move it away, or write elsewhere with --out")
     names = tuple(name.strip() for name in protected.split(",")) if protected else ()
-    wishes = Wishes(label, favourable, names, tuple(keep or ()))
+    wishes = InferWishes(label, favourable, names, tuple(keep or ()))
     proposal = propose(data, wishes)
     is_url = model is not None and model.startswith(("http://", "https://"))
     source = None if model is None else ModelSource(url=model) if is_url else ModelSource(path=Path(model))
@@ -68,7 +68,7 @@ def doctor(
 ) -> None:
     """Check the model's wiring before anything is trusted."""
     as_json = wants_json(as_json)
-    from evenhand.doctor import examine
+    from evenhand.verbs.doctor import examine
 
     loaded = load_all(file, model, trusted)
     domain = loaded.project.domain

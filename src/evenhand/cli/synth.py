@@ -104,7 +104,7 @@ def _trees(table: Dataset, file: Path | None, presets: list[str], rng: Any) -> t
 def _write(source: Any, rows: int, path: Path, left_out: list[str], rng: Any) -> None:
     from rich.progress import Progress
 
-    from evenhand.synthesis.streaming import Stream, write_rows
+    from evenhand.synthesis.chunks import Stream, write_rows
 
     with Progress(console=err, disable=not err.is_terminal) as progress:
         bar = progress.add_task("rows", total=rows)
@@ -115,8 +115,8 @@ def _write(source: Any, rows: int, path: Path, left_out: list[str], rng: Any) ->
 
 
 def _explain(graph: ConstraintGraph, table: Dataset, folder: Path, rng: Any) -> None:
-    from evenhand.metrics.naturalness import pair_scores
-    from evenhand.synthesis.pictures import columns_picture, graph_picture, pairs_picture
+    from evenhand.measures.naturalness import pair_scores
+    from evenhand.report.synthesis_charts import columns_picture, graph_picture, pairs_picture
     from evenhand.synthesis.table import write_table
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from evenhand.domain import parser
 from evenhand.domain.columns import Column, listing
 from evenhand.domain.conditions import Absent, Cell, Compare, Computed, Condition, Constant, Joined, Listed, OneOf, Term
-from evenhand.domain.parser import Absence, Arithmetic, Chain, Literal, Logic, Membership, Name, Node
+from evenhand.domain.parser import Absence, Arithmetic, ComparisonChain, Literal, Logic, Membership, Name, Node
 from evenhand.errors import ConstraintError, DataError
 
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -61,7 +61,7 @@ class _Binder:
 
     def condition(self, node: Node) -> Condition:
         match node:
-            case Chain():
+            case ComparisonChain():
                 return self.chain(node)
             case Membership():
                 return self.membership(node)
@@ -80,7 +80,7 @@ class _Binder:
             raise self.mistake(node.at, f"column {column.name!r} is not true or false by itself; compare it with a value")
         return OneOf(Cell(place), tuple(float(code) for code, value in enumerate(column.values) if value))
 
-    def chain(self, node: Chain) -> Condition:
+    def chain(self, node: ComparisonChain) -> Condition:
         pairs = zip(node.operands, node.operators, node.places, node.operands[1:], strict=False)
         parts = tuple(self.comparison(operator, left, right, at) for left, operator, at, right in pairs)
         return parts[0] if len(parts) == 1 else Joined("and", parts)

@@ -52,7 +52,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class InferWishes:
     """What the caller already knows: the label, its favourable value(s), protected columns, columns to keep at any rate."""
 
     label: str | None = None
@@ -65,7 +65,7 @@ def infer(
     table: object, *, label: str | None = None, favourable: object = None, protected: Sequence[str] = (), keep: Sequence[str] = ()
 ) -> TabularDomain:
     """The domain of a table (pandas, polars, or the path of one); warns about columns that it leaves out."""
-    proposal = propose(table, Wishes(label, favourable, _names(protected, "protected"), _names(keep, "keep")), suggestions=False)
+    proposal = propose(table, InferWishes(label, favourable, _names(protected, "protected"), _names(keep, "keep")), suggestions=False)
     for name, why in proposal.left_out.items():
         warnings.warn(f"column {name!r} is left out: {why}; name it in keep=[...] to use it", InferenceWarning, stacklevel=2)
     return proposal.domain
@@ -82,9 +82,9 @@ def _checked_names(names: Sequence[str], argument: str) -> Sequence[str]:
     return names
 
 
-def propose(table: object, wishes: Wishes | None = None, *, suggestions: bool = True) -> Proposal:
+def propose(table: object, wishes: InferWishes | None = None, *, suggestions: bool = True) -> Proposal:
     """The domain of a table together with notes, protected candidates and constraints that the data suggests."""
-    wishes = wishes or Wishes()
+    wishes = wishes or InferWishes()
     frame = read_table(table) if isinstance(table, str | Path) else as_frame(table)
     _check_frame(frame, wishes)
     chosen = _label(frame, wishes) if wishes.label is not None else None
@@ -101,7 +101,7 @@ def propose(table: object, wishes: Wishes | None = None, *, suggestions: bool = 
     return Proposal(domain, left_out, _notes(frame, domain, wishes), candidates, found)
 
 
-def _check_frame(frame: pd.DataFrame, wishes: Wishes) -> None:
+def _check_frame(frame: pd.DataFrame, wishes: InferWishes) -> None:
     for name in frame.columns:
         if not isinstance(name, str):
             raise DataError(f"column name {name!r} is not text; rename the columns (frame.columns = frame.columns.map(str))")
@@ -121,7 +121,7 @@ def _check_frame(frame: pd.DataFrame, wishes: Wishes) -> None:
             raise DomainError(f"protected column {name!r} has a single value in the data: there is nobody to compare with")
 
 
-def _label(frame: pd.DataFrame, wishes: Wishes) -> Label:
+def _label(frame: pd.DataFrame, wishes: InferWishes) -> Label:
     cells = frame[wishes.label].dropna()
     values = tuple(_values(cells))
     if len(values) > MOST_CLASSES:
@@ -268,7 +268,7 @@ def _bins(cells: pd.Series, column: Column) -> Comparison | None:
     return Comparison(edges=tuple(map(float, edges))) if len(edges) >= 3 else None
 
 
-def _notes(frame: pd.DataFrame, domain: TabularDomain, wishes: Wishes) -> tuple[str, ...]:
+def _notes(frame: pd.DataFrame, domain: TabularDomain, wishes: InferWishes) -> tuple[str, ...]:
     notes = [
         f"{mark!r} is kept as an answer in {listing(names)}; if it means missing, read the table with missing_values=['', {mark!r}]"
         for mark, names in suspected_missing(frame).items()

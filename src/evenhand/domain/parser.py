@@ -58,7 +58,7 @@ class Arithmetic:
 
 
 @dataclass(frozen=True)
-class Chain:
+class ComparisonChain:
     """Comparisons that hold together: a <= b < c."""
 
     operands: tuple[Node, ...]
@@ -108,7 +108,7 @@ class Determines:
     at: int
 
 
-Node: TypeAlias = Literal | Name | Arithmetic | Chain | Membership | Absence | Logic | Determines
+Node: TypeAlias = Literal | Name | Arithmetic | ComparisonChain | Membership | Absence | Logic | Determines
 
 
 @dataclass(frozen=True)
@@ -319,7 +319,7 @@ class _Parser:
             operators.append(operator.kind)
             places.append(operator.at)
             operands.append(self.sum())
-        return Chain(tuple(operands), tuple(operators), tuple(places)) if operators else first
+        return ComparisonChain(tuple(operands), tuple(operators), tuple(places)) if operators else first
 
     def options(self) -> tuple[Literal, ...]:
         self.expect("[", "a list such as [1, 2]")

@@ -43,13 +43,13 @@ Rule = Annotated[Any, WithJsonSchema(_RULE_SCHEMA)]
 MethodEntry = Annotated[StrictStr | dict[StrictStr, dict[StrictStr, Any]], WithJsonSchema(_METHOD_SCHEMA)]
 
 
-class Section(BaseModel):
+class SchemaSection(BaseModel):
     """The base of all sections: no unknown keys."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
 
-class LabelSection(Section):
+class LabelSection(SchemaSection):
     """The column that the model predicts."""
 
     column: StrictStr
@@ -57,7 +57,7 @@ class LabelSection(Section):
     favourable: list[Cell] = Field(default_factory=list, description="The outcomes that a person hopes for.")
 
 
-class ColumnSection(Section):
+class ColumnSection(SchemaSection):
     """What a cell of one column may be."""
 
     kind: Kind
@@ -68,14 +68,14 @@ class ColumnSection(Section):
     dtype: StrictStr = Field(default="", description="The pandas dtype that the model expects.")
 
 
-class CompareSection(Section):
+class CompareSection(SchemaSection):
     """Which values of a protected column are compared."""
 
     values: list[Cell] = Field(default_factory=list)
     bins: list[Number] = Field(default_factory=list, description="Ascending borders; each bin is represented by its middle.")
 
 
-class ImpliedSection(Section):
+class ImpliedSection(SchemaSection):
     """What else changes when a protected column changes from one value to another."""
 
     column: StrictStr
@@ -84,14 +84,14 @@ class ImpliedSection(Section):
     changes: dict[StrictStr, dict[Cell, Cell]]
 
 
-class TwinsSection(Section):
+class TwinsSection(SchemaSection):
     """How the twins of a person are made."""
 
     compare: dict[StrictStr, CompareSection] = Field(default_factory=dict)
     implied: list[ImpliedSection] = Field(default_factory=list)
 
 
-class DataSection(Section):
+class DataSection(SchemaSection):
     """The table, beside this file."""
 
     path: StrictStr
@@ -100,7 +100,7 @@ class DataSection(Section):
     missing_values: list[StrictStr] | None = Field(default=None, description="CSV cells that are missing, such as ['', '?'].")
 
 
-class HttpSection(Section):
+class HttpSection(SchemaSection):
     """How an endpoint is spoken to."""
 
     request: Any = None
@@ -116,7 +116,7 @@ class HttpSection(Section):
     cache: StrictStr | None = None
 
 
-class ModelSection(Section):
+class ModelSection(SchemaSection):
     """The model under test: a file or an endpoint."""
 
     path: StrictStr | None = None
@@ -128,7 +128,7 @@ class ModelSection(Section):
     http: HttpSection | None = None
 
 
-class BudgetSection(Section):
+class BudgetSection(SchemaSection):
     """Limits that hold together; the first one reached ends the run."""
 
     candidates: StrictInt | None = Field(default=None, ge=1)
@@ -136,7 +136,7 @@ class BudgetSection(Section):
     seconds: Positive | None = None
 
 
-class ScanSection(Section):
+class ScanSection(SchemaSection):
     """How the model is searched."""
 
     methods: list[MethodEntry] = Field(default_factory=list)
@@ -147,7 +147,7 @@ class ScanSection(Section):
     rate_rows: StrictInt | None = Field(default=None, ge=1)
 
 
-class GateSection(Section):
+class GateSection(SchemaSection):
     """When a scan passes."""
 
     max_rate: Share = 0.0
@@ -165,7 +165,7 @@ def _as_model(value: object) -> object:
     return value
 
 
-class ProjectFile(Section):
+class ProjectFile(SchemaSection):
     """The whole file: the domain, and optionally the data, the model, the scan and the gate."""
 
     version: Literal[1]

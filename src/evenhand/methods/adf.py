@@ -26,15 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Mask, Rows
+from evenhand.contract import Differentiable, Fused, Search, Task, labels_of
 from evenhand.errors import InvalidArgument
+from evenhand.methods.parts.chosen_twin import Partners
 from evenhand.methods.parts.climbing import Ascent, Start, Tally
 from evenhand.methods.parts.gradients import cross_entropy, pair_gradients
 from evenhand.methods.parts.known import Known
-from evenhand.methods.parts.pairs import Partners
 from evenhand.methods.parts.walks import AUTHORS_ACCEPTANCE, Moves, Walk, pick, running_sums, signs
-from evenhand.models.abilities import Differentiable, Fused, labels_of
 from evenhand.models.meter import Meter
-from evenhand.search import Search, Task
 
 
 @dataclass(frozen=True)

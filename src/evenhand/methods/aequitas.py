@@ -33,6 +33,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.arrays import Index, Mask, Reals, Rows
+from evenhand.contract import Candidates, Model, Population, Search, Task, Verdict
 from evenhand.errors import InvalidArgument
 from evenhand.methods.parts.climbing import FEWEST_TOGETHER, UNLIMITED
 from evenhand.methods.parts.known import Judging, Known
@@ -40,8 +41,6 @@ from evenhand.methods.parts.patience import Patient, while_patient
 from evenhand.methods.parts.populations import population_named
 from evenhand.methods.parts.starts import distinct, given_rows
 from evenhand.methods.parts.walks import AUTHORS_ACCEPTANCE, Moves, Walk
-from evenhand.models.abilities import Model
-from evenhand.search import Candidates, Population, Search, Task, Verdict
 
 MODES = ("random", "semi", "full")
 

@@ -30,14 +30,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Labels, Mask, Rows
+from evenhand.contract import Candidates, Model, Search, Task, Verdict
+from evenhand.domain.seen import KeyTable
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
+from evenhand.methods.parts.chosen_twin import Partners
 from evenhand.methods.parts.fitted_tree import Boxes, FittedTree
-from evenhand.methods.parts.pairs import Partners
 from evenhand.methods.parts.populations import population_named
-from evenhand.models.abilities import Model
-from evenhand.search import Candidates, Search, Task, Verdict
-from evenhand.seen import KeyTable
 
 SAMPLES_TOGETHER = 25
 """So many rows of each intersection are judged at once; in between, intersections that have taught enough are dropped."""

@@ -22,14 +22,13 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.arrays import Rows
-from evenhand.coverage.lime import Lime, top_columns
-from evenhand.coverage.neighbourhood import neighbours
-from evenhand.coverage.paths import Sampler, cover, coverage_of, drawer
-from evenhand.coverage.surrogate import Drawer, Subject, Surrogate, SurrogateSettings, grow
+from evenhand.contract import Model, Search, Task
 from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.measures.coverage.lime import Lime, top_columns
+from evenhand.measures.coverage.neighbourhood import neighbours
+from evenhand.measures.coverage.paths import Sampler, cover, coverage_of, drawer
+from evenhand.measures.coverage.surrogate import Drawer, Imitated, Surrogate, SurrogateSettings, grow
 from evenhand.methods.parts.known import Known
-from evenhand.models.abilities import Model
-from evenhand.search import Search, Task
 from evenhand.synthesis.population import ConstraintGraph
 from evenhand.synthesis.steered_trees import SteeredTrees
 from evenhand.synthesis.trees import ChainedTrees
@@ -111,7 +110,7 @@ class Aitest:
     def _surrogate(self, task: Task, draw: Drawer, data: Rows, rng: np.random.Generator) -> Surrogate:
         settings = SurrogateSettings(leaves=self.paths)
         some = data if len(data) <= _WITHOUT_DATA else data[rng.choice(len(data), _WITHOUT_DATA, replace=False)]
-        return grow(Subject(task.predict, task.domain, task.model.classes), draw, some, rng, settings)
+        return grow(Imitated(task.predict, task.domain, task.model.classes), draw, some, rng, settings)
 
     def _seeds(self, population: Sampler, surrogate: Surrogate | None, task: Task, rng: np.random.Generator) -> Rows:
         rows = population.sample(self.seeds, rng) if surrogate is None else cover(surrogate, drawer(population), self.seeds, rng).rows

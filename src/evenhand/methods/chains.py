@@ -19,10 +19,9 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from evenhand.arrays import Reals, Rows
+from evenhand.contract import Candidates, Model, Search, Task, Verdict
 from evenhand.errors import InvalidArgument
-from evenhand.methods.parts.latent import space_named
-from evenhand.models.abilities import Model
-from evenhand.search import Candidates, Search, Task, Verdict
+from evenhand.methods.parts.latent_at_hand import space_named
 from evenhand.synthesis.latent import Latents, LatentSpace
 
 ASKING = 4.0
@@ -106,7 +105,7 @@ class Chains:
         return min(task.fitting(self.chains), left if has_seed or left > 0 else self.chains)
 
     def _walk(self, here: Latents, space: LatentSpace, task: Task, rng: np.random.Generator) -> Search:
-        rows, moves = space.decode(here), Moves(here.shape[1], self.reaches, links_after(space))
+        rows, moves = space.decode(here), ChainMoves(here.shape[1], self.reaches, links_after(space))
         moves.know_plain(task.facts["seed_samples"], task.facts["seeds"])
         keys = task.domain.keys(rows)
         idle = 0
@@ -130,7 +129,7 @@ class Chains:
 
 
 @dataclass
-class Moves:
+class ChainMoves:
     """Every coordinate with every reach, a fresh draw of all, and how often each move changed a row and led to another finding."""
 
     size: int

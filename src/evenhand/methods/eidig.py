@@ -21,15 +21,14 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.arrays import Index, Mask, Rows
+from evenhand.contract import Candidates, Differentiable, Search, Task, Verdict
 from evenhand.errors import InvalidArgument
+from evenhand.methods.parts.chosen_twin import Partners
 from evenhand.methods.parts.climbing import Ascent, Start, Tally
 from evenhand.methods.parts.gradients import own_score, pair_gradients
 from evenhand.methods.parts.known import Known
-from evenhand.methods.parts.pairs import Partners
 from evenhand.methods.parts.walks import Moves, pick, running_sums, signs
-from evenhand.models.abilities import Differentiable
 from evenhand.models.meter import Meter
-from evenhand.search import Candidates, Search, Task, Verdict
 
 
 @dataclass(frozen=True)

@@ -34,16 +34,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Keys, Mask, Reals, Rows
+from evenhand.contract import Candidates, Differentiable, Model, Search, Task, Verdict
 from evenhand.errors import InvalidArgument
 from evenhand.methods.chains import links_after
 from evenhand.methods.parts.arms import LEAST_COST, Arms, Move
 from evenhand.methods.parts.hunches import Hunches, best_places
 from evenhand.methods.parts.known import Known
-from evenhand.methods.parts.latent import space_named
-from evenhand.methods.parts.margins import Chances, Margins
+from evenhand.methods.parts.latent_at_hand import space_named
+from evenhand.methods.parts.margins import AdditiveMargins, Chances
 from evenhand.methods.parts.regions import Regions
-from evenhand.models.abilities import Differentiable, Model
-from evenhand.search import Candidates, Search, Task, Verdict
 from evenhand.synthesis.latent import Encoding, Latents, LatentSpace
 
 FIRST_LOOK = 4096
@@ -178,7 +177,7 @@ class Scout:
         self.pooled = np.empty((0, len(task.domain.columns)))  # and their rows
         self.rows: list[Rows] = []
         self.unfair: list[Mask] = []
-        self.margins: Margins | None = None
+        self.margins: AdditiveMargins | None = None
         self.chances: Chances | None = None
         self.is_cheap = isinstance(task.model.model, Differentiable)
         self.enough = (ENOUGH_CHEAP, ENOUGH_LOOKED_CHEAP) if self.is_cheap else (ENOUGH, ENOUGH_LOOKED)
@@ -269,7 +268,7 @@ class Scout:
             if n < FEWEST_GUESSED_FROM:
                 return
             chosen = rows[self.rng.permutation(len(rows))[:n]]
-            self.margins = Margins.fit(chosen, self.task.model.scores(chosen), self.task.domain)
+            self.margins = AdditiveMargins.fit(chosen, self.task.model.scores(chosen), self.task.domain)
         if unfair.any() and not self.is_cheap:
             self.chances = Chances.count(self.margins.lead(rows), unfair)
 

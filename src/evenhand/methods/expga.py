@@ -37,15 +37,14 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from evenhand.arrays import Index, Rows
+from evenhand.contract import Candidates, Model, Population, Search, Task, Verdict
 from evenhand.errors import InvalidArgument
-from evenhand.methods.parts.explanations import Explainer, Scale
+from evenhand.methods.parts.explanations import ColumnScale, Explainer
 from evenhand.methods.parts.genetics import roulette, segments
 from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.patience import Patient, while_patient
 from evenhand.methods.parts.populations import population_named
 from evenhand.methods.parts.starts import distinct, given_rows
-from evenhand.models.abilities import Model
-from evenhand.search import Candidates, Population, Search, Task, Verdict
 
 PUBLISHED_RANK = 7 / 13
 """Where the protected attribute must rank at least, as a part of all columns: the authors' choice for the census table."""
@@ -117,7 +116,7 @@ class Expga:
         data = task.rows if task.rows is not None and len(task.rows) else task.domain.sample(self.neighbours, rng)
         left = task.model.rows_left
         n = self.neighbours if left is None else max(2, min(self.neighbours, int(LARGEST_SHARE * left)))
-        scale = Scale.of(data)
+        scale = ColumnScale.of(data)
         rows = scale.perturbed(n, task.domain, rng)
         return Explainer(scale, rows, task.model.scores(rows))
 

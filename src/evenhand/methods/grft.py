@@ -36,16 +36,15 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from evenhand.arrays import Mask, Reals, Rows
+from evenhand.contract import Candidates, Model, Search, Task, Verdict
 from evenhand.errors import InvalidArgument
 from evenhand.methods.parts.climbing import FEWEST_TOGETHER, UNLIMITED
-from evenhand.methods.parts.gaps import Weighed, summed_gaps
 from evenhand.methods.parts.genetics import nudged, tournament
 from evenhand.methods.parts.patience import while_patient
 from evenhand.methods.parts.seeds import clustered_seeds
 from evenhand.methods.parts.starts import distinct
+from evenhand.methods.parts.twin_gaps import Weighed, summed_gaps
 from evenhand.methods.parts.walks import Moves, Walk
-from evenhand.models.abilities import Model
-from evenhand.search import Candidates, Search, Task, Verdict
 
 MOST_INDIVIDUALS = 1 << 15
 """More individuals at once are no faster."""

@@ -25,14 +25,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenhand.contract import Candidates, Model, Search, Task
 from evenhand.errors import InvalidArgument
 from evenhand.methods.parts.boundary import BOUNDARIES, Boundary
 from evenhand.methods.parts.handover import first_findings, local_phase, method_class
 from evenhand.methods.parts.imitation import Imitation, Recipe, imitate
-from evenhand.methods.parts.latent import space_named
+from evenhand.methods.parts.latent_at_hand import space_named
 from evenhand.methods.parts.probing import Feedback, Line
-from evenhand.models.abilities import Model
-from evenhand.search import Candidates, Search, Task
 from evenhand.synthesis.latent import LatentSpace
 
 SMALLEST_BATCH = 128

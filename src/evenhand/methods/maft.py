@@ -25,12 +25,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenhand.contract import Model, Search, Task
 from evenhand.errors import InvalidArgument
 from evenhand.methods.eidig import Eidig
 from evenhand.methods.parts.zero_order import ZeroOrder
-from evenhand.models.abilities import Model
 from evenhand.models.meter import Meter
-from evenhand.search import Search, Task
 
 
 @dataclass(frozen=True)

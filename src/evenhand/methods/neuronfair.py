@@ -3,7 +3,7 @@
 Paper: Zheng, Chen, Du, Zhang, Cheng, Ji, Wang, Yu, Chen, "NeuronFair: Interpretable White-Box Fairness Testing through Biased Neuron
 Identification", ICSE 2022.
 
-Agrees with the paper: the layer with the largest area under its AS curve and its biased neurons (`evenhand.neurons`); the
+Agrees with the paper: the layer with the largest area under its AS curve and its biased neurons (`evenhand.measures.neurons`); the
 dynamic loss over biased and randomly drawn neurons, whose gradient path ends at that layer; momentum on both gradients and a step
 along the sign of their sum (Algorithm 2); locally every attribute moves that way with its own probability,
 softmax(1 / (|g + g'| + 1e-6)), and the walk goes on whatever the verdict (Algorithm 3).
@@ -26,16 +26,15 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from evenhand.arrays import Index, Mask, Rows
+from evenhand.contract import Search, Task, Transparent
 from evenhand.errors import InvalidArgument
+from evenhand.measures.neurons.bias import BiasMap, LayerBias, measure_bias
+from evenhand.methods.parts.chosen_twin import Partners
 from evenhand.methods.parts.climbing import Ascent, Start, Tally
 from evenhand.methods.parts.gradients import dynamic_loss, pair_gradients
 from evenhand.methods.parts.known import Known
-from evenhand.methods.parts.pairs import Partners
 from evenhand.methods.parts.walks import Moves, Walk, pick, running_sums, signs
-from evenhand.models.abilities import Transparent
 from evenhand.models.meter import Meter
-from evenhand.neurons.bias import BiasMap, LayerBias, measure_bias
-from evenhand.search import Search, Task
 
 INSTANCES = 8_192
 """Activation differences are averaged over at most this many rows of the data."""

@@ -36,16 +36,15 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.arrays import Index, Mask, Reals, Rows
-from evenhand.coverage.lime import perturbed
+from evenhand.contract import Candidates, Model, Search, Task
+from evenhand.domain.seen import KeyTable
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.measures.coverage.lime import perturbed
 from evenhand.methods.parts.fitted_tree import FittedTree, Paths
-from evenhand.methods.parts.path_conditions import Wishes, global_wishes, local_wishes
+from evenhand.methods.parts.path_conditions import PathWishes, global_wishes, local_wishes
 from evenhand.methods.parts.seeds import clustered_seeds
 from evenhand.methods.parts.solving import SOLUTIONS, SOLVERS, solver_named
-from evenhand.models.abilities import Model
-from evenhand.search import Candidates, Search, Task
-from evenhand.seen import KeyTable
 
 SEED_RANK, LOCAL_RANK, GLOBAL_RANK = 5.0, 1.0, 10.0
 """The smaller, the sooner: local inputs at 1 + confidence, seeds at 5, global inputs at 10 - confidence."""
@@ -126,7 +125,7 @@ class Symbgen:
             around, labels = np.concatenate([around, wider]), np.concatenate([labels, task.predict(wider)])
         return FittedTree.fit(around, labels, "gini", None, rng).paths(rows)
 
-    def _wishes(self, paths: Paths, unfair: Mask, domain: TabularDomain) -> Iterator[tuple[str, Wishes, Reals]]:
+    def _wishes(self, paths: Paths, unfair: Mask, domain: TabularDomain) -> Iterator[tuple[str, PathWishes, Reals]]:
         """What is asked of other inputs, with its rank: around unfair inputs one test negated, along all paths a prefix."""
         local = local_wishes(paths, domain)
         local = local[unfair[local.origin]]

@@ -18,11 +18,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from evenhand.contract import Candidates, Model, Search, Task, Verdict
 from evenhand.domain.tabular import TabularDomain, describe_combination
 from evenhand.errors import InvalidArgument
 from evenhand.methods.parts.populations import population_named
-from evenhand.models.abilities import Model
-from evenhand.search import Candidates, Search, Task, Verdict
 from evenhand.statistics.intervals import SequentialShare, simultaneous
 
 

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Labels, Rows, Scores
+from evenhand.contract import SCORES, Model, Pairs, Slope
 from evenhand.domain.columns import listing
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, ModelFailed, UnknownName, WrongAnswer
-from evenhand.models.abilities import SCORES, Model, Pairs, Slope
-from evenhand.models.answers import plain, reader_for
+from evenhand.models.answer_shapes import plain, reader_for
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -215,13 +215,13 @@ class DenseNet:
 
     def refit(self, rows: Rows, labels: Labels, rng: np.random.Generator) -> Model:
         """A new network of the same widths."""
-        from evenhand.models.training import fit_dense
+        from evenhand.models.fitting_again import fit_dense
 
         return fit_dense(rows, labels, self.classes, rng, hidden=tuple(len(bias) for bias in self.biases[:-1]))
 
     def refit_consistently(self, rows: Rows, labels: Labels, pairs: Pairs, rng: np.random.Generator) -> Model:
         """A new network of the same widths, trained to answer both sides of each pair alike too."""
-        from evenhand.models.consistency import fit_consistent
+        from evenhand.models.consistent_fitting import fit_consistent
 
         return fit_consistent(rows, labels, pairs, self, rng)
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Reals, Rows, Scores
+from evenhand.contract import SCORES, Model
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility, UnknownName
-from evenhand.models.abilities import SCORES, Model
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from evenhand.arrays import Labels, Rows, Scores
+from evenhand.contract import Model
 from evenhand.domain.columns import listing
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility
-from evenhand.models.abilities import Model
-from evenhand.models.answers import Reader, plain, reader_for
+from evenhand.models.answer_shapes import Reader, plain, reader_for
+from evenhand.models.fitting_again import check_labels, seed_of
 from evenhand.models.forests import quick_forest
 from evenhand.models.inputs import Takes, fingerprint_by_answers, guarded, inputs_of, probe_rows
-from evenhand.models.training import check_labels, seed_of
 
 _NUMBERED = re.compile(r"(Column_|column_|f|x|feature_)?\d+")
 """Names that the libraries make up for the columns of an array."""

@@ -11,7 +11,7 @@ from typing import Any
 from evenhand.arrays import Rows, Scores
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed
-from evenhand.models.answers import Reader, reader_for, settle
+from evenhand.models.answer_shapes import Reader, reader_for, settle
 from evenhand.models.inputs import Takes, fingerprint_by_answers, first_line, guarded, inputs_of, probe_rows
 
 _FRAME_NAMES = ("df", "frame", "table", "data", "dataframe", "data_frame")

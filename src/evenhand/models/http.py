@@ -26,8 +26,8 @@ import numpy as np
 from evenhand.arrays import Rows, Scores
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer, require
-from evenhand.models.answers import Reader, reader_for, settle
-from evenhand.models.http_shape import Path as AnswerPath
+from evenhand.models.answer_shapes import Reader, reader_for, settle
+from evenhand.models.http_shape import AnswerPath as AnswerPath
 from evenhand.models.http_shape import body_of, excerpt, parse_path, records_of, takes_single_row
 from evenhand.models.inputs import probe_rows
 

@@ -18,7 +18,7 @@ _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+|\*)\]")
 
 
 @dataclass(frozen=True)
-class Path:
+class AnswerPath:
     """Steps into a JSON answer: a name, a position, or "*" for every element."""
 
     text: str
@@ -48,7 +48,7 @@ def _missing(fault: Exception) -> str:
     return f"no key {fault}" if isinstance(fault, KeyError) else str(fault)
 
 
-def parse_path(text: str) -> Path:
+def parse_path(text: str) -> AnswerPath:
     """Compile `predictions[*].probability`; the empty path is the whole answer."""
     steps: list[str | int] = []
     at = 0
@@ -59,7 +59,7 @@ def parse_path(text: str) -> Path:
         name, place = match.groups()
         steps.append(name if name is not None else "*" if place == "*" else int(place))
         at = match.end()
-    return Path(text, tuple(steps))
+    return AnswerPath(text, tuple(steps))
 
 
 def takes_single_row(template: Any) -> bool:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Rows, Scores
+from evenhand.contract import SCORES, Differentiable, Fused, Model, Slope, Transparent, labels_of
 from evenhand.domain.keys import hash_cells
+from evenhand.domain.seen import KeyTable
 from evenhand.errors import BudgetSpent, EvenhandError, MissingAbility, ModelFailed, UnsteadyModel, WrongAnswer
-from evenhand.models.abilities import SCORES, Differentiable, Fused, Model, Slope, Transparent, labels_of
 from evenhand.models.budget import Budget
-from evenhand.seen import KeyTable
 
 
 class Meter:

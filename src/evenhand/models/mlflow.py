@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import InvalidArgument, MissingExtra, UntrustedModel, require
-from evenhand.models.files import load_pickle, load_skops, load_torch
+from evenhand.models.model_files import load_pickle, load_skops, load_torch
 
 
 def is_folder(path: Path) -> bool:

@@ -16,7 +16,7 @@ from evenhand.arrays import Rows, Scores
 from evenhand.domain.columns import listing
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer, require
-from evenhand.models.answers import Reader, plain, reader_for, settle
+from evenhand.models.answer_shapes import Reader, plain, reader_for, settle
 from evenhand.models.inputs import Takes, first_line, inputs_of, probe_rows
 
 _TYPES: dict[str, Any] = {

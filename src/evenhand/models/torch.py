@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Labels, Rows, Scores
+from evenhand.contract import SCORES, Model, Pairs, Slope
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility, ModelFailed, UnknownName, UnsteadyModel, WrongAnswer, require
-from evenhand.models.abilities import SCORES, Model, Pairs, Slope
-from evenhand.models.answers import Reader, reader_for
+from evenhand.models.answer_shapes import Reader, reader_for
 from evenhand.models.differences import Steps, in_batches, neighbour_gradient
+from evenhand.models.fitting_again import check_labels, seed_of
 from evenhand.models.inputs import first_line, probe_rows
 from evenhand.models.torch_inputs import Front, Inputs, make_front
 from evenhand.models.torch_training import flat, set_mode, train
-from evenhand.models.training import check_labels, seed_of
 
 Outputs = Literal["auto", "logits", "probabilities"]
 

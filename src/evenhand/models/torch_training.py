@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.arrays import Labels, Rows
+from evenhand.contract import Pairs
 from evenhand.errors import InvalidArgument, MissingAbility
-from evenhand.models.abilities import Pairs
 
 if TYPE_CHECKING:
     from evenhand.models.torch import TorchModel

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.contract import Model
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
-from evenhand.models.abilities import Model
 from evenhand.models.inputs import Takes, check_takes
 
 if TYPE_CHECKING:
@@ -93,13 +93,13 @@ def _from_object(model: Any, wishes: _Wishes) -> Model:
 
 
 def _from_path(path: Path, wishes: _Wishes) -> Model:
-    from evenhand.models import files, mlflow
+    from evenhand.models import mlflow, model_files
 
     if mlflow.is_folder(path):
         found = mlflow.load_folder(path, wishes.trusted)
         return _dispatch(found, wishes)
     if (path / "evenhand-model.json").is_file():
-        loader: Any = importlib.import_module("evenhand.repair.saving")  # stands above this layer; looked up only for its own folders
+        loader: Any = importlib.import_module("evenhand.repairs.saving")  # stands above this layer; looked up only for its own folders
         made: Model = loader.load(path, wishes.domain, trusted=wishes.trusted)
         return made
     if not path.is_file():
@@ -112,7 +112,11 @@ def _from_path(path: Path, wishes: _Wishes) -> Model:
         return from_onnx(path, wishes.domain, wishes.classes, wishes.takes, wishes.returns)
     if suffix == ".npz":
         return _from_npz(path, wishes)
-    loaders = {".skops": files.load_skops} | dict.fromkeys(files.PICKLES, files.load_pickle) | dict.fromkeys(files.TORCH, files.load_torch)
+    loaders = (
+        {".skops": model_files.load_skops}
+        | dict.fromkeys(model_files.PICKLES, model_files.load_pickle)
+        | dict.fromkeys(model_files.TORCH, model_files.load_torch)
+    )
     if suffix not in loaders:
         raise InvalidArgument(
             f"model={path.name!r} has the ending {suffix!r}; known are .onnx .npz {' '.join(loaders)}, MLflow folders and URLs"

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from evenhand.arrays import Labels, Rows
+from evenhand.contract import Model
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import EvenhandError, InvalidArgument, UnknownName
-from evenhand.models.abilities import Model
 from evenhand.models.dense import DenseNet
 from evenhand.models.estimator import EstimatorModel, from_estimator
-from evenhand.models.training import check_labels, fit_dense, seed_of
+from evenhand.models.fitting_again import check_labels, fit_dense, seed_of
 
 _EDITION = 1
 """Raised whenever the same key should give another model than before."""
@@ -121,7 +121,7 @@ def _key(family: str, rows: Rows, labels: Labels, domain: TabularDomain, seed: i
 
 def _read(path: Path, labels: Labels, domain: TabularDomain) -> Model | None:
     """The kept model; None when there is none or when it is not what was written."""
-    from evenhand.models.files import load_skops
+    from evenhand.models.model_files import load_skops
 
     try:
         written = path.with_suffix(path.suffix + ".sha256").read_text(encoding="ascii").strip()

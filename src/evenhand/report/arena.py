@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from evenhand.errors import InvalidArgument
-from evenhand.report import arena_pictures, files, words
+from evenhand.report import arena_pictures, words, writing
 from evenhand.report.html import _environment
 
 CURVES_AT_ONCE = 6
@@ -56,7 +56,7 @@ MEANINGS = {
 
 def write(standings: Mapping[str, Any], path: Path) -> Path:
     """Write the page."""
-    return files.save(render(standings), Path(path))
+    return writing.save(render(standings), Path(path))
 
 
 def render(standings: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.report import words
-from evenhand.report.pictures import EDGE, ROW, Picture, Strip, Tick
+from evenhand.report.scan_marks import EDGE, ROW, Picture, RateStrip, Tick
 
 WIDTH, HEIGHT = 360, 230
 LEFT, RIGHT, TOP, BOTTOM = 46, 20, 12, 34
@@ -18,7 +18,7 @@ SHOWN = 6
 
 
 @dataclass(frozen=True)
-class Line:
+class ArenaLine:
     """One curve."""
 
     name: str
@@ -39,7 +39,7 @@ class Dot:
 
 
 @dataclass(frozen=True)
-class Mark:
+class ArenaMark:
     """A tick of either axis."""
 
     at: float
@@ -54,9 +54,9 @@ class Chart:
     description: str
     across: str
     up: str
-    columns: tuple[Mark, ...]
-    rows: tuple[Mark, ...]
-    lines: tuple[Line, ...] = ()
+    columns: tuple[ArenaMark, ...]
+    rows: tuple[ArenaMark, ...]
+    lines: tuple[ArenaLine, ...] = ()
     dots: tuple[Dot, ...] = ()
 
 
@@ -76,7 +76,7 @@ def mean_ranks(ranked: Mapping[str, Any]) -> Picture | None:
     for place, (name, mean) in enumerate(sorted(means.items(), key=lambda each: each[1])):
         low, high = max(1.0, mean - reach), min(last, mean + reach)
         caption = f"mean rank {mean:.2f}, first alone on {ranked['wins'].get(name, 0)} of {ranked['grounds']}"
-        strips.append(Strip(ROW * place, words.text(name, 48), caption, *(_share(value, last) for value in (low, mean, high))))
+        strips.append(RateStrip(ROW * place, words.text(name, 48), caption, *(_share(value, last) for value in (low, mean, high))))
     told = "; ".join(f"{strip.label}: {strip.caption}" for strip in strips)
     return Picture(ROW * len(strips) + 30, f"Mean ranks. {told}", tuple(strips), ticks=_rank_ticks(int(last)))
 
@@ -99,7 +99,7 @@ def curves(ground: Mapping[str, Any], tone: Mapping[str, str], figure: str) -> C
     across = _Axis.over([max(x, 1.0) for line in lines.values() for x in line["model_rows"]])
     up = _Axis.over([1.0, *(max(line[figure]) for line in lines.values())])
     drawn = sorted(lines, key=lambda name: tone[name] != "tone-line-other")  # colours are drawn over grey
-    made = tuple(Line(name, tone[name], _points(lines[name], figure, across, up)) for name in drawn)
+    made = tuple(ArenaLine(name, tone[name], _points(lines[name], figure, across, up)) for name in drawn)
     best = max(lines, key=lambda name: lines[name][figure][-1])
     title = f"{words.text(ground['dataset'], 30)}, {words.text(ground['protected'], 30)}, {words.text(ground['model'], 30)}"
     told = f"{title}: {words.text(best, 40)} ends highest with {words.number(round(lines[best][figure][-1]))}."
@@ -121,7 +121,7 @@ def scatter(title: str, places: Mapping[str, tuple[float, float]], tone: Mapping
     for name, (x, y) in sorted(there.items(), key=lambda each: each[1]):
         at = across.share(x)
         dots.append(Dot(name, tone[name], round(_x(at), 1), round(_y(y), 1), "end" if at > 0.6 else "start"))
-    rows = tuple(Mark(_y(share), f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0))
+    rows = tuple(ArenaMark(_y(share), f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0))
     told = "; ".join(f"{words.text(name, 30)}: {words.number(x)} a second, {y:.0%} natural" for name, (x, y) in there.items())
     return Chart(title, f"{title}. {told}", "findings per CPU-second", "natural share", across.marks(_x), rows, dots=_apart(dots))
 
@@ -170,8 +170,10 @@ class _Axis:
     def share(self, value: float) -> float:
         return (math.log10(value) - self.low) / (self.high - self.low)
 
-    def marks(self, place: Any) -> tuple[Mark, ...]:
-        return tuple(Mark(place((power - self.low) / (self.high - self.low)), _power(power)) for power in range(self.low, self.high + 1))
+    def marks(self, place: Any) -> tuple[ArenaMark, ...]:
+        return tuple(
+            ArenaMark(place((power - self.low) / (self.high - self.low)), _power(power)) for power in range(self.low, self.high + 1)
+        )
 
 
 def _power(power: int) -> str:

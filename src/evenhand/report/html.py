@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from evenhand.report import facts, files, pairs, pictures, where, words
+from evenhand.report import facts, scan_marks, where, witness_cards, words, writing
 from evenhand.report.provenance import gate_sentence, provenance
 from evenhand.report.record import Record, RunRecord, read
 
@@ -24,7 +24,7 @@ VERDICTS = {"pass": ("✓", "Pass"), "violation": ("✕", "Violation"), "inconcl
 
 def write(result: Mapping[str, Any], path: Path) -> Path:
     """Write the page."""
-    return files.save(render(result), Path(path))
+    return writing.save(render(result), Path(path))
 
 
 def render(result: Mapping[str, Any]) -> str:
@@ -49,7 +49,7 @@ def _environment() -> Environment:
 
 def _context(record: Record) -> dict[str, Any]:
     symbol, word = VERDICTS[record.outcome]
-    cards = pairs.pairs_of(record)
+    cards = witness_cards.pairs_of(record)
     style = _environment().get_template("style.css").render().strip()
     return {
         "style": Markup(style),  # noqa: S704 - our own file, with nothing of the data in it
@@ -65,11 +65,15 @@ def _context(record: Record) -> dict[str, Any]:
         "unfair_sampled": max((rate.unfair or 0 for rate in record.rates), default=0),
         "pairs": cards,
         "pairs_at_once": PAIRS_AT_ONCE,
-        "directions": pairs.directions(record),
+        "directions": witness_cards.directions(record),
         "runs": [_run(run) for run in record.runs],
         "failures": [(words.text(name, 60), words.text(why, 600)) for name, why in record.failures.items()],
         "interrupted": [words.text(run.method, 60) for run in record.runs if run.is_interrupted],
-        "pictures": {"rates": pictures.rates(record), "methods": pictures.methods(record), "differences": pictures.differences(record)},
+        "pictures": {
+            "rates": scan_marks.rates(record),
+            "methods": scan_marks.methods(record),
+            "differences": scan_marks.differences(record),
+        },
         "where": where.section(record),
         "oracle": words.oracle(str(record.header.get("oracle") or "")),
         "gate": gate_sentence(record),

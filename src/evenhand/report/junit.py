@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from evenhand.report import files, pairs, words
+from evenhand.report import witness_cards, words, writing
 from evenhand.report.provenance import provenance
 from evenhand.report.record import Record, RunRecord, read
 
@@ -18,7 +18,7 @@ Evidence: TypeAlias = list[tuple[str, str]]
 
 def write(result: Mapping[str, Any], path: Path) -> Path:
     """Write the test cases."""
-    return files.save(render(result), Path(path))
+    return writing.save(render(result), Path(path))
 
 
 def render(result: Mapping[str, Any]) -> str:
@@ -87,7 +87,7 @@ def _failed(name: str, why: str) -> ET.Element:
 
 def _evidence(record: Record) -> Evidence:
     """Every pair in words, with the method that found it."""
-    cards = zip(record.witnesses, pairs.pairs_of(record), strict=True)
+    cards = zip(record.witnesses, witness_cards.pairs_of(record), strict=True)
     return [(w.method, f"{p.headline}: {p.outcome} becomes {p.twin_outcome} (evenhand replay {p.id})") for w, p in cards]
 
 

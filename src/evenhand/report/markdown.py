@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evenhand.report import facts, files, pairs, where, words
+from evenhand.report import facts, where, witness_cards, words, writing
 from evenhand.report.provenance import gate_sentence, provenance
 from evenhand.report.record import Record, RunRecord, read
 
@@ -24,7 +24,7 @@ SYMBOLS = {"pass": "✅ Pass", "violation": "❌ Violation", "inconclusive": "�
 
 def write(result: Mapping[str, Any], path: Path) -> Path:
     """Write the summary."""
-    return files.save(render(result), Path(path))
+    return writing.save(render(result), Path(path))
 
 
 def render(result: Mapping[str, Any]) -> str:
@@ -79,7 +79,7 @@ def _where(record: Record) -> str:
 
 
 def _pairs(record: Record) -> str:
-    cards = pairs.pairs_of(record)
+    cards = witness_cards.pairs_of(record)
     if not cards:
         return "## Evidence\n\nNo pairs."
     lines = [

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evenhand.report import files
+from evenhand.report import writing
 from evenhand.report.record import plain, read
 
 
@@ -15,4 +15,4 @@ def write(result: Mapping[str, Any], path: Path) -> Path:
     """Write the result unabridged."""
     read(result)
     # ASCII, so that text with broken characters can be written and read back as it was.
-    return files.save(json.dumps(plain(result), indent=2, allow_nan=False) + "\n", Path(path))
+    return writing.save(json.dumps(plain(result), indent=2, allow_nan=False) + "\n", Path(path))

@@ -16,13 +16,13 @@ VERSION = 1
 """The version of the result that these renderings read."""
 
 
-class Part(BaseModel):
+class RecordPart(BaseModel):
     """What all parts of a result share: they may carry more than is read here."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
 
-class RateRecord(Part):
+class RateRecord(RecordPart):
     """A share of a named population with its exact bounds."""
 
     estimate: float | None = None
@@ -39,7 +39,7 @@ class RateRecord(Part):
         return self.n > 0 and None not in (self.estimate, self.low, self.high)
 
 
-class RunRecord(Part):
+class RunRecord(RecordPart):
     """One method's search."""
 
     method: str
@@ -63,7 +63,7 @@ class RunRecord(Part):
         return self.findings / self.cpu_seconds if self.cpu_seconds else None
 
 
-class WitnessRecord(Part):
+class WitnessRecord(RecordPart):
     """A pair of people, and both outcomes."""
 
     id: str
@@ -88,7 +88,7 @@ class WitnessRecord(Part):
         return [*self.person, *(name for name in self.twin if name not in self.person)]
 
 
-class Record(Part):
+class Record(RecordPart):
     """A whole result."""
 
     evenhand_result: int

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from evenhand.report import files, pairs, words
+from evenhand.report import witness_cards, words, writing
 from evenhand.report.record import Record, read
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -18,7 +18,7 @@ LEVELS = {"violation": "error", "inconclusive": "warning", "pass": "note"}
 
 def write(result: Mapping[str, Any], path: Path) -> Path:
     """Write the log."""
-    return files.save(json.dumps(render(result), indent=2, allow_nan=False) + "\n", Path(path))
+    return writing.save(json.dumps(render(result), indent=2, allow_nan=False) + "\n", Path(path))
 
 
 def render(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def _run(record: Record) -> dict[str, Any]:
         "tool": {"driver": _driver(record)},
         "invocations": [_invocation(record)],
         "columnKind": "utf16CodeUnits",
-        "results": [_result(pair, record) for pair in pairs.pairs_of(record)],
+        "results": [_result(pair, record) for pair in witness_cards.pairs_of(record)],
         "properties": {
             "outcome": record.outcome,
             "reason": words.text(record.reason, 600),
@@ -70,7 +70,7 @@ def _invocation(record: Record) -> dict[str, Any]:
     return {"executionSuccessful": not record.failures, "toolExecutionNotifications": told}
 
 
-def _result(pair: pairs.Pair, record: Record) -> dict[str, Any]:
+def _result(pair: witness_cards.PairCard, record: Record) -> dict[str, Any]:
     became = f"{pair.outcome} becomes {pair.twin_outcome}" if pair.is_flip else f"{pair.outcome} for both, with different scores"
     message = f"{pair.headline}: {became}. {pair.origin}. Witness {pair.id}."
     place = {"uri": f"witnesses/{quote(pair.id, safe='')}.json", "uriBaseId": "RUN"}

@@ -10,8 +10,8 @@ from typing import Any
 from markupsafe import Markup
 
 from evenhand.report import words
-from evenhand.report.pictures import LOW_ROW, Bar, Mark, Picture
 from evenhand.report.record import Record
+from evenhand.report.scan_marks import LOW_ROW, Bar, Mark, Picture
 
 WIDE, TALL, BOX = 232.0, 96.0, 218.0
 MOST_QUESTION = 32

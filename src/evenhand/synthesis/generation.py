@@ -56,7 +56,7 @@ class NumberStep:
 
 
 @dataclass(frozen=True)
-class Plan:
+class GenerationPlan:
     """What every batch of rows goes through."""
 
     columns: tuple[Column, ...]
@@ -110,7 +110,9 @@ class Limits:
 NO_LIMITS = Limits({}, {})
 
 
-def make_plan(graph: Graph, columns: Sequence[Column], unfitted: Unfitted, rng: np.random.Generator, limits: Limits = NO_LIMITS) -> Plan:
+def make_plan(
+    graph: Graph, columns: Sequence[Column], unfitted: Unfitted, rng: np.random.Generator, limits: Limits = NO_LIMITS
+) -> GenerationPlan:
     """Break cycles, order the columns, and let a pilot choose the edges."""
     for place, allowed in limits.values.items():
         if allowed.sum() == 1:
@@ -128,7 +130,7 @@ class _Planner:
         self.chosen: dict[int, int] = {}
         self.packs = _pack_sources(graph)
 
-    def plan(self, rng: np.random.Generator) -> Plan:
+    def plan(self, rng: np.random.Generator) -> GenerationPlan:
         steps: list[CategoryStep | NumberStep] = []
         for place in topological_order(len(self.columns), self.graph.edges):
             if place in self.graph.shares:
@@ -138,7 +140,7 @@ class _Planner:
             else:
                 steps.append(self._number(place, rng))
         packs = tuple((members, tuple(self.graph.data.sizes[m] for m in members)) for members in self.packs)
-        return Plan(self.columns, tuple(steps), packs, self.errors, self.chosen, self.unfitted)
+        return GenerationPlan(self.columns, tuple(steps), packs, self.errors, self.chosen, self.unfitted)
 
     def _category(self, place: int) -> CategoryStep:
         edges = self.graph.incoming(place)

@@ -14,7 +14,7 @@ from evenhand.domain.parser import quote_name, quote_value
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError
 from evenhand.synthesis.box import Box
-from evenhand.synthesis.generation import Limits, Plan, Unfitted, make_plan
+from evenhand.synthesis.generation import GenerationPlan, Limits, Unfitted, make_plan
 from evenhand.synthesis.graph import Graph, graph_of
 from evenhand.synthesis.inference import infer
 from evenhand.synthesis.rejection import keep_constraints
@@ -31,7 +31,7 @@ class ConstraintGraph:
 
     domain: TabularDomain
     graph: Graph
-    plan: Plan = field(repr=False)
+    plan: GenerationPlan = field(repr=False)
     wishes: Wishes = field(default_factory=Wishes)
     name: str = "constraint graph"
 

@@ -9,12 +9,12 @@ from typing import Protocol
 import numpy as np
 
 from evenhand.arrays import Index, Rows
+from evenhand.contract import Candidates, Task, Verdict
 from evenhand.errors import InvalidArgument
+from evenhand.methods.parts.chosen_twin import Partners
 from evenhand.methods.parts.known import Known
-from evenhand.methods.parts.pairs import Partners
 from evenhand.methods.parts.seeds import clustered_seeds
 from evenhand.methods.parts.walks import Moves
-from evenhand.search import Candidates, Task, Verdict
 
 FEWEST_TOGETHER = 64
 """A local phase has at least this many walkers, however small the budget is: fewer are not worth a batch."""

@@ -22,14 +22,14 @@ _CELLS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
-class Scale:
+class ColumnScale:
     """What a cell is measured by: its column's mean and deviation; a missing cell counts as the mean."""
 
     mean: Reals
     deviation: Reals
 
     @classmethod
-    def of(cls, rows: Rows) -> Scale:
+    def of(cls, rows: Rows) -> ColumnScale:
         """Means and deviations of the cells that are there; 1 for a column that does not vary."""
         there = ~np.isnan(rows)
         count = np.maximum(there.sum(axis=0), 1)
@@ -50,7 +50,7 @@ class Scale:
 class Explainer:
     """Perturbed rows with the model's scores, ready to explain any row."""
 
-    scale: Scale
+    scale: ColumnScale
     rows: Rows  # (perturbed, columns)
     scores: Scores  # (perturbed, classes)
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Labels, Mask, Rows
+from evenhand.contract import SCORES, Slope, labels_of
 from evenhand.errors import WrongAnswer
-from evenhand.models.abilities import SCORES, Slope, labels_of
 from evenhand.models.meter import Meter
 
 SMALLEST = 1e-6

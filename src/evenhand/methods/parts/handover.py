@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from evenhand.arrays import Rows
+from evenhand.contract import Candidates, Method, Search, Task, Verdict
 from evenhand.errors import InvalidArgument, MissingAbility
-from evenhand.search import Candidates, Method, Search, Task, Verdict
 
 GLOBAL_PHASE = {"iterations": 0, "global_samples": 0}
 """Parameters under which a two-phase method takes its seeds as they are."""

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Mask, Reals, Scores
+from evenhand.contract import Task, labels_of
 from evenhand.methods.parts.boundary import Boundary, fit_boundary, ranking_auc
-from evenhand.models.abilities import labels_of
-from evenhand.search import Task
 from evenhand.synthesis.latent import Latents, LatentSpace
 
 USELESS_AUC = 0.55
@@ -39,7 +38,7 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Stream:
+class LatentStream:
     """Latents that can be drawn again: one seed per batch."""
 
     space: LatentSpace
@@ -49,7 +48,7 @@ class Stream:
     kept: dict[int, Latents] = field(default_factory=dict)  # the first batches, as far as they fit in KEPT_BYTES
 
     @classmethod
-    def new(cls, space: LatentSpace, total: int, batch: int, rng: np.random.Generator) -> Stream:
+    def new(cls, space: LatentSpace, total: int, batch: int, rng: np.random.Generator) -> LatentStream:
         """A stream of `total` latents."""
         root = np.random.SeedSequence(int(rng.integers(2**62)))
         return cls(space, tuple(root.spawn(-(-total // batch))), batch, total)
@@ -103,7 +102,7 @@ class Ranked:
 class Imitation:
     """The surrogate boundary, or None with the reason why there is none; `facts` are for the reader of the run."""
 
-    stream: Stream
+    stream: LatentStream
     boundary: Boundary | None
     facts: dict[str, Any]
 
@@ -123,7 +122,7 @@ def favourable_classes(task: Task) -> Mask:
 
 def imitate(space: LatentSpace, task: Task, recipe: Recipe, rng: np.random.Generator) -> Imitation:
     """Label latents with the model, rank, balance, fit, and say how well the plane fits."""
-    stream = Stream.new(space, recipe.latents, min(recipe.batch, recipe.latents), rng)
+    stream = LatentStream.new(space, recipe.latents, min(recipe.batch, recipe.latents), rng)
     classes = (Ranked(recipe.per_class), Ranked(recipe.per_class))
     sides = _labelled(stream, task, classes)
     facts: dict[str, Any] = {"latents": recipe.latents, "favourable_share": float(sides.mean()), "kind": recipe.boundary}
@@ -141,7 +140,7 @@ def imitate(space: LatentSpace, task: Task, recipe: Recipe, rng: np.random.Gener
     return Imitation(stream, boundary, facts)
 
 
-def _labelled(stream: Stream, task: Task, classes: tuple[Ranked, Ranked]) -> Mask:
+def _labelled(stream: LatentStream, task: Task, classes: tuple[Ranked, Ranked]) -> Mask:
     """The side of every latent of the stream; the confident ones go to their class."""
     favourable = favourable_classes(task)
     sides: list[Mask] = []
@@ -185,7 +184,7 @@ def noise_auc(size: int, favourable: int, unfavourable: int) -> float:
     return 0.5 + 0.5 * math.erf(math.sqrt(size * (1 / favourable + 1 / unfavourable)) / 2)
 
 
-def _fitness(stream: Stream, boundary: Boundary, sides: Mask, of_noise: float) -> dict[str, Any]:
+def _fitness(stream: LatentStream, boundary: Boundary, sides: Mask, of_noise: float) -> dict[str, Any]:
     """AUC on latents as they come, and whether that is any use."""
     values: list[NDArray[np.floating]] = []
     heard = 0

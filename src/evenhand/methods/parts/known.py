@@ -8,9 +8,9 @@ from typing import TypeAlias
 import numpy as np
 
 from evenhand.arrays import Keys, Mask, Rows
+from evenhand.contract import Candidates, Verdict
+from evenhand.domain.seen import KeyTable
 from evenhand.domain.tabular import TabularDomain
-from evenhand.search import Candidates, Verdict
-from evenhand.seen import KeyTable
 
 Judging: TypeAlias = Generator[Candidates, Verdict, Mask]
 """`unfair = yield from known.judge(rows, phase)`."""

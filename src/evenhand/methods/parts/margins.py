@@ -27,7 +27,7 @@ BINS = 48
 
 
 @dataclass(frozen=True)
-class Margins:
+class AdditiveMargins:
     """Tables whose sum guesses the log-odds of every class against the first."""
 
     places: tuple[int, ...]  # of the columns that take part
@@ -36,7 +36,7 @@ class Margins:
     middle: Reals  # (classes - 1,)
 
     @classmethod
-    def fit(cls, rows: Rows, scores: Scores, domain: TabularDomain) -> Margins:
+    def fit(cls, rows: Rows, scores: Scores, domain: TabularDomain) -> AdditiveMargins:
         """Ridge regression of the log-odds on which cell of each column a row lies in."""
         cut_columns = {at: cut(column, rows[:, at], CELLS) for at, column in enumerate(domain.columns)}
         chosen = {at: cells for at, cells in cut_columns.items() if 1 < cells.count <= MOST_CELLS}

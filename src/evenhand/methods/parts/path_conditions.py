@@ -13,7 +13,7 @@ from evenhand.methods.parts.fitted_tree import NO_TEST, Paths, sides_of
 
 
 @dataclass(frozen=True)
-class Wishes:
+class PathWishes:
     """Conditions that other rows shall meet: the row each comes from, the columns that it names, their intervals, and its confidence."""
 
     origin: Index
@@ -25,8 +25,8 @@ class Wishes:
     def __len__(self) -> int:
         return len(self.origin)
 
-    def __getitem__(self, at: Index | Mask) -> Wishes:
-        return Wishes(self.origin[at], self.named[at], self.low[at], self.high[at], self.confidence[at])
+    def __getitem__(self, at: Index | Mask) -> PathWishes:
+        return PathWishes(self.origin[at], self.named[at], self.low[at], self.high[at], self.confidence[at])
 
     @property
     def can_hold(self) -> Mask:
@@ -35,7 +35,7 @@ class Wishes:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class PathBox:
     """Every test of some paths as bounds on its column, kept and negated, (rows, depth) each."""
 
     column: Index
@@ -47,7 +47,7 @@ class Bounds:
     is_free: NDArray[np.bool_]  # a test, and not on a protected column
 
     @classmethod
-    def of(cls, paths: Paths, domain: TabularDomain) -> Bounds:
+    def of(cls, paths: Paths, domain: TabularDomain) -> PathBox:
         """The tests of the paths in the domain's codes."""
         tested = paths.column != NO_TEST
         column = np.where(tested, paths.column, 0)
@@ -59,9 +59,9 @@ class Bounds:
         return cls(column, *kept, *negated, np.where(tested, paths.confidence, 0.0), is_free)
 
 
-def local_wishes(paths: Paths, domain: TabularDomain) -> Wishes:
+def local_wishes(paths: Paths, domain: TabularDomain) -> PathWishes:
     """Each test negated with all others on the same column kept: another value of that column alone."""
-    bounds = Bounds.of(paths, domain)
+    bounds = PathBox.of(paths, domain)
     depth = bounds.column.shape[1]
     row, test = np.nonzero(bounds.is_free)
     column = bounds.column[row, test]
@@ -74,21 +74,21 @@ def local_wishes(paths: Paths, domain: TabularDomain) -> Wishes:
     confidence = (bounds.confidence[row].sum(axis=1) + 1.0 - 2.0 * own) / (paths.column[row] != NO_TEST).sum(axis=1)
     named = np.zeros((len(row), len(domain.columns)), dtype=bool)
     named[np.arange(len(row)), column] = True
-    return Wishes(row, named, _spread(named, low), _spread(named, high), confidence)
+    return PathWishes(row, named, _spread(named, low), _spread(named, high), confidence)
 
 
 def _spread(named: NDArray[np.bool_], values: Reals) -> Rows:
     return np.where(named, values[:, None], 0.0)
 
 
-def global_wishes(paths: Paths, domain: TabularDomain, least: float) -> Wishes:
+def global_wishes(paths: Paths, domain: TabularDomain, least: float) -> PathWishes:
     """Each test negated with those before it kept, up to the first one whose confidence is below `least`; protected ones are left out."""
-    bounds = Bounds.of(paths, domain)
+    bounds = PathBox.of(paths, domain)
     n, depth = bounds.column.shape
     going = np.ones(n, dtype=bool)
     low, high = np.tile(domain.low, (n, 1)), np.tile(domain.high, (n, 1))
     named, total, count = np.zeros(low.shape, dtype=bool), np.zeros(n), np.zeros(n)
-    found = [Wishes(np.empty(0, dtype=np.intp), named[:0], low[:0], high[:0], total[:0])]
+    found = [PathWishes(np.empty(0, dtype=np.intp), named[:0], low[:0], high[:0], total[:0])]
     for test in range(depth):
         free, column, sure = bounds.is_free[:, test], bounds.column[:, test], bounds.confidence[:, test]
         going &= ~free | (sure >= least)
@@ -96,7 +96,7 @@ def global_wishes(paths: Paths, domain: TabularDomain, least: float) -> Wishes:
         if not at.size:
             continue
         here = column[at]
-        turned = Wishes(at, named[at], low[at], high[at], (total[at] + 1.0 - sure[at]) / (count[at] + 1.0))
+        turned = PathWishes(at, named[at], low[at], high[at], (total[at] + 1.0 - sure[at]) / (count[at] + 1.0))
         place = np.arange(len(at))
         turned.named[place, here] = True
         turned.low[place, here] = np.maximum(low[at, here], bounds.other_low[at, test])
@@ -108,4 +108,4 @@ def global_wishes(paths: Paths, domain: TabularDomain, least: float) -> Wishes:
         total[at] += sure[at]
         count[at] += 1.0
     parts = ("origin", "named", "low", "high", "confidence")
-    return Wishes(*(np.concatenate([getattr(each, name) for each in found]) for name in parts))
+    return PathWishes(*(np.concatenate([getattr(each, name) for each in found]) for name in parts))

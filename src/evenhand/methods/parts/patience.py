@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from evenhand.arrays import Rows
+from evenhand.contract import Search
 from evenhand.methods.parts.known import Judging, Known
-from evenhand.search import Search
 
 PATIENCE = 50
 """So many steps or generations in a row without one new row end a local search."""

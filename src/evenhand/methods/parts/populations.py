@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.arrays import Rows
+from evenhand.contract import Population, Task
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
-from evenhand.search import Population, Task
 
 
 @dataclass(frozen=True)

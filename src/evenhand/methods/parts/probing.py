@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Mask, Reals, Rows
+from evenhand.contract import Candidates, Search, Task, Verdict
 from evenhand.methods.parts.boundary import Boundary, fit_boundary
-from evenhand.methods.parts.imitation import Stream, favourable_classes
-from evenhand.search import Candidates, Search, Task, Verdict
+from evenhand.methods.parts.imitation import LatentStream, favourable_classes
 from evenhand.synthesis.latent import Latents, LatentSpace
 
 REFIT_ROUNDS = 4
@@ -73,7 +73,7 @@ class Feedback:
     def __post_init__(self) -> None:
         self.favourable = favourable_classes(self.task)
 
-    def run(self, stream: Stream, boundary: Boundary) -> Search:
+    def run(self, stream: LatentStream, boundary: Boundary) -> Search:
         """Probe the latents of a stream batch by batch."""
         step = self.step
         for number, latents in enumerate(stream):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.arrays import Index, Rows
+from evenhand.contract import Task
 from evenhand.errors import InvalidArgument
-from evenhand.search import Task
 
 ROUNDS = 50
 """Lloyd's iteration stops here at the latest; on the papers' tables it settles within twenty."""

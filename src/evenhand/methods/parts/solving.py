@@ -28,7 +28,7 @@ from evenhand.domain.constraints import CompiledConstraint
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import MissingExtra, UnknownName, require
 from evenhand.methods.parts.fitted_tree import Boxes
-from evenhand.methods.parts.path_conditions import Wishes
+from evenhand.methods.parts.path_conditions import PathWishes
 
 SOLVERS = ("auto", "boxes", "z3")
 SOLUTIONS = ("nearest", "random")
@@ -37,7 +37,7 @@ SOLUTIONS = ("nearest", "random")
 class Solver(Protocol):
     """Turns wishes into rows."""
 
-    def solve(self, wishes: Wishes, rows: Rows, rng: np.random.Generator) -> Rows:
+    def solve(self, wishes: PathWishes, rows: Rows, rng: np.random.Generator) -> Rows:
         """For every wish its row with the named cells changed; NaN everywhere where there is no such row in the domain."""
 
 
@@ -60,7 +60,7 @@ class BoxSolver:
     domain: TabularDomain
     takes_nearest: bool
 
-    def solve(self, wishes: Wishes, rows: Rows, rng: np.random.Generator) -> Rows:
+    def solve(self, wishes: PathWishes, rows: Rows, rng: np.random.Generator) -> Rows:
         """All wishes at once."""
         solved = np.full(wishes.low.shape, np.nan)
         held = wishes.can_hold
@@ -78,7 +78,7 @@ class MendedBoxes:
 
     boxes: BoxSolver
 
-    def solve(self, wishes: Wishes, rows: Rows, rng: np.random.Generator) -> Rows:
+    def solve(self, wishes: PathWishes, rows: Rows, rng: np.random.Generator) -> Rows:
         """All wishes at once; mending may leave the box."""
         solved, held = self.boxes.solve(wishes, rows, rng), wishes.can_hold
         if self.boxes.domain.constraints and held.any():
@@ -93,7 +93,7 @@ class MixedSolver:
     boxes: BoxSolver
     _smt: SmtSolver | None = None
 
-    def solve(self, wishes: Wishes, rows: Rows, rng: np.random.Generator) -> Rows:
+    def solve(self, wishes: PathWishes, rows: Rows, rng: np.random.Generator) -> Rows:
         """Most wishes at once, the others one by one."""
         domain = self.boxes.domain
         solved = self.boxes.solve(wishes, rows, rng)
@@ -120,7 +120,7 @@ class SmtSolver:
         except MissingExtra as missing:
             raise MissingExtra(f"{missing}, or choose solver='boxes', which needs none") from missing
 
-    def solve(self, wishes: Wishes, rows: Rows, rng: np.random.Generator) -> Rows:  # noqa: ARG002 - z3 has a will of its own
+    def solve(self, wishes: PathWishes, rows: Rows, rng: np.random.Generator) -> Rows:  # noqa: ARG002 - z3 has a will of its own
         """Each wish by itself; an answer that arithmetic does not bear out is dropped."""
         solved = np.full(wishes.low.shape, np.nan)
         for at in np.flatnonzero(wishes.can_hold):
@@ -130,7 +130,7 @@ class SmtSolver:
         solved[~known] = np.nan
         return solved
 
-    def _solve(self, wishes: Wishes, at: int, row: Rows) -> Rows:
+    def _solve(self, wishes: PathWishes, at: int, row: Rows) -> Rows:
         wanted = wishes.named[at]
         named: list[int] = np.flatnonzero(wanted).tolist()
         missing = frozenset(np.flatnonzero(np.isnan(row) & ~wanted).tolist())
@@ -160,7 +160,7 @@ class SmtSolver:
                 if place not in missing:
                     variables[place] = self.z3.Int(f"c{place}") if column.is_integral else self.z3.Real(f"c{place}")
                     solver.add(variables[place] >= self._number(column.lowest), variables[place] <= self._number(column.highest))
-            words = Words(self.z3, variables)
+            words = SolverWords(self.z3, variables)
             for constraint in self.domain.constraints:
                 if isinstance(constraint, CompiledConstraint):
                     solver.add(self.z3.Not(words.truth(constraint.condition)[1]))
@@ -186,7 +186,7 @@ def exact(z3: Any, value: float) -> Any:
 
 
 @dataclass(frozen=True)
-class Words:
+class SolverWords:
     """The domain's conditions as z3 terms, in their three-valued logic; a column without a variable is missing."""
 
     z3: Any

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.arrays import Rows
+from evenhand.contract import Task
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
-from evenhand.search import Task
 
 
 def given_rows(task: Task, parameter: str) -> Rows:

@@ -10,10 +10,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from evenhand.arrays import Index, Mask, Rows
+from evenhand.contract import Candidates, Verdict
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.methods.parts.known import Known
-from evenhand.search import Candidates, Verdict
 
 PARTS_OF_A_RANGE = 100
 """A step of 1 moves a real number by this part of its column's range; whole codes move by 1."""

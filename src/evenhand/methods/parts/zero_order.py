@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Rows, Scores
+from evenhand.contract import SCORES, Slope, Task
 from evenhand.errors import MissingAbility
 from evenhand.methods.parts.walks import Moves
-from evenhand.models.abilities import SCORES, Slope
 from evenhand.models.differences import Steps, neighbour_answers, quotients
 from evenhand.models.meter import Meter
-from evenhand.search import Task
 
 
 @dataclass(frozen=True)

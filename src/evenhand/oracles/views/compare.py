@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from evenhand.arrays import Mask, Rows
+from evenhand.contract import Model, Oracle, Verdict, labels_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
-from evenhand.metrics.individual import Rate, judge_all, rate_of
-from evenhand.models.abilities import Model, labels_of
-from evenhand.oracles.individual import LabelFlip
+from evenhand.measures.rates import Rate, judge_all, rate_of
+from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.views.causal_graph import CausalGraph
 from evenhand.oracles.views.direct import DirectFlip
-from evenhand.oracles.views.graph import CausalGraph
 from evenhand.oracles.views.neighbour import NearestNeighbour
 from evenhand.oracles.views.resampled import ResampledFlip, learn
-from evenhand.search import Oracle, Verdict
 from evenhand.statistics.intervals import Interval, clopper_pearson
 
 QUESTIONS = {
@@ -92,7 +91,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class OracleComparison:
     """All views, and what a reader must be told about the model."""
 
     views: tuple[View, ...]
@@ -115,7 +114,7 @@ class Comparison:
 
 def compare_oracles(
     rows: Rows, domain: TabularDomain, model: Model, rng: np.random.Generator, settings: CompareSettings | None = None
-) -> Comparison:
+) -> OracleComparison:
     """Judge the same people by every view."""
     settings = settings or CompareSettings()
     if len(rows) < 2:
@@ -134,7 +133,7 @@ def compare_oracles(
     ]
     alarms = _alarms(judged, model)
     descendants = settings.graph.descendants(domain) if settings.graph else None
-    return Comparison(tuple(views), tuple(alarms), tuple(_notes(views, direct, domain, bool(alarms))), descendants)
+    return OracleComparison(tuple(views), tuple(alarms), tuple(_notes(views, direct, domain, bool(alarms))), descendants)
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from evenhand.arrays import Rows
+from evenhand.contract import Model, Verdict
 from evenhand.domain.tabular import TabularDomain
-from evenhand.models.abilities import Model
-from evenhand.oracles.individual import LabelFlip
-from evenhand.search import Verdict
+from evenhand.oracles.twins_flip import LabelFlip
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evenhand.arrays import Index, Rows
+from evenhand.contract import Model, Verdict
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
-from evenhand.metrics.naturalness import coordinates
-from evenhand.models.abilities import Model
+from evenhand.measures.naturalness import coordinates
 from evenhand.oracles.views.resampled import judge_people
-from evenhand.search import Verdict
 
 _ROWS_AT_ONCE = 1024
 

@@ -15,12 +15,11 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from evenhand.arrays import Reals, Rows
+from evenhand.contract import Model, Verdict, labels_of
 from evenhand.domain.keys import hash_cells
 from evenhand.domain.tabular import TabularDomain
-from evenhand.models.abilities import Model, labels_of
-from evenhand.oracles.individual import IMPOSSIBLE, differ
-from evenhand.oracles.views.graph import CausalGraph
-from evenhand.search import Verdict
+from evenhand.oracles.twins_flip import IMPOSSIBLE, differ
+from evenhand.oracles.views.causal_graph import CausalGraph
 from evenhand.synthesis.trees import ChainedTrees
 
 
@@ -46,13 +45,13 @@ class RowChance:
 
 
 @dataclass(frozen=True)
-class Chain:
+class ResampledChain:
     """The learned way: every column given those before it, the protected ones first."""
 
     population: ChainedTrees
 
     @classmethod
-    def learn(cls, rows: Rows, domain: TabularDomain, rng: np.random.Generator) -> Chain:
+    def learn(cls, rows: Rows, domain: TabularDomain, rng: np.random.Generator) -> ResampledChain:
         """Fit chained trees to real rows."""
         return cls(ChainedTrees.fit(rows, domain, rng))
 
@@ -64,13 +63,13 @@ class Chain:
 
 
 @dataclass(frozen=True)
-class Graph:
+class ResampledGraph:
     """The declared way: only descendants of the protected columns change, each given its causes."""
 
     steps: tuple[tuple[str, tuple[str, ...], ChainedTrees], ...]
 
     @classmethod
-    def learn(cls, rows: Rows, domain: TabularDomain, graph: CausalGraph, rng: np.random.Generator) -> Graph:
+    def learn(cls, rows: Rows, domain: TabularDomain, graph: CausalGraph, rng: np.random.Generator) -> ResampledGraph:
         """Fit one small chain, causes first, for every descendant."""
         steps = []
         for name in graph.descendants(domain):
@@ -95,7 +94,7 @@ class Graph:
 
 def learn(rows: Rows, domain: TabularDomain, graph: CausalGraph | None, rng: np.random.Generator) -> Counterfactuals:
     """What makes other people: by the user's graph, else by the learned chain."""
-    return Chain.learn(rows, domain, rng) if graph is None else Graph.learn(rows, domain, graph, rng)
+    return ResampledChain.learn(rows, domain, rng) if graph is None else ResampledGraph.learn(rows, domain, graph, rng)
 
 
 def _fixed(domain: TabularDomain, codes: Sequence[float], n: int) -> dict[str, Any]:

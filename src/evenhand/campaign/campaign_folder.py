@@ -1,0 +1,147 @@
+"""A campaign on disk: one file per finished run, never overwritten, and Parquet tables of all of them made anew from these files."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.engine.findings import Findings
+from evenhand.engine.store import findings_table
+from evenhand.errors import StoreError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evenhand.domain.tabular import TabularDomain
+
+NESTED = ("curve", "facts", "naturalness", "rate", "budget")
+"""Parts of a record that are no single value: the table of records has them as JSON text, or not at all."""
+
+
+@dataclass(frozen=True)
+class CampaignFolder:
+    """The records of a campaign, each found again by the id of its run."""
+
+    path: Path
+
+    def record(self, identity: str) -> dict[str, Any] | None:
+        """The record of a run; None when it has not been made."""
+        file = self._file(identity)
+        try:
+            kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, json.JSONDecodeError) as fault:
+            raise StoreError(f"{file} cannot be read ({fault}); remove it, and the run is made again") from fault
+        return kept
+
+    def keep(self, record: Mapping[str, Any]) -> None:
+        """Write a record, once."""
+        text = json.dumps(plain(record), indent=1)
+        self._new(self._file(str(record["id"])), lambda file: file.write_text(text + "\n", encoding="utf-8"))
+
+    def keep_findings(self, identity: str, found: Findings, domain: TabularDomain, classes: tuple[Any, ...]) -> None:
+        """Write a run's findings as Parquet, once."""
+        import pyarrow.parquet as parquet
+
+        table = findings_table(found, domain, classes)
+        self._new(self.path / "findings" / f"{identity}.parquet", lambda file: parquet.write_table(table, file, compression="zstd"))
+
+    def set_aside(self, identity: str) -> None:
+        """Move a record out of the way, keeping it: the run is to be made again."""
+        file = self._file(identity)
+        free = next(p for n in range(1, 1_000_000) if not (p := file.with_suffix(f".old-{n}")).exists())
+        file.rename(free)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Every record, in a fixed order."""
+        found = [kept for file in sorted((self.path / "records").glob("*.json")) if (kept := self.record(file.stem)) is not None]
+        return sorted(found, key=lambda r: (r["dataset"], r["protected"], r["model"], r["method"], r["seed"], r["id"]))
+
+    def _file(self, identity: str) -> Path:
+        return self.path / "records" / f"{identity}.json"
+
+    def _new(self, file: Path, fill: Callable[[Path], object]) -> None:
+        """Fill a file beside the place and link it there: nobody reads half of it, and nothing that exists is replaced."""
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=file.parent, prefix=".new-")
+            os.close(handle)
+            try:
+                fill(Path(name))
+                os.chmod(name, 0o644)
+                if file.exists():
+                    raise StoreError(f"{file} exists already, and results are never overwritten")
+                os.replace(name, file)
+            finally:
+                Path(name).unlink(missing_ok=True)
+        except OSError as fault:
+            raise StoreError(f"cannot write {file}: {fault.strerror or fault}; what was saved before is intact") from fault
+
+    def write_tables(self, records: Sequence[Mapping[str, Any]]) -> list[Path]:
+        """`records.parquet` and `curves.parquet`: made from the records, so they are replaced by newer ones."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            return [self._table(name, frame) for name, frame in (("records", frame_of(records)), ("curves", curves_of(records)))]
+        except OSError as fault:
+            raise StoreError(f"cannot write to {self.path}: {fault.strerror or fault}; the records themselves are intact") from fault
+
+    def _table(self, name: str, frame: pd.DataFrame) -> Path:
+        new, final = self.path / f".new-{os.getpid()}-{name}.parquet", self.path / f"{name}.parquet"
+        frame.to_parquet(new, index=False)
+        os.replace(new, final)
+        return final
+
+
+def write_parquet(records: Sequence[Mapping[str, Any]], path: Path) -> Path:
+    """The records as one Parquet file."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        frame_of(records).to_parquet(path, index=False)
+    except OSError as fault:
+        raise StoreError(f"cannot write {path}: {fault.strerror or fault}") from fault
+    return path
+
+
+def frame_of(records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """One row per run; nested parts as JSON text, curves left to their own table."""
+    import pandas as pd
+
+    rows = []
+    for each in map(plain, records):
+        row = {name: value for name, value in each.items() if name not in NESTED}
+        row |= {name: json.dumps(each[name]) for name in NESTED[1:] if each.get(name) is not None}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def curves_of(records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """One row per point of every discovery curve."""
+    import pandas as pd
+
+    named = ("id", "method", "dataset", "protected", "model", "seed")
+    parts = []
+    for each in records:
+        if curve := each.get("curve"):
+            filled = {name: column or [None] * len(curve["model_rows"]) for name, column in curve.items()}
+            parts.append(pd.DataFrame({**{name: each[name] for name in named}, **filled}))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*named, "model_rows", "candidates", "findings"])
+
+
+def plain(value: Any) -> Any:
+    """What JSON can say: NumPy's numbers as Python's, what is not finite as null, everything unknown as text."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, str | bool | int | float) else str(value)

@@ -1,0 +1,242 @@
+"""Every protocol of the package on one page: what a medium, a model, an oracle, a method, a population and a result can do.
+
+Nothing here computes more than the position of the largest score; the layers above implement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Labels, Mask, Reals, Rows, Scores
+
+if TYPE_CHECKING:
+    from evenhand.domain.tabular import TabularDomain
+    from evenhand.models.meter import Meter
+
+SCORES = "scores"
+"""The layer name that stands for the model's output."""
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Anything that scores rows."""
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The label values, in the order of the score columns."""
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether only labels are known; scores are then 0 and 1."""
+
+    @property
+    def batch_rows(self) -> int:
+        """How many rows one call takes best."""
+
+    def scores(self, rows: Rows) -> Scores:
+        """One row of scores per input, (n, classes); the largest one is the label."""
+
+    def fingerprint(self) -> str:
+        """A short text that is equal for equal models."""
+
+
+@runtime_checkable
+class Differentiable(Model, Protocol):
+    """A model that says how its output moves with its input."""
+
+    def gradient(self, rows: Rows, cotangent: NDArray[Any], layer: str = SCORES) -> Rows:
+        """Per row, the gradient by the codes of sum(cotangent * layer's values), (n, columns).
+
+        With `layer` one of `layers()` and a cotangent (n, units) this is the gradient of any hidden loss.
+        """
+
+
+Slope: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
+"""A loss, told by its derivative: a layer's values (n, units) to the cotangent (n, units)."""
+
+
+@runtime_checkable
+class Fused(Differentiable, Protocol):
+    """A model that differentiates a loss in one pass, where a gradient after reading the values would take two."""
+
+    def pullback(self, rows: Rows, slope: Slope, layer: str = SCORES) -> Rows:
+        """Per row, the gradient by the codes of the loss whose derivative by the layer's values is `slope`, (n, columns).
+
+        The slope sees all rows at once: a loss may couple them.
+        """
+
+
+@runtime_checkable
+class Transparent(Differentiable, Protocol):
+    """A model whose hidden layers can be read."""
+
+    def layers(self) -> tuple[str, ...]:
+        """The names of the layers that can be read, from input to output."""
+
+    def activations(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
+        """Values of the named layers, each flattened to (n, units)."""
+
+
+@runtime_checkable
+class Trainable(Model, Protocol):
+    """A model that can be fitted anew."""
+
+    def refit(self, rows: Rows, labels: Labels, rng: np.random.Generator) -> Model:
+        """A new model of the same kind, trained on these rows; this one stays as it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Rows that should be answered alike, side by side, and how much that counts beside the labels."""
+
+    first: Rows
+    second: Rows
+    weight: float = 1.0
+
+
+@runtime_checkable
+class Consistent(Trainable, Protocol):
+    """A model whose training can also ask for equal answers to pairs of rows."""
+
+    def refit_consistently(self, rows: Rows, labels: Labels, pairs: Pairs, rng: np.random.Generator) -> Model:
+        """A new model of the same kind; added to its loss is the mean squared distance of the centred logits of each pair."""
+
+
+def labels_of(scores: Scores) -> Labels:
+    """The position of the largest score; the first of equals."""
+    if scores.shape[1] == 2:
+        return (scores[:, 1] > scores[:, 0]).astype(np.intp)
+    return np.asarray(scores.argmax(axis=1), dtype=np.intp)
+
+
+def one_hot(labels: Labels, classes: int) -> Scores:
+    """Scores of a model that only says labels."""
+    return np.eye(classes, dtype=np.float32)[labels]
+
+
+Pictures: TypeAlias = NDArray[Any]  # (n, height, width, 3), uint8 or float32, 0 to 255
+Activations: TypeAlias = NDArray[np.float32]  # (n, units)
+
+
+@runtime_checkable
+class PictureModel(Protocol):
+    """Anything that scores pictures."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes, in the order of the score columns."""
+
+    def scores(self, pictures: Pictures) -> Scores:
+        """One row of scores per picture, adding up to 1."""
+
+
+@runtime_checkable
+class DifferentiablePictureModel(PictureModel, Protocol):
+    """A classifier whose loss can be followed back to the pixels."""
+
+    def loss_gradient(self, pictures: Pictures, labels: Labels) -> NDArray[np.float32]:
+        """Gradient of the cross-entropy against these labels by the pixels."""
+
+
+@runtime_checkable
+class TransparentPictureModel(DifferentiablePictureModel, Protocol):
+    """A classifier whose layers can be read."""
+
+    def layers(self) -> tuple[str, ...]:
+        """Names of the readable layers, from input to output."""
+
+    def activations(self, pictures: Pictures, layers: Sequence[str]) -> dict[str, Activations]:
+        """Values after the activation function; a convolutional unit is the mean of its map."""
+
+    def activation_gradient(self, pictures: Pictures, layer: str, weights: Activations) -> NDArray[np.float32]:
+        """Per picture, the gradient by its pixels of the sum of `weights` times the layer's values."""
+
+
+@runtime_checkable
+class Population(Protocol):
+    """A distribution of plausible inputs; every rate names the one that it speaks of."""
+
+    @property
+    def name(self) -> str:
+        """What a reader sees beside a rate."""
+
+    def sample(self, n: int, rng: np.random.Generator) -> Rows:
+        """Rows inside the domain."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Rows that a method wants judged, and the phase of the method that made them."""
+
+    rows: Rows
+    phase: str = "search"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the oracle saw, one entry per candidate; a duplicate gets the verdict of its first appearance."""
+
+    unfair: Mask  # (n,)
+    gap: Reals  # (n,): the largest difference of scores between two twins
+    labels: NDArray[np.int16]  # (n, combinations): label under each protected combination, -1 where that twin is impossible
+
+    def __len__(self) -> int:
+        return len(self.unfair)
+
+
+@dataclass
+class Task:
+    """What a method may look at: the domain, the metered model, and real rows with their labels when there are any."""
+
+    domain: TabularDomain
+    model: Meter
+    rows: Rows | None = None
+    labels: Labels | None = None
+    population: Population | None = None
+    facts: dict[str, Any] = field(default_factory=dict)  # what the method wants to tell the reader of the run
+    fitting: Callable[[int], int] = lambda n: n  # of n candidates, how many the budget still judges
+
+    def predict(self, rows: Rows) -> Labels:
+        """Labels of rows, counted by the meter."""
+        return labels_of(self.model.scores(rows))
+
+
+Search: TypeAlias = Generator[Candidates, Verdict, None]
+"""`verdict = yield candidates`; returning ends the run before its budget does."""
+
+
+@runtime_checkable
+class Method(Protocol):
+    """A published way to search for unfair inputs.  Its parameters are the fields of a frozen dataclass."""
+
+    needs: ClassVar[type]  # Model, Differentiable or Transparent: checked before the run
+
+    def search(self, task: Task, rng: np.random.Generator) -> Search:
+        """The conversation."""
+
+
+@runtime_checkable
+class Oracle(Protocol):
+    """What decides that an input is treated unfairly."""
+
+    def judge(self, rows: Rows, domain: TabularDomain, model: Model) -> Verdict:
+        """One entry per input."""
+
+    def rows_per_candidate(self, domain: TabularDomain) -> int:
+        """How many rows the model is asked for one candidate."""
+
+
+def parameters(method: Method) -> Mapping[str, Any]:
+    """A method's parameters by name."""
+    return {each.name: getattr(method, each.name) for each in fields(method)} if is_dataclass(method) else {}
+
+
+def name_of(method: Method) -> str:
+    """What a method is called: its file's name, or its class's where it comes from another package."""
+    home, _, stem = type(method).__module__.rpartition(".")
+    return stem if home == "evenhand.methods" else type(method).__name__.lower()

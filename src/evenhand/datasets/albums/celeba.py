@@ -1,0 +1,41 @@
+"""The layout of CelebA: `img_align_celeba/` beside `list_attr_celeba.txt` (or its CSV form), forty attributes of -1 and 1."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evenhand.datasets.albums.reading import Reading, album_from, present, read_table
+from evenhand.errors import DataError
+from evenhand.media.album import Album
+
+WORDS = {"1": "yes", "-1": "no", "0": "no"}
+
+
+def celeba(root: Path | str, reading: Reading) -> Album:
+    """Pictures with attributes "yes" and "no"; the label is one of them, such as Young or Smiling."""
+    root = Path(root)
+    text, table = root / "list_attr_celeba.txt", root / "list_attr_celeba.csv"
+    rows = _rows_of_text(text, reading.limit) if text.exists() else read_table(table, ("image_id",))[: reading.limit]
+    names = [name for name in (rows[0] if rows else {}) if name != "image_id"]
+    files = [_place(root, row["image_id"]) for row in rows]
+    present(files, text if text.exists() else table)
+    return album_from("CelebA", files, {name: [WORDS.get(row[name], "") for row in rows] for name in names}, reading)
+
+
+def _place(root: Path, name: str) -> Path:
+    plain, nested = root / "img_align_celeba" / name, root / "img_align_celeba" / "img_align_celeba" / name
+    return nested if nested.exists() else plain
+
+
+def _rows_of_text(file: Path, limit: int | None) -> list[dict[str, str]]:
+    lines = file.read_text(encoding="utf-8").splitlines()
+    if len(lines) < 2:
+        raise DataError(f"{file} must start with the number of pictures and a line of attribute names")
+    names = lines[1].split()
+    rows = []
+    for number, line in enumerate(lines[2:][:limit], start=3):
+        cells = line.split()
+        if len(cells) != len(names) + 1:
+            raise DataError(f"{file}:{number}: {len(cells)} cells where a file name and {len(names)} attributes were expected")
+        rows.append({"image_id": cells[0], **dict(zip(names, cells[1:], strict=True))})
+    return rows

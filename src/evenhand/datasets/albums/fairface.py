@@ -1,0 +1,19 @@
+"""The layout of FairFace: `fairface_label_train.csv` or `fairface_label_val.csv` with file, age, gender, race; pictures beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from evenhand.datasets.albums.reading import Reading, album_from, present, read_table
+from evenhand.media.album import Album
+
+
+def fairface(root: Path | str, reading: Reading, part: Literal["train", "val"] = "val") -> Album:
+    """Pictures with age (nine groups, in order), gender and race."""
+    root = Path(root)
+    table = root / f"fairface_label_{part}.csv"
+    rows = read_table(table, ("file", "age", "gender", "race"))[: reading.limit]
+    files = [root / row["file"] for row in rows]
+    present(files, table)
+    return album_from("FairFace", files, {name: [row[name] for row in rows] for name in ("age", "gender", "race")}, reading)

@@ -1,0 +1,118 @@
+"""Scenes from COCO files: instances (polygons or run lengths) and panoptic maps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.datasets.scenes.picture_files import picture_path, read_picture, scene_name
+from evenhand.datasets.scenes.rle import mask_from_polygons, mask_from_rle
+from evenhand.errors import DataError
+from evenhand.media.scene import BUILDING, PAVEMENT, PLANTS, ROAD, SKY, TERRAIN, UNKNOWN, Instance, Scene, Stencil
+
+STUFF_REGIONS: Mapping[str, int] = {
+    "road": ROAD,
+    "pavement-merged": PAVEMENT,
+    "pavement": PAVEMENT,
+    "platform": PAVEMENT,
+    "dirt-merged": TERRAIN,
+    "grass-merged": TERRAIN,
+    "sand": TERRAIN,
+    "gravel": TERRAIN,
+    "snow": TERRAIN,
+    "sky-other-merged": SKY,
+    "sky": SKY,
+    "building-other-merged": BUILDING,
+    "house": BUILDING,
+    "wall-other-merged": BUILDING,
+    "wall-brick": BUILDING,
+    "wall-stone": BUILDING,
+    "tree-merged": PLANTS,
+    "flower": PLANTS,
+}
+
+
+def from_coco(annotations: Path, pictures: Path, least_pixels: int = 24) -> Iterator[Scene]:
+    """Scenes from an instances file and its folder of pictures."""
+    content = _read(annotations, ("images", "annotations", "categories"))
+    names = {int(one["id"]): str(one["name"]) for one in content["categories"]}
+    by_picture: dict[int, list[dict[str, Any]]] = {}
+    for one in content["annotations"]:
+        by_picture.setdefault(int(one["image_id"]), []).append(one)
+    for entry in content["images"]:
+        path = picture_path(pictures, str(entry["file_name"]))
+        picture = read_picture(path)
+        found = [_instance(one, names, picture.shape[:2]) for one in by_picture.get(int(entry["id"]), ())]
+        instances = tuple(one for one in found if one is not None and one.area >= least_pixels)
+        yield Scene(scene_name(pictures, path), picture, instances)
+
+
+def _read(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as fault:
+        raise DataError(f"{path} cannot be read as COCO annotations: {fault}") from fault
+    missing = [key for key in keys if key not in content]
+    if missing:
+        raise DataError(f"{path} has no {', '.join(missing)}; a COCO file has {', '.join(keys)}")
+    return dict(content)
+
+
+def _instance(one: Mapping[str, Any], names: Mapping[int, str], shape: tuple[int, ...]) -> Instance | None:
+    size = (int(shape[0]), int(shape[1]))
+    category = int(one["category_id"])
+    if category not in names:
+        raise DataError(f"annotation {one.get('id')} names category {category}, which the file does not list")
+    try:
+        mask = _mask(one, size)
+    except (KeyError, TypeError, ValueError) as fault:
+        raise DataError(f"annotation {one.get('id')} has neither a readable segmentation nor a bbox: {fault!r}") from fault
+    if mask.shape != size:
+        raise DataError(f"annotation {one.get('id')} has a mask of {mask.shape}; its picture has {size}")
+    if not mask.any():
+        return None
+    return replace(Instance.from_mask(names[category], mask), counted=not one.get("iscrowd"))
+
+
+def _mask(one: Mapping[str, Any], size: tuple[int, int]) -> Stencil:
+    """From run lengths, polygons, or, when there are none, the box."""
+    drawn = one.get("segmentation")
+    if isinstance(drawn, Mapping):
+        return mask_from_rle(drawn)
+    if drawn:
+        return mask_from_polygons(drawn, size)
+    left, top, wide, tall = (round(float(value)) for value in one["bbox"])
+    mask = np.zeros(size, bool)
+    mask[max(0, top) : max(0, top + tall), max(0, left) : max(0, left + wide)] = True
+    return mask
+
+
+def from_coco_panoptic(annotations: Path, maps: Path, pictures: Path) -> Iterator[Scene]:
+    """Scenes from a panoptic file: things become objects, stuff becomes regions."""
+    content = _read(annotations, ("images", "annotations", "categories"))
+    categories = {int(one["id"]): one for one in content["categories"]}
+    files = {int(one["id"]): str(one["file_name"]) for one in content["images"]}
+    for entry in content["annotations"]:
+        if int(entry["image_id"]) not in files:
+            raise DataError(f"{annotations}: an annotation is for picture {entry['image_id']}, which the file does not list")
+        path = picture_path(pictures, files[int(entry["image_id"])])
+        picture = read_picture(path)
+        codes = read_picture(maps / str(entry["file_name"])).astype(np.int64) @ np.array([1, 256, 65536])
+        regions = np.full(codes.shape, UNKNOWN, np.uint8)
+        instances = []
+        for segment in entry["segments_info"]:
+            if int(segment["category_id"]) not in categories:
+                raise DataError(f"segment {segment['id']} names category {segment['category_id']}, which the file does not list")
+            category, mask = categories[int(segment["category_id"])], codes == int(segment["id"])
+            if not mask.any():
+                continue
+            if category.get("isthing", 1):
+                instances.append(replace(Instance.from_mask(str(category["name"]), mask), counted=not segment.get("iscrowd")))
+            else:
+                regions[mask] = STUFF_REGIONS.get(str(category["name"]), UNKNOWN)
+        yield Scene(scene_name(pictures, path), picture, tuple(instances), regions)

@@ -1,0 +1,79 @@
+"""Reading pictures and maps from disk, with errors that name the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.errors import DataError, require
+from evenhand.media.scene import Picture, Regions
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")
+
+
+def read_picture(path: Path) -> Picture:
+    """A picture as red, green, blue."""
+    cv2 = require("cv2", "image")
+    _exists(path)
+    content = cv2.imread(str(path), cv2.IMREAD_COLOR)
+    if content is None:
+        raise DataError(f"{path} is not a picture that can be read; expected one of {', '.join(SUFFIXES)}")
+    return np.ascontiguousarray(content[..., ::-1])
+
+
+def _exists(path: Path) -> None:
+    if not path.is_file():
+        raise DataError(f"{path} is missing; expected a picture there")
+
+
+def read_map(path: Path) -> Regions:
+    """A map of whole numbers as it is stored, the numbers of a palette included; of a colour file, an error."""
+    cv2 = require("cv2", "image")
+    _exists(path)
+    content = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)
+    if content is None:
+        raise DataError(f"{path} is not a picture that can be read")
+    if content.ndim != 2:
+        image = require("PIL.Image", "image")
+        with image.open(path) as opened:
+            if opened.mode == "P":
+                return np.asarray(opened)
+    if content.ndim != 2:
+        raise DataError(f"{path} has {content.shape[2]} channels; a label map has one: a number for each pixel")
+    return np.asarray(content)
+
+
+def picture_path(folder: Path, name: str) -> Path:
+    """A picture that an annotation file names: at its own place below the folder, or directly in it; never outside."""
+    whole = folder / name
+    inside = not Path(name).is_absolute() and ".." not in Path(name).parts
+    return whole if inside and whole.is_file() else folder / Path(name).name
+
+
+def scene_name(folder: Path, path: Path) -> str:
+    """The path below the folder without its ending, as one word: pictures of equal name in two folders stay two scenes."""
+    return "_".join(path.relative_to(folder).with_suffix("").parts)
+
+
+def write_picture(path: Path, picture: Picture) -> None:
+    """A picture to disk; the folder is made."""
+    cv2 = require("cv2", "image")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    quality = [cv2.IMWRITE_JPEG_QUALITY, 92] if path.suffix.lower() in (".jpg", ".jpeg") else []
+    if not cv2.imwrite(str(path), picture[..., ::-1], quality):
+        raise DataError(f"{path} could not be written")
+
+
+def pairs(frames: Path, maps: Path) -> Iterator[tuple[Path, Path]]:
+    """Pictures with the map of the same stem, by name; a picture without a map is an error."""
+    for folder in (frames, maps):
+        if not folder.is_dir():
+            raise DataError(f"{folder} is not a folder")
+    known = {path.stem: path for path in maps.iterdir() if path.suffix.lower() in SUFFIXES}
+    for path in sorted(frames.iterdir()):
+        if path.suffix.lower() in SUFFIXES:
+            if path.stem not in known:
+                raise DataError(f"{path} has no label map of the same name in {maps}")
+            yield path, known[path.stem]

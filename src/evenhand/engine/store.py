@@ -1,0 +1,250 @@
+"""A run on disk: a folder with a JSON header, Parquet parts appended as findings come, and a log.  Nothing is overwritten.
+
+Part k of the findings is written before part k of the journal, each under a temporary name first; a part counts only when its
+journal is there, so a folder is readable after a kill at any moment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Keys, Reals
+from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.findings import RESERVED, Findings
+from evenhand.errors import StoreError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Journal:
+    """Every judged key with its verdict: what a resumed run need not ask again."""
+
+    keys: Keys
+    labels: NDArray[np.int16]  # (n, combinations)
+    gap: Reals
+    unfair: NDArray[np.bool_]
+
+
+def run_id(header: Mapping[str, Any]) -> str:
+    """Twelve hexadecimal digits that are equal for equal headers."""
+    return hashlib.sha256(json.dumps(header, sort_keys=True, default=str).encode()).hexdigest()[:12]
+
+
+class RunFolder:
+    """One run's folder."""
+
+    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
+        self.path, self.header = path, dict(header)
+
+    @classmethod
+    def for_header(cls, base: Path, header: Mapping[str, Any]) -> RunFolder:
+        """The folder of this header below `base`: a new one, or the one to continue."""
+        path = base / f"{header['method']}-{run_id(header)}"
+        return cls.at(path, header)
+
+    @classmethod
+    def at(cls, path: Path, header: Mapping[str, Any]) -> RunFolder:
+        """A given folder for this header; refuses a folder that holds another run."""
+        if (path / "header.json").exists():
+            folder = cls.open(path)
+            for name, theirs in folder.header.items():
+                if json.dumps(header.get(name), default=str) != json.dumps(theirs, default=str):
+                    raise StoreError(
+                        f"{path} holds a run with another {name} ({_short(theirs)}, now {_short(header.get(name))}); "
+                        "choose another folder, or restore what has changed to continue it"
+                    )
+            return folder
+        folder = cls(path, header)
+        with folder._writing():
+            for part in ("journal", "findings"):
+                (path / part).mkdir(parents=True, exist_ok=True)
+            folder._write_new("header.json", json.dumps({"format": FORMAT, **header}, indent=2, default=str))
+        folder.log("created")
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """An existing run."""
+        try:
+            header = json.loads((path / "header.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise StoreError(f"{path} is no run folder: it has no header.json") from None
+        except (json.JSONDecodeError, UnicodeDecodeError) as fault:
+            raise StoreError(f"{path / 'header.json'} is not readable as JSON ({fault}); restore it, or start a new run") from None
+        if not isinstance(header, dict) or header.pop("format", None) != FORMAT:
+            raise StoreError(f"{path} was written by another version of the run format; this one reads format {FORMAT}")
+        return cls(path, header)
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """The finished run's result; None while it is unfinished."""
+        file = self.path / "result.json"
+        return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+
+    def finish(self, result: Mapping[str, Any]) -> None:
+        """Write the result, once."""
+        with self._writing():
+            self._write_new("result.json", json.dumps(result, indent=2, default=_plain))
+        self.log("finished")
+
+    def log(self, event: str, detail: str = "") -> None:
+        """Append one line to the log."""
+        line = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "event": event} | ({"detail": detail} if detail else {})
+        with self._writing(), (self.path / "log.jsonl").open("a", encoding="utf-8") as log:
+            log.write(json.dumps(line) + "\n")
+
+    def append(self, journal: Journal, findings: Findings, domain: TabularDomain, classes: tuple[Any, ...]) -> None:
+        """Add one part: what was judged, and what was found among it."""
+        with self._writing():
+            number = 1 + max([_number(p) for part in ("journal", "findings") for p in (self.path / part).glob("part-*.parquet")], default=0)
+            self._write_table(f"findings/part-{number:06d}.parquet", findings_table(findings, domain, classes))
+            self._write_table(f"journal/part-{number:06d}.parquet", _journal_table(journal))
+
+    def journal(self) -> Journal | None:
+        """All that has been judged so far; None when nothing was."""
+        tables = [_read(self.path / "journal" / name) for name in self._parts()]
+        if not tables:
+            return None
+        keys = np.concatenate([t["key"].to_numpy() for t in tables]).astype(np.uint64)
+        labels = np.array([labels for t in tables for labels in t["labels"]], dtype=np.int16)
+        gap = np.concatenate([t["gap"].to_numpy() for t in tables]).astype(np.float64)
+        return Journal(keys, labels, gap, np.concatenate([t["unfair"].to_numpy() for t in tables]).astype(bool))
+
+    def findings(self) -> pd.DataFrame:
+        """All findings so far, in the data's own words."""
+        import pandas as pd
+
+        tables = [_read(self.path / "findings" / name) for name in self._parts()]
+        full = [table for table in tables if len(table)] or tables[:1]
+        return pd.concat(full, ignore_index=True) if full else pd.DataFrame()
+
+    def _parts(self) -> list[str]:
+        return sorted(p.name for p in (self.path / "journal").glob("part-*.parquet"))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder for this process, so that two runs never mix."""
+        lock = self.path / "lock"
+        try:
+            handle = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        except FileExistsError:
+            if _alive(lock):
+                raise StoreError(f"{self.path} is in use by process {lock.read_text().strip()}; wait for it, or remove {lock}") from None
+            lock.unlink(missing_ok=True)
+            handle = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        os.write(handle, str(os.getpid()).encode())
+        os.close(handle)
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as fault:
+            raise StoreError(
+                f"cannot write to {self.path}: {fault.strerror or fault}; what was saved before is intact, "
+                "and the same command continues once there is room and permission"
+            ) from fault
+
+    def _write_new(self, name: str, text: str) -> None:
+        if (self.path / name).exists():
+            raise StoreError(f"{self.path / name} exists already, and results are never overwritten")
+        handle, temporary = tempfile.mkstemp(dir=self.path, prefix=".new-")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+        os.replace(temporary, self.path / name)
+
+    def _write_table(self, name: str, table: pa.Table) -> None:
+        import pyarrow.parquet as parquet
+
+        temporary = self.path / f".new-{os.getpid()}-{Path(name).name}"
+        parquet.write_table(table, temporary, compression="zstd")
+        os.replace(temporary, self.path / name)
+
+
+def findings_table(findings: Findings, domain: TabularDomain, classes: tuple[Any, ...]) -> pa.Table:
+    """Findings with readable cells, and the exact codes of both twins beside them."""
+    import pyarrow as pa
+
+    frame = findings.frame(domain, classes)
+    table = pa.table({name: _column(frame[name]) for name in frame.columns})
+    width = len(domain.columns)
+    for name, rows in (("row_codes", findings.rows), ("twin_codes", findings.twins)):
+        codes = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(rows).ravel()), width)
+        table = table.append_column(f"{RESERVED}{name}", codes)
+    return table
+
+
+def _column(cells: pd.Series) -> pa.Array:
+    """A column as Parquet takes it; mixed or huge values are written as text (their exact codes are kept beside)."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(cells, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return pa.array([None if missing else str(cell) for cell, missing in zip(cells, cells.isna(), strict=True)])
+
+
+def _journal_table(journal: Journal) -> pa.Table:
+    import pyarrow as pa
+
+    labels = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(journal.labels).ravel()), journal.labels.shape[1])
+    return pa.table({"key": journal.keys, "labels": labels, "gap": journal.gap, "unfair": journal.unfair})
+
+
+def _read(path: Path) -> pd.DataFrame:
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    try:
+        table: pd.DataFrame = parquet.read_table(path).to_pandas()
+        return table
+    except (pa.ArrowInvalid, OSError) as fault:
+        raise StoreError(f"{path} is damaged ({fault}); remove this part and its namesake, and the run asks those rows again") from fault
+
+
+def _number(path: Path) -> int:
+    return int(path.stem.removeprefix("part-"))
+
+
+def _alive(lock: Path) -> bool:
+    try:
+        os.kill(int(lock.read_text()), 0)
+    except (ValueError, ProcessLookupError, FileNotFoundError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return str(value)

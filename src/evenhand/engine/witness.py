@@ -1,0 +1,298 @@
+"""A finding shrunk to what matters: a real row, the fewest changed cells, and the flip; kept with an id, replayed by anyone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.arrays import Index, Mask, Rows
+from evenhand.contract import Model, Oracle, Verdict, labels_of
+from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.findings import Findings, findings_of
+from evenhand.errors import InvalidArgument, StoreError
+from evenhand.models.meter import Meter
+
+EXHAUSTIVE = 2
+"""Up to this many changed cells every choice is tried; beyond it cells are put back one by one, greedily."""
+
+NEAREST = 3
+"""How many of the nearest real rows are tried for each finding."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Two people who differ only in what is protected (and what that implies), and the two outcomes."""
+
+    id: str
+    protected: tuple[str, ...]
+    person: dict[str, Any]
+    twin: dict[str, Any]
+    outcome: Any
+    twin_outcome: Any
+    gap: float
+    changed: dict[str, dict[str, Any]]  # column -> {"real": ..., "witness": ...}: how the person differs from a real row
+    real_row: int | None  # the position of that row in the data; None without data
+    method: str = ""
+    model: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """For a reader."""
+        differing = [name for name in self.person if self.person[name] != self.twin[name]]
+        change = ", ".join(f"{name} {self.person[name]!r} to {self.twin[name]!r}" for name in differing)
+        return f"{change}: {self.outcome!r} becomes {self.twin_outcome!r}"
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What the model says of a witness now."""
+
+    witness: Witness
+    outcome: Any
+    twin_outcome: Any
+
+    @property
+    def is_unfair(self) -> bool:
+        """Whether the two still get different outcomes."""
+        return bool(self.outcome != self.twin_outcome)
+
+
+def shrink(findings: Findings, real: Rows | None, domain: TabularDomain, model: Model, oracle: Oracle) -> tuple[Findings, Index, Rows]:
+    """Findings moved as close to real rows as still flips; with the real row of each (-1 without data) and that row's cells."""
+    if real is None or not len(real) or not len(findings):
+        return findings, np.full(len(findings), -1, dtype=np.intp), findings.rows
+    best = findings
+    fewest = np.full(len(findings), len(domain.columns) + 1)
+    chosen = np.full(len(findings), -1, dtype=np.intp)
+    for neighbour in nearest(findings.rows, real, domain).T:
+        shrunk = _shrink_towards(findings, real[neighbour], domain, model, oracle)
+        count = _differing(shrunk.rows, real[neighbour], domain).sum(axis=1)
+        better = count < fewest
+        best = _where(better, shrunk, best)
+        fewest, chosen = np.where(better, count, fewest), np.where(better, neighbour, chosen)
+    return best, chosen, real[chosen]
+
+
+def nearest(rows: Rows, real: Rows, domain: TabularDomain) -> Index:
+    """For each row the positions of the real rows that share the most cells with it, nearest first, (n, NEAREST)."""
+    count = min(NEAREST, len(real))
+    free = list(domain.free_places)
+    span = np.where(domain.high > domain.low, domain.high - domain.low, 1.0)[free]
+    places = np.empty((len(rows), count), dtype=np.intp)
+    for line, row in enumerate(rows):  # one pass over the data for each of a few dozen witnesses
+        apart = real[:, free] - row[free]
+        differs = (apart != 0) & ~(np.isnan(real[:, free]) & np.isnan(row[free]))
+        # Fewest differing cells first, the size of the differences breaking ties.
+        size = np.nan_to_num(np.abs(apart) / span, nan=1.0).sum(axis=1)
+        distance = differs.sum(axis=1) + size / (len(free) + 1)
+        near = np.argpartition(distance, count - 1)[:count]
+        places[line] = near[np.argsort(distance[near], kind="stable")]
+    return places
+
+
+def _shrink_towards(findings: Findings, target: Rows, domain: TabularDomain, model: Model, oracle: Oracle) -> Findings:
+    """First every choice of at most EXHAUSTIVE cells; where none flips, cells are put back while the flip survives."""
+    differs = _differing(findings.rows, target, domain)
+    best, solved = findings, np.zeros(len(findings), dtype=bool)
+    for size in range(EXHAUSTIVE + 1):
+        best, solved = _try_choices(best, findings.rows, target, (differs, solved, size), (domain, model, oracle))
+    return _where(solved, best, _put_back(findings, target, differs & ~solved[:, None], (domain, model, oracle)))
+
+
+def _try_choices(
+    best: Findings, rows: Rows, target: Rows, state: tuple[Mask, Mask, int], court: tuple[TabularDomain, Model, Oracle]
+) -> tuple[Findings, Mask]:
+    differs, solved, size = state
+    trials, owners = [], []
+    for line in np.flatnonzero(~solved):
+        for choice in combinations(np.flatnonzero(differs[line]), size):
+            trial = _mixed(target[line], rows[line], differs[line])
+            trial[list(choice)] = rows[line, list(choice)]
+            trials.append(trial)
+            owners.append(line)
+    if not trials:
+        return best, solved
+    judged, hit_owner = _judge(np.array(trials), np.array(owners), court)
+    first_hit, at = np.unique(hit_owner, return_index=True)
+    fresh = np.zeros(len(solved), dtype=bool)
+    fresh[first_hit] = True
+    return _replace_at(best, first_hit, judged[at]), solved | fresh
+
+
+def _mixed(target: Rows, row: Rows, differs: Mask) -> Rows:
+    """The real row's cells wherever the two differ, the finding's own elsewhere (protected cells are its own)."""
+    return np.where(differs, target, row)
+
+
+def _put_back(findings: Findings, target: Rows, differs: Mask, court: tuple[TabularDomain, Model, Oracle]) -> Findings:
+    best = findings
+    differs = differs.copy()
+    while differs.any():
+        owners, cells = np.nonzero(differs)
+        trials = best.rows[owners]
+        trials[np.arange(len(owners)), cells] = target[owners, cells]
+        judged, hits = _judge(trials, np.arange(len(owners)), court)
+        differs[:] = False if not len(hits) else differs
+        if not len(hits):
+            break
+        # One cell per finding and round: of the survivors, the one that keeps the largest gap.
+        order = np.lexsort((-judged.gap, owners[hits]))
+        winner_of, at = np.unique(owners[hits][order], return_index=True)
+        picked = order[at]
+        best = _replace_at(best, winner_of, judged[picked])
+        alive = np.zeros_like(differs)
+        alive[owners[hits], cells[hits]] = True
+        differs &= alive
+        differs[winner_of, cells[hits[picked]]] = False
+    return best
+
+
+def _judge(rows: Rows, owners: Index, court: tuple[TabularDomain, Model, Oracle]) -> tuple[Findings, Index]:
+    domain, model, oracle = court
+    verdict: Verdict = oracle.judge(rows, domain, model)
+    # A witness must be a possible person: rows that break a constraint do not count.
+    verdict = replace(verdict, unfair=verdict.unfair & domain.contains(rows))
+    return findings_of(rows, verdict, domain, owners, "witness"), owners[verdict.unfair]
+
+
+def _differing(rows: Rows, target: Rows, domain: TabularDomain) -> Mask:
+    differs: Mask = (rows != target) & ~(np.isnan(rows) & np.isnan(target))
+    differs[:, list(domain.protected_places)] = False
+    return differs
+
+
+def _where(mask: Mask, yes: Findings, no: Findings) -> Findings:
+    return _replace_at(no, np.flatnonzero(mask), yes[np.flatnonzero(mask)])
+
+
+def _replace_at(findings: Findings, places: Index, by: Findings) -> Findings:
+    changed = findings[np.arange(len(findings))]  # a copy
+    for name in ("rows", "twins", "outcomes", "gap", "valid"):
+        getattr(changed, name)[places] = getattr(by, name)
+    return changed
+
+
+def select(findings: Findings, domain: TabularDomain, most: int) -> Index:
+    """Up to `most` findings for people to look at: possible people first, each kind of change in turn, widest gap first."""
+    if not len(findings):
+        return np.empty(0, dtype=np.intp)
+    first, second = domain.own_combination(findings.rows), domain.own_combination(findings.twins)
+    change = first * len(domain.combinations) + second
+    order = np.lexsort((-findings.gap, ~findings.valid, change))
+    starts = np.flatnonzero(np.diff(change[order], prepend=np.iinfo(np.intp).min))
+    turn = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    return order[np.lexsort((-findings.gap[order], turn, ~findings.valid[order]))][:most]
+
+
+def witnesses_of(findings: Findings, real: Rows | None, domain: TabularDomain, model: Model, oracle: Oracle) -> list[Witness]:
+    """Shrink findings and write them down; findings that shrink to the same pair become one witness.
+
+    A finding's phase is kept as the witness's origin; pass findings whose phase names the method.
+    """
+    shrunk, real_rows, cells = shrink(findings, real, domain, model, oracle)
+    kept: dict[str, Witness] = {}
+    for place in range(len(shrunk)):
+        person, twin = (_cells(rows[place], domain) for rows in (shrunk.rows, shrunk.twins))
+        changed = {}
+        if real_rows[place] >= 0:
+            differs = _differing(shrunk.rows[[place]], cells[[place]], domain)[0]
+            real_cells = _cells(cells[place], domain)
+            changed = {name: {"real": real_cells[name], "witness": person[name]} for name in np.array(domain.names)[differs]}
+        first, second = (_plain(model.classes[o]) for o in shrunk.outcomes[place])
+        witness = Witness(
+            id=witness_id(domain.protected, person, twin),
+            protected=domain.protected,
+            person=person,
+            twin=twin,
+            outcome=first,
+            twin_outcome=second,
+            gap=float(shrunk.gap[place]),
+            changed=changed,
+            real_row=int(real_rows[place]) if real_rows[place] >= 0 else None,
+            method=str(findings.phase[place]),
+            model=model.fingerprint(),
+        )
+        kept.setdefault(witness.id, witness)
+    return list(kept.values())
+
+
+def witness_id(protected: tuple[str, ...], person: dict[str, Any], twin: dict[str, Any]) -> str:
+    """Ten hexadecimal digits that are equal for equal pairs."""
+    text = json.dumps([protected, person, twin], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def replay(witness: Witness, domain: TabularDomain, model: Model) -> Replay:
+    """Ask the model again about both people."""
+    rows = np.array([[column.code(who.get(column.name)) for column in domain.columns] for who in (witness.person, witness.twin)])
+    if not domain.inside(rows).all():
+        raise StoreError(f"witness {witness.id} does not fit the domain: a cell is outside its column's range; has the domain changed?")
+    first, second = labels_of(Meter(model).scores(rows))
+    return Replay(witness, _plain(model.classes[first]), _plain(model.classes[second]))
+
+
+def save(witness: Witness, folder: Path) -> Path:
+    """Write the witness as JSON; an equal one that is there already is left as it is."""
+    path = folder / f"{witness.id}.json"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.write_text(json.dumps({"witness": 1, **asdict(witness)}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as fault:
+        raise StoreError(f"cannot write witness {path}: {fault.strerror or fault}") from fault
+    return path
+
+
+def load(path: Path) -> Witness:
+    """Read one witness; a file that is not one is named with what is wrong."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as fault:
+        raise StoreError(f"cannot read witness {path}: {fault.strerror or fault}") from fault
+    except (json.JSONDecodeError, UnicodeDecodeError) as fault:
+        raise StoreError(f"{path} is not a witness: {fault}") from None
+    if not isinstance(content, dict) or content.pop("witness", None) != 1:
+        raise StoreError(f'{path} is not a witness file (expected a JSON object with "witness": 1)')
+    known = set(Witness.__dataclass_fields__)
+    if set(content) != known:
+        raise StoreError(f"{path}: fields {sorted(set(content) ^ known)} are missing or unknown")
+    return Witness(**{**content, "protected": tuple(content["protected"])})
+
+
+def find(identity: str, folders: list[Path]) -> list[Path]:
+    """The witness files that a person means: a file, a folder, or an id to look for below the given folders."""
+    path = Path(identity)
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        found = sorted(p for p in path.rglob("*.json") if re.fullmatch(r"[0-9a-f]{10}", p.stem))
+        if not found:
+            raise StoreError(f"no witnesses in {path}; `evenhand scan` writes them to the run folder's witnesses/")
+        return found
+    if not re.fullmatch(r"[0-9a-f]{4,10}", identity):
+        raise InvalidArgument(f"{identity!r} is neither a file, nor a folder, nor a witness id (4 to 10 hexadecimal digits)")
+    hits = {
+        p.name: p
+        for folder in folders
+        if folder.is_dir()
+        for p in sorted(folder.rglob(f"{identity}*.json"))
+        if p.parent.name == "witnesses"
+    }
+    if not hits:
+        raise StoreError(f"no witness {identity!r} below {', '.join(str(f) for f in folders)}")
+    return list(hits.values())
+
+
+def _cells(row: Rows, domain: TabularDomain) -> dict[str, Any]:
+    return {column.name: _plain(column.value(code)) for column, code in zip(domain.columns, row, strict=True)}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

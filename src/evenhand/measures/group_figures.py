@@ -1,0 +1,269 @@
+"""How far groups are apart in one metric: whether there is a difference, how large it is, and which groups are too small to be judged.
+
+Whether: a test whose level holds at every size.  How large: bounds that hold for all groups together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from evenhand.arrays import Index, Reals
+from evenhand.measures.group import AmountMetric, Cases, Outcomes, ShareMetric
+from evenhand.measures.groups import Grouping
+from evenhand.statistics import gaps
+from evenhand.statistics.gaps import Bounds, Size
+from evenhand.statistics.multiplicity import holm
+from evenhand.statistics.permutation import NOTHING, Amounts, Stratum, Test, amounts_test, group_against_rest, shares_test
+
+Verdict = Literal["different", "not shown", "insufficient"]
+CALIBRATION_STRATA = 20
+SAME_TEST = {"disparate_impact": "statistical_parity", "equalized_odds": "average_odds"}
+"""Figures that ask in another unit whether the same shares are equal."""
+
+
+@dataclass(frozen=True)
+class GroupSettings:
+    """How sure, and how small a gap matters."""
+
+    confidence: float = 0.95
+    smallest_gap: float = 0.1
+    draws: int = 4_999
+
+    @property
+    def alpha(self) -> float:
+        """The level of the tests."""
+        return 1 - self.confidence
+
+
+@dataclass(frozen=True)
+class GroupPart:
+    """One group in one figure."""
+
+    name: str
+    rows: int
+    estimate: float | None
+    low: float | None
+    high: float | None
+    p_value: float | None  # against all others, corrected for the number of groups
+    needed: int
+    is_enough: bool
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One metric over one division of the rows."""
+
+    metric: str
+    title: str
+    meaning: str
+    attribute: str
+    unit: str  # "share", "ratio" or "amount"
+    groups: tuple[GroupPart, ...]
+    size: Size
+    test: Test
+    alpha: float
+    adjusted: float = 1.0
+    exact: bool = True
+    curve: dict[str, list[float]] | None = None
+    every: float | None = None  # the size over all groups, the insufficient ones too, as Fairlearn counts it
+
+    @property
+    def insufficient(self) -> tuple[GroupPart, ...]:
+        """The groups that are too small for a gap that matters to be noticed."""
+        return tuple(part for part in self.groups if not part.is_enough)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether groups differ, at the corrected level."""
+        if self.test.kind != "impossible" and self.adjusted <= self.alpha:
+            return "different"
+        is_enough = sum(part.is_enough for part in self.groups) >= 2 if self.groups else self.size.estimate is not None
+        return "not shown" if is_enough and self.test.kind != "impossible" else "insufficient"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "metric": self.metric, "title": self.title, "meaning": self.meaning, "attribute": self.attribute, "unit": self.unit,
+            "verdict": self.verdict, "p_value": self.test.p_value, "p_adjusted": self.adjusted, "test": self.test.kind,
+            **self.size.as_dict(), "exact_bounds": self.exact, "groups": [vars(part) for part in self.groups], "curve": self.curve,
+            "estimate_all_groups": self.every,
+        }  # fmt: skip
+
+
+def figure(
+    metric: ShareMetric | AmountMetric, outcomes: Outcomes, grouping: Grouping, settings: GroupSettings, rng: np.random.Generator
+) -> Figure | None:
+    """One metric over one division; None where the outcomes lack what it needs."""
+    if isinstance(metric, AmountMetric):
+        return _amount_figure(metric, outcomes, grouping, settings, rng)
+    cases = metric.cases(outcomes)
+    if cases is None:
+        return None
+    counted = [_count(case, outcomes.weights, grouping) for case in cases]
+    test = _share_test(cases, outcomes, grouping, settings, rng)
+    return _share_figure(metric, counted, test, grouping, settings)
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Rows, hits and effective rows of every group in one kind of cases."""
+
+    rows: Index
+    share: Reals
+    effective: Reals
+
+    @property
+    def stratum(self) -> Stratum:
+        return Stratum(np.rint(self.share * self.rows).astype(np.int64), self.rows.astype(np.int64))
+
+
+def _count(case: Cases, weights: Reals | None, grouping: Grouping) -> _Counted:
+    inside = case.rows & (grouping.codes >= 0)
+    codes, hits, groups = grouping.codes[inside], case.hits[inside], len(grouping.names)
+    rows = np.bincount(codes, minlength=groups).astype(np.intp)
+    if weights is None:
+        found = np.bincount(codes[hits], minlength=groups)
+        return _Counted(rows, np.divide(found, rows, out=np.zeros(groups), where=rows > 0), rows.astype(np.float64))
+    w = weights[inside]
+    total, squares = np.bincount(codes, w, groups), np.bincount(codes, w * w, groups)
+    share = np.divide(np.bincount(codes[hits], w[hits], groups), total, out=np.zeros(groups), where=total > 0)
+    effective = np.divide(total**2, squares, out=np.zeros(groups), where=squares > 0)
+    return _Counted(np.where(total > 0, rows, 0), share, effective)
+
+
+def _share_test(
+    cases: tuple[Cases, ...], outcomes: Outcomes, grouping: Grouping, settings: GroupSettings, rng: np.random.Generator
+) -> Test:
+    if outcomes.weights is None:
+        return shares_test([_count(case, None, grouping).stratum for case in cases], rng, settings.draws)
+    inside = [case.rows & (grouping.codes >= 0) & (outcomes.weights > 0) for case in cases]
+    tests = [
+        amounts_test(
+            Amounts(case.hits[rows].astype(np.float64), grouping.codes[rows], len(grouping.names), outcomes.weights[rows]),
+            rng,
+            min(settings.draws, 999),
+        )
+        for case, rows in zip(cases, inside, strict=True)
+    ]
+    smallest = min(tests, key=lambda test: test.p_value)
+    return replace(smallest, p_value=min(1.0, smallest.p_value * len(tests)))
+
+
+def _share_figure(metric: ShareMetric, counted: list[_Counted], test: Test, grouping: Grouping, settings: GroupSettings) -> Figure:
+    groups = len(grouping.names)
+    each = gaps.each_confidence(settings.confidence, len(counted) * groups)
+    bounds = [gaps.share_bounds(c.share * c.effective, c.effective, each) for c in counted]
+    parts = _parts(counted, bounds, grouping, settings)
+    enough = np.array([part.is_enough for part in parts])
+    # With fewer than two groups of enough rows, the bounds of all of them are wide and still hold.
+    sized = [b.only(enough) for b in bounds] if enough.sum() >= 2 else bounds
+    size = _SIZES[metric.size](sized)
+    unit = "ratio" if metric.size == "ratio" else "share"
+    is_exact = all(np.array_equal(c.effective, c.rows) for c in counted)
+    every = _SIZES[metric.size](bounds).estimate
+    return Figure(
+        metric.name, metric.title, metric.meaning, grouping.name, unit, parts, size, test, settings.alpha, test.p_value, is_exact,
+        None, every,
+    )  # fmt: skip
+
+
+_SIZES: dict[str, Callable[[list[Bounds]], Size]] = {
+    "gap": lambda bounds: gaps.gap(bounds[0]),
+    "ratio": lambda bounds: gaps.ratio(bounds[0]),
+    "mean gap": lambda bounds: gaps.mean_of([gaps.gap(b) for b in bounds]),
+    "largest gap": lambda bounds: gaps.largest_of([gaps.gap(b) for b in bounds]),
+}
+
+
+def _parts(counted: list[_Counted], bounds: list[Bounds], grouping: Grouping, settings: GroupSettings) -> tuple[GroupPart, ...]:
+    single = len(counted) == 1
+    is_plain = single and np.array_equal(counted[0].effective, counted[0].rows)
+    against_rest = holm(group_against_rest(counted[0].stratum)) if is_plain else None
+    parts = []
+    for group, name in enumerate(grouping.names):
+        needed = max(_needed(c, group, settings) for c in counted)
+        rows = min(int(c.rows[group]) for c in counted)
+        effective = min(float(c.effective[group]) for c in counted)
+        shown = _shown(bounds[0], group) if single and rows else (None, None, None)
+        p_value = None if against_rest is None else float(against_rest[group])
+        parts.append(GroupPart(name, rows, *shown, p_value, needed, effective >= needed))
+    return tuple(parts)
+
+
+def _shown(bounds: Bounds, group: int) -> tuple[float | None, float | None, float | None]:
+    """One group's estimate and bounds; None for what is not finite."""
+    low, estimate, high = (float(each[group]) if np.isfinite(each[group]) else None for each in (bounds.low, bounds.estimate, bounds.high))
+    return estimate, low, high
+
+
+def _needed(counted: _Counted, group: int, settings: GroupSettings) -> int:
+    total = float(counted.effective.sum())
+    share = float((counted.share * counted.effective).sum() / total) if total else 0.5
+    return gaps.rows_needed(share, int(total - counted.effective[group]), settings.smallest_gap, settings.alpha)
+
+
+def _amount_figure(
+    metric: AmountMetric, outcomes: Outcomes, grouping: Grouping, settings: GroupSettings, rng: np.random.Generator
+) -> Figure | None:
+    values = metric.values(outcomes)
+    if values is None:
+        return None
+    counts = np.isfinite(values) & (grouping.codes >= 0)
+    if outcomes.weights is not None:
+        counts &= outcomes.weights > 0
+    weights = None if outcomes.weights is None else outcomes.weights[counts]
+    scores = metric.strata(outcomes)
+    strata = None if scores is None else _strata(scores[counts])
+    amounts = Amounts(values[counts], grouping.codes[counts], len(grouping.names), weights, strata)
+    test = amounts_test(amounts, rng, min(settings.draws, 999)) if len(amounts.values) else NOTHING
+    parts, size, every = _amount_parts(amounts, grouping, settings)
+    return Figure(
+        metric.name, metric.title, metric.meaning, grouping.name, "amount", parts, size, test, settings.alpha, test.p_value, False, None,
+        every,
+    )  # fmt: skip
+
+
+def _strata(scores: Reals) -> Index:
+    """Rows with like scores: as many in each stratum, equal scores never apart."""
+    edges = np.quantile(scores, np.linspace(0, 1, CALIBRATION_STRATA + 1)[1:-1]) if len(scores) else np.empty(0)
+    return np.searchsorted(np.unique(edges), scores, side="left").astype(np.intp)
+
+
+def _amount_parts(amounts: Amounts, grouping: Grouping, settings: GroupSettings) -> tuple[tuple[GroupPart, ...], Size, float | None]:
+    groups = amounts.count
+    w = np.ones(len(amounts.values)) if amounts.weights is None else amounts.weights
+    total, squares = np.bincount(amounts.groups, w, groups), np.bincount(amounts.groups, w * w, groups)
+    rows = np.bincount(amounts.groups, minlength=groups)
+    mean = np.divide(np.bincount(amounts.groups, w * amounts.values, groups), total, out=np.full(groups, np.nan), where=total > 0)
+    off = (w * (amounts.values - mean[amounts.groups])) ** 2
+    freedom = np.divide(total**2, squares, out=np.zeros(groups), where=squares > 0) - 1
+    error = np.sqrt(np.divide(np.bincount(amounts.groups, off, groups), total**2, out=np.zeros(groups), where=total > 0))
+    error *= np.sqrt(np.maximum(rows, 2) / np.maximum(rows - 1, 1))
+    bounds = gaps.mean_bounds(mean, error, freedom, gaps.each_confidence(settings.confidence, groups))
+    # Even shares deviate by one half, so that a gap of .1 is a fifth of a deviation; the same is asked of amounts.
+    others = (freedom + 1).sum() - freedom - 1
+    needed = [gaps.rows_needed(0.5, int(others[g]), settings.smallest_gap, settings.alpha) for g in range(groups)]
+    parts = tuple(
+        GroupPart(name, int(rows[g]), *_shown(bounds, g), None, needed[g], bool(freedom[g] + 1 >= needed[g]))
+        for g, name in enumerate(grouping.names)
+    )
+    enough = np.array([part.is_enough for part in parts], dtype=bool)
+    return parts, gaps.gap(bounds.only(enough) if enough.sum() >= 2 else bounds), gaps.gap(bounds).estimate
+
+
+def corrected(figures: list[Figure]) -> list[Figure]:
+    """The same figures with p-values that allow for all of them being looked at (Holm).
+
+    Two figures of one hypothesis, such as a gap and a ratio of the same shares, count as one test.
+    """
+    tests = {(each.attribute, SAME_TEST.get(each.metric, each.metric)): each.test for each in reversed(figures)}
+    adjusted = dict(zip(tests, holm([test.p_value for test in tests.values()]), strict=True))
+    found = []
+    for each in figures:
+        key = each.attribute, SAME_TEST.get(each.metric, each.metric)
+        found.append(replace(each, test=tests[key], adjusted=float(adjusted[key])))
+    return found

@@ -1,0 +1,108 @@
+"""How natural the findings of any method are, in four figures and in one picture.
+
+The picture is the paper's Figure 2 (LIMI): rows on the first principal axis of the real rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.arrays import Index, Reals, Rows
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import InvalidArgument
+from evenhand.measures.naturalness import HasDensity, atn, coordinates, likelihood_percentiles, two_sample_auc
+
+FEWEST = 50
+"""Below this many rows on one side a classifier says nothing about naturalness."""
+MOST = 10_000
+"""Rows of each side that a classifier sees at most."""
+
+
+@dataclass(frozen=True)
+class LikenessReference:
+    """What findings are held against: real rows, those of them that are findings themselves, and a population with a density."""
+
+    rows: Rows
+    findings: Rows
+    domain: TabularDomain
+    population: HasDensity | None = None
+
+
+def likeness(rows: Rows, reference: LikenessReference, rng: np.random.Generator) -> dict[str, float | None]:
+    """ATN, two-sample AUC against real rows and against real findings, and the median log-likelihood percentile.
+
+    Findings on both sides count once per distinct non-protected part, as everywhere.  None stands for too few rows to say.
+    """
+    sample = rows[rng.permutation(len(rows))[: len(reference.rows)]]
+    real = distinct(reference.findings, reference.domain)
+    return {
+        "atn": atn(reference.rows, sample, reference.domain) if len(sample) else None,
+        "c2st_auc": _auc(reference.rows, rows, rng),
+        "c2st_auc_real_findings": _auc(real, rows, rng),
+        "log_likelihood_percentile": _percentile(sample[:MOST], reference),
+    }
+
+
+def distinct(rows: Rows, domain: TabularDomain) -> Rows:
+    """The first row of every non-protected part."""
+    first: Index = np.sort(np.unique(domain.keys(rows), return_index=True)[1])
+    return rows[first]
+
+
+def _auc(real: Rows, rows: Rows, rng: np.random.Generator) -> float | None:
+    if min(len(real), len(rows)) < FEWEST:
+        return None
+    n = min(len(real), len(rows), MOST)
+    return two_sample_auc(real[rng.permutation(len(real))[:n]], rows[rng.permutation(len(rows))[:n]], rng)
+
+
+def _percentile(rows: Rows, reference: LikenessReference) -> float | None:
+    if reference.population is None or not len(rows):
+        return None
+    return float(np.median(likelihood_percentiles(rows, reference.rows, reference.population)))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The direction in which real rows vary most."""
+
+    reference: Rows
+    domain: TabularDomain
+    direction: Reals
+    centre: Reals
+
+    @classmethod
+    def of(cls, real: Rows, domain: TabularDomain) -> Axis:
+        """Fit it to real rows."""
+        if len(real) < 2:
+            raise InvalidArgument(f"a principal axis needs at least two real rows, got {len(real)}")
+        cells = coordinates(real, real, domain)
+        centre = cells.mean(axis=0)
+        direction = np.linalg.eigh((cells - centre).T @ (cells - centre))[1][:, -1]
+        return cls(real, domain, direction * np.sign(direction[np.abs(direction).argmax()]), centre)
+
+    def places(self, rows: Rows) -> Reals:
+        """Where rows lie on the axis."""
+        places: Reals = (coordinates(rows, self.reference, self.domain) - self.centre) @ self.direction
+        return places
+
+
+def picture(groups: Mapping[str, Rows], axis: Axis, rng: np.random.Generator, rows_each: int = 1000) -> Any:
+    """A plotly figure: one density curve per group, and one for the real rows, along the principal axis."""
+    import plotly.graph_objects as go
+    from scipy.stats import gaussian_kde
+
+    shown = {"real rows": axis.reference, **groups}
+    places = {name: axis.places(rows[rng.permutation(len(rows))[:rows_each]]) for name, rows in shown.items() if len(rows) > 1}
+    ends = np.quantile(np.concatenate(list(places.values())), [0.001, 0.999])
+    line = np.linspace(float(ends[0]), float(ends[1]), 200)
+    curves = []
+    for name, where in places.items():
+        if np.ptp(where) > 0:
+            curves.append(go.Scatter(x=line, y=gaussian_kde(where)(line), name=name, mode="lines"))
+    figure = go.Figure(curves)
+    return figure.update_layout(xaxis_title="first principal axis of the real rows", yaxis_title="density", template="plotly_white")

@@ -1,0 +1,120 @@
+"""How strongly every hidden neuron reacts when only what is protected changes, and which neurons are biased.
+
+Paper: Zheng et al., "NeuronFair: Interpretable White-Box Fairness Testing through Biased Neuron Identification", ICSE 2022.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.arrays import Mask, Reals, Rows
+from evenhand.contract import Transparent
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.measures.neurons.curve import INTERVAL, Curve, as_curve
+from evenhand.models.meter import Meter
+
+
+@dataclass(frozen=True, eq=False)
+class LayerBias:
+    """One layer: the mean activation difference of every neuron between twins, through tanh."""
+
+    name: str
+    reactions: Reals  # (units,), in [0, 1)
+    lowest: float  # the smallest activation seen
+    interval: float = INTERVAL
+
+    @cached_property
+    def curve(self) -> Curve:
+        """The AS curve."""
+        return as_curve(self.reactions, self.interval)
+
+    @property
+    def area(self) -> float:
+        """The area under the AS curve: how unfair the layer is."""
+        return self.curve.area
+
+    @property
+    def biased(self) -> Mask:
+        """The neurons whose reaction reaches the adaptive threshold; none in a layer that does not react."""
+        return (self.reactions >= self.curve.crossing) & (self.reactions > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class BiasMap:
+    """Layer by neuron: what reacts to the protected attributes."""
+
+    layers: tuple[LayerBias, ...]
+    pairs: int
+
+    def __getitem__(self, name: str) -> LayerBias:
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        raise UnknownName("layer", name, [layer.name for layer in self.layers])
+
+    @property
+    def most_biased(self) -> LayerBias:
+        """The layer with the largest area."""
+        return max(self.layers, key=lambda layer: layer.area)
+
+    @property
+    def areas(self) -> dict[str, float]:
+        """The area under the AS curve of every layer."""
+        return {layer.name: layer.area for layer in self.layers}
+
+    @property
+    def discrimination(self) -> float:
+        """NeuronFair's measure of a whole network: the largest area."""
+        return self.most_biased.area
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        most = self.most_biased
+        return {
+            "areas": self.areas,
+            "most_biased": most.name,
+            "threshold": most.curve.crossing,
+            "biased_neurons": int(most.biased.sum()),
+            "neurons": len(most.reactions),
+            "pairs": self.pairs,
+        }
+
+
+def measure_bias(
+    model: Transparent | Meter, domain: TabularDomain, rows: Rows, layers: Sequence[str] | None = None, interval: float = INTERVAL
+) -> BiasMap:
+    """The bias map of a model over the pairs of every row and each of its other possible twins."""
+    if not len(rows):
+        raise InvalidArgument("rows is empty; activation differences are means over pairs of twins")
+    names = tuple(layers or model.layers())
+    if not names:
+        raise InvalidArgument("the model names no layers that could be read")
+    sums: dict[str, Reals] = {}
+    lowest = dict.fromkeys(names, np.inf)
+    pairs = 0
+    step = max(1, model.batch_rows // 2)
+    for at in range(0, len(rows), step):
+        for first, second in _pairs(domain, rows[at : at + step]):
+            pairs += len(first)
+            values = model.activations(np.concatenate([first, second]), names)
+            for name in names:
+                both = values[name].astype(np.float64)
+                sums[name] = sums.get(name, np.zeros(both.shape[1])) + np.abs(both[: len(first)] - both[len(first) :]).sum(axis=0)
+                lowest[name] = min(lowest[name], float(both.min(initial=np.inf)))
+    made = tuple(LayerBias(name, np.tanh(sums[name] / max(pairs, 1)), lowest[name], interval) for name in names)
+    return BiasMap(made, pairs)
+
+
+def _pairs(domain: TabularDomain, rows: Rows) -> list[tuple[Rows, Rows]]:
+    """Every row beside each possible twin other than itself."""
+    twins, own = domain.twins(rows), domain.own_combination(rows)
+    made = []
+    for combination in range(len(domain.combinations)):
+        other = twins.valid[combination] & (own != combination)
+        made.append((rows[other], twins.rows[combination][other]))
+    return made

@@ -1,0 +1,158 @@
+"""Exact answers: the share of discriminatory inputs of a whole domain, or bounds on it that tighten while they are computed.
+
+`certify(model, domain)` reads the trees of an ensemble or the weights of a ReLU network, so nothing is left to chance: no input of
+the domain outside the bounds is missed.  A model that it cannot read exactly is refused with the reason.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evenhand.arrays import Mask, Rows
+from evenhand.contract import Model
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import InvalidArgument, ModelError
+from evenhand.measures.proofs.branch_and_bound import Progress, ProofLimits, ProofOutcome, search
+from evenhand.measures.proofs.certificate import Certificate, Pair
+from evenhand.measures.rates import judge_all, rate_of, uniform_sample
+from evenhand.models.meter import Meter
+from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.statistics.intervals import Interval
+
+__all__ = ["Certificate", "ProofLimits", "certify"]
+
+SAMPLE_SEED = 20_240_229
+SAMPLE_CONFIDENCE = 0.9999
+MOST_EXAMPLES = 8
+
+
+def certify(
+    model: Model,
+    domain: TabularDomain,
+    *,
+    protected: Sequence[str] | None = None,
+    limits: ProofLimits | None = None,
+    progress: Progress | None = None,
+    sample_rows: int = 4_096,
+) -> Certificate:
+    """Bound the share of the domain's inputs whose label depends on the protected columns, exactly where time allows.
+
+    model: a wrapped tree ensemble (scikit-learn, XGBoost, LightGBM; also behind encoders that treat each column by itself) or ReLU net.
+    limits: when to stop; an interruption (Ctrl-C) returns the bounds so far.  progress: called with every step.
+    sample_rows: random rows that the model is asked about as an independent check; bounds that contradict them raise a ModelError.
+    """
+    begun = time.process_time()
+    model = model.model if isinstance(model, Meter) else model
+    domain = domain.protect(*protected) if protected is not None else domain
+    _check(model, domain)
+    judge, kind, facts = _judge(model, domain)
+    outcome = search(judge, limits or ProofLimits(), progress)
+    facts |= {"asked_of_the_model": judge.asked} if judge.asked else {}
+    return _certificate(model, domain, (outcome, judge), (kind, facts), (begun, sample_rows))
+
+
+def _judge(model: Model, domain: TabularDomain) -> tuple[Any, str, dict[str, Any]]:
+    """Who judges boxes for this kind of model, its name, and what a reader wants to know of it."""
+    from evenhand.measures.proofs.dense_layers import is_network
+
+    return _network_judge(model, domain) if is_network(model) else _tree_judge(model, domain)
+
+
+def _tree_judge(model: Model, domain: TabularDomain) -> tuple[Any, str, dict[str, Any]]:
+    from evenhand.measures.proofs.grid import grid_of
+    from evenhand.measures.proofs.orbits import orbits_of
+    from evenhand.measures.proofs.tree_boxes import TreeJudge
+    from evenhand.measures.proofs.tree_features import front_of
+
+    front = front_of(model)
+    grid = grid_of(front, domain)
+    orbits = orbits_of(front.source.ensemble, grid)
+    facts = {"trees": len(front.source.ensemble.trees), "cells": grid.cells, "twins_told_apart": grid.combinations}
+    return TreeJudge(orbits, grid, _asking(model, domain)), front.source.ensemble.kind, facts
+
+
+def _network_judge(model: Model, domain: TabularDomain) -> tuple[Any, str, dict[str, Any]]:
+    from evenhand.measures.proofs.dense_layers import network_of
+    from evenhand.measures.proofs.network_boxes import NetworkJudge
+    from evenhand.measures.proofs.network_cells import strips_of
+
+    network = network_of(model, domain)
+    judge = NetworkJudge(network, strips_of(network, domain), domain, _asking(model, domain))
+    units = sum(len(bias) for _, bias in network.layers[:-1])
+    return judge, network.kind, {"layers": len(network.layers), "hidden_units": units, "twins": judge.combinations}
+
+
+def _asking(model: Model, domain: TabularDomain) -> Any:
+    def flips(rows: Rows) -> Mask:
+        return judge_all(rows, domain, Meter(model), LabelFlip()).unfair
+
+    return flips
+
+
+def _check(model: Model, domain: TabularDomain) -> None:
+    if not domain.protected:
+        raise InvalidArgument("protected: name at least one protected column; nothing is protected in this domain")
+    own = getattr(model, "domain", None)
+    if isinstance(own, TabularDomain) and own.columns != domain.columns:
+        raise InvalidArgument("domain has other columns than the one that the model was wrapped with; wrap the model with this domain")
+
+
+def _sampled(model: Model, domain: TabularDomain, rows: int) -> tuple[Interval, Rows]:
+    """The share among random rows with its interval, and those of them whose twins have different labels."""
+    sample = uniform_sample(domain, rows, np.random.default_rng(SAMPLE_SEED))
+    verdict = judge_all(sample.rows, domain, Meter(model), LabelFlip())
+    return rate_of(verdict, sample.population, SAMPLE_CONFIDENCE).interval, sample.rows[verdict.unfair]
+
+
+def _pairs(model: Model, domain: TabularDomain, rows: Rows) -> tuple[Pair, ...]:
+    """For every row two of its twins that the model gives different labels, in words."""
+    if not len(rows):
+        return ()
+    labels = judge_all(rows, domain, Meter(model), LabelFlip()).labels
+    first = (labels >= 0).argmax(axis=1)
+    line = np.arange(len(rows))
+    second = ((labels >= 0) & (labels != labels[line, first][:, None])).argmax(axis=1)
+    orbit = domain.twins(rows).rows
+    cells = [_cells(domain, orbit[which, line]) for which in (first, second)]
+    names = [[model.classes[label] for label in labels[line, which]] for which in (first, second)]
+    return tuple(Pair(*each) for each in zip(*cells, *names, strict=True))
+
+
+def _cells(domain: TabularDomain, rows: Rows) -> list[dict[str, Any]]:
+    return [{column.name: column.value(code) for column, code in zip(domain.columns, row, strict=True)} for row in rows]
+
+
+def _certificate(
+    model: Model, domain: TabularDomain, found: tuple[ProofOutcome, Any], about: tuple[str, dict[str, Any]], spent: tuple[float, int]
+) -> Certificate:
+    outcome, judge = found
+    sample, unfair_rows = _sampled(model, domain, spent[1])
+    examples = np.array([row for _, row in judge.examples]).reshape(-1, len(domain.columns))
+    flips = _asking(model, domain)(examples) if len(examples) else np.ones(0, dtype=bool)
+    examples = np.concatenate([examples[flips], unfair_rows])[:MOST_EXAMPLES]
+    lower = min(1.0, outcome.unfair)
+    upper = lower if outcome.ended == "exact" else min(1.0, max(lower, 1.0 - outcome.fair))
+    pairs = _pairs(model, domain, examples)
+    certificate = Certificate(
+        domain,
+        about[0],
+        lower,
+        upper,
+        outcome.ended,
+        tuple(outcome.steps),
+        examples,
+        pairs,
+        time.process_time() - spent[0],
+        sample,
+        about[1],
+    )
+    if not certificate.agrees or not flips.all():
+        raise ModelError(
+            f"the bounds {lower:.4%} to {upper:.4%} contradict the model's own answers ({sample}); "
+            "the model is not what certify read from it, so nothing is certified"
+        )
+    return certificate

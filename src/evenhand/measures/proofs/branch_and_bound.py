@@ -1,0 +1,203 @@
+"""The splitting of boxes, in batches and the heaviest first, until every box is decided or somebody says stop.
+
+Knows boxes only by their weight: what a box is, whether it is decided and how it is split is the business of a `Judge`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from evenhand.arrays import Index, Mask, Reals
+from evenhand.errors import InvalidArgument
+
+Boxes = TypeVar("Boxes")
+
+ROUNDING = 1e-9
+"""How far sums of millions of weights may be from one."""
+
+
+@dataclass(frozen=True)
+class Judged(Generic[Boxes]):
+    """What became of a batch: weights of the boxes decided either way, and the halves of all others."""
+
+    fair: float
+    unfair: float
+    halves: Boxes
+    weights: Reals  # (halves,)
+
+
+class Judge(Protocol[Boxes]):
+    """What the search needs to know about boxes."""
+
+    batch: int
+
+    def start(self) -> tuple[Boxes, Reals]:
+        """Boxes that together are the whole domain, and their weights, which add up to one."""
+
+    def judge(self, boxes: Boxes, weights: Reals) -> Judged[Boxes]:
+        """Decide or halve every box."""
+
+    def flush(self) -> tuple[float, float]:
+        """Weights of boxes, fair and unfair, whose decision was put off so as to ask the model about many at once."""
+
+    def take(self, boxes: Boxes, chosen: Index | Mask | slice) -> Boxes:
+        """Some of the boxes."""
+
+    def join(self, parts: list[Boxes]) -> Boxes:
+        """All parts as one."""
+
+
+@dataclass(frozen=True)
+class ProofLimits:
+    """When the search stops before every box is decided.
+
+    seconds: wall-clock time.  boxes: how many boxes are looked at.  gap: how far apart the bounds may stay.
+    kept: how many open boxes are held in memory before the search goes deep instead of wide.
+    """
+
+    seconds: float | None = 60.0
+    boxes: int | None = None
+    gap: float = 0.0
+    kept: int = 3_000_000
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and self.seconds <= 0:
+            raise InvalidArgument(f"seconds={self.seconds!r} must be above 0, or None for no limit")
+        if self.boxes is not None and self.boxes < 1:
+            raise InvalidArgument(f"boxes={self.boxes!r} must be a whole number of at least 1, or None for no limit")
+        if not 0.0 <= self.gap < 1.0:
+            raise InvalidArgument(f"gap={self.gap!r} must be a share of at least 0 and below 1")
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where the search stands."""
+
+    lower: float
+    upper: float
+    boxes: int
+    open: int
+    seconds: float
+
+
+Progress = Callable[[Step], None]
+
+
+@dataclass
+class ProofOutcome:
+    """The bounds, every step that led to them, and why it ended: exact, gap, seconds, boxes, resolution or interrupted.
+
+    `resolution`: boxes are left that can be split no further and are undecided.
+    """
+
+    fair: float = 0.0
+    unfair: float = 0.0
+    boxes: int = 0
+    ended: str = ""
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the decided boxes are everything, rounding of their weights aside."""
+        return abs(1.0 - self.fair - self.unfair) < ROUNDING
+
+
+class _Frontier(Generic[Boxes]):
+    """Open boxes in drawers by the magnitude of their weight."""
+
+    def __init__(self, judge: Judge[Boxes]) -> None:
+        self.judge = judge
+        self.drawers: dict[int, list[tuple[Boxes, Reals]]] = {}
+        self.size = 0
+        self.weight = 0.0
+
+    def put(self, boxes: Boxes, weights: Reals) -> None:
+        if not len(weights):
+            return
+        drawer = np.floor(-2 * np.log2(np.maximum(weights, 1e-300))).astype(np.intp)
+        for each in np.unique(drawer):
+            here = np.flatnonzero(drawer == each)
+            self.drawers.setdefault(int(each), []).append((self.judge.take(boxes, here), weights[here]))
+        self.size += len(weights)
+        self.weight += float(weights.sum())
+
+    def pull(self, most: int, deepest: bool) -> tuple[Boxes, Reals]:
+        """A batch from the drawer of the heaviest boxes, or of the lightest; neighbouring drawers fill it up."""
+        parts: list[tuple[Boxes, Reals]] = []
+        count = 0
+        while self.drawers and count < most:
+            at = max(self.drawers) if deepest else min(self.drawers)
+            boxes, weights = self.drawers[at].pop()
+            if not self.drawers[at]:
+                del self.drawers[at]
+            if count + len(weights) > most:
+                rest = slice(most - count, None)
+                self.drawers.setdefault(at, []).append((self.judge.take(boxes, rest), weights[rest]))
+                boxes, weights = self.judge.take(boxes, slice(0, most - count)), weights[: most - count]
+            parts.append((boxes, weights))
+            count += len(weights)
+        self.size -= count
+        pulled = np.concatenate([weights for _, weights in parts])
+        self.weight -= float(pulled.sum())
+        return self.judge.join([boxes for boxes, _ in parts]), pulled
+
+
+def search(judge: Judge[Any], limits: ProofLimits, progress: Progress | None = None) -> ProofOutcome:
+    """Split until nothing is open; an interruption leaves the bounds that hold so far."""
+    frontier: _Frontier[Any] = _Frontier(judge)
+    frontier.put(*judge.start())
+    outcome, begun = ProofOutcome(), time.monotonic()
+    deepest = False
+    try:
+        while frontier.size:
+            deepest = frontier.size > limits.kept or (deepest and frontier.size > limits.kept // 2)
+            boxes, weights = frontier.pull(judge.batch, deepest)
+            judged = judge.judge(boxes, weights)
+            outcome.fair += judged.fair
+            outcome.unfair += judged.unfair
+            outcome.boxes += len(weights)
+            frontier.put(judged.halves, judged.weights)
+            step = _step(outcome, frontier, begun)
+            _note(outcome, step, progress)
+            if ended := _reached(limits, step):
+                outcome.ended = ended
+                break
+    except KeyboardInterrupt:
+        outcome.ended = "interrupted"
+    fair, unfair = judge.flush()
+    outcome.fair, outcome.unfair = outcome.fair + fair, outcome.unfair + unfair
+    outcome.steps.append(_step(outcome, frontier, begun))
+    if not outcome.ended:
+        outcome.ended = "exact" if outcome.is_complete else "resolution"
+    return outcome
+
+
+def _step(outcome: ProofOutcome, frontier: _Frontier[Any], begun: float) -> Step:
+    is_over = not frontier.size and outcome.is_complete
+    upper = outcome.unfair if is_over else min(1.0, max(outcome.unfair, 1.0 - outcome.fair))
+    return Step(outcome.unfair, upper, outcome.boxes, frontier.size, time.monotonic() - begun)
+
+
+def _note(outcome: ProofOutcome, step: Step, progress: Progress | None) -> None:
+    """Keep steps at growing distances, so that a long search leaves a short curve."""
+    if not outcome.steps or step.open == 0 or step.boxes >= 1.05 * outcome.steps[-1].boxes:
+        outcome.steps.append(step)
+    if progress is not None:
+        progress(step)
+
+
+def _reached(limits: ProofLimits, step: Step) -> str:
+    if step.open == 0:
+        return ""
+    if step.upper - step.lower <= limits.gap:
+        return "gap"
+    if limits.boxes is not None and step.boxes >= limits.boxes:
+        return "boxes"
+    if limits.seconds is not None and step.seconds >= limits.seconds:
+        return "seconds"
+    return ""

@@ -1,0 +1,161 @@
+"""What a certification says: bounds that hold for certain, over which inputs, and rows that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from evenhand.arrays import Rows
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import InvalidArgument
+from evenhand.measures.proofs.branch_and_bound import Step
+from evenhand.statistics.intervals import Interval
+
+Decision = Literal["pass", "violation", "inconclusive"]
+
+ENDINGS = {
+    "exact": "every input of the domain is decided",
+    "gap": "the bounds are as close as was asked for",
+    "seconds": "the time was over",
+    "boxes": "the number of boxes was reached",
+    "resolution": "the rest lies in intervals of real numbers that are cut no further",
+    "interrupted": "it was interrupted",
+}
+
+MEASURE = (
+    "Every combination of values that the domain allows counts alike (real numbers by length, missing cells by their share in the data); "
+    "constraints are kept.  Most of these people do not exist: it is the size of the unfair region, not the share of people in it."
+)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two twins, as cells by column, and the labels that the model gave them."""
+
+    person: Mapping[str, Any]
+    twin: Mapping[str, Any]
+    label: Any
+    twin_label: Any
+
+    @property
+    def changes(self) -> dict[str, tuple[Any, Any]]:
+        """The cells in which they differ."""
+        return {name: (cell, self.twin[name]) for name, cell in self.person.items() if cell != self.twin[name]}
+
+    @property
+    def sentence(self) -> str:
+        """For a reader."""
+        differs = ", ".join(f"{name} {old} → {new}" for name, (old, new) in self.changes.items())
+        same = ", ".join(f"{name} {cell}" for name, cell in self.person.items() if name not in self.changes)
+        return f"{differs}: {self.label} → {self.twin_label}  ({same})"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The share of discriminatory inputs of the domain lies between `lower` and `upper`, for certain and not by chance.
+
+    An input is discriminatory when two of its possible twins get different labels.  `sample` is the same share estimated by asking
+    the model about random rows, as a check that shares nothing with the bounds but the model.
+    """
+
+    domain: TabularDomain
+    kind: str
+    lower: float
+    upper: float
+    ended: str
+    steps: tuple[Step, ...]
+    examples: Rows  # rows with twins of different labels, seen on the model itself
+    pairs: tuple[Pair, ...]  # the same rows as two people with their labels
+    cpu_seconds: float
+    sample: Interval
+    facts: Mapping[str, Any]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every input is decided."""
+        return self.ended == "exact"
+
+    @property
+    def boxes(self) -> int:
+        """How many boxes were looked at."""
+        return self.steps[-1].boxes if self.steps else 0
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the random sample's interval and the bounds have a point in common."""
+        return self.sample.low <= self.upper and self.lower <= self.sample.high
+
+    def decide(self, max_rate: float = 0.0, resolution: float = 0.0) -> tuple[Decision, str]:
+        """Pass, violation or inconclusive, and why.  With max_rate 0, a share that is surely at most `resolution` passes too."""
+        for name, value in (("max_rate", max_rate), ("resolution", resolution)):
+            if not 0.0 <= value < 1.0:
+                raise InvalidArgument(f"{name}={value!r} must be a share of at least 0 and below 1")
+        if self.lower > max_rate:
+            proven = f"exactly {share(self.lower)}" if self.is_exact else f"at least {share(self.lower)}"
+            return "violation", f"it is proved that {proven} of the domain is treated differently, above the tolerated {share(max_rate)}"
+        if max_rate == 0.0 and len(self.examples):
+            return "violation", f"{len(self.examples)} pairs of people whom the model treats differently are at hand, and none is tolerated"
+        limit = max_rate if max_rate > 0 or self.lower > 0 else max(max_rate, resolution)
+        if self.upper <= limit:
+            most = f"exactly {share(self.upper)}" if self.is_exact else f"at most {share(self.upper)}"
+            return "pass", f"it is proved that {most} of the domain is treated differently, within the tolerated {share(limit)}"
+        return "inconclusive", (
+            f"the share lies between {share(self.lower)} and {share(self.upper)}, and the tolerated {share(limit)} is between; "
+            "give it more time"
+        )
+
+    @property
+    def sentence(self) -> str:
+        """For a reader."""
+        protected = ", ".join(self.domain.protected)
+        whom = f"of the inputs that the domain allows would get another label under another value of {protected}"
+        if self.is_exact:
+            return f"Exactly {share(self.lower)} {whom}."
+        return f"Between {share(self.lower)} and {share(self.upper)} {whom}; {ENDINGS.get(self.ended, self.ended)}."
+
+    def summary(self) -> str:
+        """A few lines for a person."""
+        undecided = "" if self.is_exact else f", {share(self.upper - self.lower)} undecided"
+        lines = [
+            self.sentence,
+            f"Proved: {share(self.lower)} unfair, {share(1 - self.upper)} free of discrimination{undecided}.",
+            MEASURE,
+            f"{self.kind}: {self.boxes:,} boxes, {self.cpu_seconds:.2f} CPU-seconds; "
+            + "; ".join(f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in self.facts.items())
+            + ".",
+            f"Check by asking the model about {self.sample.n:,} random rows: {self.sample}; "
+            + ("in agreement." if self.agrees else "NOT in agreement."),
+        ]
+        lines += [f"Proof: {pair.sentence}" for pair in self.pairs[:3]]
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "evenhand_certificate": 1,
+            "model_kind": self.kind,
+            "protected": list(self.domain.protected),
+            "lower": self.lower,
+            "upper": self.upper,
+            "exact": self.is_exact,
+            "ended": self.ended,
+            "sentence": self.sentence,
+            "measure": MEASURE,
+            "boxes": self.boxes,
+            "cpu_seconds": self.cpu_seconds,
+            "sample": self.sample.as_dict(),
+            "sample_agrees": self.agrees,
+            "facts": dict(self.facts),
+            "pairs": [asdict(pair) for pair in self.pairs],
+            "curve": [asdict(step) for step in self.steps],
+        }
+
+
+def share(value: float) -> str:
+    """A share in percent with as many digits as it takes."""
+    return f"{100 * value:.6g} %"
+
+
+def _shown(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,76 @@
+"""A rate that can be read while something else runs: plain draws of a named population, judged, with bounds valid at every moment.
+
+What a search proposes is no sample of anybody, so this stream draws its own people, outside the search's budget.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evenhand.contract import Model, Oracle, Population
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import InvalidArgument
+from evenhand.measures.rates import judge_all
+from evenhand.methods.parts.populations import DataPopulation, UniformPopulation
+from evenhand.models.meter import Meter
+from evenhand.statistics.anytime import AnytimeShare
+from evenhand.statistics.intervals import Interval
+
+SMALLEST_BATCH = 64
+MOST_PEOPLE = 100_000
+"""People judged at most: beyond this the bounds hardly move, and a long search should not pay for them."""
+
+PEOPLE = {"data": "of the people in the data", "domain": "of all people the domain allows", "chained trees": "of plausible people"}
+
+
+@dataclass
+class RateStream:
+    """Draws on demand.  The draws depend on the seed alone, and the batches on how far it is asked to go, never on the clock."""
+
+    population: Population
+    domain: TabularDomain
+    model: Model
+    oracle: Oracle
+    rng: np.random.Generator
+    share: AnytimeShare = field(default_factory=AnytimeShare)
+
+    def __post_init__(self) -> None:
+        self._meter = self.model if isinstance(self.model, Meter) else Meter(self.model)
+
+    def advance(self, n: int) -> Interval:
+        """Go on until so many people in all have been judged; what is known then."""
+        if n < 0:
+            raise InvalidArgument(f"n={n!r} must be at least 0")
+        missing = min(n, MOST_PEOPLE) - self.share.n
+        if missing >= SMALLEST_BATCH or (missing > 0 and not self.share.n):
+            verdict = judge_all(self.population.sample(missing, self.rng), self.domain, self._meter, self.oracle)
+            self.share.add(int(verdict.unfair.sum()), len(verdict))
+        return self.share.interval()
+
+    @property
+    def sentence(self) -> str:
+        """For a reader who may stop at any moment."""
+        return anytime_sentence(self.share.interval(), self.population.name)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        seen = self.share.interval()
+        return {**seen.as_dict(), "population": self.population.name, "unfair": self.share.successes, "sentence": self.sentence}
+
+
+def anytime_sentence(seen: Interval, population: str) -> str:
+    """At least so many, whenever you stop."""
+    people = PEOPLE.get(population, f"of the population “{population}”")
+    if not seen.n:
+        return f"nothing is known yet {people}"
+    return f"at least {seen.low:.2%} and at most {seen.high:.2%} {people}, {seen.confidence:.0%}, whenever you stop (n = {seen.n:,})"
+
+
+def population_of(population: Population | None, rows: Any, domain: TabularDomain) -> Population:
+    """The population at hand: the given one, else the data drawn with replacement, else the whole domain."""
+    if population is not None:
+        return population
+    return DataPopulation(rows) if rows is not None and len(rows) else UniformPopulation(domain)

@@ -1,0 +1,76 @@
+"""How often individuals are treated unfairly, in a named population, with exact intervals."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.arrays import Rows
+from evenhand.contract import Model, Oracle, Verdict
+from evenhand.domain.tabular import TabularDomain
+from evenhand.statistics.intervals import Interval, clopper_pearson
+
+ROWS_AT_ONCE = 65_536
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The share of a population that the oracle judges unfair."""
+
+    interval: Interval
+    population: str
+    unfair: int
+
+    @property
+    def sentence(self) -> str:
+        """For a reader."""
+        share = self.interval
+        if share.n == 0:
+            return f"No input of the population “{self.population}” could be judged."
+        return (
+            f"{share.estimate:.2%} of the population “{self.population}” would get another outcome under another protected value "
+            f"({share.confidence:.0%} interval {share.low:.2%} to {share.high:.2%}, {self.unfair:,} of {share.n:,} judged)."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self.interval), "population": self.population, "unfair": self.unfair}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows drawn from a named population."""
+
+    rows: Rows
+    population: str
+
+
+def discrimination_rate(sample: Sample, domain: TabularDomain, model: Model, oracle: Oracle, confidence: float = 0.95) -> Rate:
+    """Judge every sampled row (duplicates count as often as they are drawn) and bound the share of unfair ones."""
+    return rate_of(judge_all(sample.rows, domain, model, oracle), sample.population, confidence)
+
+
+def judge_all(rows: Rows, domain: TabularDomain, model: Model, oracle: Oracle) -> Verdict:
+    """The oracle's verdict on all rows, in slices that fit into memory."""
+    step = max(1, ROWS_AT_ONCE // oracle.rows_per_candidate(domain))
+    parts = [oracle.judge(rows[i : i + step], domain, model) for i in range(0, max(1, len(rows)), step)]
+    return Verdict(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("unfair", "gap", "labels")))
+
+
+def rate_of(verdict: Verdict, population: str, confidence: float) -> Rate:
+    """The share of unfair ones among judged rows, with its exact interval."""
+    unfair = int(verdict.unfair.sum())
+    return Rate(clopper_pearson(unfair, len(verdict), confidence), population, unfair)
+
+
+def data_sample(rows: Rows, n: int, rng: np.random.Generator) -> Sample:
+    """All rows when they are few, else a random choice without repeats."""
+    chosen = rows if len(rows) <= n else rows[rng.choice(len(rows), n, replace=False)]
+    return Sample(chosen, "data")
+
+
+def uniform_sample(domain: TabularDomain, n: int, rng: np.random.Generator) -> Sample:
+    """Valid rows, all equally likely."""
+    return Sample(domain.sample(n, rng), "domain")

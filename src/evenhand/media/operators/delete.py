@@ -1,0 +1,150 @@
+"""Deletion: every object of a class, with its shadow, replaced by what the same picture shows beside it, or by a learned inpainter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from evenhand.errors import require
+from evenhand.media.operators.fill import fill
+from evenhand.media.operators.mutated import DELETE, Became, Mutation, Skipped, finished
+from evenhand.media.operators.seams import noise_ratio, seam_ratio
+from evenhand.media.scene import Instance, Picture, Scene, Stencil, grown, union
+
+Inpainter = Callable[[Picture, Stencil], Picture]
+MOST_SHARE = 0.35  # of the picture; a larger hole cannot be filled believably
+NO_BACKGROUND = "the picture has no free background that would fill its place"
+LEFT_BEHIND = "something that it holds, wears or rides would be left in the air"
+REVEALED = "another object behind it would have to be completed"
+CARRIED = frozenset(
+    {
+        "umbrella",
+        "handbag",
+        "backpack",
+        "tie",
+        "frisbee",
+        "skis",
+        "snowboard",
+        "sports ball",
+        "kite",
+        "baseball bat",
+        "baseball glove",
+        "skateboard",
+        "surfboard",
+        "tennis racket",
+        "cell phone",
+        "bottle",
+        "cup",
+        "book",
+        "teddy bear",
+    }
+)
+SMALL = 250  # pixels; what a smaller object bites out of another one is not noticed
+MOST_REVEALED = 0.22  # of an object's outline
+DARKER = 0.84  # ground darker than this share of its surroundings, next to the feet, is taken for the object's shadow
+
+
+def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Mutation | Skipped:
+    """Remove every object of a class, or skip and say why."""
+    places = scene.of(label)
+    if not places:
+        return Skipped(DELETE, label, scene.name, "no object of this class")
+    gone = [scene.instances[place] for place in places]
+    hole = hole_for(scene, gone)
+    if hole.mean() > MOST_SHARE:
+        return Skipped(DELETE, label, scene.name, f"the objects cover {hole.mean():.0%} of the picture")
+    if inpainter is None and any(reveals(scene, one, gone) for one in gone):
+        return Skipped(DELETE, label, scene.name, REVEALED)
+    if any(carries(scene, one) for one in gone):
+        return Skipped(DELETE, label, scene.name, LEFT_BEHIND)
+    filled = emptied(scene, gone, hole, inpainter)
+    if filled is None:
+        return Skipped(DELETE, label, scene.name, NO_BACKGROUND)
+    picture, how = filled
+    old: list[Instance | None] = [None if place in places else one for place, one in enumerate(scene.instances)]
+    return replace(finished(DELETE, label, scene, Became(picture, old)), how=how)
+
+
+def hole_for(scene: Scene, gone: Sequence[Instance]) -> Stencil:
+    """The objects' pixels, dilated, with their shadows, without the pixels of any other object."""
+    cv2 = require("cv2", "image")
+    mask = union(gone, scene.shape)
+    tall = max(one.height for one in gone)
+    reach = int(np.clip(2 + 0.02 * tall, 2, 5))
+    hole = cv2.dilate(mask.astype(np.uint8), cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1,) * 2)).astype(bool)
+    for one in gone:
+        hole |= _shadow(scene, one)
+    removed = {id(one) for one in gone}
+    others = union([one for one in scene.instances if id(one) not in removed], scene.shape)
+    return np.asarray(hole & ~others, bool)
+
+
+def reveals(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
+    """Whether an object that stays lies behind a good part of this one's outline: background in its place would bite a piece out of it."""
+    if one.area < SMALL:
+        return False
+    cv2 = require("cv2", "image")
+    left, top, right, bottom = grown(one.box, 4, scene.shape)
+    mask = one.mask(scene.shape)[top:bottom, left:right].astype(np.uint8)
+    ring = cv2.dilate(mask, np.ones((7, 7), np.uint8)) > mask
+    removed = {id(other) for other in gone}
+    behind = [other for other in scene.instances if id(other) not in removed and not other.nearer_than(one.foot, one.depth)]
+    return bool((union(behind, scene.shape)[top:bottom, left:right] & ring).sum() > MOST_REVEALED * ring.sum())
+
+
+def carries(scene: Scene, one: Instance) -> bool:
+    """Whether a thing that is carried, worn or ridden touches it."""
+    things = [other for other in scene.instances if other.label in CARRIED and other is not one]
+    if not things:
+        return False
+    cv2 = require("cv2", "image")
+    around = cv2.dilate(one.mask(scene.shape).astype(np.uint8), np.ones((7, 7), np.uint8)).astype(bool)
+    return bool((union(things, scene.shape) & around).any())
+
+
+def _shadow(scene: Scene, one: Instance) -> Stencil:
+    """Dark ground that is joined to the object's feet."""
+    cv2 = require("cv2", "image")
+    shadow = np.zeros(scene.shape, bool)
+    left, top, right, bottom = one.box
+    wide, tall = right - left, bottom - top
+    rows = slice(max(0, int(bottom - 0.35 * tall)), min(scene.shape[0], int(bottom + 0.25 * tall) + 3))
+    columns = slice(max(0, int(left - 0.8 * wide - 4)), min(scene.shape[1], int(right + 0.8 * wide + 4)))
+    grey = scene.picture[rows, columns].mean(axis=2)
+    free = ~scene.occupied[rows, columns]
+    if scene.regions is not None:
+        free &= np.isin(scene.regions[rows, columns], (0, 1, 2, 3))
+    if free.sum() < 30:
+        return shadow
+    dark = free & (grey < DARKER * np.percentile(grey[free], 60))
+    body = one.mask(scene.shape)[rows, columns]
+    near = cv2.dilate(body.astype(np.uint8), np.ones((5, 5), np.uint8)).astype(bool)
+    count, pieces = cv2.connectedComponents((dark | (near & free)).astype(np.uint8))
+    touching = np.unique(pieces[near & free]) if count > 1 else np.zeros(0, int)
+    found = np.isin(pieces, touching[touching > 0])
+    if found.sum() < 1.2 * one.area:  # a dark street is not a shadow
+        shadow[rows, columns] = cv2.dilate(found.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
+    return shadow
+
+
+def emptied(scene: Scene, gone: Sequence[Instance], hole: Stencil, inpainter: Inpainter | None) -> tuple[Picture, str] | None:
+    """The picture without these objects, and which way of filling was the better one by its region's marks; None when neither works."""
+    removed = {id(one) for one in gone}
+    others = union([one for one in scene.instances if id(one) not in removed], scene.shape)
+    cloned = fill(scene.picture, hole, others, scene.regions)
+    if inpainter is None:
+        return None if cloned is None else (cloned, "shifted clone")
+    learned = np.where(hole[..., None], inpainter(scene.picture, hole), scene.picture).astype(np.uint8)
+    if cloned is None:
+        return learned, "learned inpainter (no background to clone)"
+    first, second = _mark(cloned, hole), _mark(learned, hole)
+    if second < first:
+        return learned, f"learned inpainter (mark {second:.2f} against {first:.2f} of the shifted clone)"
+    return cloned, f"shifted clone (mark {first:.2f} against {second:.2f} of the learned inpainter)"
+
+
+def _mark(picture: Picture, hole: Stencil) -> float:
+    """How far the seam and the grain of a filled region are from those of its surroundings; 0 is not at all."""
+    return sum(abs(float(np.log(max(ratio(picture, hole), 1e-3)))) for ratio in (seam_ratio, noise_ratio))

@@ -1,0 +1,212 @@
+"""Filling a hole with shifted pieces of the same picture, matched along the rim and brought to its brightness.  Nothing is blurred."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.errors import require
+from evenhand.media.scene import Box, Picture, Regions, Stencil, box_of, grown
+
+Floats = NDArray[np.float32]
+CANDIDATES = 6
+FADE = 3.5  # pixels over which the filling gives way to the picture
+REACH = 0.16  # how far up or down a piece may come from, as a share of the hole's height
+STEEP = 2.0  # what each row of that costs
+MOST_EVENED = 12.0  # levels
+TAKEN = 5e4  # a cost that only pixels of other objects have
+MOST_TAKEN = 0.02  # of a piece may have no free background at all
+MOST_DRIFT = 14.0  # levels by which the filling may differ from the rim in tone: else it is a thing of another place
+MOST_MISS = 2.5  # times the texture by which the rims may differ, root mean square: more is a patchwork
+LEAST_TEXTURE = 4.0  # levels
+SPECK = 60  # pixels
+MOST_OVERLAP = 0.25  # of the hole with itself or with other objects
+WORK_SIDE = 90  # a larger hole is matched on a smaller copy
+
+
+@dataclass(frozen=True)
+class FillCanvas:
+    """A picture under repair: what may be neither source nor rim, and which pixels are ground."""
+
+    picture: Floats
+    forbidden: Stencil  # other objects
+    ground: Stencil
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One connected piece of a hole: its pixels in the picture, its box with a rim, and inside that box its pixels and the known rim."""
+
+    hole: Stencil
+    box: Box
+    inner: Stencil
+    known: Stencil
+
+    def of(self, layer: NDArray[Any]) -> NDArray[Any]:
+        """A layer's part inside the box."""
+        left, top, right, bottom = self.box
+        return layer[top:bottom, left:right]
+
+
+def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions | None = None) -> Picture | None:
+    """The picture with every piece of the hole filled, or None when it has no background that would fit somewhere.
+
+    Outside, only a rim of three pixels fades over, and other objects stay untouched.
+    """
+    cv2 = require("cv2", "image")
+    ground = np.isin(regions, (1, 2, 3)) if regions is not None else np.zeros(hole.shape, bool)
+    work = picture.astype(np.float32)
+    joined = cv2.morphologyEx(hole.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
+    count, pieces = cv2.connectedComponents(joined)
+    for place in range(1, count):
+        part = hole & (pieces == place)
+        box = box_of(part)
+        if box is not None:
+            rest = (hole & ~part) | forbidden
+            if not _fill_piece(cv2, FillCanvas(work, rest, ground), part, box):
+                return None
+    return np.asarray(np.clip(work + 0.5, 0, 255), np.uint8)
+
+
+def _fill_piece(cv2: Any, canvas: FillCanvas, hole: Stencil, box: Box) -> bool:
+    """Fill one piece in place; False when free background for nearly all of it cannot be found."""
+    rim = int(np.clip(5 + 0.08 * max(box[2] - box[0], box[3] - box[1]), 6, 16))
+    left, top, right, bottom = box = grown(box, rim, hole.shape)
+    inner = hole[top:bottom, left:right]
+    distance = cv2.distanceTransform((~inner).astype(np.uint8), cv2.DIST_L2, 3)
+    known = ~inner & ~canvas.forbidden[top:bottom, left:right] & (distance <= rim)
+    piece = Piece(hole, box, inner, known)
+    shifts = _shifts(cv2, canvas, piece)
+    target = piece.of(canvas.picture)
+    if not shifts:
+        return _smear(cv2, target, inner)
+    patches, costs = _patches(cv2, canvas, piece, shifts)
+    mended = np.einsum("khw,khwc->hwc", _territories(cv2, costs), patches)
+    if not _fits(costs.min(axis=0)[inner], _texture(cv2, target, known)) or _drift(cv2, target - mended, known)[inner].mean() > MOST_DRIFT:
+        return _smear(cv2, target, inner)
+    fade = np.clip(1.0 - distance / FADE, 0, 1) * (inner | known)
+    target[:] = target + (mended - target) * fade[..., None]
+    return True
+
+
+def _fits(costs: Floats, texture: float) -> bool:
+    """Whether nearly all of a filling is free background whose rim looks like the hole's, for the texture that is there."""
+    free = costs < TAKEN
+    return bool((~free).mean() <= MOST_TAKEN and free.any() and np.sqrt(costs[free].mean() / 3) <= MOST_MISS * max(texture, LEAST_TEXTURE))
+
+
+def _texture(cv2: Any, target: Floats, rim: Stencil) -> float:
+    """By how many levels the rim's pixels differ from their neighbourhood, root mean square."""
+    return float(np.sqrt(((target - cv2.GaussianBlur(target, (0, 0), 4.0))[rim] ** 2).mean())) if rim.any() else 0.0
+
+
+def _drift(cv2: Any, miss: Floats, rim: Stencil) -> Floats:
+    """How far the tone is off at the nearest parts of the rim, texture averaged out."""
+    spread = max(4.0, 0.1 * max(rim.shape))
+    share = cv2.GaussianBlur(rim.astype(np.float32), (0, 0), spread) + 1e-6
+    return np.asarray(np.abs(cv2.GaussianBlur(miss * rim[..., None], (0, 0), spread) / share[..., None]).mean(axis=2), np.float32)
+
+
+def _smear(cv2: Any, target: Floats, inner: Stencil) -> bool:
+    """A speck may be filled smoothly; anything larger would be a blurred hole."""
+    if inner.sum() > SPECK:
+        return False
+    flat = np.clip(target, 0, 255).astype(np.uint8)
+    target[inner] = cv2.inpaint(flat, inner.astype(np.uint8), 3, cv2.INPAINT_TELEA)[inner]
+    return True
+
+
+def _shifts(cv2: Any, canvas: FillCanvas, piece: Piece) -> list[tuple[int, int]]:
+    """The best few displacements (rows, columns) at which the rim matches and the hole falls on free background."""
+    hole, (left, top, right, bottom) = piece.hole, piece.box
+    step = 2 if max(right - left, bottom - top) > WORK_SIDE else 1
+    reach = max(6, int(REACH * (bottom - top)))
+    first, last = max(0, top - reach), min(hole.shape[0], bottom + reach)
+    window = canvas.picture[first:last:step, ::step]
+    template = canvas.picture[top:bottom:step, left:right:step]
+    mask = piece.known[::step, ::step].astype(np.float32)
+    if mask.sum() < 8 or window.shape[0] < template.shape[0] or window.shape[1] < template.shape[1]:
+        return []
+    cost = _rim_cost(cv2, window, template, mask)
+    soil = canvas.ground[first:last:step, ::step].astype(np.float32) * 30.0
+    cost += _rim_cost(cv2, soil, canvas.ground[top:bottom:step, left:right:step].astype(np.float32) * 30.0, mask)
+    bad = (hole | canvas.forbidden)[first:last:step, ::step].astype(np.float32)
+    overlap = cv2.matchTemplate(bad, hole[top:bottom:step, left:right:step].astype(np.float32), cv2.TM_CCORR)
+    inner = max(float(hole[top:bottom:step, left:right:step].sum()), 1.0)
+    cost = cost / mask.sum() + 4000.0 * np.clip(overlap / inner - 0.004, 0, 1)
+    cost[overlap > MOST_OVERLAP * inner] = np.inf  # a shift of almost nothing matches best of all, and brings the object back
+    rows, columns = np.mgrid[0 : cost.shape[0], 0 : cost.shape[1]]
+    away = np.abs(columns * step - left) / max(right - left, 1)
+    cost = cost + 12.0 * np.clip(away - 2, 0, None) + STEEP * np.abs(rows * step + first - top)
+    found = _minima(cost, (right - left) // (3 * step))
+    lowest, farthest = hole.shape[0] - bottom, hole.shape[1] - right
+    return [(min(row * step + first - top, lowest), min(column * step - left, farthest)) for row, column in found]
+
+
+def _rim_cost(cv2: Any, window: Floats, template: Floats, mask: Floats) -> Floats:
+    """Sum over the rim of squared differences for every displacement, by three correlations."""
+    if window.ndim == 2:
+        window, template = window[..., None], template[..., None]
+    total: Floats = cv2.matchTemplate(np.ascontiguousarray((window**2).sum(axis=2)), mask, cv2.TM_CCORR)
+    for channel in range(window.shape[2]):
+        layer = np.ascontiguousarray(window[..., channel])
+        total = total - 2 * cv2.matchTemplate(layer, np.ascontiguousarray(template[..., channel] * mask), cv2.TM_CCORR)
+    own = float(((template**2).sum(axis=2) * mask).sum())
+    return np.asarray(np.maximum(total + own, 0), np.float32)
+
+
+def _minima(cost: Floats, apart: int) -> list[tuple[int, int]]:
+    cost, apart = cost.copy(), max(3, apart)
+    found: list[tuple[int, int]] = []
+    best = float(cost.min())
+    if not np.isfinite(best):
+        return found
+    for _ in range(CANDIDATES):
+        place = int(cost.argmin())
+        row, column = divmod(place, cost.shape[1])
+        if not np.isfinite(cost[row, column]) or cost[row, column] > best * 3 + 500:
+            break
+        found.append((row, column))
+        cost[:, max(0, column - apart) : column + apart + 1] = np.inf
+    return found
+
+
+def _patches(cv2: Any, canvas: FillCanvas, piece: Piece, shifts: list[tuple[int, int]]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The shifted pieces, and for each pixel how badly each of them fits the rim nearby."""
+    (left, top, right, bottom), known = piece.box, piece.known
+    target, taken = piece.of(canvas.picture), piece.hole | canvas.forbidden
+    spread = max(4.0, 0.22 * max(right - left, bottom - top))
+    rim = known.astype(np.float32)
+    share = cv2.GaussianBlur(rim, (0, 0), spread) + 1e-6
+    patches, costs = [], []
+    for down, over in shifts:
+        rows, columns = slice(top + down, bottom + down), slice(left + over, right + over)
+        patch, bad = canvas.picture[rows, columns], taken[rows, columns]
+        patch = patch + _evened(target - patch, known & ~bad)
+        miss = ((target - patch) ** 2).sum(axis=2) * rim
+        costs.append(cv2.GaussianBlur(miss, (0, 0), spread) / share + 2 * TAKEN * bad)
+        patches.append(patch)
+    return np.stack(patches), np.stack(costs)
+
+
+def _evened(miss: Floats, rim: Stencil) -> Floats:
+    """One whole number for each colour that brings a piece to the brightness of its new place.
+
+    A field that varies, or a fraction, would fit the rim better and change the grain, which shows more.
+    """
+    if not rim.any():
+        return np.zeros(3, np.float32)
+    return np.round(np.clip(np.median(miss[rim], axis=0), -MOST_EVENED, MOST_EVENED)).astype(np.float32)
+
+
+def _territories(cv2: Any, costs: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A smooth share of every pixel for each piece."""
+    owner = costs.argmin(axis=0).astype(np.uint8)
+    if min(owner.shape) > 9:
+        owner = cv2.medianBlur(owner, 7)
+    weights = np.stack([cv2.GaussianBlur((owner == place).astype(np.float32), (0, 0), 1.5) for place in range(len(costs))])
+    weights = np.where(costs >= TAKEN, 1e-4 * weights, weights) + 1e-8
+    return np.asarray(weights / weights.sum(axis=0, keepdims=True), np.float32)

@@ -1,0 +1,214 @@
+"""Insertion: donors of the right size, on the right ground, behind what is nearer, in the light of the place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.errors import InvalidArgument
+from evenhand.media.operators.cutout import MARGIN, Cutout, contact_shadow, grain, ground_light, paste, regrained
+from evenhand.media.operators.donors import Donor, DonorBank, backdrop_layers, pick
+from evenhand.media.operators.mutated import INSERT, Became, Mutation, Skipped, covered, finished
+from evenhand.media.operators.perspective import SizeLaw, fit_law
+from evenhand.media.operators.standing import allowed
+from evenhand.media.scene import Instance, Scene, Stencil, union
+
+PROPOSALS = 240
+LOOKED_AT = 4000  # ground pixels for each donor, of which the proposals are drawn
+DONORS_TRIED = 8
+LEAST_PIXELS = 20  # height of an inserted car-sized thing; smaller classes may be smaller in proportion
+MOST_SCALE = 1.25  # a donor is never enlarged more than this: it would look soft
+OWN_SIZE = 0.08  # a donor within this much (natural logarithm) of the law's height is used at its own size
+HIDES_AT_MOST = 0.45  # of any object behind
+SEEN_AT_LEAST = 0.6  # of the inserted object
+
+
+@dataclass(frozen=True, eq=False)
+class StandingSpot:
+    """A donor at its final size and place."""
+
+    donor: Donor
+    cutout: Cutout
+    left: int
+    top: int
+    foot: int
+    scale: float
+
+    @property
+    def box(self) -> tuple[int, int, int, int]:
+        """Left, top, right, bottom."""
+        height, width = self.cutout.shape
+        return self.left, self.top, self.left + width, self.top + height
+
+
+def insert(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random.Generator) -> Mutation | Skipped:
+    """Add `count` objects of a class, or skip and say why."""
+    labels = bank.labels
+    if count < 1:
+        raise InvalidArgument(f"count={count!r} must be a whole number of at least 1")
+    if not bank.of(label):
+        return Skipped(INSERT, label, scene.name, "the data set has no whole object of this class to insert")
+    law = fit_law(scene, labels, bank.prior)
+    ground = allowed(scene, label, labels)
+    if ground.sum() < 200:
+        return Skipped(INSERT, label, scene.name, "no ground on which this class may stand")
+    site = Site(scene, ground)
+    spots: list[StandingSpot] = []
+    used = set(bank.looks.get(scene.name, ()))
+    footing = _footing(site, law, labels.relative_height.get(labels.canonical(label), 1.0))
+    for _ in range(count):
+        spot = _find(site, footing, pick(bank.of(label), used, rng)[:DONORS_TRIED], spots, rng)
+        if spot is None:
+            return Skipped(INSERT, label, scene.name, f"room for {len(spots)} of the {count} objects that are needed")
+        spots.append(spot)
+        used.add(spot.donor.appearance)
+    return _compose(scene, label, spots, rng)
+
+
+class Site:
+    """A scene as a building site: running sums of its ground, lightness and edges, so that any rectangle costs four look-ups."""
+
+    def __init__(self, scene: Scene, ground: Stencil) -> None:
+        self.scene, self.ground = scene, ground
+        grey, slope = backdrop_layers(scene)
+        self._sums = tuple(
+            np.pad(layer.astype(np.float64).cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0))) for layer in (ground, grey, slope)
+        )
+
+    def means(self, boxes: NDArray[np.intp]) -> NDArray[np.float64]:
+        """(3, n): share of ground, mean lightness and mean edge strength in each rectangle (left, top, right, bottom)."""
+        height, width = self.scene.shape
+        x0, y0 = np.clip(boxes[:, 0], 0, width - 1), np.clip(boxes[:, 1], 0, height - 1)
+        x1, y1 = np.clip(np.maximum(boxes[:, 2], x0 + 1), 1, width), np.clip(np.maximum(boxes[:, 3], y0 + 1), 1, height)
+        area = (y1 - y0) * (x1 - x0)
+        return np.stack([(summed[y1, x1] - summed[y0, x1] - summed[y1, x0] + summed[y0, x0]) / area for summed in self._sums])
+
+
+@dataclass(frozen=True, eq=False)
+class Footing:
+    """Ground pixels on which a class may stand, and how tall it is there."""
+
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    tall: NDArray[np.float64]
+
+    def drawn(self, places: NDArray[np.intp]) -> Footing:
+        """Some of them."""
+        return Footing(self.rows[places], self.columns[places], self.tall[places])
+
+
+def _footing(site: Site, law: SizeLaw, relative: float) -> Footing:
+    """Every ground pixel where the class is neither too small nor too tall for the picture."""
+    rows, columns = np.nonzero(site.ground)
+    tall = np.maximum(relative * (law.height + law.slope * (rows - law.centre)), 0.0)
+    good = np.flatnonzero((tall > LEAST_PIXELS * min(1.0, 0.25 + relative)) & (tall < 0.8 * site.scene.shape[0]))
+    return Footing(rows, columns, tall).drawn(good)
+
+
+def _find(
+    site: Site, footing: Footing, donors: Sequence[Donor], spots: list[StandingSpot], rng: np.random.Generator
+) -> StandingSpot | None:
+    if not footing.rows.size:
+        return None
+    for donor in donors:
+        near = footing.drawn(rng.integers(0, footing.rows.size, min(LOOKED_AT, footing.rows.size)))
+        closeness = np.exp(-0.5 * (np.log(near.tall / donor.height) / OWN_SIZE) ** 2) + 0.01  # mostly where it can keep its own size
+        count = min(PROPOSALS, near.rows.size)
+        chosen = near.drawn(rng.choice(near.rows.size, count, replace=False, p=closeness / closeness.sum()))
+        for place in _ranked(site, donor, chosen, rng)[:12]:
+            spot = _spot(donor, int(chosen.rows[place]), int(chosen.columns[place]), float(chosen.tall[place]))
+            if _is_believable(site.scene, spot, spots):
+                return spot
+    return None
+
+
+def _ranked(site: Site, donor: Donor, places: Footing, rng: np.random.Generator) -> list[int]:
+    """Proposals that stand on the ground inside the picture; those most like the donor's own place and surroundings first, with chance."""
+    rows, columns, tall = places.rows, places.columns, places.tall
+    height, width = site.scene.shape
+    scale = tall / donor.height
+    wide = donor.cutout.shape[1] * scale
+    left, right = np.round(columns - 0.46 * wide).astype(np.intp), np.round(columns + 0.46 * wide).astype(np.intp)
+    strip = np.round(rows - np.maximum(2, 0.07 * tall)).astype(np.intp)
+    inside = (
+        (left >= 2) & (right < width - 2) & (rows - tall > 1) & (rows < height - 2) & (scale < MOST_SCALE) & (scale > 0.18) & (strip >= 0)
+    )
+    stands = site.means(np.stack([left, strip, right, rows + 1], axis=1))[0] > 0.985
+    margin = (wide / 3).astype(np.intp)
+    _, grey, slope = site.means(np.stack([left - margin, (rows - tall).astype(np.intp) - margin, right + margin, rows + margin], axis=1))
+    unlike = ((np.log(grey + 4) - np.log(donor.behind[0] + 4)) / 0.25) ** 2 + ((slope - donor.behind[1]) / 0.5) ** 2
+    liking = -(((columns / width - donor.across) / 0.17) ** 2) - 5.0 * np.abs(np.log(scale)) - unlike + rng.gumbel(size=len(rows))
+    liking[~(inside & stands)] = -np.inf
+    return [int(place) for place in np.argsort(-liking) if np.isfinite(liking[place])]
+
+
+def _spot(donor: Donor, row: int, column: int, tall: float) -> StandingSpot:
+    scale = tall / donor.height
+    if abs(np.log(scale)) < OWN_SIZE:  # people and cars differ by that much anyway, and pixels that are not resampled stay real
+        scale = 1.0
+    cutout = donor.cutout.scaled(scale)
+    height, width = cutout.shape
+    return StandingSpot(donor, cutout, column - width // 2, row - height + max(1, round(MARGIN * scale)), row, scale)
+
+
+def _is_believable(scene: Scene, spot: StandingSpot, spots: list[StandingSpot]) -> bool:
+    if any(_crowds(spot, other.box, other.foot) for other in spots) or any(_crowds(spot, one.box, one.foot) for one in scene.instances):
+        return False
+    left, top, right, bottom = (max(0, value) for value in spot.box)
+    rows, columns = slice(top, min(bottom, scene.shape[0])), slice(left, min(right, scene.shape[1]))
+    mine = np.zeros(scene.shape, bool)
+    mine[rows, columns] = spot.cutout.cover[: rows.stop - top, : columns.stop - left] > 0.5
+    total, hidden = max(1, int(mine.sum())), 0
+    for one in scene.instances:
+        x0, y0, x1, y1 = one.box
+        if x1 <= left or x0 >= right or y1 <= top or y0 >= bottom:
+            continue
+        overlap = int((one.stencil & mine[y0:y1, x0:x1]).sum())
+        if one.nearer_than(spot.foot):
+            hidden += overlap
+        elif overlap > HIDES_AT_MOST * one.area:
+            return False
+    for other in spots:
+        hidden += _box_overlap(spot.box, other.box) if other.foot > spot.foot else 0
+    return hidden < (1 - SEEN_AT_LEAST) * total
+
+
+def _box_overlap(one: tuple[int, int, int, int], other: tuple[int, int, int, int]) -> int:
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    tall = min(one[3], other[3]) - max(one[1], other[1])
+    return max(0, wide) * max(0, tall)
+
+
+def _crowds(spot: StandingSpot, box: tuple[int, int, int, int], foot: int) -> bool:
+    """Whether two things would stand in the same place: feet on nearly the same row, and boxes that overlap sideways."""
+    left, _, right, bottom = spot.box
+    shared = min(right, box[2]) - max(left, box[0])
+    near = abs(foot - spot.foot) < 0.16 * min(spot.cutout.shape[0], box[3] - box[1]) + 3
+    if near:
+        return shared > 0.12 * min(right - left, box[2] - box[0])
+    return _box_overlap(spot.box, box) > 0.7 * min((right - left) * (bottom - spot.top), (box[2] - box[0]) * (box[3] - box[1]))
+
+
+def _compose(scene: Scene, label: str, spots: list[StandingSpot], rng: np.random.Generator) -> Mutation:
+    """Far objects first; what is nearer stays in front."""
+    picture = scene.picture.copy()
+    old: list[Instance | None] = list(scene.instances)
+    new: list[Instance | None] = []
+    texture = grain(scene.picture)
+    for spot in sorted(spots, key=lambda one: one.foot):
+        is_front = [one.nearer_than(spot.foot) for one in scene.instances]
+        front = union([one for one, flag in zip(scene.instances, is_front, strict=True) if flag], scene.shape)
+        left, _, right, bottom = spot.box
+        here = ground_light(scene.picture, scene.occupied, (max(0, left), min(bottom, scene.shape[0]), right))
+        contact_shadow(picture, spot.cutout, (spot.left, spot.top), front)
+        owned = paste(picture, regrained(spot.cutout, spot.donor.cutout, texture, rng), (spot.left, spot.top), front, here)
+        old = covered(old, owned, [not flag for flag in is_front])
+        new = covered(new, owned, [True] * len(new))
+        if owned.any():
+            whole = float((spot.cutout.cover > 0.5).sum())
+            new.append(Instance.from_mask(label, owned, None, min(1.0, float(owned.sum()) / max(whole, 1.0))))
+    made = finished(INSERT, label, scene, Became(picture, old, [one for one in new if one is not None]))
+    return replace(made, how=f"{len(spots)} from other pictures", origins=tuple(spot.donor.cutout.origin for spot in spots))

@@ -1,0 +1,41 @@
+"""Two quick marks of a changed region: how its rim differs from edges elsewhere, and whether its fine noise is that of the picture."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.errors import require
+from evenhand.media.scene import Picture, Stencil, box_of, grown
+
+
+def seam_ratio(picture: Picture, region: Stencil) -> float:
+    """Mean gradient along the region's rim over that on both sides of it; 1 is a rim that cannot be told, 0/0 counts as 1."""
+    cv2 = require("cv2", "image")
+    box = box_of(region)
+    if box is None:
+        return 1.0
+    left, top, right, bottom = grown(box, 10, (region.shape[0], region.shape[1]))
+    grey = picture[top:bottom, left:right].mean(axis=2).astype(np.float32)
+    mask = region[top:bottom, left:right].astype(np.uint8)
+    slope = np.hypot(cv2.Sobel(grey, cv2.CV_32F, 1, 0), cv2.Sobel(grey, cv2.CV_32F, 0, 1))
+    kernel = np.ones((3, 3), np.uint8)
+    rim = (cv2.dilate(mask, kernel) - cv2.erode(mask, kernel)) > 0
+    beside = ((cv2.dilate(mask, kernel, iterations=6) - cv2.erode(mask, kernel, iterations=6)) > 0) & ~rim
+    low = float(slope[beside].mean()) if beside.any() else 0.0
+    return (float(slope[rim].mean()) + 1.0) / (low + 1.0) if rim.any() else 1.0
+
+
+def noise_ratio(picture: Picture, region: Stencil) -> float:
+    """Spread of the fine residual inside over that in the rim outside; 1 is a region with the picture's own grain."""
+    cv2 = require("cv2", "image")
+    box = box_of(region)
+    if box is None:
+        return 1.0
+    left, top, right, bottom = grown(box, 14, (region.shape[0], region.shape[1]))
+    grey = picture[top:bottom, left:right].mean(axis=2).astype(np.float32)
+    residual = np.abs(grey - cv2.GaussianBlur(grey, (0, 0), 1.0))
+    mask = region[top:bottom, left:right]
+    around = cv2.dilate(mask.astype(np.uint8), np.ones((13, 13), np.uint8)).astype(bool) & ~mask
+    if not around.any():
+        return 1.0
+    return (float(np.median(residual[mask])) + 0.2) / (float(np.median(residual[around])) + 0.2)

@@ -1,0 +1,67 @@
+"""Where things may stand: from the regions of a scene, or, when it has none, grown from what lies under the feet of its objects."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.errors import require
+from evenhand.media.operators.upright import is_upright
+from evenhand.media.scene import ROAD, UNKNOWN, Instance, Regions, Scene, Stencil
+from evenhand.media.vocabulary import Labels
+
+ON_THE_GROUND = ("car", "truck", "bus", "person", "motorcycle", "bicycle", "cyclist", "rider", "dog", "cow", "horse", "sheep", "stop sign")
+LEAST_FEET = 0.06  # of the picture's width: fewer or smaller objects tell too little about the ground
+MOST_BELOW = 0.1  # of the strip below the feet may belong to other objects
+LEAST_SPREAD = np.array([6.0, 6.0, 6.0, 0.25], np.float32)  # of colour and roughness on one ground
+MOST_SPREAD = np.array([14.0, 14.0, 14.0, 0.5], np.float32)  # feet on different grounds must not make everything ground
+
+
+def allowed(scene: Scene, label: str, labels: Labels) -> Stencil:
+    """Pixels on which the foot of this class may stand."""
+    regions = scene.regions if scene.regions is not None else ground_from_feet(scene, labels)
+    codes = labels.stands_on.get(labels.canonical(label), (ROAD,))
+    return np.asarray(np.isin(regions, codes) & ~scene.occupied, bool)
+
+
+def _stands_free(scene: Scene, one: Instance) -> bool:
+    """Whether its feet are seen, and nothing is below them: not a board, a horse, a chair, or a table that hides the legs."""
+    if one.touches_border(scene.shape) or not is_upright(one):
+        return False
+    left, _, right, bottom = one.box
+    return bool(scene.occupied[bottom : bottom + max(3, one.height // 8), left:right].mean() < MOST_BELOW)
+
+
+def _look(scene: Scene) -> NDArray[np.float32]:
+    """(rows, columns, 4): colour, and how rough the surface is."""
+    cv2 = require("cv2", "image")
+    lab = cv2.cvtColor(cv2.GaussianBlur(scene.picture, (0, 0), 2.0), cv2.COLOR_RGB2LAB).astype(np.float32)
+    grey = cv2.cvtColor(scene.picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    slope = np.log1p(np.abs(cv2.Sobel(grey, cv2.CV_32F, 1, 0)) + np.abs(cv2.Sobel(grey, cv2.CV_32F, 0, 1)))
+    return np.concatenate([lab, cv2.GaussianBlur(slope, (0, 0), 4.0)[..., None]], axis=2)
+
+
+def ground_from_feet(scene: Scene, labels: Labels) -> Regions:
+    """Road where colour and roughness are those of the strips below the feet of vehicles and people, below the highest foot."""
+    cv2 = require("cv2", "image")
+    regions = np.full(scene.shape, UNKNOWN, np.uint8)
+    feet = [one for one in scene.instances if labels.canonical(one.label) in ON_THE_GROUND and _stands_free(scene, one)]
+    if sum(one.width for one in feet) < LEAST_FEET * scene.shape[1]:
+        return regions
+    layers = _look(scene)
+    seeds = np.zeros(scene.shape, bool)
+    for one in feet:
+        left, _, right, bottom = one.box
+        seeds[bottom + 1 : bottom + max(3, one.height // 8), left:right] = True
+    seeds &= ~scene.occupied
+    if seeds.sum() < 40:
+        return regions
+    middle, spread = np.median(layers[seeds], axis=0), np.minimum(layers[seeds].std(axis=0), MOST_SPREAD) + LEAST_SPREAD
+    near = (np.abs(layers - middle) / spread).max(axis=2) < 2.2
+    near[: min(one.foot for one in feet)] = False
+    near &= ~scene.occupied
+    near = cv2.morphologyEx(near.astype(np.uint8), cv2.MORPH_OPEN, np.ones((5, 5), np.uint8))
+    count, pieces = cv2.connectedComponents(near)
+    touched = np.unique(pieces[seeds & (near > 0)]) if count > 1 else np.zeros(0, int)
+    regions[np.isin(pieces, touched[touched > 0])] = ROAD
+    return regions

@@ -1,0 +1,106 @@
+"""Training the small networks on an album, and training further on added pictures.  Imported only by code that has torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from evenhand.arrays import Labels
+from evenhand.contract import Pictures
+from evenhand.errors import DataError, InvalidArgument, UnknownName
+from evenhand.media.album import Album
+from evenhand.models.picture_networks import NETWORKS
+from evenhand.models.torch_pictures import TorchClassifier, to_tensor, torch_classifier
+
+Told = Callable[[str, int, int], None]
+"""Called with what is being done, the step and the number of steps."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """How long and how fast to train."""
+
+    epochs: int = 8
+    batch: int = 32
+    rate: float = 2e-3
+    noise: float = 4.0  # standard deviation of pixel noise, of 255
+    mirrors: bool = True  # half of the pictures are shown left-right mirrored
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1 or self.batch < 2:
+            raise InvalidArgument(f"epochs={self.epochs!r} must be at least 1 and batch={self.batch!r} at least 2")
+
+
+USUAL = Course()
+
+
+def train(architecture: str, album: Album, rng: np.random.Generator, course: Course = USUAL, told: Told | None = None) -> TorchClassifier:
+    """A new classifier of the album's label, trained on the pictures whose label is known."""
+    if architecture not in NETWORKS:
+        raise UnknownName("architecture", architecture, NETWORKS)
+    album = album[np.flatnonzero(album.label.codes >= 0)]
+    if len(np.unique(album.label.codes)) < 2:
+        raise DataError(f"the label of album {album.name!r} has fewer than two known values: no classifier can learn it")
+    torch.manual_seed(int(rng.integers(2**31)))
+    network = NETWORKS[architecture](len(album.label.values), album.pictures.shape[1])
+    classifier = torch_classifier(network, album.label.values, network.readable)
+    fit(classifier, album.pictures, album.label.codes, rng, course, told)
+    return classifier
+
+
+def train_further(
+    classifier: TorchClassifier, pictures: Pictures, labels: Labels, rng: np.random.Generator, course: Course
+) -> TorchClassifier:
+    """A copy of the classifier, trained some more on these pictures; the original stays as it is."""
+    torch.manual_seed(int(rng.integers(2**31)))
+    further = classifier.copy()
+    fit(further, pictures, labels, rng, course)
+    return further
+
+
+def fit(
+    classifier: TorchClassifier, pictures: Pictures, labels: Labels, rng: np.random.Generator, course: Course, told: Told | None = None
+) -> None:
+    """One-cycle training in place."""
+    values, targets = to_tensor(pictures, classifier.device), torch.from_numpy(np.asarray(labels, np.int64)).to(classifier.device)
+    size = min(course.batch, len(values))
+    if size < 2:
+        raise InvalidArgument(f"{len(values)} pictures are too few to train on; expected at least 2")
+    steps = course.epochs * (len(values) // size)
+    optimiser = torch.optim.AdamW(classifier.module.parameters(), lr=course.rate, weight_decay=1e-2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, course.rate, total_steps=max(steps, 8), pct_start=0.25)
+    step = 0
+    for _ in range(course.epochs):
+        order = torch.from_numpy(rng.permutation(len(values)))
+        for start in range(0, len(values) - size + 1, size):
+            part = order[start : start + size]
+            _descend(classifier, _varied(values[part], course), targets[part], optimiser)
+            schedule.step()
+            step += 1
+            if told:
+                told("training", step, steps)
+    classifier.module.eval()
+
+
+def _varied(batch: torch.Tensor, course: Course) -> torch.Tensor:
+    if course.mirrors:
+        batch = torch.cat([batch[: len(batch) // 2], batch[len(batch) // 2 :].flip(3)])
+    return batch + course.noise * torch.randn_like(batch) if course.noise else batch
+
+
+def _descend(classifier: TorchClassifier, batch: torch.Tensor, targets: torch.Tensor, optimiser: torch.optim.Optimizer) -> None:
+    classifier.module.train()
+    optimiser.zero_grad(set_to_none=True)
+    loss = nn.functional.cross_entropy(classifier.answers(batch), targets)
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimiser.step()
+
+
+def accuracy(classifier: TorchClassifier, album: Album) -> float:
+    """The share of the album's known labels that the classifier repeats."""
+    known = album.label.codes >= 0
+    return float(np.mean(classifier.scores(album.pictures[known]).argmax(axis=1) == album.label.codes[known]))

@@ -1,0 +1,99 @@
+"""Answers kept on disk: a picture that was once answered is never asked again, whether the run was repeated or broken off."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.errors import StoreError
+from evenhand.media.scene import Picture
+from evenhand.models.recognisers.seen_objects import Answer, Detection, Recogniser
+
+
+def picture_key(picture: Picture) -> str:
+    """A digest of the pixels."""
+    return hashlib.sha256(repr(picture.shape).encode() + picture.tobytes()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class CallEstimate:
+    """What a run would cost before anything is sent."""
+
+    pictures: int
+    kept: int
+    price_per_thousand: float
+
+    @property
+    def to_ask(self) -> int:
+        """Pictures that must be sent."""
+        return self.pictures - self.kept
+
+    @property
+    def cost(self) -> float:
+        """In the currency of the price."""
+        return self.to_ask * self.price_per_thousand / 1000
+
+    def __str__(self) -> str:
+        return f"{self.pictures} pictures, {self.kept} already answered, {self.to_ask} to send, about {self.cost:.2f} USD"
+
+
+class Kept:
+    """A recogniser whose answers are appended to a file as they come."""
+
+    def __init__(self, recogniser: Recogniser, folder: Path, say: Callable[[int], None] | None = None) -> None:
+        self.recogniser, self._say = recogniser, say
+        self.path = folder / f"{''.join(c if c.isalnum() else '-' for c in recogniser.fingerprint())}.jsonl"
+        self.asked = 0
+        self._answers = _read(self.path)
+
+    @property
+    def name(self) -> str:
+        """The recogniser's own."""
+        return self.recogniser.name
+
+    def fingerprint(self) -> str:
+        """The recogniser's own."""
+        return self.recogniser.fingerprint()
+
+    def estimate(self, pictures: Sequence[Picture]) -> CallEstimate:
+        """How many of these must still be asked, and at what price."""
+        kept = sum(picture_key(picture) in self._answers for picture in pictures)
+        return CallEstimate(len(pictures), kept, float(getattr(self.recogniser, "price_per_thousand", 0.0)))
+
+    def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
+        """Kept answers, and new ones one by one, each on disk before the next is asked."""
+        keys = [picture_key(picture) for picture in pictures]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as file:
+            for key, picture in zip(keys, pictures, strict=True):
+                if key not in self._answers:
+                    (answer,) = self.recogniser.recognise([picture])
+                    file.write(json.dumps({"picture": key, "answer": [[one.label, one.score, one.box] for one in answer]}) + "\n")
+                    file.flush()
+                    self._answers[key] = answer
+                    self.asked += 1
+                    if self._say is not None:
+                        self._say(self.asked)
+        return [self._answers[key] for key in keys]
+
+
+def _read(path: Path) -> dict[str, Answer]:
+    """Every whole line; a last line that a kill cut short is dropped, and removed so that the next append starts cleanly."""
+    if not path.exists():
+        return {}
+    content = path.read_text(encoding="utf-8")
+    if content and not content.endswith("\n"):
+        content = content[: content.rfind("\n") + 1]
+        path.write_text(content, encoding="utf-8")
+    answers: dict[str, Answer] = {}
+    for number, line in enumerate(content.splitlines(), 1):
+        try:
+            entry: Any = json.loads(line)
+            answers[entry["picture"]] = tuple(Detection(label, score, tuple(box) if box else None) for label, score, box in entry["answer"])
+        except (ValueError, KeyError, TypeError) as fault:
+            raise StoreError(f"{path}:{number} is not a kept answer ({fault}); remove the line to ask again") from fault
+    return answers

@@ -1,0 +1,65 @@
+"""What a repair is: from a model, its training rows and findings to a new model.  The old one stays as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from evenhand.arrays import Labels, Reals, Rows
+from evenhand.contract import Model
+from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.findings import Findings
+from evenhand.engine.run import Subject
+from evenhand.errors import InvalidArgument
+
+Role: TypeAlias = Literal["repair", "baseline", "control"]
+"""A repair is meant to help; a baseline is trivial and named as such; a control shows what chance alone does."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a repair may look at: a model in its domain, the rows and labels that it learns from, and findings that train."""
+
+    domain: TabularDomain
+    model: Model
+    rows: Rows
+    labels: Labels
+    findings: Rows
+    gaps: Reals  # (n,): how far apart each finding's twins are scored
+
+    def __post_init__(self) -> None:
+        if len(self.rows) != len(self.labels):
+            raise InvalidArgument(f"labels has {len(self.labels)} entries for {len(self.rows)} rows; expected one per row")
+        if not len(self.rows):
+            raise InvalidArgument("rows is empty; a repair needs real rows with their labels")
+
+    @classmethod
+    def of(cls, subject: Subject, findings: Findings | Rows) -> Case:
+        """The case of a subject, with findings or the bare rows of some."""
+        if subject.rows is None or subject.labels is None:
+            raise InvalidArgument("the subject has no labelled rows; a repair needs the data that the model learns from (rows and labels)")
+        if isinstance(findings, Findings):
+            return cls(subject.domain, subject.model, subject.rows, subject.labels, findings.rows, findings.gap)
+        rows = np.asarray(findings, dtype=np.float64).reshape(-1, len(subject.domain.columns))
+        return cls(subject.domain, subject.model, subject.rows, subject.labels, rows, np.ones(len(rows)))
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A new model, and what its repair wants the reader to know."""
+
+    model: Model
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Repair(Protocol):
+    """One way to mend a model.  Its parameters are the fields of a frozen dataclass."""
+
+    needs: ClassVar[type]  # Model, Trainable, Consistent or Prunable: checked before it starts
+    role: ClassVar[Role]
+
+    def mend(self, case: Case, rng: np.random.Generator) -> Mended:
+        """The new model."""

@@ -1,0 +1,339 @@
+"""Repairs side by side over several seeds, each with a verdict that is not given away.
+
+A repair is called better only where fewer real people and fewer of another method's candidates are treated unfairly, more surely than
+chance allows after correction for the number of tests, and accuracy is shown to be kept.  Trivial baselines are named as such, and a
+model with one answer for everybody raises an alarm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from evenhand.contract import Model
+from evenhand.errors import UnknownName
+from evenhand.repairs.case import Role
+from evenhand.repairs.paired_differences import Change, Design, PairedMean, change_of, mean_of
+from evenhand.repairs.trial import AS_GIVEN, BEFORE, SeedOutcome, figure_over_seeds
+from evenhand.repairs.worth import BY_MEASURE, MEASURES
+from evenhand.statistics.multiplicity import holm
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Verdict = Literal["better", "better, at a price", "no evidence of improvement", "worse", "trivial", "control", "alarm", "not possible"]
+PRIMARY = ("if_o", "if_r", "found_anew")
+NEEDED = ("if_o", "found_anew")
+"""Figures that must improve: among real people, and for another method."""
+
+ALARM = 0.995
+"""A model that gives this share of people one and the same answer, though their true labels differ more, decides nothing."""
+
+AGAIN, RANDOM = "refit_again", "add_random_rows"
+
+
+@dataclass(frozen=True)
+class RepairLine:
+    """One repair in the comparison."""
+
+    name: str
+    role: Role
+    reference: str
+    means: dict[str, PairedMean]
+    changes: dict[str, Change]
+    adjusted: dict[str, float]  # corrected p-values: of an improvement, and of a rise of each primary figure
+    verdict: Verdict
+    reason: str
+    notes: tuple[str, ...] = ()
+    on_front: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "name": self.name,
+            "role": self.role,
+            "reference": self.reference,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "notes": list(self.notes),
+            "on_front": self.on_front,
+            "means": {name: mean.as_dict() for name, mean in self.means.items()},
+            "changes": {name: change.as_dict() for name, change in self.changes.items()},
+            "p_adjusted": self.adjusted,
+        }
+
+
+@dataclass(frozen=True)
+class RepairTerms:
+    """What counts as shown: the confidence, and how much accuracy may be lost."""
+
+    confidence: float = 0.95
+    tolerance: float = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class RepairComparison:
+    """All lines, and the models of the first seed."""
+
+    header: Mapping[str, Any]
+    outcomes: tuple[SeedOutcome, ...]
+    lines: tuple[RepairLine, ...]
+    refused: Mapping[str, str]
+    terms: RepairTerms
+    notes: tuple[str, ...] = ()
+    models: Mapping[str, Model] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> RepairLine:
+        return next(line for line in self.lines if line.name == name)
+
+    @cached_property
+    def best(self) -> RepairLine | None:
+        """Of the repairs that are shown to be better, the one with the fewest unfairly treated real people; None where there is none."""
+        better = [line for line in self.lines if line.verdict == "better"]
+        return min(better, key=lambda line: (line.means["if_o"].estimate, -line.means["accuracy"].estimate), default=None)
+
+    @property
+    def sentence(self) -> str:
+        """The whole comparison in one sentence."""
+        if self.best is None:
+            return "No repair is shown to be better than what was there."
+        change = self.best.changes["if_o"].mean
+        return (
+            f"{self.best.name} is better: among held-out real people the share who are treated unfairly changes by "
+            f"{100 * change.estimate:+.2f} points, and accuracy by {100 * self.best.changes['accuracy'].mean.estimate:+.2f} points."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Versioned, for JSON."""
+        return {
+            "evenhand_repair": 1,
+            "header": dict(self.header),
+            "sentence": self.sentence,
+            "best": self.best.name if self.best else None,
+            "measures": [vars(measure) for measure in MEASURES],
+            "lines": [line.as_dict() for line in self.lines],
+            "refused": dict(self.refused),
+            "notes": list(self.notes),
+            "facts": [outcome.facts for outcome in self.outcomes],
+        }
+
+    def frame(self) -> pd.DataFrame:
+        """One row per seed, repair and figure."""
+        import pandas as pd
+
+        rows = [
+            (place, name, measure, value)
+            for place, outcome in enumerate(self.outcomes)
+            for name, figures in outcome.figures.items()
+            for measure, value in figures.items()
+        ]
+        return pd.DataFrame(rows, columns=["seed", "repair", "measure", "value"])
+
+    def report(self, path: str | Path) -> Path:
+        """Write the comparison as one self-contained HTML page."""
+        from evenhand.report.repair_page import write
+
+        return write(self, Path(path))
+
+    def save(self, name: str, folder: str | Path) -> Path:
+        """Write the first seed's mended model, which is one of those that were judged; the path to give to `evenhand.wrap`."""
+        from evenhand.repairs.saving import save
+
+        if name not in self.models:
+            raise UnknownName("repair in this comparison", name, self.models)
+        return save(self.models[name], Path(folder))
+
+    def summary(self) -> str:
+        """A few lines for a person."""
+        width = max(len(line.name) for line in self.lines)
+        text = [self.sentence]
+        for line in self.lines:
+            figures = " ".join(
+                f"{BY_MEASURE[n].title} {_percent(line.means[n])}" for n in ("accuracy", "if_o", "if_r", "found_anew", "spd")
+            )
+            text.append(f"{line.name:{width}}  {figures}  {line.verdict.upper()}: {line.reason}")
+            text += [f"{'':{width}}  {note}" for note in line.notes]
+        text += [f"{name:{width}}  not possible: {why}" for name, why in self.refused.items()]
+        return "\n".join([*text, *self.notes])
+
+
+def _percent(mean: PairedMean) -> str:
+    return f"{100 * mean.estimate:.2f}%" if np.isfinite(mean.estimate) else "-"
+
+
+def compare(
+    outcomes: Sequence[SeedOutcome], roles: Mapping[str, tuple[Role, bool]], header: Mapping[str, Any], terms: RepairTerms
+) -> RepairComparison:
+    """Lines with verdicts.  `roles` says of each repair its role, and whether it fits a new model."""
+    refused = {name: why for outcome in outcomes for name, why in outcome.refused.items()}
+    names = [name for name in roles if any(name in outcome.figures for outcome in outcomes)]
+    facts = [outcome.facts["seed"] for outcome in outcomes]
+    design = Design(float(np.mean([f["held_out"] / f["rows_to_train"] for f in facts])), terms.confidence)
+    desk = _Desk(list(outcomes), roles, design, terms, names)
+    lines = _with_front([desk.given(), *desk.lines()])
+    notes = tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes)) + desk.warnings(lines)
+    return RepairComparison(header, tuple(outcomes), tuple(lines), refused, terms, notes, outcomes[0].models)
+
+
+@dataclass(frozen=True, eq=False)
+class _Desk:
+    """Where verdicts are written."""
+
+    outcomes: list[SeedOutcome]
+    roles: Mapping[str, tuple[Role, bool]]
+    design: Design
+    terms: RepairTerms
+    names: list[str]
+
+    def over_seeds(self, name: str, measure: str) -> Any:
+        """One figure of one repair for each seed."""
+        return figure_over_seeds(self.outcomes, name, measure)
+
+    def reference(self, name: str) -> str:
+        """What a repair is held against: fitting again by chance where it fits a new model, else the model before."""
+        refits = self.roles[name][1]
+        return AGAIN if refits and name != AGAIN and AGAIN in self.names else BEFORE
+
+    def changes(self, name: str, reference: str) -> dict[str, Change]:
+        """Every figure's paired change."""
+        pairs = {m.name: (self.over_seeds(reference, m.name), self.over_seeds(name, m.name)) for m in MEASURES}
+        return {measure: change_of(*both, self.design, by_ratio=measure in PRIMARY) for measure, both in pairs.items()}
+
+    def means(self, name: str) -> dict[str, PairedMean]:
+        """Every figure's mean."""
+        return {m.name: mean_of(self.over_seeds(name, m.name), self.design) for m in MEASURES}
+
+    def given(self) -> RepairLine:
+        """The user's own model, which may know the held-out rows: shown, not judged."""
+        reason = "the model as it was given; it may have learned from the rows that judge here"
+        return RepairLine(AS_GIVEN, "control", BEFORE, self.means(AS_GIVEN), self.changes(AS_GIVEN, BEFORE), {}, "control", reason)
+
+    def lines(self) -> list[RepairLine]:
+        """All repairs, with p-values corrected over all of them together.
+
+        A repair is better only if every needed figure falls, so that the largest of their one-sided p-values tests that at its level, and
+        only the number of repairs is corrected for; it is worse if any primary figure rises: the number of figures counts too.
+        """
+        changes = {name: self.changes(name, self.reference(name)) for name in self.names}
+        repairs = [name for name in self.names if self.roles[name][0] == "repair"]
+        rises = [(name, measure) for name in repairs for measure in PRIMARY]
+        corrected: dict[str, dict[str, float]] = {name: {} for name in self.names}
+        better = [max((changes[name][m].falls for m in self.needed(name)), default=1.0) for name in repairs]
+        for name, value in zip(repairs, holm(better), strict=True):
+            corrected[name]["improvement"] = float(value)
+        for (name, measure), value in zip(rises, holm([changes[n][m].rises for n, m in rises]), strict=True):
+            corrected[name][f"rise_{measure}"] = float(value)
+        return [self.line(name, changes[name], corrected[name]) for name in self.names]
+
+    def needed(self, name: str) -> list[str]:
+        """The figures that must fall: those that were above zero before."""
+        return [m for m in NEEDED if np.nansum(self.over_seeds(self.reference(name), m)) > 0]
+
+    def line(self, name: str, changes: dict[str, Change], adjusted: dict[str, float]) -> RepairLine:
+        """One repair with its verdict."""
+        role, means = self.roles[name][0], self.means(name)
+        verdict, reason = self.verdict(role, name, means, (changes, adjusted))
+        notes = self.notes(name, changes) if role == "repair" else ()
+        return RepairLine(name, role, self.reference(name), means, changes, adjusted, verdict, reason, notes)
+
+    def verdict(
+        self, role: Role, name: str, means: dict[str, PairedMean], tests: tuple[dict[str, Change], dict[str, float]]
+    ) -> tuple[Verdict, str]:
+        """What may be said."""
+        if self.is_constant(name):
+            most = means["one_answer"].estimate
+            return "alarm", f"gives {most:.1%} of people the same answer: it passes every test of fairness because it decides nothing"
+        if role == "control":
+            return "control", "shows what chance does"
+        if role == "baseline":
+            return "trivial", "fair to twins by construction; what other columns tell about protected values still works"
+        return self.judged(name, *tests)
+
+    def is_constant(self, name: str) -> bool:
+        """Whether some seed's model gives nearly everybody the same answer, and the data do not."""
+        own, before = self.over_seeds(name, "one_answer"), self.over_seeds(BEFORE, "one_answer")
+        return bool(((own >= ALARM) & (before < ALARM)).any() or (own >= 1.0 - 1e-12).any())
+
+    def judged(self, name: str, changes: dict[str, Change], adjusted: dict[str, float]) -> tuple[Verdict, str]:
+        """Better, worse, or nothing shown."""
+        alpha, reference = 1 - self.terms.confidence, self.reference(name)
+        if len(self.outcomes) < 2:
+            return "no evidence of improvement", "one seed cannot tell a repair from chance; give at least three"
+        worse = [m for m in PRIMARY if adjusted[f"rise_{m}"] <= alpha]
+        needed = self.needed(name)
+        if worse:
+            return "worse", f"{_listed(worse)} rose"
+        if not needed:
+            return "no evidence of improvement", "nothing unfair was found before, so that nothing could improve"
+        if adjusted["improvement"] > alpha:
+            missing = [m for m in needed if changes[m].falls > alpha]
+            what = f"a fall of {_listed(missing or needed)} is not shown against {reference} over {len(self.outcomes)} seeds"
+            chance = f" (p = {adjusted['improvement']:.2g}, corrected for all repairs)"
+            return "no evidence of improvement", what + chance
+        return self.price(changes["accuracy"], _listed([m for m in PRIMARY if changes[m].falls <= alpha]))
+
+    def price(self, change: Change, improved: str) -> tuple[Verdict, str]:
+        """Whether accuracy is shown to be kept."""
+        low = change.mean.low
+        lost = -change.mean.estimate
+        if low is not None and -low <= self.terms.tolerance:
+            return "better", f"{improved} fell, and accuracy falls by at most {max(0.0, -low):.2%}"
+        bound = "" if low is None else f", at most {-low:.2%}"
+        return "better, at a price", (
+            f"{improved} fell, but accuracy changes by {-lost:+.2%}{bound}: a loss within {self.terms.tolerance:.2%} is not shown"
+        )
+
+    def notes(self, name: str, changes: dict[str, Change]) -> tuple[str, ...]:
+        """What a reader should hold against a good figure."""
+        told = []
+        if RANDOM in self.names and self.roles[name][1]:
+            against = change_of(self.over_seeds(RANDOM, "if_o"), self.over_seeds(name, "if_o"), self.design, by_ratio=True)
+            if against.falls > 1 - self.terms.confidence:
+                told.append("not shown to be better than as many random rows in place of findings")
+        rose = [m for m in ("spd", "aod", "worst_gap") if changes[m].p_value <= 1 - self.terms.confidence and changes[m].mean.estimate > 0]
+        if rose:
+            told.append(f"{_listed(rose)} rose")
+        return tuple(told)
+
+    def warnings(self, lines: Sequence[RepairLine]) -> tuple[str, ...]:
+        """What concerns the whole comparison."""
+        told = []
+        given, again = self.over_seeds(AS_GIVEN, "accuracy"), self.over_seeds(BEFORE, "accuracy")
+        if np.isfinite(given - again).all() and float((given - again).mean()) > 0.02:
+            told.append(
+                f"Fitted anew, the model is {float((given - again).mean()):.1%} less accurate on the held-out rows than the one given, "
+                "which may have learned from them, or was trained longer than `refit` trains."
+            )
+        trivial = [line for line in lines if line.verdict == "trivial"]
+        for line in lines:
+            if line.verdict.startswith("better") and (beaten := [t.name for t in trivial if _beats(t, line)]):
+                told.append(f"{line.name} is no better than the trivial {_listed(beaten)}, in accuracy and for held-out people.")
+        return tuple(told)
+
+
+def _beats(first: RepairLine, second: RepairLine) -> bool:
+    at_least = first.means["accuracy"].estimate >= second.means["accuracy"].estimate
+    return bool(at_least and first.means["if_o"].estimate <= second.means["if_o"].estimate)
+
+
+def _with_front(lines: Sequence[RepairLine]) -> list[RepairLine]:
+    """Marks the lines that no other one beats in both accuracy and unfairness."""
+    from dataclasses import replace
+
+    judged = [line for line in lines if line.name != AS_GIVEN]
+    return [replace(line, on_front=line in judged and not any(_dominates(o, line) for o in judged)) for line in lines]
+
+
+def _dominates(first: RepairLine, second: RepairLine) -> bool:
+    a, b = ((line.means["accuracy"].estimate, -line.means["if_o"].estimate) for line in (first, second))
+    return a[0] >= b[0] and a[1] >= b[1] and a != b
+
+
+def _listed(names: Sequence[str]) -> str:
+    titles = [BY_MEASURE[name].title if name in BY_MEASURE else name for name in names]
+    return " and ".join([", ".join(titles[:-1]), titles[-1]]) if len(titles) > 1 else "".join(titles)

@@ -1,0 +1,110 @@
+"""Before and after over several seeds: paired differences, intervals that allow for overlapping training sets, corrected tests.
+
+Paper: Nadeau, Bengio, "Inference for the Generalization Error", Machine Learning 2003: seeds that draw their training rows from one table
+are not independent, so that the variance of a mean difference is 1 / seeds + held-out rows / training rows, not 1 / seeds.  Where fewer
+rows train than are there to train on, the ratio is that of the rows that are there: smaller training sets overlap less, not more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.arrays import Reals
+
+FLOOR = 0.001
+"""Added to shares before their logarithm, so that zero has one; a tenth of a point is less than matters."""
+
+
+@dataclass(frozen=True)
+class PairedMean:
+    """The mean over seeds with a t-interval; bounds are None with a single seed."""
+
+    estimate: float
+    low: float | None
+    high: float | None
+    seeds: int
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        """For JSON."""
+        return {"estimate": _finite(self.estimate), "low": self.low, "high": self.high, "seeds": self.seeds}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A paired difference, after minus before, with its interval; the two-sided p-value and the mean of what was tested."""
+
+    mean: PairedMean
+    p_value: float
+    tested: float
+
+    @property
+    def falls(self) -> float:
+        """The one-sided p-value that the figure falls; 1 where nothing is known."""
+        if self.mean.low is None:
+            return 1.0
+        return self.p_value / 2 if self.tested < 0 else 1 - self.p_value / 2
+
+    @property
+    def rises(self) -> float:
+        """The one-sided p-value that the figure rises; 1 where nothing is known."""
+        return 1.0 if self.mean.low is None else 1 - self.falls
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        """For JSON."""
+        return self.mean.as_dict() | {"p_value": self.p_value}
+
+
+@dataclass(frozen=True)
+class Design:
+    """How the seeds hang together: held-out rows per row that is there to train on, and the confidence of every interval."""
+
+    held_out_ratio: float
+    confidence: float = 0.95
+
+
+def mean_of(values: Reals, design: Design) -> PairedMean:
+    """The mean of one figure over seeds."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return PairedMean(math.nan, None, None, 0)
+    centre = float(known.mean())
+    if len(known) < 2:
+        return PairedMean(centre, None, None, 1)
+    half = _error(known, design) * _quantile(len(known), design.confidence)
+    return PairedMean(centre, centre - half, centre + half, len(known))
+
+
+def change_of(before: Reals, after: Reals, design: Design, by_ratio: bool = False) -> Change:
+    """The mean of the paired differences; p-value 1 where fewer than two seeds have both figures.
+
+    by_ratio tests the logarithms' differences: a repair divides a share of unfair treatment rather than taking points off it, and where the
+    share before varies a lot from seed to seed, so do the points.
+    """
+    from scipy.special import stdtr
+
+    known = np.isfinite(after) & np.isfinite(before)
+    mean = mean_of((after - before)[known], design)
+    tested = np.log(after[known] + FLOOR) - np.log(before[known] + FLOOR) if by_ratio else (after - before)[known]
+    if len(tested) < 2:
+        return Change(mean, 1.0, 0.0)
+    centre, error = float(tested.mean()), _error(tested, design)
+    if error < 1e-12:
+        return Change(mean, 1.0 if abs(centre) < 1e-12 else 0.0, centre)
+    return Change(mean, float(2 * stdtr(len(tested) - 1, -abs(centre) / error)), centre)
+
+
+def _error(values: Reals, design: Design) -> float:
+    return float(np.std(values, ddof=1) * math.sqrt(1 / len(values) + design.held_out_ratio))
+
+
+def _quantile(n: int, confidence: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n - 1, (1 + confidence) / 2))
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

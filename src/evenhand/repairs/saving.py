@@ -1,0 +1,231 @@
+"""A mended model on disk in formats that run no code when read: npz, skops, exported torch programs, and JSON around them.
+
+A plain model is one file that `evenhand.wrap` reads.  A model around another one is a folder with `evenhand-model.json`, which
+`evenhand.wrap` reads too.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.contract import Model
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import InvalidArgument, MissingAbility, StoreError
+from evenhand.models.dense import DenseNet
+from evenhand.models.estimator import EstimatorModel
+from evenhand.repairs.wrappers import ConstantModel, Marginalised, Masked, Mixture, Thresholded, ThresholdRule
+
+DESCRIPTION = "evenhand-model.json"
+VERSION = 1
+
+
+def save(model: Model, folder: Path) -> Path:
+    """Write the model into a new folder; the file or folder to give to `evenhand.wrap`.  Nothing is ever overwritten."""
+    folder = Path(folder)
+    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
+        raise StoreError(f"{folder} exists and is not empty; name another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        written = _write(model, folder)
+    except OSError as fault:
+        raise StoreError(f"cannot write the model to {folder}: {fault.strerror or fault}") from fault
+    return written
+
+
+def _write(model: Model, folder: Path) -> Path:
+    described = _described(model, folder)
+    if described is None:
+        return _plain(model, folder)
+    path = folder / DESCRIPTION
+    path.write_text(json.dumps({"evenhand_model": VERSION, **described}, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    return folder
+
+
+def _described(model: Model, folder: Path) -> dict[str, Any] | None:
+    """What the description of a model around others says; None for a plain model."""
+    if isinstance(model, ConstantModel):
+        return {"kind": "constant", "classes": list(model.classes), "chances": model.chances.tolist()}
+    if isinstance(model, Masked):
+        return {"kind": "masked", "places": list(model.places), "codes": list(model.codes), "base": _base(model.base, folder)}
+    if isinstance(model, Marginalised):
+        protected = list(model.domain.protected)
+        return {"kind": "marginalised", "weights": model.weights.tolist(), "protected": protected, "base": _base(model.base, folder)}
+    if isinstance(model, Thresholded):
+        groups = [[None if np.isnan(code) else code for code in group] for group in model.groups.tolist()]
+        rules = [asdict(rule) | {"first": _text(rule.first), "second": _text(rule.second)} for rule in model.rules]
+        told = {"places": list(model.places), "groups": groups, "rule_of": list(model.rule_of), "rules": rules}
+        return {"kind": "thresholded", **told, "base": _base(model.base, folder)}
+    if isinstance(model, Mixture):
+        bases = [_base(each, folder, f"model-{place}") for place, each in enumerate(model.models)]
+        return {"kind": "mixture", "weights": list(model.weights), "by_label": model.by_label, "bases": bases}
+    if type(model).__module__ == "evenhand.models.torch":
+        return {"kind": "torch", "classes": list(model.classes), "path": _torch(model, folder).name}
+    return None
+
+
+def _base(model: Model, folder: Path, name: str = "model") -> dict[str, Any]:
+    """Where the inner model lies, its classes, and how it takes rows."""
+    inner = folder / name
+    inner.mkdir(exist_ok=True)
+    told: dict[str, Any] = {"classes": list(model.classes)}
+    if isinstance(model, EstimatorModel):
+        told |= {"classes": list(model.reader.columns), "takes": model.takes}
+    try:
+        written = _write(model, inner)
+    except MissingAbility as fault:
+        inner.rmdir()
+        return told | {"missing": str(fault)}
+    return told | {"path": written.relative_to(folder).as_posix()}
+
+
+def _plain(model: Model, folder: Path) -> Path:
+    if isinstance(model, DenseNet):
+        model.save(folder / "model.npz")
+        return folder / "model.npz"
+    if isinstance(model, EstimatorModel):
+        import skops.io
+
+        skops.io.dump(model.estimator, folder / "model.skops")
+        return folder / "model.skops"
+    raise MissingAbility(
+        f"{type(model).__name__} cannot be written to a file that is safe to read; what was built around it can, and wants it again: "
+        "evenhand.repairs.saving.load(folder, domain, base=model)"
+    )
+
+
+def _torch(model: Any, folder: Path) -> Path:
+    """A program from codes to scores, which needs none of the user's code; the bare weights where the module cannot be exported."""
+    import torch
+
+    from evenhand.models.inputs import probe_rows
+
+    whole = _whole(model)
+    try:
+        codes = torch.tensor(np.nan_to_num(probe_rows(model.domain, 4)), dtype=model.front.dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program = torch.export.export(whole.eval(), (codes,), dynamic_shapes=({0: torch.export.Dim("rows", min=1)},))
+            torch.export.save(program, folder / "model.pt2")
+        return folder / "model.pt2"
+    except Exception:  # a module may contain anything; its weights can always be written
+        (folder / "model.pt2").unlink(missing_ok=True)
+        torch.save(model.module.state_dict(), folder / "weights.pt")
+        return folder / "weights.pt"
+
+
+def _whole(model: Any) -> Any:
+    """A copy of the module with what stands before and behind it: missing cells filled, categories spread out, answers as scores."""
+    import torch
+
+    from evenhand.contract import SCORES
+
+    class Whole(torch.nn.Module):
+        """Codes in, scores out."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.module = copy.deepcopy(model.module)
+            self.model = [replace(model, module=self.module)]  # in a list, so that it is no part of the program
+
+        def forward(self, codes: Any) -> Any:
+            """Scores in the order of the label's values."""
+            front = model.front
+            if front.fill is not None:
+                codes = torch.where(torch.isnan(codes), torch.as_tensor(front.fill, dtype=codes.dtype), codes)
+            if front.spread:
+                blocks = [
+                    (codes[:, p : p + 1] == torch.arange(width, dtype=codes.dtype)).to(codes.dtype)
+                    if p in front.spread
+                    else codes[:, p : p + 1]
+                    for p, width in enumerate(front._widths)
+                ]
+                codes = torch.cat(blocks, dim=1)
+            return self.model[0]._value(codes, SCORES, codes.shape[0])
+
+    return Whole()
+
+
+def load(path: Path, domain: TabularDomain, base: Model | None = None, trusted: bool = False) -> Model:
+    """A model that `save` wrote; `base` stands in for an inner model that could not be written."""
+    from evenhand.models.wrap import wrap
+
+    path = Path(path)
+    if not path.is_dir():
+        return wrap(path, domain, trusted=trusted)
+    return _built(_read(path / DESCRIPTION), domain, lambda told: _inner(told, path, domain, base, trusted))
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        told = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as fault:
+        raise StoreError(f"{file} cannot be read as the description of a model: {fault}") from fault
+    if not isinstance(told, dict) or told.get("evenhand_model") != VERSION:
+        raise StoreError(f"{file} is not a model description of version {VERSION}")
+    return told
+
+
+def _inner(told: dict[str, Any], folder: Path, domain: TabularDomain, base: Model | None, trusted: bool) -> Model:
+    from evenhand.models.wrap import wrap
+
+    if "path" not in told:
+        if base is None:
+            raise InvalidArgument(f"the inner model was not written ({told.get('missing')}); pass it as base")
+        return base
+    inner = (folder / told["path"]).resolve()
+    if not inner.is_relative_to(folder.resolve()):
+        raise StoreError(f"{folder / DESCRIPTION} points outside its folder: {told['path']!r}")
+    if inner.is_dir():
+        return load(inner, domain, base, trusted)
+    if inner.suffix == ".pt2":
+        from evenhand.models.torch import TorchSettings
+
+        return wrap(inner, domain, torch=TorchSettings(inputs=_as_they_are, outputs="probabilities"), trusted=trusted)
+    return wrap(inner, domain, classes=told["classes"], takes=told.get("takes"), trusted=trusted)
+
+
+def _as_they_are(codes: Any) -> Any:
+    """A written program prepares codes itself, missing cells too."""
+    return codes.clone()
+
+
+def _built(told: dict[str, Any], domain: TabularDomain, inner: Callable[[dict[str, Any]], Model]) -> Model:
+    kind = told.get("kind")
+    if kind == "torch":
+        return inner(told)
+    if kind == "constant":
+        return ConstantModel(tuple(told["classes"]), np.array(told["chances"], dtype=np.float64))
+    if kind == "masked":
+        return Masked(inner(told["base"]), tuple(told["places"]), tuple(told["codes"]))
+    if kind == "marginalised":
+        return Marginalised(inner(told["base"]), domain.protect(*told["protected"]), np.array(told["weights"]))
+    if kind == "thresholded":
+        groups = np.array([[np.nan if code is None else code for code in group] for group in told["groups"]], dtype=np.float64)
+        rules = tuple(_rule(each) for each in told["rules"])
+        return Thresholded(inner(told["base"]), tuple(told["places"]), groups, tuple(told["rule_of"]), rules)
+    if kind == "mixture":
+        models = tuple(inner(each) for each in told["bases"])
+        return Mixture(models, tuple(told["weights"]), bool(told["by_label"]))
+    raise StoreError(f"unknown kind of model {kind!r}; it was written by another release")
+
+
+def _rule(told: dict[str, Any]) -> ThresholdRule:
+    first, second = (_operation(told[name]) for name in ("first", "second"))
+    return ThresholdRule(told["constant"], told["constant_share"], told["first_share"], first, second)
+
+
+def _text(operation: tuple[str, float]) -> list[str]:
+    """As text, because JSON has no infinity."""
+    return [operation[0], repr(operation[1])]
+
+
+def _operation(told: Sequence[Any]) -> tuple[str, float]:
+    return str(told[0]), float(told[1])

@@ -1,0 +1,182 @@
+"""One seed of a comparison: split, search, mend, measure.
+
+The findings of one method train.  The findings of another method, held-out real rows and random rows judge.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evenhand.arrays import Labels, Rows
+from evenhand.contract import Method, Model, Trainable
+from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.findings import Findings
+from evenhand.engine.run import Plan, Subject, check_ability, run
+from evenhand.errors import DataError, EvenhandError, MissingAbility
+from evenhand.models.budget import Budget
+from evenhand.models.inputs import first_line
+from evenhand.repairs.case import Case, Mended, Repair
+from evenhand.repairs.worth import Yardstick, measure
+
+AS_GIVEN = "as_given"
+BEFORE = "no_change"
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Everything that stays the same from seed to seed."""
+
+    domain: TabularDomain
+    model: Model
+    rows: Rows
+    labels: Labels
+    train_method: Method
+    judge_method: Method
+    held_out: tuple[Rows, Labels] | None = None  # judged on instead of a part of the rows
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is spent on each seed."""
+
+    candidates: int = 20_000
+    judge_candidates: int = 3_000
+    rate_rows: int = 10_000
+    held_out_share: float = 0.3
+    most_rows: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SeedOutcome:
+    """What one seed gave: figures by repair, what was impossible and why, and the models themselves."""
+
+    figures: dict[str, dict[str, float]]
+    refused: dict[str, str]
+    facts: dict[str, dict[str, Any]]
+    models: dict[str, Model] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+Watch = Callable[[str], None]
+
+
+def trial(material: Material, repairs: Mapping[str, Repair], effort: Effort, seed: int, watch: Watch | None = None) -> SeedOutcome:
+    """All repairs with one seed."""
+    rng = np.random.default_rng([seed, 11])
+    train, held = split(material, effort, rng)
+    notes: list[str] = []
+    with _heard(notes):
+        model = _before(material, train, notes, rng)
+    say = watch or (lambda _: None)
+    say("searching")
+    subject = Subject(material.domain, model, *train)
+    findings = _search(material.train_method, subject, effort.candidates, seed)
+    judged = _search(material.judge_method, subject, effort.candidates, seed + 1_000)
+    yardstick = Yardstick(
+        material.domain,
+        *held,
+        material.domain.sample(effort.rate_rows, rng),
+        unseen(judged, findings, material.domain),
+        material.judge_method,
+        effort.judge_candidates,
+        seed,
+    )
+    case = Case.of(subject, findings)
+    found = {
+        "train_findings": len(findings),
+        "judge_findings": len(yardstick.findings),
+        "train_rows": len(train[0]),
+        "rows_to_train": _available(material, len(held[0])),
+        "held_out": len(held[0]),
+    }
+    outcome = SeedOutcome({}, {}, {"seed": found}, notes=notes)
+    say(AS_GIVEN)
+    outcome.figures[AS_GIVEN] = measure(material.model, yardstick)
+    for name, repair in repairs.items():
+        say(name)
+        _mend(name, repair, case, yardstick, outcome)
+    return outcome
+
+
+def _mend(name: str, repair: Repair, case: Case, yardstick: Yardstick, outcome: SeedOutcome) -> None:
+    """One repair; what it refuses is noted, not hidden."""
+    rng = np.random.default_rng([yardstick.seed, *name.encode()])
+    try:
+        with _heard(outcome.notes):
+            mended: Mended = repair.mend(case, rng)
+        outcome.figures[name] = measure(mended.model, yardstick)
+    except EvenhandError as fault:
+        outcome.refused[name] = str(fault)
+        return
+    outcome.models[name], outcome.facts[name] = mended.model, mended.facts
+
+
+def split(material: Material, effort: Effort, rng: np.random.Generator) -> tuple[tuple[Rows, Labels], tuple[Rows, Labels]]:
+    """Training rows and held-out ones, people who are equal or twins never on both sides."""
+    rows, labels = material.rows, material.labels
+    if material.held_out is not None:
+        chosen = rng.permutation(len(rows))[: effort.most_rows]
+        return (rows[chosen], labels[chosen]), material.held_out
+    keys, person = np.unique(material.domain.keys(rows), return_inverse=True)
+    held = (rng.random(len(keys)) < effort.held_out_share)[person]
+    train = rng.permutation(np.flatnonzero(~held))[: effort.most_rows]
+    if not held.any() or len(np.unique(labels[train])) < 2:
+        raise DataError(
+            f"{len(rows)} rows cannot be split into training rows of at least two classes and held-out ones; give more rows, or held_out"
+        )
+    return (rows[train], labels[train]), (rows[held], labels[held])
+
+
+def _available(material: Material, held: int) -> int:
+    """Rows that training rows were drawn from."""
+    return len(material.rows) - (0 if material.held_out is not None else held)
+
+
+def _before(material: Material, train: tuple[Rows, Labels], notes: list[str], rng: np.random.Generator) -> Model:
+    """The model under repair: of the given kind and fitted to the training rows alone, so that the held-out ones are new to it."""
+    as_given = "it is judged as given, on rows that it may have learned from"
+    if not isinstance(material.model, Trainable):
+        notes.append(f"{type(material.model).__name__} cannot be fitted anew: {as_given}")
+        return material.model
+    try:
+        return material.model.refit(*train, rng)
+    except MissingAbility as fault:
+        notes.append(f"{fault}; {as_given}")
+        return material.model
+
+
+@contextmanager
+def _heard(notes: list[str]) -> Iterator[None]:
+    """Warnings of foreign code, once each, as notes for the reader instead of lines on the console."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        yield
+    told = (
+        f"while fitting: {each.category.__name__}: {first_line(each.message, 160)}" for each in heard if isinstance(each.message, Warning)
+    )
+    notes.extend(note for note in dict.fromkeys(told) if note not in notes)
+
+
+def _search(method: Method, subject: Subject, candidates: int, seed: int) -> Findings:
+    check_ability(method, subject.model)
+    return run(method, subject, Plan(seed, Budget(candidates=candidates))).findings
+
+
+def unseen(judged: Findings, trained: Findings, domain: TabularDomain) -> Rows:
+    """The judging findings that are no twins of findings that train."""
+    if not len(judged) or not len(trained):
+        return judged.rows
+    rows: Rows = judged.rows[~np.isin(domain.keys(judged.rows), domain.keys(trained.rows))]
+    return rows
+
+
+def figure_over_seeds(outcomes: list[SeedOutcome], name: str, measure_name: str) -> Rows:
+    """One figure of one repair, a number per seed; NaN where it is missing."""
+    return np.array([outcome.figures.get(name, {}).get(measure_name, math.nan) for outcome in outcomes])

@@ -1,0 +1,140 @@
+"""What a model is worth after a repair: accuracy, individual, group and worst-case figures on data that no repair has seen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from evenhand.arrays import Labels, Mask, Rows, Scores
+from evenhand.contract import Method, Model, labels_of
+from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.run import Plan, Subject, check_ability, run
+from evenhand.errors import BudgetSpent, MethodError, MissingAbility
+from evenhand.measures.group import BY_NAME, Outcomes
+from evenhand.measures.group_figures import GroupSettings, figure
+from evenhand.measures.groups import Grouping, grouping_of, is_continuum
+from evenhand.measures.rates import judge_all
+from evenhand.models.budget import Budget
+from evenhand.models.meter import Meter
+from evenhand.oracles.twins_flip import LabelFlip
+
+Kind = Literal["accuracy", "individual", "group", "worst case"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure: what it is called, what it means, and which way is better."""
+
+    name: str
+    title: str
+    meaning: str
+    kind: Kind
+    better: Literal["higher", "lower"]
+
+
+MEASURES = (
+    Measure("accuracy", "Accuracy", "held-out real rows judged rightly", "accuracy", "higher"),
+    Measure("worst_group_accuracy", "Worst group", "accuracy in the protected group where it is lowest", "worst case", "higher"),
+    Measure("if_o", "IF_o", "held-out real rows that another protected value would give another outcome", "individual", "lower"),
+    Measure("if_r", "IF_r", "the same among inputs drawn from the whole domain", "individual", "lower"),
+    Measure("still_found", "Still found", "of what another method found before, the share that is still unfair", "individual", "lower"),
+    Measure("found_anew", "Found anew", "of what another method tries now, the share that is unfair", "worst case", "lower"),
+    Measure("worst_gap", "Worst gap", "the largest difference of scores between two twins among held-out rows", "worst case", "lower"),
+    Measure("spd", "SPD", "largest gap between protected groups in the share of favourable outcomes", "group", "lower"),
+    Measure("aod", "AOD", "the same among those who deserve it and among those who do not, averaged", "group", "lower"),
+    Measure("one_answer", "One answer", "share of held-out rows that get the most common answer", "accuracy", "lower"),
+)
+BY_MEASURE = {measure.name: measure for measure in MEASURES}
+
+
+@dataclass(frozen=True, eq=False)
+class Yardstick:
+    """What judges: held-out rows, random rows, what another method found before the repair, and that method itself."""
+
+    domain: TabularDomain
+    rows: Rows
+    labels: Labels
+    random: Rows
+    findings: Rows
+    judge: Method | None = None
+    candidates: int = 5_000
+    seed: int = 0
+
+
+def measure(model: Model, yardstick: Yardstick) -> dict[str, float]:
+    """Every figure by name; NaN where it cannot be measured."""
+    meter, domain = Meter(model), yardstick.domain
+    scores = meter.scores(yardstick.rows)
+    answers = labels_of(scores)
+    real = judge_all(yardstick.rows, domain, meter, LabelFlip())
+    figures = {
+        "accuracy": float((answers == yardstick.labels).mean()),
+        "one_answer": float(np.bincount(answers).max() / len(answers)),
+        "if_o": float(real.unfair.mean()),
+        "if_r": _unfair_share(yardstick.random, domain, meter),
+        "still_found": _unfair_share(yardstick.findings, domain, meter),
+        "found_anew": _found_anew(model, yardstick),
+        "worst_gap": float(real.gap.max()),
+    }
+    return figures | group_figures(scores, yardstick)
+
+
+def _unfair_share(rows: Rows, domain: TabularDomain, meter: Meter) -> float:
+    return float(judge_all(rows, domain, meter, LabelFlip()).unfair.mean()) if len(rows) else math.nan
+
+
+def _found_anew(model: Model, yardstick: Yardstick) -> float:
+    """The judging method's success among its distinct candidates, from its first step on."""
+    if yardstick.judge is None:
+        return math.nan
+    subject = Subject(yardstick.domain, model, yardstick.rows, yardstick.labels)
+    try:
+        check_ability(yardstick.judge, model)
+        ledger = run(yardstick.judge, subject, Plan(yardstick.seed, Budget(candidates=yardstick.candidates))).ledger
+    except (MissingAbility, MethodError, BudgetSpent):
+        return math.nan
+    distinct = ledger.candidates - ledger.duplicates
+    return ledger.findings / distinct if distinct else 0.0
+
+
+def group_figures(scores: Scores, yardstick: Yardstick) -> dict[str, float]:
+    """SPD, AOD and the accuracy of the worst group over the protected groups together; groups that are too small are left out."""
+    chosen, deserved = _favourable(labels_of(scores), yardstick), _favourable(yardstick.labels, yardstick)
+    outcomes = Outcomes(chosen=chosen, truth=deserved.astype(np.int8))
+    grouping = protected_groups(yardstick.rows, yardstick.domain)
+    rng, settings = np.random.default_rng(0), GroupSettings(smallest_gap=0.3, draws=19)  # only sizes are wanted; the test is over seeds
+    found = {}
+    for name, metric in (("spd", "statistical_parity"), ("aod", "average_odds")):
+        made = figure(BY_NAME[metric], outcomes, grouping, settings, rng)
+        found[name] = math.nan if made is None or made.size.estimate is None else made.size.estimate
+    return found | {"worst_group_accuracy": _worst_accuracy(labels_of(scores) == yardstick.labels, grouping)}
+
+
+def protected_groups(rows: Rows, domain: TabularDomain) -> Grouping:
+    """Groups by all protected columns together; a number with many values is cut at its quartiles."""
+    cut = np.array(rows)
+    for name in domain.protected:
+        if is_continuum(rows, domain, name):
+            place = domain.place(name)
+            edges = np.unique(np.nanquantile(rows[:, place], (0.25, 0.5, 0.75)))
+            values = np.append(edges, np.nanmax(rows[:, place]))
+            cut[:, place] = np.where(np.isnan(rows[:, place]), np.nan, values[np.searchsorted(edges, rows[:, place], side="left")])
+    return grouping_of(cut, domain, domain.protected)
+
+
+def _favourable(labels: Labels, yardstick: Yardstick) -> Mask:
+    """Who gets an outcome that a person would hope for; the last class where none is declared."""
+    label = yardstick.domain.label
+    if label is None or not label.favourable:
+        return np.asarray(labels == len(label.values) - 1 if label else labels == 1)
+    return np.isin(labels, [label.values.index(value) for value in label.favourable])
+
+
+def _worst_accuracy(right: Mask, grouping: Grouping) -> float:
+    sizes = grouping.sizes
+    hits = np.bincount(grouping.codes[right], minlength=len(sizes))
+    enough = sizes >= min(30, int(sizes.max(initial=1)))
+    return float((hits[enough] / sizes[enough]).min())

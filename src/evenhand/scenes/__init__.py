@@ -1,1 +1,0 @@
-"""Class-level fairness testing of object recognition."""

@@ -1,0 +1,1 @@
+"""What a user does, one file each: one verb, one public function, one command."""

@@ -1,0 +1,404 @@
+"""measure(): how unfair a model is to individuals and to groups, every number with its population and its uncertainty.
+
+Searches for nothing that a rate would rest on; `scan` searches.  Where differences concentrate, and exact shares, are others' business.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand import registry
+from evenhand.contract import Model, Oracle
+from evenhand.domain.tabular import TabularDomain
+from evenhand.domain.twins import Comparison as ComparedValues
+from evenhand.engine.digest import domain_digest, rows_digest
+from evenhand.engine.run import Plan, Subject, run
+from evenhand.errors import DataError, InvalidArgument
+from evenhand.measures.group import AMOUNTS, BY_NAME, SHARES
+from evenhand.measures.group_curve import curve_figure
+from evenhand.measures.group_fairlearn import USUAL, FairlearnFigure, GroupAnswers, through_fairlearn
+from evenhand.measures.group_figures import Figure, GroupSettings, corrected, figure
+from evenhand.measures.groups import Grouping, continua, groupings
+from evenhand.measures.rate_stream import RateStream
+from evenhand.measures.rates import Rate, Sample, data_sample, discrimination_rate, uniform_sample
+from evenhand.measures.reweighted_rate import RateQuestion, WeightedRate, natural_rate
+from evenhand.models.amounts import AmountModel, is_regressor, wrap_amounts
+from evenhand.models.budget import Budget
+from evenhand.models.meter import Meter
+from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.views.causal_graph import CausalGraph
+from evenhand.oracles.views.compare import CompareSettings, OracleComparison, by_gap, compare_oracles
+from evenhand.statistics import gaps
+from evenhand.statistics.permutation import table_test
+from evenhand.synthesis.trees import ChainedTrees
+from evenhand.verbs.measurement import Answer, answer_of
+from evenhand.verbs.scan import Data, Outcome
+
+FEWEST_FOR_TREES = 50
+STREAM_STEP = 1_000
+SPREAD_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class MeasureOptions:
+    """What is measured, and how finely.
+
+    labels, weights: one per row of the data, instead of what the data holds; a missing label is allowed.  weights may name a column.
+    smallest_gap: the gap between groups that matters; groups too small to show it are named insufficient.
+    max_gap, max_rate: what is tolerated; 0 means that any proven difference is a violation.
+    tolerance: for amounts, how far two answers must be apart to count; None takes a tenth of their standard deviation.
+    graph: a causal graph for the resampled oracle; None learns the chain.  extra: more metrics of Fairlearn or scikit-learn by name.
+    natural_candidates: budget of the natural search behind the weighted rate; 0 leaves it out.  null_draws: 0 leaves the null out.
+    draws: random deals behind a permutation test; the smallest p-value that it can give is one over their number.
+    """
+
+    labels: Sequence[Any] | None = None
+    weights: Sequence[float] | str | None = None
+    confidence: float = 0.95
+    smallest_gap: float = 0.1
+    max_gap: float = 0.0
+    max_rate: float = 0.0
+    rate_rows: int = 10_000
+    tolerance: float | None = None
+    amounts: bool = False
+    graph: CausalGraph | None = None
+    compare_rows: int = 2_000
+    null_draws: int = 19
+    natural_candidates: int = 20_000
+    extra: tuple[str, ...] = ()
+    draws: int = 4_999
+    watch: Callable[[str], None] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("confidence", "smallest_gap"):
+            if not 0.0 < getattr(self, name) < 1.0:
+                raise InvalidArgument(f"{name}={getattr(self, name)!r} must lie strictly between 0 and 1")
+        for name in ("max_gap", "max_rate"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be at least 0 and below 1")
+        for name, least in (("rate_rows", 1), ("compare_rows", 0), ("null_draws", 0), ("natural_candidates", 0), ("draws", 19)):
+            if getattr(self, name) < least:
+                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least {least}")
+
+
+@dataclass(frozen=True)
+class IndividualRate:
+    """A rate under the name that the papers give it."""
+
+    name: str
+    meaning: str
+    rate: Rate
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"name": self.name, "meaning": self.meaning, **self.rate.as_dict()}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Everything that was measured; reports are renderings of it."""
+
+    header: dict[str, Any]
+    individual: tuple[IndividualRate, ...]
+    anytime: dict[str, Any] | None
+    weighted: WeightedRate | None
+    figures: tuple[Figure, ...]
+    fairlearn: tuple[FairlearnFigure, ...]
+    comparison: OracleComparison | None
+    outcome: Outcome
+    reason: str
+    alarms: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def figure(self, metric: str, attribute: str | None = None) -> Figure:
+        """One figure by its metric, and by the attribute where there are several."""
+        for each in self.figures:
+            if each.metric == metric and attribute in (None, each.attribute):
+                return each
+        known = ", ".join(sorted({f"{each.metric} by {each.attribute}" for each in self.figures}))
+        raise InvalidArgument(f"metric={metric!r}, attribute={attribute!r} was not measured; there are: {known}")
+
+    def summary(self) -> str:
+        """A page of text for a person."""
+        from evenhand.verbs.measurement import summary_of
+
+        return summary_of(self.as_dict())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The versioned JSON that every rendering reads."""
+        return {
+            "evenhand_measurement": 1,
+            "header": self.header,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "alarms": list(self.alarms),
+            "notes": list(self.notes),
+            "individual": [each.as_dict() for each in self.individual],
+            "anytime": self.anytime,
+            "weighted": self.weighted.as_dict() if self.weighted else None,
+            "groups": [each.as_dict() for each in self.figures],
+            "fairlearn": [each.as_dict() for each in self.fairlearn],
+            "oracles": self.comparison.as_dict() if self.comparison else None,
+        }
+
+    def report(self, path: str | Path) -> Path:
+        """Write the result as one self-contained HTML page."""
+        # The report reads results, so it stands above this layer; it is looked up only when asked for.
+        write: Callable[[dict[str, Any], Path], Path] = importlib.import_module("evenhand.report.measure_page").write
+        return write(self.as_dict(), Path(path))
+
+
+def measure(
+    model: Any, data: Data, *, protected: Sequence[str] | None = None, seed: int = 0, options: MeasureOptions | None = None
+) -> Measurement:
+    """How unfair the model is, to individuals and to groups, with everything that says how sure that is."""
+    options = options or MeasureOptions()
+    domain, compared = protected_domain(data, protected)
+    if not domain.protected:
+        raise InvalidArgument("protected: name at least one protected column; nothing is protected in this domain")
+    if not len(data.rows):
+        raise DataError(f"{data.name}: no row lies inside the domain")
+    meter = Meter(as_model(model, domain, options))
+    measured = _Measurer(meter, data, domain, options, seed).all()
+    return replace(measured, notes=(*measured.notes, *compared))
+
+
+def protected_domain(data: Data, protected: Sequence[str] | None) -> tuple[TabularDomain, list[str]]:
+    """The domain with these columns protected; real numbers without declared values are compared at the middles of fifths of the people.
+
+    That is for twins, who need another value to have; group figures compare numbers as curves.
+    """
+    if protected is None:
+        return data.domain, []
+    comparisons, notes = dict(data.domain.comparisons), []
+    for name in protected:
+        place = data.domain.place(name)
+        cells = data.rows[:, place]
+        if data.domain.columns[place].is_integral or name in comparisons or np.isnan(cells).all():
+            continue
+        edges = np.unique(np.quantile(cells[~np.isnan(cells)], np.linspace(0, 1, 6)))
+        chosen = ComparedValues(edges=tuple(edges.tolist())) if len(edges) > 2 else ComparedValues(values=tuple(edges.tolist()))
+        comparisons[name] = chosen
+        notes.append(f"no values of {name!r} were declared to compare, so a twin has the middle of another fifth of the people")
+    return replace(data.domain, comparisons=comparisons).protect(*protected), notes
+
+
+def as_model(model: Any, domain: TabularDomain, options: MeasureOptions) -> Model:
+    """A model of the package: as it is, a regression by its number, anything else through `wrap`."""
+    from evenhand.models.wrap import wrap
+
+    if isinstance(model, Model):
+        return model
+    return wrap_amounts(model, domain) if options.amounts or is_regressor(model) else wrap(model, domain)
+
+
+@dataclass(frozen=True)
+class _Measurer:
+    """One measurement while it is made."""
+
+    model: Meter
+    data: Data
+    domain: TabularDomain
+    options: MeasureOptions
+    seed: int
+
+    def all(self) -> Measurement:
+        answer = answer_of(self.model, self.data, self.domain, self.options.labels, self.options.weights)
+        oracle, tolerance = self._oracle(answer)
+        individual = self._individual(oracle)
+        anytime, weighted, notes = self._plausible(oracle)
+        figures = self._figures(answer)
+        comparison = self._comparison(tolerance)
+        alarms = comparison.alarms if comparison else ()
+        notes = [*answer.notes, *notes, *(comparison.notes if comparison else ())]
+        outcome, reason = decide(individual, figures, self.options, bool(alarms))
+        rest = self._rest(answer)
+        header = self._header(oracle)
+        return Measurement(
+            header, individual, anytime, weighted, figures, rest, comparison, outcome, reason, tuple(alarms), tuple(notes)
+        )  # fmt: skip
+
+    def _say(self, what: str) -> None:
+        if self.options.watch:
+            self.options.watch(what)
+
+    def _rng(self, part: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, 7, part])
+
+    def _oracle(self, answer: Answer) -> tuple[Oracle, float | None]:
+        """Labels that differ; for amounts, amounts that differ by more than the tolerance."""
+        if not isinstance(self.model.model, AmountModel):
+            return LabelFlip(), None
+        assert answer.outcomes.amount is not None
+        spread = float(np.std(answer.outcomes.amount))
+        tolerance = self.options.tolerance if self.options.tolerance is not None else SPREAD_SHARE * spread
+        return by_gap(LabelFlip(), tolerance), tolerance
+
+    def _individual(self, oracle: Oracle) -> tuple[IndividualRate, ...]:
+        self._say("individuals: random, real and distinct people")
+        rng, n = self._rng(1), self.options.rate_rows
+        random, again = uniform_sample(self.domain, n, rng), uniform_sample(self.domain, n, rng)
+        _, first = np.unique(self.domain.keys(again.rows), return_index=True)
+        samples = {
+            "IF_o": ("share of the real rows (LIMI)", data_sample(self.data.rows, n, rng)),
+            "IF_r": ("share of random rows of the domain (LIMI)", random),
+            "DM-RS": ("the same from distinct random rows of their own (NeuronFair)", Sample(again.rows[first], "domain, distinct")),
+        }
+        return tuple(
+            IndividualRate(name, meaning, discrimination_rate(sample, self.domain, self.model, oracle, self.options.confidence))
+            for name, (meaning, sample) in samples.items()
+        )
+
+    def _plausible(self, oracle: Oracle) -> tuple[dict[str, Any] | None, WeightedRate | None, list[str]]:
+        """The anytime rate and the weighted rate among plausible people."""
+        if len(self.data.rows) < FEWEST_FOR_TREES:
+            return None, None, [f"{len(self.data.rows)} rows are too few to learn plausible people from; {FEWEST_FOR_TREES} would do"]
+        trees = ChainedTrees.fit(self.data.rows, self.domain, self._rng(2))
+        stream = RateStream(trees, self.domain, self.model, oracle, self._rng(3))
+        stream.share.confidence = self.options.confidence
+        for n in range(STREAM_STEP, self.options.rate_rows + STREAM_STEP, STREAM_STEP):
+            stream.advance(min(n, self.options.rate_rows))
+            self._say(stream.sentence)
+        return stream.as_dict(), self._weighted(trees, oracle), []
+
+    def _weighted(self, trees: ChainedTrees, oracle: Oracle) -> WeightedRate | None:
+        if not self.options.natural_candidates:
+            return None
+        self._say("a natural search, to weigh what it finds")
+        subject = Subject(self.domain, self.model.model, self.data.rows, population=trees)
+        plan = Plan(self.seed, Budget(candidates=self.options.natural_candidates), oracle)
+        found = run(registry.method("chains"), subject, plan).findings
+        question = RateQuestion(self.domain, self.model, oracle, self.options.confidence)
+        return natural_rate(trees, found.rows, question, self.options.rate_rows, self._rng(4))
+
+    def _figures(self, answer: Answer) -> tuple[Figure, ...]:
+        settings = GroupSettings(self.options.confidence, self.options.smallest_gap, self.options.draws)
+        rng, found = self._rng(5), []
+        for grouping in groupings(self.data.rows, self.domain):
+            self._say(f"groups by {grouping.name}")
+            found += [each for metric in (*SHARES, *AMOUNTS) if (each := figure(metric, answer.outcomes, grouping, settings, rng))]
+            found += self._by_class(answer, grouping, settings, rng)
+        for name in continua(self.data.rows, self.domain):
+            self._say(f"along {name}")
+            along = name, self.data.rows[:, self.domain.place(name)]
+            found += [
+                each for metric in (*SHARES, *AMOUNTS) if (each := curve_figure(metric, answer.outcomes, along, settings, rng))
+            ]  # fmt: skip
+        return tuple(corrected(found))
+
+    def _by_class(self, answer: Answer, grouping: Grouping, settings: GroupSettings, rng: np.random.Generator) -> list[Figure]:
+        """More than two outcomes: whether their distribution differs, and each of them against the others."""
+        if len(self.model.classes) < 3:
+            return []
+        table = np.zeros((len(grouping.names), len(self.model.classes)), dtype=np.int64)
+        np.add.at(table, (grouping.codes, answer.labels), 1)
+        test = table_test(table, rng, settings.draws)
+        facts = (
+            "outcome_distribution",
+            "Outcome distribution",
+            "the largest gap in how often one outcome is given",
+            grouping.name,
+            "share",
+            (),
+        )
+        each_level = gaps.each_confidence(settings.confidence, table.size)
+        rows = table.sum(axis=1).astype(np.float64)
+        spread = gaps.largest_of([gaps.gap(gaps.share_bounds(column, rows, each_level)) for column in table.T.astype(np.float64)])
+        found = [Figure(*facts, spread, test, settings.alpha, test.p_value)]
+        for name, outcomes in answer.by_class(self.model.classes):
+            for metric in ("statistical_parity", "equal_opportunity"):
+                each = figure(BY_NAME[metric], outcomes, grouping, settings, rng)
+                found += [replace(each, metric=f"{metric}[{name}]", title=f"{each.title}: {name}")] if each else []
+        return found
+
+    def _rest(self, answer: Answer) -> tuple[FairlearnFigure, ...]:
+        """What Fairlearn adds, where labels are known."""
+        outcomes = answer.outcomes
+        if outcomes.truth is None or outcomes.chosen is None:
+            return ()
+        known = outcomes.truth >= 0
+        if known.sum() < 2 or len(np.unique(outcomes.truth[known])) < 2:
+            return ()
+        score = outcomes.score[known] if outcomes.score is not None and answer.is_probability else None
+        weights = None if outcomes.weights is None else outcomes.weights[known]
+        answers = GroupAnswers(outcomes.truth[known].astype(int), outcomes.chosen[known].astype(int), score, weights)
+        found: list[FairlearnFigure] = []
+        for grouping in groupings(self.data.rows, self.domain):
+            part = replace(grouping, codes=grouping.codes[known])
+            found += through_fairlearn((*USUAL, *self.options.extra), answers, part, self._rng(6))
+        return tuple(found)
+
+    def _comparison(self, tolerance: float | None) -> OracleComparison | None:
+        if not self.options.compare_rows or len(self.data.rows) < FEWEST_FOR_TREES:
+            return None
+        self._say("oracles side by side, with the null of shuffled groups")
+        settings = CompareSettings(
+            self.options.compare_rows, null_draws=self.options.null_draws, confidence=self.options.confidence,
+            graph=self.options.graph, tolerance=tolerance,
+        )  # fmt: skip
+        return compare_oracles(self.data.rows, self.domain, self.model, self._rng(8), settings)
+
+    def _header(self, oracle: Oracle) -> dict[str, Any]:
+        from evenhand import __version__
+
+        label = self.domain.label
+        return {
+            "evenhand": __version__,
+            "date": datetime.now(UTC).date().isoformat(),
+            "data": self.data.name,
+            "data_digest": rows_digest(self.data.rows),
+            "domain": domain_digest(self.domain),
+            "rows": len(self.data.rows),
+            "protected": list(self.domain.protected),
+            "model": self.model.fingerprint(),
+            "model_kind": type(self.model.model).__name__,
+            "classes": [str(c) for c in self.model.classes],
+            "favourable": [str(c) for c in label.favourable] if label else [str(c) for c in self.model.classes[-1:]],
+            "oracle": repr(oracle),
+            "seed": self.seed,
+            "confidence": self.options.confidence,
+            "smallest_gap": self.options.smallest_gap,
+        }
+
+
+def decide(
+    individual: Sequence[IndividualRate], figures: Sequence[Figure], options: MeasureOptions, is_alarmed: bool
+) -> tuple[Outcome, str]:
+    """Pass, violation or inconclusive, and why."""
+    if is_alarmed:
+        return "inconclusive", "the model gives one answer to everybody: nothing can be said for or against it"
+    real = individual[0].rate
+    if (options.max_rate == 0 and real.unfair) or (options.max_rate and real.interval.low > options.max_rate):
+        return "violation", f"{real.interval.estimate:.2%} of the real people would get another outcome under another protected value"
+    worst = [each for each in figures if _exceeds(each, options.max_gap)]
+    if worst:
+        named = ", ".join(f"{each.title} by {each.attribute}" for each in worst[:3])
+        more = f" and {len(worst) - 3} more" if len(worst) > 3 else ""
+        return "violation", f"groups differ in {len(worst)} of {len(figures)} figures: {named}{more}"
+    open_ones = [each for each in figures if _is_open(each, options.max_gap)]
+    if open_ones or not figures:
+        return "inconclusive", f"no difference is proven, but {len(open_ones)} of {len(figures)} figures cannot be judged from so few rows"
+    return "pass", "no person and no group was seen to be treated differently beyond what is tolerated"
+
+
+def _exceeds(each: Figure, tolerated: float) -> bool:
+    if tolerated == 0.0 or each.unit == "amount":
+        return each.verdict == "different"
+    if each.size.low is None or each.size.high is None:
+        return False
+    return (1 - each.size.high if each.unit == "ratio" else each.size.low) > tolerated
+
+
+def _is_open(each: Figure, tolerated: float) -> bool:
+    """Whether a figure leaves open what it should settle."""
+    if tolerated == 0.0 or each.unit == "amount":
+        return each.verdict == "insufficient"
+    bound = each.size.low if each.unit == "ratio" else each.size.high
+    return bound is None or (1 - bound if each.unit == "ratio" else bound) > tolerated

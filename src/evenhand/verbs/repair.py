@@ -1,0 +1,128 @@
+"""evenhand.repair(): compare ways to mend a model on one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from evenhand import registry
+from evenhand.contract import Consistent, Method, Model, Trainable
+from evenhand.engine.digest import domain_digest, rows_digest
+from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.repairs.case import Repair
+from evenhand.repairs.comparison import RepairComparison, RepairTerms, compare
+from evenhand.repairs.trial import BEFORE, Effort, Material, SeedOutcome, trial
+from evenhand.verbs.scan import Data, subject_of
+
+TRAIN_METHOD, JUDGE_METHOD = "evenhand", "aequitas"
+ALWAYS = ("no_change", "refit_again", "add_random_rows", "hide_protected", "drop_protected", "marginalise", "constant_answer")
+"""Controls and trivial baselines, which no comparison goes without."""
+
+
+@dataclass(frozen=True)
+class RepairOptions:
+    """Which findings train and which judge, how much is spent, and what counts as shown."""
+
+    train_method: str | Method = TRAIN_METHOD
+    judge_method: str | Method = JUDGE_METHOD
+    seeds: int = 5
+    first_seed: int = 0
+    effort: Effort = field(default_factory=Effort)
+    terms: RepairTerms = field(default_factory=RepairTerms)
+    watch: Callable[[int, str], None] | None = None
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise InvalidArgument(f"seeds={self.seeds!r} must be at least 1; five tell a repair from chance")
+
+
+def repair(
+    model: Model,
+    data: Data,
+    *,
+    protected: Sequence[str] | None = None,
+    repairs: Sequence[str | Repair] | None = None,
+    held_out: Data | None = None,
+    options: RepairOptions | None = None,
+) -> RepairComparison:
+    """Mend a model in several ways and say what each is worth; nothing given is changed.
+
+    data: labelled rows.  For each seed a part is held out, and a model of the given kind is fitted to the rest, mended and judged.
+    repairs: names from `evenhand.registry.repairs()`, or repairs with parameters; all by default.  Controls and trivial baselines
+    are always added.  held_out: rows that judge instead of a part of `data`.
+    """
+    chosen = options or RepairOptions()
+    subject = subject_of(model, data, protected)
+    if subject.rows is None or subject.labels is None:
+        raise InvalidArgument("data has no labels; a repair needs to know what is right (label: {column: ..., favourable: ...})")
+    train, judge = (_method(name) for name in (chosen.train_method, chosen.judge_method))
+    if type(train) is type(judge):
+        raise InvalidArgument(
+            f"train_method and judge_method are both {type(train).__name__.lower()}; findings of another method must judge"
+        )
+    judged = None if held_out is None else (held_out.rows, held_out.labels)
+    material = Material(subject.domain, model, subject.rows, subject.labels, train, judge, judged)
+    made = _made(repairs)
+    seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
+    outcomes = [trial(material, made, chosen.effort, seed, _watch(chosen, seed)) for seed in seeds]
+    return compare(outcomes, _roles(made), _header(material, chosen, data.name, outcomes), chosen.terms)
+
+
+def _method(given: str | Method) -> Method:
+    return registry.method(given) if isinstance(given, str) else given
+
+
+def _made(given: Sequence[str | Repair] | None) -> dict[str, Repair]:
+    """The wanted repairs by name, controls first and trivial baselines last."""
+    known = registry.repairs()
+    wanted: dict[str, Repair] = {}
+    for each in known if given is None else given:
+        if isinstance(each, str):
+            if each not in known:
+                raise UnknownName("repair", each, known)
+            wanted[each] = known[each].make()
+        else:
+            wanted[_name(each, known, wanted)] = each
+    wanted |= {name: known[name].make() for name in ALWAYS if name not in wanted}
+    order = {"control": 0, "repair": 1, "baseline": 2}
+    ranked = sorted(wanted, key=lambda name: (order[wanted[name].role], name != BEFORE, name))
+    return {name: wanted[name] for name in ranked}
+
+
+def _name(made: Repair, known: Mapping[str, registry.Entry], taken: Mapping[str, Repair]) -> str:
+    """The registered name of an instance, numbered where several instances are compared."""
+    stem = next((name for name, entry in known.items() if entry.make is type(made)), type(made).__name__.lower())
+    return stem if stem not in taken else next(n for k in range(2, 100) if (n := f"{stem}_{k}") not in taken)
+
+
+def _roles(made: Mapping[str, Repair]) -> dict[str, tuple[Any, bool]]:
+    return {name: (each.role, each.needs in (Trainable, Consistent)) for name, each in made.items()}
+
+
+def _watch(options: RepairOptions, seed: int) -> Callable[[str], None] | None:
+    watch = options.watch
+    return None if watch is None else lambda step: watch(seed, step)
+
+
+def _header(material: Material, options: RepairOptions, data: str, outcomes: Sequence[SeedOutcome]) -> dict[str, Any]:
+    from evenhand import __version__
+
+    return {
+        "evenhand": __version__,
+        "date": datetime.now(UTC).date().isoformat(),
+        "data": data,
+        "data_digest": rows_digest(material.rows),
+        "domain": domain_digest(material.domain),
+        "protected": list(material.domain.protected),
+        "model": material.model.fingerprint(),
+        "model_kind": type(material.model).__name__,
+        "train_method": repr(material.train_method),
+        "judge_method": repr(material.judge_method),
+        "seeds": [options.first_seed + place for place in range(options.seeds)],
+        "train_rows": outcomes[0].facts["seed"]["train_rows"],
+        "held_out_rows": outcomes[0].facts["seed"]["held_out"],
+        "effort": vars(options.effort),
+        "terms": vars(options.terms),
+    }
