@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,54 @@ if TYPE_CHECKING:
     from evenhand.domain.tabular import TabularDomain
     from evenhand.models.meter import Meter
 
+Pictures: TypeAlias = NDArray[Any]  # (n, height, width, 3), uint8 or float32, 0 to 255
+Activations: TypeAlias = NDArray[np.float32]  # (n, units)
+Box: TypeAlias = tuple[float, float, float, float]  # left, top, right, bottom in pixels
+
 SCORES = "scores"
 """The layer name that stands for the model's output."""
+
+Outcome: TypeAlias = Literal["pass", "violation", "inconclusive"]
+"""What a gate says of a result; a claim that could not be shown either way is inconclusive."""
+
+
+@runtime_checkable
+class Medium(Protocol):
+    """What a row shows.  A model adapter is the user's model behind the medium's `show`; a reader sees the same."""
+
+    @property
+    def kind(self) -> str:
+        """One word for a reader: table, album, portraits, scenes, text."""
+
+    def show(self, rows: Rows) -> Any:
+        """A frame, pictures (n, height, width, 3) of bytes, or texts: one entry for every row, made when asked for."""
+
+    def digest(self) -> str:
+        """A short text that is equal for media that show the same."""
+
+
+@runtime_checkable
+class Growing(Medium, Protocol):
+    """A medium that takes in what a method makes: a new picture gets a row code of its own, the same under the same seed."""
+
+    def derive(self, rows: Rows, offsets: NDArray[Any]) -> Rows:
+        """New rows whose pictures are these rows' pictures plus one offset (n, height, width, 3) each, the same for every twin."""
+
+    def add(self, pictures: Pictures) -> Rows:
+        """New rows for made pictures: (combinations, n, height, width, 3), one for each protected combination."""
+
+
+@dataclass(frozen=True)
+class Detection:
+    """One recognised object."""
+
+    label: str
+    score: float = 1.0
+    box: Box | None = None
+
+
+Answer: TypeAlias = tuple[Detection, ...]
+"""Everything that a recogniser saw in one picture."""
 
 
 @runtime_checkable
@@ -90,6 +136,14 @@ class Trainable(Model, Protocol):
         """A new model of the same kind, trained on these rows; this one stays as it is."""
 
 
+@runtime_checkable
+class Detecting(Model, Protocol):
+    """A recogniser: its scores are counts of objects by class, and it tells the objects themselves."""
+
+    def detections(self, rows: Rows) -> list[Answer]:
+        """One answer for every row."""
+
+
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """Rows that should be answered alike, side by side, and how much that counts beside the labels."""
@@ -117,10 +171,6 @@ def labels_of(scores: Scores) -> Labels:
 def one_hot(labels: Labels, classes: int) -> Scores:
     """Scores of a model that only says labels."""
     return np.eye(classes, dtype=np.float32)[labels]
-
-
-Pictures: TypeAlias = NDArray[Any]  # (n, height, width, 3), uint8 or float32, 0 to 255
-Activations: TypeAlias = NDArray[np.float32]  # (n, units)
 
 
 @runtime_checkable

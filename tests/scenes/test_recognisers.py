@@ -7,11 +7,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from evenhand.contract import Detection
 from evenhand.errors import DataError, InvalidArgument, ModelFailed, StoreError, WrongAnswer
 from evenhand.media.vocabulary import Labels
 from evenhand.models.recognisers.cache import Kept
 from evenhand.models.recognisers.detectors import OnnxDetector
-from evenhand.models.recognisers.seen_objects import Detection, Function, Suppression
+from evenhand.models.recognisers.seen_objects import Function, Suppression
 from evenhand.models.recognisers.services import AzureVision, GoogleVision, HttpTemplate, Patience, Rekognition
 from evenhand.models.recognisers.small import StreetRecogniser
 from evenhand.models.recognisers.stand_in import StandIn

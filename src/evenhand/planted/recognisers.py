@@ -9,8 +9,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from evenhand.contract import Answer, Detection
 from evenhand.media.scene import Instance, Scene
-from evenhand.models.recognisers.seen_objects import Answer, Detection
 
 NORMAL = NormalDist()
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evenhand.contract import Answer
 from evenhand.datasets.scenes.picture_files import write_picture
 from evenhand.datasets.scenes.rle import rle_from_mask
 from evenhand.media.operators.mutated import Mutation
-from evenhand.models.recognisers.seen_objects import Answer
 from evenhand.oracles.scene_oracles import KINDS, judge
 from evenhand.verbs.scene_trials import CONTROL, SceneTrial
 

@@ -14,6 +14,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from evenhand.contract import Answer
 from evenhand.errors import UnknownName
 from evenhand.media.operators.delete import Inpainter, delete
 from evenhand.media.operators.donors import DonorBank, collect
@@ -24,7 +25,7 @@ from evenhand.media.operators.rotate import rotate
 from evenhand.media.scene import Scene
 from evenhand.media.scene_clusters import Clusters, Range, cluster, distribution, orientation_bin
 from evenhand.media.vocabulary import Labels
-from evenhand.models.recognisers.seen_objects import Answer, Recogniser, seen_counts
+from evenhand.models.recognisers.seen_objects import Recogniser, seen_counts
 
 OUT, IN, CONTROL = "out of distribution", "in distribution", "control"
 ROTATION_TRIES = 4

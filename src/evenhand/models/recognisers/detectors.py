@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.contract import Answer, Detection
 from evenhand.errors import InvalidArgument, WrongAnswer, require
 from evenhand.media.scene import Picture
-from evenhand.models.recognisers.seen_objects import Answer, Detection, Suppression
+from evenhand.models.recognisers.seen_objects import Suppression
 
 Floats = NDArray[np.float32]
 COCO_80 = (

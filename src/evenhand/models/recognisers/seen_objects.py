@@ -5,26 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.contract import Answer, Detection
 from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, WrongAnswer, require
 from evenhand.media.scene import Picture
 from evenhand.media.vocabulary import Labels
-
-
-@dataclass(frozen=True)
-class Detection:
-    """One recognised object; the box is left, top, right, bottom in pixels."""
-
-    label: str
-    score: float = 1.0
-    box: tuple[float, float, float, float] | None = None
-
-
-Answer: TypeAlias = tuple[Detection, ...]
 
 
 @runtime_checkable

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from evenhand.contract import Answer, Detection
 from evenhand.errors import DataError, EvenhandError, InvalidArgument, ModelFailed, WrongAnswer, require
 from evenhand.media.scene import Picture
-from evenhand.models.recognisers.seen_objects import Answer, Detection
 
 T = TypeVar("T")
 QUALITY = 95

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.contract import Answer, Detection
 from evenhand.errors import UnknownName, require
 from evenhand.media.scene import Picture
 from evenhand.media.streets.render import CLASSES
-from evenhand.models.recognisers.seen_objects import Answer, Detection, Suppression
+from evenhand.models.recognisers.seen_objects import Suppression
 
 PLANTED_CLASS = "traffic light"
 SIZE = (180, 240)  # rows and columns that the net sees

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.contract import Answer
 from evenhand.errors import EvenhandError, ModelFailed, WrongAnswer, require
 from evenhand.media.scene import Picture
 from evenhand.models.recognisers.detectors import detections
-from evenhand.models.recognisers.seen_objects import Answer, Suppression
+from evenhand.models.recognisers.seen_objects import Suppression
 
 
 @dataclass(frozen=True, eq=False)
