@@ -102,6 +102,14 @@ class Differentiable(Model, Protocol):
         """
 
 
+@runtime_checkable
+class PixelDifferentiable(Model, Protocol):
+    """A model that says how its output moves with the pixels of what a row shows."""
+
+    def pixel_gradient(self, rows: Rows, cotangent: NDArray[Any], layer: str = SCORES) -> NDArray[np.float32]:
+        """Per row, the gradient by its picture's pixels of sum(cotangent * layer's values), (n, height, width, 3)."""
+
+
 Slope: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 """A loss, told by its derivative: a layer's values (n, units) to the cotangent (n, units)."""
 
@@ -126,6 +134,17 @@ class Transparent(Differentiable, Protocol):
 
     def activations(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
         """Values of the named layers, each flattened to (n, units)."""
+
+
+@runtime_checkable
+class PixelTransparent(PixelDifferentiable, Protocol):
+    """A model of pictures whose hidden layers can be read; a loss of their values can be followed back to the pixels."""
+
+    def layers(self) -> tuple[str, ...]:
+        """The names of the layers that can be read, from input to output."""
+
+    def activations(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
+        """Values of the named layers, (n, units); a convolutional unit is the mean of its map."""
 
 
 @runtime_checkable
@@ -250,6 +269,7 @@ class Task:
     population: Population | None = None
     facts: dict[str, Any] = field(default_factory=dict)  # what the method wants to tell the reader of the run
     fitting: Callable[[int], int] = lambda n: n  # of n candidates, how many the budget still judges
+    medium: Medium | None = None  # what a row shows; None is the table itself
 
     def predict(self, rows: Rows) -> Labels:
         """Labels of rows, counted by the meter."""
@@ -262,9 +282,12 @@ Search: TypeAlias = Generator[Candidates, Verdict, None]
 
 @runtime_checkable
 class Method(Protocol):
-    """A published way to search for unfair inputs.  Its parameters are the fields of a frozen dataclass."""
+    """A published way to search for unfair inputs.  Its parameters are the fields of a frozen dataclass.
 
-    needs: ClassVar[type]  # Model, Differentiable or Transparent: checked before the run
+    A method that works on some kinds of media only names them in the class variable `media`, as in `media = ("album",)`.
+    """
+
+    needs: ClassVar[type]  # Model, Differentiable, Transparent, PixelDifferentiable or PixelTransparent: checked before the run
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """The conversation."""
@@ -284,6 +307,11 @@ class Oracle(Protocol):
 def parameters(method: Method) -> Mapping[str, Any]:
     """A method's parameters by name."""
     return {each.name: getattr(method, each.name) for each in fields(method)} if is_dataclass(method) else {}
+
+
+def media_of(method: Method | type) -> tuple[str, ...]:
+    """The kinds of media that a method works on; none for every kind."""
+    return tuple(getattr(method, "media", ()))
 
 
 def name_of(method: Method) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Keys, Labels, Mask, Rows
-from evenhand.contract import Candidates, Method, Model, Oracle, Population, Search, Task, Verdict, name_of
+from evenhand.contract import Candidates, Medium, Method, Model, Oracle, Population, Search, Task, Verdict, media_of, name_of
 from evenhand.domain.seen import KeyTable
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import Findings, findings_of
@@ -46,6 +46,7 @@ class Subject:
     rows: Rows | None = None
     labels: Labels | None = None
     population: Population | None = None
+    medium: Medium | None = None  # what a row shows; None is the table itself
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ Watch = Callable[[Ledger], None]
 def run(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None = None, watch: Watch | None = None) -> Run:
     """Search until the budget is spent or the method is done.  Ctrl-C ends the run cleanly; a model's failure raises."""
     name = name_of(method)
+    check_medium(method, subject.medium)
     check_ability(method, subject.model)
     probe_steadiness(subject, plan.seed)
     court = Court(subject, plan, folder, watch)
@@ -149,6 +151,7 @@ class Court:
         self.ledger = Ledger()
         self.price = plan.oracle.rows_per_candidate(self.domain)
         self.task = Task(self.domain, self.meter, subject.rows, subject.labels, subject.population, fitting=self.fitting)
+        self.task.medium = subject.medium
         expected = min(plan.budget.candidates or 1 << 11, MOST_EXPECTED)
         self._table, self._memory = KeyTable(expected), Memory(len(self.domain.combinations), expected)
         self._archive = Archive(folder.journal() if folder else None)
@@ -332,6 +335,16 @@ class Archive:
             return both
 
         return Verdict(mixed(old.unfair, asked.unfair), mixed(old.gap, asked.gap), mixed(old.labels, asked.labels))
+
+
+def check_medium(method: Method, medium: Medium | None) -> None:
+    """Raise before the run when the rows show something that the method cannot work on."""
+    kind, works_on = medium.kind if medium is not None else "table", media_of(method)
+    if works_on and kind not in works_on:
+        raise MissingAbility(
+            f"method {name_of(method)} works on {' or '.join(works_on)} data, not on {kind} data; "
+            "`evenhand methods` lists what each method works on"
+        )
 
 
 def check_ability(method: Method, model: Model) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Rows, Scores
-from evenhand.contract import SCORES, Differentiable, Fused, Model, Slope, Transparent, labels_of
+from evenhand.contract import SCORES, Differentiable, Fused, Model, PixelDifferentiable, PixelTransparent, Slope, Transparent, labels_of
 from evenhand.domain.keys import hash_cells
 from evenhand.domain.seen import KeyTable
 from evenhand.errors import BudgetSpent, EvenhandError, MissingAbility, ModelFailed, UnsteadyModel, WrongAnswer
@@ -143,6 +143,16 @@ class Meter:
         values = self.scores(rows) if layer == SCORES else self.activations(rows, (layer,))[layer]
         return self.gradient(rows, slope(values), layer)
 
+    def pixel_gradient(self, rows: Rows, cotangent: NDArray[Any], layer: str = SCORES) -> NDArray[np.float32]:
+        """The gradient by the pixels that the rows show, counted like an answer."""
+        if not isinstance(self.model, PixelDifferentiable):
+            raise MissingAbility(f"{type(self.model).__name__} offers no gradients by pixels")
+        self.charge(len(rows))
+        self.calls += 1
+        step = max(1, self.batch_rows)
+        parts = [self.model.pixel_gradient(rows[i : i + step], cotangent[i : i + step], layer) for i in range(0, len(rows), step)]
+        return np.concatenate(parts)
+
     def layers(self) -> tuple[str, ...]:
         """The readable layers."""
         return self._transparent().layers()
@@ -153,8 +163,8 @@ class Meter:
         self.calls += 1
         return self._transparent().activations(rows, layers)
 
-    def _transparent(self) -> Transparent:
-        if not isinstance(self.model, Transparent):
+    def _transparent(self) -> Transparent | PixelTransparent:
+        if not isinstance(self.model, Transparent | PixelTransparent):
             raise MissingAbility(f"{type(self.model).__name__} offers no hidden layers")
         return self.model
 

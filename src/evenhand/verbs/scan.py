@@ -292,7 +292,7 @@ def subject_of(model: Model, data: Data, protected: Sequence[str] | None, popula
         raise InvalidArgument("protected: name at least one protected column; nothing is protected in this domain")
     if not len(data.rows):
         raise DataError(f"{data.name}: no row lies inside the domain")
-    return Subject(domain, model, data.rows, data.labels if domain.label else None, population)
+    return Subject(domain, model, data.rows, data.labels if domain.label else None, population, getattr(data, "medium", None))
 
 
 def scan_header(subject: Subject, data_name: str, plan: Plan) -> dict[str, Any]:
