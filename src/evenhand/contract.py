@@ -226,6 +226,31 @@ class TransparentPictureModel(DifferentiablePictureModel, Protocol):
         """Per picture, the gradient by its pixels of the sum of `weights` times the layer's values."""
 
 
+@dataclass(frozen=True)
+class Port:
+    """One input or output of a net: its name, its shape (a free side is a text or None) and its type, such as `tensor(float)`."""
+
+    name: str
+    shape: tuple[Any, ...]
+    type: str
+
+    def side(self, place: int, free: int) -> int:
+        """The length of one side, or `free` where the net takes any."""
+        return self.shape[place] if isinstance(self.shape[place], int) else free
+
+
+@runtime_checkable
+class Net(Protocol):
+    """A net that a loader or an operator asks without knowing what runs it."""
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        """What it takes, in order."""
+
+    def run(self, feed: Mapping[str, NDArray[Any]]) -> list[Any]:
+        """Every output, for inputs by name."""
+
+
 @runtime_checkable
 class Population(Protocol):
     """A distribution of plausible inputs; every rate names the one that it speaks of."""

@@ -51,7 +51,7 @@ def net(tmp_path):
 def test_an_onnx_classifier_answers_shares(net):
     scores = net.scores(synthetic_faces(20, np.random.default_rng(0), 32).pictures)
     assert np.allclose(scores.sum(axis=1), 1.0)
-    with pytest.raises(InvalidArgument, match="does not exist"):
+    with pytest.raises(InvalidArgument, match="cannot be read"):
         onnx_classifier("nowhere.onnx", ("a", "b"), Preparation(8))
 
 

@@ -249,12 +249,13 @@ class SceneWishes:
 
 
 def _workshop(scenes: list[Scene], seed: int, wishes: SceneWishes) -> Workshop:
-    from evenhand.media.operators.inpaint import OnnxInpainter
+    from evenhand.media.operators.inpaint import NetInpainter
     from evenhand.media.vocabulary import Labels
+    from evenhand.models.onnx_session import open_onnx
     from evenhand.verbs.scene_trials import Campaign, Workshop
 
     vocabulary = Labels.from_yaml(_existing(wishes.labels)) if wishes.labels else Labels()
-    campaign = Campaign(inpainter=OnnxInpainter(wishes.inpainter) if wishes.inpainter else None)
+    campaign = Campaign(inpainter=NetInpainter(open_onnx(wishes.inpainter)) if wishes.inpainter else None)
     chosen = tuple(name.strip() for name in wishes.classes.split(",") if name.strip())
     known = {label for scene in scenes for label in scene.truth}
     meant = {vocabulary.canonical(label) for label in known}

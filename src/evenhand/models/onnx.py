@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,32 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Rows, Scores
+from evenhand.contract import Port
 from evenhand.domain.columns import listing
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer, require
+from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer
 from evenhand.models.answer_shapes import Reader, plain, reader_for, settle
 from evenhand.models.inputs import Takes, first_line, inputs_of, probe_rows
+from evenhand.models.onnx_session import NUMPY_TYPES, OnnxSession, open_onnx
 
-_TYPES: dict[str, Any] = {
-    "tensor(float)": np.float32,
-    "tensor(double)": np.float64,
-    "tensor(float16)": np.float16,
-    "tensor(int64)": np.int64,
-    "tensor(int32)": np.int32,
-    "tensor(bool)": np.bool_,
-    "tensor(string)": np.str_,
-}
+USUAL_ROWS = 8192
+"""How many rows one call takes best."""
 
 
 @dataclass(frozen=True, eq=False)
 class OnnxModel:
     """A session, what it takes, and how its answers are read."""
 
-    session: Any
+    session: OnnxSession
     domain: TabularDomain
     takes: Takes
     reader: Reader
-    digest: str
     output: str
 
     @property
@@ -51,76 +43,50 @@ class OnnxModel:
         """Whether the file only gives labels."""
         return self.reader.is_hard
 
-    @cached_property
-    def _fixed_rows(self) -> int | None:
-        first = self.session.get_inputs()[0].shape[0] if self.session.get_inputs()[0].shape else None
-        return first if isinstance(first, int) and first > 0 else None
-
     @property
     def batch_rows(self) -> int:
         """How many rows one call takes best, or the only number that the file allows."""
-        return self._fixed_rows or 8192
+        return self.session.fixed_rows or USUAL_ROWS
 
     def scores(self, rows: Rows) -> Scores:
         """The file's answers as scores."""
         return self.reader.read(self._answers(rows), len(rows))
 
     def _answers(self, rows: Rows) -> Any:
-        size = self.batch_rows
-        parts = [self._run(rows[at : at + size]) for at in range(0, max(len(rows), 1), size)]
-        return np.concatenate(parts)
+        return self.session.portions(rows, self._run, USUAL_ROWS)
 
     def _run(self, rows: Rows) -> NDArray[Any]:
-        padded = rows if self._fixed_rows is None else np.vstack([rows, np.repeat(rows[-1:], self._fixed_rows - len(rows), axis=0)])
-        feed = _feed(self.session.get_inputs(), padded, self.domain, self.takes)
-        try:
-            (answer,) = self.session.run([self.output], feed)
-        except Exception as fault:  # onnxruntime raises its own types, none of them public
-            raise ModelFailed(f"onnxruntime raised {type(fault).__name__}: {first_line(fault)}") from fault
-        return _table(answer)[: len(rows)]
+        (answer,) = self.session.run(_feed(self.session.inputs, rows, self.domain, self.takes), [self.output])
+        return _table(answer)
 
     def fingerprint(self) -> str:
         """A digest of the file."""
-        return f"onnx-{self.digest}"
+        return f"onnx-{self.session.digest}"
 
 
 def from_onnx(
     path: str | Path, domain: TabularDomain, classes: Sequence[Any] | None = None, takes: Takes | None = None, returns: str | None = None
 ) -> OnnxModel:
     """An ONNX file as a model."""
-    session, content = _session(Path(path))
-    kind = takes or ("frame" if len(session.get_inputs()) > 1 or _is_text(session) else "codes")
-    _check_inputs(session.get_inputs(), domain, Path(path).name)
+    session = open_onnx(path)
+    kind = takes or ("frame" if len(session.inputs) > 1 or _is_text(session) else "codes")
+    _check_inputs(session.inputs, domain, session.file)
     rows = probe_rows(domain)
     output = _output(session, returns)
-    own = classes if classes is not None else _own_classes(session, domain, kind, content)
+    own = classes if classes is not None else _own_classes(session, domain, kind)
     reader = reader_for(domain, own)
     reader = replace(reader, single=reader.classes.index(reader.columns[-1]))
-    model = OnnxModel(session, domain, kind, reader, hashlib.sha256(content).hexdigest()[:24], output)
+    model = OnnxModel(session, domain, kind, reader, output)
     return replace(model, reader=settle(reader, model._answers(rows), len(rows), returns))
 
 
-def _session(path: Path) -> tuple[Any, bytes]:
-    runtime = require("onnxruntime", "onnx")
-    try:
-        content = path.read_bytes()
-    except OSError as fault:
-        raise InvalidArgument(f"the ONNX file {str(path)!r} cannot be read: {fault.strerror}") from None
-    options = runtime.SessionOptions()
-    options.log_severity_level = 3
-    try:
-        return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]), content
-    except Exception as fault:  # onnxruntime raises its own types, none of them public
-        raise ModelFailed(f"{path.name} is not an ONNX file that onnxruntime can load: {first_line(fault)}") from fault
+def _is_text(session: OnnxSession) -> bool:
+    return any(entry.type == "tensor(string)" for entry in session.inputs)
 
 
-def _is_text(session: Any) -> bool:
-    return any(entry.type == "tensor(string)" for entry in session.get_inputs())
-
-
-def _check_inputs(inputs: Sequence[Any], domain: TabularDomain, file: str) -> None:
+def _check_inputs(inputs: Sequence[Port], domain: TabularDomain, file: str) -> None:
     for entry in inputs:
-        if entry.type not in _TYPES:
+        if entry.type not in NUMPY_TYPES:
             raise InvalidArgument(f"{file}: input {entry.name!r} has type {entry.type}, which no column can become")
         if len(inputs) > 1 and _column(entry.name, domain) is None:
             raise InvalidArgument(f"{file}: input {entry.name!r} is no column of the domain; it has {listing(domain.names)}")
@@ -135,7 +101,7 @@ def _column(name: str, domain: TabularDomain) -> str | None:
     return name if name in domain.names else plain_names.get(name)
 
 
-def _feed(inputs: Sequence[Any], rows: Rows, domain: TabularDomain, takes: Takes) -> dict[str, NDArray[Any]]:
+def _feed(inputs: Sequence[Port], rows: Rows, domain: TabularDomain, takes: Takes) -> dict[str, NDArray[Any]]:
     if len(inputs) == 1:
         table = inputs_of(rows, domain, "matrix" if takes == "frame" else "codes" if takes == "codes_frame" else takes)
         cells = _cast(table, inputs[0])
@@ -144,8 +110,8 @@ def _feed(inputs: Sequence[Any], rows: Rows, domain: TabularDomain, takes: Takes
     return {entry.name: _cast(frame[_column(entry.name, domain)].to_numpy(), entry).reshape(-1, 1) for entry in inputs}
 
 
-def _cast(cells: NDArray[Any], entry: Any) -> NDArray[Any]:
-    kind = _TYPES[entry.type]
+def _cast(cells: NDArray[Any], entry: Port) -> NDArray[Any]:
+    kind = NUMPY_TYPES[entry.type]
     try:
         if kind is np.str_:
             return np.where(np.equal(cells, cells), cells, "").astype(np.str_).astype(object)
@@ -157,16 +123,16 @@ def _cast(cells: NDArray[Any], entry: Any) -> NDArray[Any]:
         ) from fault
 
 
-def _shape(entry: Any, cells: NDArray[Any]) -> tuple[int, ...]:
+def _shape(entry: Port, cells: NDArray[Any]) -> tuple[int, ...]:
     """The declared shape where it only regroups the columns (an image, a trailing 1), the matrix's own otherwise."""
     rest = entry.shape[1:] if entry.shape else []
     regrouped = len(rest) > 1 and all(isinstance(part, int) for part in rest) and int(np.prod(rest)) == cells.shape[1]
     return (len(cells), *rest) if regrouped else cells.shape
 
 
-def _output(session: Any, returns: str | None) -> str:
+def _output(session: OnnxSession, returns: str | None) -> str:
     """The name of the output that is read: scores when there are any, else labels."""
-    outputs = session.get_outputs()
+    outputs = session.outputs
     for entry in outputs:
         numeric = entry.type.startswith("seq(map") or (entry.type in ("tensor(float)", "tensor(double)", "tensor(float16)"))
         if numeric != (returns == "labels"):
@@ -185,13 +151,13 @@ def _table(answer: Any) -> NDArray[Any]:
     return table.reshape(len(table), -1) if table.ndim > 2 else table
 
 
-def _own_classes(session: Any, domain: TabularDomain, takes: Takes, content: bytes) -> list[Any] | None:
+def _own_classes(session: OnnxSession, domain: TabularDomain, takes: Takes) -> list[Any] | None:
     """The classes in the file's own order: a ZipMap's keys, a classifier node's labels, or what labels and scores show together."""
-    for entry in session.get_outputs():
+    for entry in session.outputs:
         if entry.type.startswith("seq(map"):
-            (answer,) = session.run([entry.name], _feed(session.get_inputs(), probe_rows(domain, 1), domain, takes))
+            (answer,) = session.run(_feed(session.inputs, probe_rows(domain, session.fixed_rows or 1), domain, takes), [entry.name])
             return [plain(key) for key in answer[0]]
-    return _declared_classes(content)
+    return _declared_classes(session.content)
 
 
 def _declared_classes(content: bytes) -> list[Any] | None:

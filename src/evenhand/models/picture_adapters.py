@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Scores
 from evenhand.contract import Pictures
-from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer, require
+from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, WrongAnswer, require
+from evenhand.models.onnx_session import NUMPY_TYPES, OnnxSession, open_onnx
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class FunctionClassifier:
     def _ask(self, pictures: Pictures) -> NDArray[Any]:
         try:
             answer = np.asarray(self.function(pictures))
+        except EvenhandError:
+            raise
         except Exception as fault:  # the function is foreign code
             raise ModelFailed(f"the classifier raised {type(fault).__name__}: {fault}") from fault
         if answer.ndim == 0 or len(answer) != len(pictures):
@@ -104,27 +107,15 @@ def onnx_classifier(
     Without `prepare`, size, layout and number of channels are read from the file, and values are scaled to 0..1 (or left as bytes where
     the file takes bytes).  A file that takes only so many pictures at once is asked in portions of that size.
     """
-    runtime = require("onnxruntime", "onnx")
-    if not Path(file).exists():
-        raise InvalidArgument(f"file={str(file)!r} does not exist")
-    try:
-        session = runtime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
-    except Exception as fault:  # onnxruntime's own kinds of failure are not public
-        raise ModelFailed(f"{Path(file).name} is not a readable ONNX file: {str(fault).splitlines()[0]}") from fault
-    entry = session.get_inputs()[0]
-    fixed = entry.shape[0] if entry.shape and isinstance(entry.shape[0], int) and entry.shape[0] > 0 else None
+    session = open_onnx(file)
+    entry, usual = session.inputs[0], 256
     prepared = prepare or preparation_of(entry.shape, entry.type)
-    kind = _KINDS.get(entry.type, np.float32)
+    kind, output = NUMPY_TYPES.get(entry.type, np.float32), scores_of(session)
 
     def ask(pictures: Pictures) -> NDArray[Any]:
-        missing = 0 if fixed is None else fixed - len(pictures)
-        whole = np.concatenate([pictures, np.repeat(pictures[-1:], missing, axis=0)]) if missing else pictures
-        return np.asarray(session.run([scores_of(session)], {entry.name: prepared(whole).astype(kind, copy=False)})[0])[: len(pictures)]
+        return np.asarray(session.run({entry.name: prepared(pictures).astype(kind, copy=False)}, [output])[0])
 
-    return FunctionClassifier(ask, tuple(classes), fixed or 256)
-
-
-_KINDS: dict[str, Any] = {"tensor(uint8)": np.uint8, "tensor(float16)": np.float16, "tensor(double)": np.float64}
+    return FunctionClassifier(lambda pictures: session.portions(pictures, ask, usual), tuple(classes), usual)
 
 
 def preparation_of(shape: Sequence[Any], kind: str = "tensor(float)") -> Preparation:
@@ -139,9 +130,9 @@ def preparation_of(shape: Sequence[Any], kind: str = "tensor(float)") -> Prepara
     return Preparation(side or 64, channels_first=first, scale=1.0 if kind == "tensor(uint8)" else 1.0 / 255.0, grey=channels == 1)
 
 
-def scores_of(session: Any) -> str:
+def scores_of(session: OnnxSession) -> str:
     """The output that holds scores: one called probabilities where there are several, else the first."""
-    names = [each.name for each in session.get_outputs()]
+    names = [each.name for each in session.outputs]
     return str(next((name for name in names if "prob" in name.lower()), names[0]))
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from evenhand.contract import Net
 from evenhand.datasets.scenes.label_maps import MapLegend, scene_from_map
 from evenhand.datasets.scenes.picture_files import SUFFIXES, read_picture
 from evenhand.errors import DataError, InvalidArgument, WrongAnswer, require
 from evenhand.media.scene import REGION_NAMES, Box, Picture, Regions, Scene, Stencil
+from evenhand.models.onnx_session import open_onnx
 
 
 @dataclass(frozen=True)
@@ -27,19 +29,18 @@ class OnnxSegmenter:
     size: tuple[int, int] | None = None  # height, width; None: the picture's own
     mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
     spread: tuple[float, float, float] = (0.229, 0.224, 0.225)
-    _session: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @cached_property
+    def _net(self) -> Net:
+        return open_onnx(self.path)
 
     def label_map(self, picture: Picture) -> Regions:
         """The class number of every pixel."""
         cv2 = require("cv2", "image")
-        if not self._session:
-            runtime = require("onnxruntime", "onnx")
-            self._session.append(runtime.InferenceSession(str(self.path), providers=["CPUExecutionProvider"]))
-        session = self._session[0]
         height, width = self.size or picture.shape[:2]
         shrunk = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA).astype(np.float32) / 255
         batch = ((shrunk - np.array(self.mean, np.float32)) / np.array(self.spread, np.float32)).transpose(2, 0, 1)[None]
-        answer = np.asarray(session.run(None, {session.get_inputs()[0].name: batch.astype(np.float32)})[0])
+        answer = np.asarray(self._net.run({self._net.inputs[0].name: batch.astype(np.float32)})[0])
         codes = answer[0].argmax(axis=0) if answer.ndim == 4 and answer.shape[1] > 1 else answer.squeeze()
         if codes.ndim != 2 or codes.max() >= len(self.classes):
             raise WrongAnswer(

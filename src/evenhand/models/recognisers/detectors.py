@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from evenhand.contract import Answer, Detection
 from evenhand.errors import InvalidArgument, WrongAnswer, require
 from evenhand.media.scene import Picture
+from evenhand.models.onnx_session import OnnxSession, open_onnx
 from evenhand.models.recognisers.seen_objects import Suppression
 
 Floats = NDArray[np.float32]
@@ -144,11 +145,8 @@ class OnnxDetector:
         return Path(self.path).stem
 
     @cached_property
-    def _session(self) -> Any:
-        runtime = require("onnxruntime", "onnx")
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = 1
-        return runtime.InferenceSession(str(self.path), options, providers=["CPUExecutionProvider"])
+    def _session(self) -> OnnxSession:
+        return open_onnx(self.path, threads=1)
 
     def fingerprint(self) -> str:
         """A digest of file, style and thresholds."""
@@ -162,13 +160,13 @@ class OnnxDetector:
 
     def _yolox(self, picture: Picture) -> Answer:
         cv2 = require("cv2", "image")
-        source = self._session.get_inputs()[0]
-        rows, columns = (int(side) if isinstance(side, int) else 640 for side in source.shape[2:])
+        source = self._session.inputs[0]
+        rows, columns = (source.side(place, free=640) for place in (2, 3))
         ratio = min(rows / picture.shape[0], columns / picture.shape[1])
         shrunk = cv2.resize(picture, (int(picture.shape[1] * ratio), int(picture.shape[0] * ratio)), interpolation=cv2.INTER_LINEAR)
         padded = np.full((rows, columns, 3), 114, np.float32)
         padded[: shrunk.shape[0], : shrunk.shape[1]] = shrunk[..., ::-1]
-        raw = self._session.run(None, {source.name: padded.transpose(2, 0, 1)[None]})[0][0]
+        raw = self._session.run({source.name: padded.transpose(2, 0, 1)[None]})[0][0]
         grid, stride = _grid(rows, columns)
         if raw.shape != (len(grid), 5 + len(self.names)):
             raise WrongAnswer(f"{self.path} answered with shape {raw.shape}; the yolox style expects ({len(grid)}, {5 + len(self.names)})")
@@ -182,12 +180,12 @@ class OnnxDetector:
 
     def _boxes(self, picture: Picture) -> Answer:
         cv2 = require("cv2", "image")
-        source = self._session.get_inputs()[0]
+        source = self._session.inputs[0]
         fixed = [side for side in source.shape[-2:] if isinstance(side, int)]
         rows, columns = fixed if len(fixed) == 2 else picture.shape[:2]
         shrunk = cv2.resize(picture, (columns, rows), interpolation=cv2.INTER_LINEAR)
         batch = (shrunk.astype(np.float32) / 255).transpose(2, 0, 1)
-        found = [np.asarray(part) for part in self._session.run(None, {source.name: batch[None] if len(source.shape) == 4 else batch})]
+        found = [np.asarray(part) for part in self._session.run({source.name: batch[None] if len(source.shape) == 4 else batch})]
         found = [part[0] if part.ndim > 1 and part.shape[0] == 1 and part.ndim != 2 else part for part in found]
         boxes, scores, classes = _plain(found, str(self.path))
         scale = np.array([picture.shape[1] / columns, picture.shape[0] / rows] * 2, np.float32)
