@@ -21,7 +21,8 @@ import common
 
 from arena_tables import compact, keep
 
-from evenhand import datasets, registry
+from evenhand import datasets
+from evenhand.methods import METHODS
 from evenhand.campaign.bench_records import Arena
 from evenhand.campaign.conduct import Settings, conduct
 from evenhand.campaign.contest import ContestCell, Entrant, Terms, contend
@@ -142,7 +143,7 @@ def speeds(seed: int, times: int) -> dict[str, float]:
     ground, terms = Ground(arena, pool_rows=2_000), Terms(TIMED_BUDGET, pool_rows=2_000)
     figures = {}
     for name, method in TIMED.items():
-        if method not in registry.entries():
+        if method not in METHODS.entries():
             continue
         records = [contend(ContestCell(Entrant(method), seed + at), ground, terms)[0] for at in range(times)]
         for record in records:
@@ -208,7 +209,7 @@ def options() -> argparse.Namespace:
 
 def chosen_matrix(given: argparse.Namespace) -> Matrix:
     """The matrix of the options."""
-    methods: tuple[str | Entrant, ...] = tuple(given.methods) or (*registry.entries(), SHORTER_LIMI)
+    methods: tuple[str | Entrant, ...] = tuple(given.methods) or (*METHODS.entries(), SHORTER_LIMI)
     if given.quick:
         sources = tuple(Named(table, (column,), family) for table, column, family in QUICK_GROUNDS)
         return Matrix(tuple(m for m in methods if m not in QUICK_WITHOUT), sources, (given.seed,), QUICK_TERMS)

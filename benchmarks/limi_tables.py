@@ -25,7 +25,7 @@ import numpy as np
 from limi_data import SHIPPED, table, trained
 from limi_published import COMBINED, PAIRS, STEPS
 
-from evenhand import registry
+from evenhand.methods import METHODS
 from evenhand.datasets.dataset import Dataset
 from evenhand.engine.run import Plan, Run, Subject, check_ability, run
 from evenhand.errors import EvenhandError, MissingAbility
@@ -111,7 +111,7 @@ class Notes:
 @cache
 def edition(method: str) -> str:
     """Changes when the method's own file does."""
-    return hashlib.sha256(Path(inspect.getfile(registry.entries()[method].make)).read_bytes()).hexdigest()[:8]
+    return hashlib.sha256(Path(inspect.getfile(METHODS.entries()[method].make)).read_bytes()).hexdigest()[:8]
 
 
 @cache
@@ -143,7 +143,7 @@ def gan_of(name: str, protected: tuple[str, ...]) -> Population:
 
 def methods_for(model: Model) -> Iterator[str]:
     """Every method present that this model lends itself to."""
-    for name, entry in registry.entries().items():
+    for name, entry in METHODS.entries().items():
         try:
             check_ability(entry.make(), model)
         except MissingAbility:
@@ -187,7 +187,7 @@ def measure(case: Case, effort: Effort, seed: int) -> Cell:
     tested = Subject(data.domain, model_of(case.data, case.family), data.rows, data.labels, population)
     parameters = {"latents": LATENTS, "step": case.step, **({"space": case.space} if case.space else {})} if case.method == "limi" else {}
     try:
-        done = run(registry.method(case.method, **parameters), tested, Plan(seed, Budget(cpu_seconds=case.seconds(effort))))
+        done = run(METHODS.make(case.method, parameters), tested, Plan(seed, Budget(cpu_seconds=case.seconds(effort))))
     except EvenhandError as fault:
         return {"failed": f"{type(fault).__name__}: {fault}"}
     boundary = done.facts.get("boundary", {})

@@ -22,7 +22,7 @@ import numpy as np
 from limi_data import table
 from repair_published import PUBLISHED, STATED, TITLES, improvement
 
-from evenhand import registry
+from evenhand.methods import METHODS
 from evenhand.arrays import Labels, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.run import Plan, Subject, run
@@ -35,7 +35,7 @@ from evenhand.models.fitting_again import fit_dense
 from evenhand.oracles.twins_flip import LabelFlip
 from evenhand.repairs.augmentation import Choice, lesson
 from evenhand.repairs.case import Case
-from evenhand.repairs.controls import AddRandomRows
+from evenhand.repairs.add_random_rows import AddRandomRows
 from evenhand.repairs.drop_protected import DropProtected
 from evenhand.repairs.labelling import LabelVote, fit_ensemble
 from evenhand.repairs.marginalise import Marginalise
@@ -44,7 +44,7 @@ from evenhand.repairs.retraining import made_consistent
 
 PAIRS = (("adult", "sex"), ("adult", "race"), ("adult", "age"), ("credit", "sex"), ("credit", "age"), ("bank", "age"), ("meps", "SEX"))
 QUICK_PAIRS = (("adult", "sex"), ("meps", "SEX"))
-METHODS = ("symbgen", "adf", "neuronfair", "expga", "limi", "evenhand")
+CONTENDERS = ("symbgen", "adf", "neuronfair", "expga", "limi", "evenhand")
 QUICK_METHODS = ("adf", "limi", "evenhand")
 CONSISTENT = ("evenhand",)  # whose findings are also tried with the loss on twins
 FORMS = ("alone", "twins")
@@ -66,7 +66,7 @@ class Effort:
     random_rows: int
 
 
-FULL = Effort(PAIRS, METHODS, 5, 5_000, 12_000, 10_000)
+FULL = Effort(PAIRS, CONTENDERS, 5, 5_000, 12_000, 10_000)
 QUICK = Effort(QUICK_PAIRS, QUICK_METHODS, 2, 5_000, 8_000, 5_000)
 
 
@@ -136,11 +136,11 @@ def searched(effort: Effort, subject: Subject, seed: int, absent: set[str]) -> d
     """The findings of every method on the same model with the same budget."""
     found = {}
     for name in effort.methods:
-        if name not in registry.entries():
+        if name not in METHODS.entries():
             absent.add(name)
             continue
         try:
-            found[name] = run(registry.method(name), subject, Plan(seed, Budget(candidates=effort.candidates))).findings
+            found[name] = run(METHODS.make(name), subject, Plan(seed, Budget(candidates=effort.candidates))).findings
         except EvenhandError as fault:
             print(f"    {name} failed: {fault}", flush=True)
     return found

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand import registry
 from evenhand.contract import Model
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.run import Plan, Subject, run
+from evenhand.methods import METHODS
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.models.fitting_again import fit_dense
@@ -70,7 +70,7 @@ def fresh_power(methods: Sequence[str], count: int, seeds: Sequence[int], candid
         random = [run(Themis(margin=0.0), subject, plan).ledger.findings for plan in plans]
         shown = []
         for name in methods:
-            runs = [run(registry.method(name), subject, plan) for plan in plans]
+            runs = [run(METHODS.make(name), subject, plan) for plan in plans]
             found = [done.ledger.findings for done in runs]
             wins = all(mine > other for mine, other in zip(found, random, strict=True))
             won[name] += wins

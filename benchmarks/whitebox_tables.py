@@ -8,19 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand import datasets, registry
+from evenhand import datasets
 from evenhand.contract import Model, Trainable
 from evenhand.engine.findings import Findings
 from evenhand.engine.run import Plan, Run, Subject, run
 from evenhand.measures.rates import discrimination_rate, uniform_sample
 from evenhand.measures.success import findings_by_phase, generation_success_rate, seconds_per_thousand
+from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.models.dense import DenseNet
 from evenhand.models.fitting_again import fit_dense
 from evenhand.oracles.twins_flip import LabelFlip
 
 TABLES = {"census": datasets.adult, "credit": datasets.credit, "bank": datasets.bank, "compas": datasets.compas, "meps": datasets.meps}
-METHODS = ("aequitas_full", "adf", "eidig", "neuronfair")
+CONTENDERS = ("aequitas_full", "adf", "eidig", "neuronfair")
 PUBLISHED = "published, each method with its own counting and stopping: 5.84 times the findings, a speed-up of 534.56 %"
 
 
@@ -50,14 +51,14 @@ def subject_of(folder: Path, table: str, protected: str) -> Subject:
 
 def side_by_side(folder: Path, contest: Contest) -> None:
     """Totals, phases, success rate and CPU-seconds per thousand findings, each with its spread over seeds."""
-    names = [name for name in METHODS if name in registry.entries()]
+    names = [name for name in CONTENDERS if name in METHODS.entries()]
     print(f"  methods: {', '.join(names)}; {contest.candidates:,} candidates each, {len(contest.seeds)} seeds, published parameters")
     totals: dict[str, list[float]] = {name: [] for name in names}
     times: dict[str, list[float]] = {name: [] for name in names}
     for table, protected in contest.pairs:
         subject = subject_of(folder, table, protected)
         for name in names:
-            runs = [run(registry.method(name), subject, Plan(seed, Budget(candidates=contest.candidates))) for seed in contest.seeds]
+            runs = [run(METHODS.make(name), subject, Plan(seed, Budget(candidates=contest.candidates))) for seed in contest.seeds]
             totals[name].append(float(np.mean([done.ledger.findings for done in runs])))
             times[name].append(float(np.mean([seconds_per_thousand(done.ledger.findings, done.cpu_seconds) for done in runs])))
             print(f"  {table:6} {protected:4} {name:13} {line_of(runs)} {times[name][-1]:8.4f} s per 1,000", flush=True)
@@ -84,7 +85,7 @@ def retraining(folder: Path, contest: Contest) -> None:
     """DM-RS of the network as it is, fitted anew without findings, and fitted anew with each method's findings (30 % of the rows)."""
     from evenhand.repairs.retraining import retrain
 
-    names = [name for name in METHODS if name in registry.entries()]
+    names = [name for name in CONTENDERS if name in METHODS.entries()]
     for table, protected in contest.pairs:
         subject = few_rows(subject_of(folder, table, protected))
         assert isinstance(subject.model, Trainable)
@@ -95,7 +96,7 @@ def retraining(folder: Path, contest: Contest) -> None:
             plain = subject.model.refit(subject.rows, subject.labels, np.random.default_rng(seed))
             after.setdefault("without findings", []).append(_worth(plain, subject, seed))
             for name in names:
-                found: Findings = run(registry.method(name), subject, Plan(seed, Budget(candidates=contest.candidates))).findings
+                found: Findings = run(METHODS.make(name), subject, Plan(seed, Budget(candidates=contest.candidates))).findings
                 mended = retrain(subject, found, np.random.default_rng(seed), "alone")
                 after.setdefault(name, []).append(_worth(mended, subject, seed))
         before = _worth(subject.model, subject, 0)

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand import registry
 from evenhand.campaign.bench_records import Arena, Bout, bench
 from evenhand.checks import standard_subject
 from evenhand.cli.project import load_all
@@ -37,9 +36,11 @@ from evenhand.errors import (
     UntrustedModel,
     WrongAnswer,
 )
+from evenhand.methods import METHODS
 from evenhand.methods.themis import Themis
 from evenhand.models.http import HttpModel
 from evenhand.models.meter import Meter
+from evenhand.oracles import oracle as named_oracle
 from evenhand.report import load as load_result
 
 SUBJECT = standard_subject()
@@ -262,7 +263,7 @@ BAD = {
     ),
     "a method that needs gradients on a black box": (
         lambda t, m: run(
-            registry.method("adf"),
+            METHODS.make("adf"),
             SUBJECT.__class__(domain(), eh.wrap(constant, domain(), takes="codes"), domain().encode(FRAME)),
             Plan(0, eh.Budget(candidates=9)),
         ),
@@ -291,23 +292,23 @@ BAD = {
         "predictions",
     ),
     # searching
-    "an unknown method": (lambda t, m: registry.method("temis"), UnknownName, "unknown method 'temis'; did you mean 'themis'?"),
+    "an unknown method": (lambda t, m: METHODS.make("temis"), UnknownName, "unknown method 'temis'; did you mean 'themis'?"),
     "an unknown parameter": (
-        lambda t, m: registry.method("themis", marging=1),
+        lambda t, m: METHODS.make("themis", {"marging": 1}),
         UnknownName,
         "unknown parameter of themis 'marging'; did you mean 'margin'?",
     ),
     "a parameter of the wrong kind": (
-        lambda t, m: registry.method("themis", batch="many"),
+        lambda t, m: METHODS.make("themis", {"batch": "many"}),
         InvalidArgument,
         "batch='many' must be of the kind of its default",
     ),
     "a parameter out of range": (
-        lambda t, m: registry.method("themis", confidence=1.0),
+        lambda t, m: METHODS.make("themis", {"confidence": 1.0}),
         InvalidArgument,
         "confidence=1.0 must lie strictly between 0 and 1",
     ),
-    "an unknown oracle": (lambda t, m: registry.oracle("label_flop"), UnknownName, "did you mean 'label_flip'?"),
+    "an unknown oracle": (lambda t, m: named_oracle("label_flop"), UnknownName, "did you mean 'label_flip'?"),
     "a budget of nothing": (lambda t, m: eh.Budget(), InvalidArgument, "needs at least one of candidates, model_rows, seconds"),
     "a negative budget": (lambda t, m: eh.Budget(candidates=-5), InvalidArgument, "candidates=-5 must be a positive number"),
     "an unknown data set": (lambda t, m: eh.datasets.load("adlut"), UnknownName, "did you mean 'adult'?"),

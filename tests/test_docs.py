@@ -48,8 +48,9 @@ def test_the_method_of_the_contributing_guide_keeps_every_promise(tmp_path):
     (tmp_path / "evenhand" / "methods" / "walk.py").write_text(blocks("CONTRIBUTING.md", "python")[0])
     code = """
 import json
-from evenhand import checks, registry
-entry = registry.entries()["walk"]
+from evenhand import checks
+from evenhand.methods import METHODS
+entry = METHODS.entries()["walk"]
 for check in checks.for_method():
     check(entry.make, checks.standard_subject())
 power = [p for p in checks.power_table(["walk"], checks.Trial(3_000, (0,))) if p.shape == "pocket"][0]

@@ -81,13 +81,14 @@ def test_a_method_is_one_new_file(tmp_path):
     (tmp_path / "evenhand" / "methods" / "lucky.py").write_text(METHOD)
     code = """
 import json
-from evenhand import checks, registry
-assert "lucky" in registry.entries()
+from evenhand import checks
+from evenhand.methods import METHODS
+assert "lucky" in METHODS.entries()
 subject = checks.standard_subject()
 for check in checks.for_method():
-    check(registry.entries()["lucky"].make, subject)
+    check(METHODS.entries()["lucky"].make, subject)
 table = checks.power_table(["lucky"], checks.Trial(1_000, (0,)))
-print(json.dumps([registry.entries()["lucky"].summary, len(table), sum(sum(entry.findings) for entry in table)]))
+print(json.dumps([METHODS.entries()["lucky"].summary, len(table), sum(sum(entry.findings) for entry in table)]))
 """
     summary, shapes, findings = json.loads(python(code, PYTHONPATH=str(tmp_path)))
     assert summary == "LUCKY: proposes rows whose digits are all high."
@@ -101,11 +102,11 @@ def test_a_method_file_that_breaks_the_rule_is_named(tmp_path):
     shutil.copytree(ROOT / "src" / "evenhand", tmp_path / "evenhand", ignore=shutil.ignore_patterns("__pycache__", "tables"))
     (tmp_path / "evenhand" / "methods" / "empty.py").write_text('"""Nothing here."""\n')
     code = """
-from evenhand import registry
-from evenhand.errors import MethodError
+from evenhand.methods import METHODS
+from evenhand.errors import RegistryError
 try:
-    registry.entries()
-except MethodError as fault:
+    METHODS.entries()
+except RegistryError as fault:
     print(fault)
 """
     assert "methods/empty.py must define one frozen dataclass" in python(code, PYTHONPATH=str(tmp_path))
@@ -117,5 +118,5 @@ def test_another_package_adds_a_method_by_entry_point(tmp_path):
     card.mkdir()
     (card / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
     (card / "entry_points.txt").write_text("[evenhand.methods]\noutsider = outside:Lucky\n")
-    code = "from evenhand import registry; print(registry.method('outsider', batch=7))"
+    code = "import evenhand as eh; print(eh.method('outsider', batch=7))"
     assert "Lucky(batch=7)" in python(code, PYTHONPATH=str(tmp_path))

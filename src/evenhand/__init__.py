@@ -25,7 +25,7 @@ _HOMES = {
     "examine": "evenhand.verbs.doctor",
     "infer": "evenhand.domain.infer",
     "measure": "evenhand.verbs.measure",
-    "method": "evenhand.registry",
+    "method": "evenhand.methods",
     "planted": "",
     "repair": "evenhand.verbs.repair",
     "scan": "evenhand.verbs.scan",
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from evenhand.domain.infer import infer
     from evenhand.domain.tabular import Label, TabularDomain
     from evenhand.domain.twins import Comparison, Implied
+    from evenhand.methods import method
     from evenhand.models.budget import Budget
     from evenhand.models.wrap import wrap
     from evenhand.oracles.views.causal_graph import CausalGraph
-    from evenhand.registry import method
     from evenhand.verbs.doctor import examine
     from evenhand.verbs.measure import MeasureOptions, measure
     from evenhand.verbs.repair import repair

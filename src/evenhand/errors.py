@@ -13,6 +13,7 @@ EvenhandError
     UntrustedModel     loading it would run code that the user has not declared trusted
     MissingAbility     the method needs gradients, activations or scores that this model does not offer
   MethodError          a search method broke its contract or crashed
+  RegistryError        a file among the plug-ins that does not hold what its folder asks for
   StoreError           a run folder that cannot be written, read or continued
   MissingExtra         an optional dependency is not installed; names the extra (also an ImportError)
   BudgetSpent          not a fault: raised inside a method when the budget ends, caught by the engine
@@ -87,6 +88,10 @@ class MissingAbility(ModelError):
 
 class MethodError(EvenhandError):
     """A search method broke its contract or crashed."""
+
+
+class RegistryError(EvenhandError):
+    """A file among the plug-ins does not hold what its folder asks for."""
 
 
 class StoreError(EvenhandError):

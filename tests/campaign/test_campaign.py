@@ -19,9 +19,10 @@ from evenhand.campaign.sources import Given, Named
 from evenhand.contract import Model
 from evenhand.datasets.dataset import from_frame
 from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.planted import shapes
-from evenhand.registry import Entry, _found
+from evenhand.registry import Entry
 
 PLANTED = shapes()["wide_band"]
 TERMS = Terms(Budget(candidates=1_500), pool_rows=2_000)
@@ -77,7 +78,7 @@ def given():
 
 @pytest.fixture
 def broken_methods(monkeypatch):
-    known = _found("methods", "search")
+    known = METHODS.entries()
     monkeypatch.setitem(known, "crashing", Entry("crashing", Crashing, __name__))
 
 

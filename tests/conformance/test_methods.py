@@ -2,12 +2,13 @@
 
 import pytest
 
-from evenhand import checks, registry
+from evenhand import checks
+from evenhand.methods import METHODS
 
 SUBJECT = checks.standard_subject()
 
 
 @pytest.mark.parametrize("check", checks.for_method(), ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", registry.entries())
+@pytest.mark.parametrize("name", METHODS.entries())
 def test_every_method_keeps_every_promise(name, check):
-    check(registry.entries()[name].make, SUBJECT)
+    check(METHODS.entries()[name].make, SUBJECT)

@@ -8,9 +8,9 @@ from evenhand.contract import Model
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.media.portraits import draw_factors, render
 from evenhand.media.portraits.rows import RenderedModel, factor_domain
+from evenhand.methods import method
 from evenhand.models.budget import Budget
 from evenhand.models.picture_adapters import FunctionClassifier
-from evenhand.registry import method
 
 
 def reads_skin(pictures):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand import registry
 from evenhand.contract import Task, name_of
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import InvalidArgument
+from evenhand.methods import METHODS
 from evenhand.methods.aequitas import LEAST_SHARE, Aequitas, Guide
 from evenhand.models.budget import Budget
 from evenhand.models.function import from_callable
@@ -41,10 +41,10 @@ def one_step(given, rows):
 
 
 def test_the_three_modes_stand_under_their_own_names():
-    assert [registry.method(name).mode for name in NAMES] == ["random", "semi", "full"]
+    assert [METHODS.make(name).mode for name in NAMES] == ["random", "semi", "full"]
     for name in NAMES:
-        done = run(registry.method(name, global_samples=50, local_steps=5), Subject(DOMAIN, MODEL), Plan(0, Budget(candidates=100)))
-        assert done.method == name == name_of(registry.method(name))
+        done = run(METHODS.make(name, {"global_samples": 50, "local_steps": 5}), Subject(DOMAIN, MODEL), Plan(0, Budget(candidates=100)))
+        assert done.method == name == name_of(METHODS.make(name))
 
 
 def test_a_hit_makes_its_side_likelier_and_a_miss_the_other():
@@ -99,7 +99,7 @@ def test_walks_find_several_times_what_random_inputs_do_on_labels_alone(name):
         lambda x: (np.abs(x[:, 1:4].sum(axis=1) - 24.5 + 2 * x[:, 0]) < 1).astype(int), wide, classes=(0, 1), takes="codes"
     )
     rate = shares(model, wide)
-    done = run(registry.method(name), Subject(wide, model), Plan(0, Budget(candidates=6000)))
+    done = run(METHODS.make(name), Subject(wide, model), Plan(0, Budget(candidates=6000)))
     assert done.ledger.findings > 3 * rate * 6000
 
 
@@ -114,7 +114,7 @@ def test_constraints_and_several_protected_columns(name):
     columns = (*COLUMNS, Column("age", "integer", low=0, high=2), Column("d", "integer", low=0, high=99))
     domain = TabularDomain(columns, ("sex", "age"), constraints=compile_constraints(["a <= b"], columns))
     model = from_callable(lambda x: (x[:, 1] + x[:, 3] + x[:, 0] * x[:, 4] > 9).astype(int), domain, classes=(0, 1), takes="codes")
-    found = run(registry.method(name), Subject(domain, model), Plan(0, Budget(candidates=1500))).findings
+    found = run(METHODS.make(name), Subject(domain, model), Plan(0, Budget(candidates=1500))).findings
     assert len(found) > 150
     assert domain.contains(found.rows).all()
 
@@ -136,7 +136,7 @@ def test_a_tiny_domain_is_no_endless_loop():
 def test_where_everything_is_protected_there_is_one_input(name):
     domain = TabularDomain(COLUMNS[:1], ("sex",))
     model = from_callable(lambda x: x[:, 0].astype(int), domain, classes=(0, 1), takes="codes")
-    assert run(registry.method(name), Subject(domain, model), Plan(0, Budget(candidates=500))).ledger.findings == 1
+    assert run(METHODS.make(name), Subject(domain, model), Plan(0, Budget(candidates=500))).ledger.findings == 1
 
 
 def test_without_global_samples_the_rows_at_hand_are_the_seeds():
@@ -158,6 +158,6 @@ def test_parameters_are_checked(wrong):
 
 def test_what_was_learnt_is_told():
     planted = shapes()["wide_band"]
-    brief = registry.method("aequitas_full", global_samples=100, local_steps=10)
+    brief = METHODS.make("aequitas_full", {"global_samples": 100, "local_steps": 10})
     done = run(brief, Subject(planted.domain, planted.model), Plan(0, Budget(candidates=3_000)))
     assert set(done.facts["attributes"]) == set(done.facts["steps_down"]) == {f"f{i}" for i in range(1, 7)}

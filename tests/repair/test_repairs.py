@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand import registry
 from evenhand.contract import Pairs, labels_of
 from evenhand.engine.run import Subject
 from evenhand.errors import InvalidArgument, MissingAbility
 from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.repairs import REPAIRS
+from evenhand.repairs.add_random_rows import AddRandomRows
 from evenhand.repairs.augmentation import Choice, all_twins, lesson, twin_pairs
 from evenhand.repairs.case import Case, Repair
-from evenhand.repairs.controls import AddRandomRows
 from evenhand.repairs.labelling import fit_ensemble
 from evenhand.repairs.marginalise import Marginalise
 from evenhand.repairs.retraining import retrain
@@ -45,9 +45,9 @@ def test_the_planted_model_is_unfair_to_begin_with():
     assert len(FOUND) > 0.1 * len(DATA.rows)
 
 
-@pytest.mark.parametrize("name", list(registry.repairs()))
+@pytest.mark.parametrize("name", list(REPAIRS.entries()))
 def test_every_repair_makes_a_working_model_and_leaves_the_old_one_alone(name):
-    made, case = registry.repairs()[name].make(), NET_CASE if name in NEED_NEURONS else CASE
+    made, case = REPAIRS.entries()[name].make(), NET_CASE if name in NEED_NEURONS else CASE
     assert isinstance(made, Repair)
     before, rows = case.model.fingerprint(), case.rows.copy()
     mended = made.mend(case, rng())
@@ -61,7 +61,7 @@ def test_every_repair_makes_a_working_model_and_leaves_the_old_one_alone(name):
 
 @pytest.mark.parametrize("name", ["marginalise", "drop_protected", "hide_protected", "constant_answer"])
 def test_trivial_baselines_never_flip(name):
-    model = registry.repairs()[name].make().mend(CASE, rng()).model
+    model = REPAIRS.entries()[name].make().mend(CASE, rng()).model
     assert not unfair(model, DATA.domain.sample(500, rng()), DATA.domain).any()
 
 
@@ -150,7 +150,7 @@ def test_several_protected_columns_and_three_classes():
     model = retrain(under, found, rng(), "twins")
     assert unfair(model, data.rows, data.domain).mean() < len(found) / len(data.rows)
     with pytest.raises(MissingAbility, match="two classes"):
-        registry.repairs()["adjust_thresholds"].make().mend(Case.of(under, found), rng())
+        REPAIRS.entries()["adjust_thresholds"].make().mend(Case.of(under, found), rng())
 
 
 def test_random_rows_are_as_many_as_the_findings_would_be():
@@ -161,7 +161,7 @@ def test_random_rows_are_as_many_as_the_findings_would_be():
 @pytest.mark.slow
 def test_fairlearns_reduction_narrows_the_gap_between_groups():
     model = SUBJECT.model
-    mended = registry.repairs()["reduce_disparity"].make().mend(CASE, rng()).model
+    mended = REPAIRS.entries()["reduce_disparity"].make().mend(CASE, rng()).model
     sex = DATA.rows[:, DATA.domain.protected_places[0]]
 
     def gap(made):
@@ -172,7 +172,7 @@ def test_fairlearns_reduction_narrows_the_gap_between_groups():
 
 
 def test_damping_never_costs_more_accuracy_on_its_rows_than_allowed():
-    mended = registry.repairs()["damp_neurons"].make(tolerance=0.0).mend(NET_CASE, rng())
+    mended = REPAIRS.entries()["damp_neurons"].make(tolerance=0.0).mend(NET_CASE, rng())
     right = [(labels_of(model.scores(NETS.rows)) == NETS.labels).mean() for model in (NET.model, mended.model)]
     assert right[1] >= right[0]
     assert mended.facts["tried"] > 0

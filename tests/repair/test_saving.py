@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand import registry
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 from evenhand.models.dense import DenseNet
+from evenhand.repairs import REPAIRS
 from evenhand.repairs.case import Case
 from evenhand.repairs.saving import DESCRIPTION, load, save
 from evenhand.repairs.wrappers import Marginalised, Mixture
@@ -30,7 +30,7 @@ def comes_back_alike(path, model):
 
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_every_kind_comes_back(name, tmp_path):
-    model = registry.repairs()[name].make().mend(CASE, np.random.default_rng(0)).model
+    model = REPAIRS.entries()[name].make().mend(CASE, np.random.default_rng(0)).model
     assert comes_back_alike(save(model, tmp_path / "model"), model)
 
 

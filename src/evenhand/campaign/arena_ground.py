@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand import registry
 from evenhand.arrays import Labels, Rows
 from evenhand.campaign.bench_records import Arena, reference_of
 from evenhand.contract import Model, Oracle, Trainable
@@ -18,6 +17,7 @@ from evenhand.measures.partition import LeafPairs, LeafRules, Pool
 from evenhand.measures.plausible import FEWEST, Plausibility
 from evenhand.measures.rates import Rate, judge_all
 from evenhand.models.meter import Meter
+from evenhand.oracles import oracle as named_oracle
 from evenhand.verbs.scan import Options, measure_rates, subject_of
 
 POOL_ROWS = 40_000
@@ -43,7 +43,7 @@ class Ground:
     @cached_property
     def oracle(self) -> Oracle:
         """What judges."""
-        return registry.oracle(self.oracle_name)
+        return named_oracle(self.oracle_name)
 
     @cached_property
     def rate(self) -> Rate:

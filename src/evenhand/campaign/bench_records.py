@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from evenhand import registry
 from evenhand.contract import Model, Oracle
 from evenhand.engine.run import Plan, Run, Subject, Watch, run
 from evenhand.measures.likeness import LikenessReference, likeness
 from evenhand.measures.naturalness import HasDensity
 from evenhand.measures.rates import Rate
+from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
+from evenhand.oracles import oracle as named_oracle
 from evenhand.synthesis.trees import ChainedTrees
 from evenhand.verbs.scan import Data, Options, measure_rates, subject_of
 
@@ -46,8 +47,8 @@ class Bout:
 def bench(methods: Sequence[str], arena: Arena, bout: Bout, watch: Callable[[str, int], Watch] | None = None) -> list[dict[str, Any]]:
     """One record per method and seed."""
     subject = subject_of(arena.model, arena.data, arena.protected)
-    oracle = registry.oracle(bout.oracle)
-    made = {name: registry.method(name) for name in methods}  # an unknown name is said before anything runs
+    oracle = named_oracle(bout.oracle)
+    made = {name: METHODS.make(name) for name in methods}  # an unknown name is said before anything runs
     reference = reference_of(subject, oracle)
     records = []
     for seed in bout.seeds:

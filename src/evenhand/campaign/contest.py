@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import importlib
 import inspect
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from evenhand import registry
 from evenhand.campaign.arena_ground import POOL_ROWS, Ground
 from evenhand.campaign.bench_records import record
 from evenhand.campaign.test_set_quality import Marks, digest, goodness, marks_of, repair
@@ -26,6 +25,7 @@ from evenhand.engine.run import Ledger, Plan, Run, Subject, Watch, run
 from evenhand.engine.store import run_id
 from evenhand.errors import EvenhandError, MissingAbility
 from evenhand.measures.likeness import likeness
+from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.models.differences import DifferenceGradients
 from evenhand.planted import shapes
@@ -53,7 +53,7 @@ class Entrant:
 
     def make(self) -> Method:
         """The method itself."""
-        return registry.method(self.method, **dict(self.parameters))
+        return METHODS.make(self.method, dict(self.parameters))
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def header_of(cell: ContestCell, ground: Ground, terms: Terms) -> dict[str, Any]
 def code_digest(method: str) -> str:
     """Sixteen hexadecimal digits of a method's file and of those among the methods that it draws on: a changed method is run anew."""
     modules: dict[str, ModuleType] = {}
-    _gather(importlib.import_module(registry.entries()[method].module), modules)
+    _gather(sys.modules[METHODS.entry(method).module], modules)
     sources = [inspect.getsource(modules[name]) for name in sorted(modules)]
     return hashlib.sha256("\n".join(sources).encode()).hexdigest()[:16]
 
@@ -116,7 +116,7 @@ def _gather(module: ModuleType, modules: dict[str, ModuleType]) -> None:
     for thing in list(vars(module).values()):
         name = thing.__name__ if isinstance(thing, ModuleType) else getattr(thing, "__module__", None)
         if isinstance(name, str) and name.startswith("evenhand.methods") and name not in modules:
-            _gather(importlib.import_module(name), modules)
+            _gather(sys.modules[name], modules)
 
 
 def contend(cell: ContestCell, ground: Ground, terms: Terms, watch: Watch | None = None) -> tuple[dict[str, Any], Findings | None]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand import registry
 from evenhand.contract import Method
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import EvenhandError
+from evenhand.methods import METHODS
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
@@ -64,7 +64,7 @@ def power_table(
     table = []
     for name, planted in shapes().items():
         yardstick = _findings(Themis(margin=0.0), planted, trial)
-        for method in methods or registry.entries():
+        for method in methods or METHODS.entries():
             if progress:
                 progress(method, name)
             table.append(_power(method, planted, yardstick, trial))
@@ -74,7 +74,7 @@ def power_table(
 def _power(method: str, planted: Planted, yardstick: tuple[int, ...], trial: Trial) -> Power:
     rate = float(planted.rate)
     try:
-        made = registry.method(method)
+        made = METHODS.make(method)
         return Power(method, planted.name, rate, _findings(made, planted, trial), yardstick)
     except EvenhandError as fault:
         return Power(method, planted.name, rate, (), yardstick, str(fault))

@@ -89,9 +89,9 @@ def bench_command(
 
 def chosen_methods(names: Sequence[str]) -> list[str]:
     """The methods by name; every one for `all`."""
-    from evenhand import registry
+    from evenhand.methods import METHODS
 
-    return list(registry.entries()) if list(names) == ["all"] else list(dict.fromkeys(names))
+    return list(METHODS.entries()) if list(names) == ["all"] else list(dict.fromkeys(names))
 
 
 def chosen_tables(datasets: Sequence[str], protected: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import typer
 from rich.table import Table
 
-from evenhand import registry
 from evenhand.cli.output import out, say_json, wants_json
+from evenhand.contract import Method
 from evenhand.errors import UnknownName
+from evenhand.methods import METHODS
+from evenhand.registry import Entry
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +23,7 @@ def methods(
 ) -> None:
     """List the search methods, what each needs of a model, and its published parameters."""
     as_json = wants_json(as_json)
-    known = registry.entries()
+    known = METHODS.entries()
     if name and name not in known:
         raise UnknownName("method", name, known)
     chosen = {name: known[name]} if name else known
@@ -33,7 +35,7 @@ def methods(
         _list(chosen)
 
 
-def _facts(entry: registry.Entry) -> dict[str, object]:
+def _facts(entry: Entry[Method]) -> dict[str, object]:
     return {
         "name": entry.name,
         "summary": entry.summary,
@@ -43,7 +45,7 @@ def _facts(entry: registry.Entry) -> dict[str, object]:
     }
 
 
-def _list(entries: dict[str, registry.Entry]) -> None:
+def _list(entries: dict[str, Entry[Method]]) -> None:
     table = Table("method", "needs", "what it does", box=None, pad_edge=False)
     for entry in entries.values():
         table.add_row(f"[bold]{entry.name}[/]", str(_facts(entry)["needs"]), entry.summary)
@@ -51,7 +53,7 @@ def _list(entries: dict[str, registry.Entry]) -> None:
     out.print("\n`evenhand methods NAME` shows the parameters of one.", style="dim")
 
 
-def _show(entry: registry.Entry) -> None:
+def _show(entry: Entry[Method]) -> None:
     out.print(f"[bold]{entry.name}[/]  {entry.summary}\n")
     if entry.paper:
         out.print(f"Paper: {entry.paper}\n")

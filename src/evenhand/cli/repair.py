@@ -76,9 +76,9 @@ def repair_command(
 def _list() -> None:
     import inspect
 
-    from evenhand import registry
+    from evenhand.repairs import REPAIRS
 
-    for name, entry in registry.repairs().items():
+    for name, entry in REPAIRS.entries().items():
         role = getattr(entry.make, "role", "repair")
         told = (inspect.getdoc(entry.make) or "").split("\n")[0] if role == "control" else entry.summary
         out.print(f"{name:22} {role:9} {told}", markup=False, highlight=False, soft_wrap=True)
@@ -86,9 +86,9 @@ def _list() -> None:
 
 def _chosen(names: list[str], setting: list[str]) -> list[str | Repair] | None:
     """The named repairs; `--set` belongs to the only one."""
-    from evenhand import registry
+    from evenhand.repairs import REPAIRS
 
-    known = registry.repairs()
+    known = REPAIRS.entries()
     for name in names:
         if name not in known:
             raise UnknownName("repair", name, known)

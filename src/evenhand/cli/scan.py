@@ -6,13 +6,13 @@ from pathlib import Path
 
 import typer
 
-from evenhand import registry
 from evenhand.cli.output import BY_OUTCOME, INTERRUPTED, as_budget, err, free_path, named_parameters, out, say_json, wants_json, watching
 from evenhand.cli.project import DEFAULT_FILE, Loaded, load_all
 from evenhand.contract import Method
 from evenhand.domain.project_file import MethodChoice
 from evenhand.engine import witness
 from evenhand.errors import InvalidArgument
+from evenhand.methods import METHODS
 from evenhand.verbs.scan import DEFAULT_METHODS, Gate, Options, ScanResult, scan
 
 
@@ -70,10 +70,10 @@ def _methods(names: list[str] | None, setting: list[str] | None, loaded: Loaded)
 
 def _method(choice: MethodChoice, changed: dict[str, str], population: str | None) -> Method:
     """A method with the file's and the command's parameters; the file's population for one that samples a chosen one."""
-    known = registry.entries()
+    known = METHODS.entries()
     samples = choice.name in known and "population" in known[choice.name].parameters
     common = {"population": population} if population and samples else {}
-    return registry.method(choice.name, **{**common, **choice.parameters, **changed})
+    return METHODS.make(choice.name, {**common, **choice.parameters, **changed})
 
 
 def _options(loaded: Loaded, watch: object) -> Options:

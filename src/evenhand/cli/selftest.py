@@ -7,10 +7,10 @@ from pathlib import Path
 import typer
 from rich.table import Table
 
-from evenhand import registry
 from evenhand.checks.power import Power, Trial, power_table
 from evenhand.cli.output import INCONCLUSIVE, err, out, say_json
 from evenhand.errors import UnknownName
+from evenhand.methods import METHODS
 
 
 def register(app: typer.Typer) -> None:
@@ -26,9 +26,9 @@ def selftest(
 ) -> None:
     """Print the power table: findings on every planted shape against random search at equal budget."""
     for name in method or ():
-        if name not in registry.entries():
-            raise UnknownName("method", name, registry.entries())
-    chosen = list(method or registry.entries())
+        if name not in METHODS.entries():
+            raise UnknownName("method", name, METHODS.entries())
+    chosen = list(method or METHODS.entries())
     trial = Trial(candidates, tuple(range(seeds)))
     with err.status("planting") as status:
         table = power_table(chosen, trial, lambda name, shape: status.update(f"{name} on {shape}"))

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from evenhand import registry
 from evenhand.contract import Model, Oracle
 from evenhand.domain.tabular import TabularDomain
 from evenhand.domain.twins import Comparison as ComparedValues
@@ -29,6 +28,7 @@ from evenhand.measures.groups import Grouping, continua, groupings
 from evenhand.measures.rate_stream import RateStream
 from evenhand.measures.rates import Rate, Sample, data_sample, discrimination_rate, uniform_sample
 from evenhand.measures.reweighted_rate import RateQuestion, WeightedRate, natural_rate
+from evenhand.methods import METHODS
 from evenhand.models.amounts import AmountModel, is_regressor, wrap_amounts
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
@@ -274,7 +274,7 @@ class _Measurer:
         self._say("a natural search, to weigh what it finds")
         subject = Subject(self.domain, self.model.model, self.data.rows, population=trees)
         plan = Plan(self.seed, Budget(candidates=self.options.natural_candidates), oracle)
-        found = run(registry.method("chains"), subject, plan).findings
+        found = run(METHODS.make("chains"), subject, plan).findings
         question = RateQuestion(self.domain, self.model, oracle, self.options.confidence)
         return natural_rate(trees, found.rows, question, self.options.rate_rows, self._rng(4))
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from evenhand import registry
 from evenhand.contract import Consistent, Method, Model, Trainable
 from evenhand.engine.digest import domain_digest, rows_digest
 from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.methods import METHODS
+from evenhand.registry import Entry
+from evenhand.repairs import REPAIRS
 from evenhand.repairs.case import Repair
 from evenhand.repairs.comparison import RepairComparison, RepairTerms, compare
 from evenhand.repairs.trial import BEFORE, Effort, Material, SeedOutcome, trial
@@ -50,7 +52,7 @@ def repair(
     """Mend a model in several ways and say what each is worth; nothing given is changed.
 
     data: labelled rows.  For each seed a part is held out, and a model of the given kind is fitted to the rest, mended and judged.
-    repairs: names from `evenhand.registry.repairs()`, or repairs with parameters; all by default.  Controls and trivial baselines
+    repairs: names from `evenhand.REPAIRS.entries()`, or repairs with parameters; all by default.  Controls and trivial baselines
     are always added.  held_out: rows that judge instead of a part of `data`.
     """
     chosen = options or RepairOptions()
@@ -71,12 +73,12 @@ def repair(
 
 
 def _method(given: str | Method) -> Method:
-    return registry.method(given) if isinstance(given, str) else given
+    return METHODS.make(given) if isinstance(given, str) else given
 
 
 def _made(given: Sequence[str | Repair] | None) -> dict[str, Repair]:
     """The wanted repairs by name, controls first and trivial baselines last."""
-    known = registry.repairs()
+    known = REPAIRS.entries()
     wanted: dict[str, Repair] = {}
     for each in known if given is None else given:
         if isinstance(each, str):
@@ -91,7 +93,7 @@ def _made(given: Sequence[str | Repair] | None) -> dict[str, Repair]:
     return {name: wanted[name] for name in ranked}
 
 
-def _name(made: Repair, known: Mapping[str, registry.Entry], taken: Mapping[str, Repair]) -> str:
+def _name(made: Repair, known: Mapping[str, Entry[Repair]], taken: Mapping[str, Repair]) -> str:
     """The registered name of an instance, numbered where several instances are compared."""
     stem = next((name for name, entry in known.items() if entry.make is type(made)), type(made).__name__.lower())
     return stem if stem not in taken else next(n for k in range(2, 100) if (n := f"{stem}_{k}") not in taken)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from evenhand import registry
 from evenhand.arrays import Labels, Rows
 from evenhand.contract import Method, Model, Oracle, Population, name_of, parameters
 from evenhand.domain.tabular import TabularDomain
@@ -23,8 +22,10 @@ from evenhand.errors import DataError, EvenhandError, InvalidArgument
 from evenhand.measures.rate_stream import RateStream, population_of
 from evenhand.measures.rates import Rate, Sample, data_sample, judge_all, rate_of, uniform_sample
 from evenhand.measures.rules import JudgedRows, Rules, mine_rules
+from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
+from evenhand.oracles import oracle as named_oracle
 from evenhand.statistics.anytime import AnytimeShare
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ def scan(
     """Search with each method under the same budget, measure the rate, and judge."""
     options, budget = options or Options(), budget or Budget(candidates=100_000)
     subject = subject_of(model, data, protected, options.population)
-    plan = Plan(seed, budget, registry.oracle(options.oracle))
+    plan = Plan(seed, budget, named_oracle(options.oracle))
     header = scan_header(subject, data.name, plan)
     stream = _stream(subject, plan, options)
     runs, failures, folders = _search(methods, subject, plan, _streaming(options, stream), header)
@@ -328,7 +329,7 @@ def _search(
     runs: list[Run] = []
     failures: dict[str, str] = {}
     folders: list[Path] = []
-    made = [registry.method(m) if isinstance(m, str) else m for m in methods]
+    made = [METHODS.make(m) if isinstance(m, str) else m for m in methods]
     for method in made:
         name = name_of(method)
         folder = RunFolder.for_header(options.folder, run_header(header, method)) if options.folder else None

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 from collections.abc import Generator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +11,7 @@ import numpy as np
 from evenhand.arrays import Rows
 from evenhand.contract import Candidates, Method, Search, Task, Verdict
 from evenhand.errors import InvalidArgument, MissingAbility
+from evenhand.methods import METHODS
 
 GLOBAL_PHASE = {"iterations": 0, "global_samples": 0}
 """Parameters under which a two-phase method takes its seeds as they are."""
@@ -48,12 +47,8 @@ def local_phase(name: str, seeds: Rows, task: Task, rng: np.random.Generator) ->
 
 
 def method_class(name: str) -> Any:
-    """The method that lives in the module of this name."""
-    try:
-        module = importlib.import_module(f"evenhand.methods.{name}")
-    except ModuleNotFoundError:
-        raise InvalidArgument(
-            f"local={name!r} must name a method with a local phase, such as adf, neuronfair, aequitas, expga or grft"
-        ) from None
-    own = [thing for thing in vars(module).values() if inspect.isclass(thing) and thing.__module__ == module.__name__]
-    return next(thing for thing in own if is_dataclass(thing) and hasattr(thing, "needs") and hasattr(thing, "search"))
+    """The class of the method of this name."""
+    known = METHODS.entries()
+    if name not in known:
+        raise InvalidArgument(f"local={name!r} must name a method with a local phase, such as adf, neuronfair, aequitas, expga or grft")
+    return known[name].make
