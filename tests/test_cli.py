@@ -98,7 +98,7 @@ def test_a_scan_that_finds_unfairness_exits_with_1_and_leaves_its_evidence(proje
     assert done.stdout.startswith("VIOLATION")
     result = json.loads((project / "runs" / "result.json").read_text())
     assert result["outcome"] == "violation"
-    assert result["runs"][0]["candidates"] == 3000
+    assert result["body"]["runs"][0]["candidates"] == 3000
     assert "<h1" in (project / "runs" / "report.html").read_text()
     ids = [path.stem for path in (project / "runs" / "witnesses").glob("*.json")]
     assert ids
@@ -121,7 +121,7 @@ def test_a_second_scan_keeps_the_first_result(project):
 
 def test_json_is_all_that_is_printed(project):
     done = evenhand("scan", "--method", "themis", "--candidates", 500, "--json", cwd=project, check=1)
-    assert json.loads(done.stdout)["evenhand_result"] == 1
+    assert json.loads(done.stdout)["evenhand_result"] == 2
 
 
 def test_a_pipe_gets_json_and_no_progress(project):

@@ -149,5 +149,7 @@ def test_the_summary_and_markdown_name_the_rule(scanned: eh.scanning.ScanResult)
 def test_a_result_without_rules_has_no_section(scanned: eh.scanning.ScanResult) -> None:
     from evenhand.report.record import read
 
-    assert where.section(read(scanned.as_dict() | {"where": None})) is None
-    assert "Where it concentrates" not in render(scanned.as_dict() | {"where": None})
+    told = scanned.as_dict()
+    without = told | {"body": told["body"] | {"where": None}}
+    assert where.section(read(without)) is None
+    assert "Where it concentrates" not in render(without)

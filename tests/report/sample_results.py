@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from evenhand.report.version_1 import converted
+
 SCRIPT = "<script>document.title='owned'</script>"
 HOSTILE = (
     SCRIPT,
@@ -64,6 +66,11 @@ def witness(identity: str = "95a71c6f32", **changes: Any) -> dict[str, Any]:
 
 
 def ordinary() -> dict[str, Any]:
+    return converted(old())
+
+
+def old() -> dict[str, Any]:
+    """As version 1 wrote it; the others are told in the same words and converted."""
     return {
         "evenhand_result": 1,
         "header": {
@@ -84,12 +91,12 @@ def ordinary() -> dict[str, Any]:
 
 
 def changed(**parts: Any) -> dict[str, Any]:
-    return {**ordinary(), **parts}
+    return converted({**old(), **parts})
 
 
 def hostile() -> dict[str, Any]:
     """Every text that comes from data, model or user is an attack."""
-    result = copy.deepcopy(ordinary())
+    result = copy.deepcopy(old())
     attacks = list(HOSTILE)
     person: dict[str, Any] = {f"{attack}{place}": attack for place, attack in enumerate(attacks)}
     columns = list(person)
@@ -112,7 +119,7 @@ def hostile() -> dict[str, Any]:
     result["rates"] = [rate(attack) for attack in attacks]
     result["runs"] = [run(attack, ended=attack, facts={attack: attack, "nested": {attack: [attack, None]}}) for attack in attacks]
     result["failures"] = {attack: attack for attack in attacks}
-    return result
+    return converted(result)
 
 
 def wide(columns: int = 60) -> dict[str, Any]:
@@ -121,7 +128,7 @@ def wide(columns: int = 60) -> dict[str, Any]:
     twin = {**person, "column_3": -1, "column_50": -1}
     protected = ["column_3", "column_50", "column_51"]
     pair = witness(protected=protected, person=person, twin=twin, changed={"column_40": {"real": 0, "witness": 40}})
-    return changed(witnesses=[pair], header={**ordinary()["header"], "protected": protected})
+    return changed(witnesses=[pair], header={**old()["header"], "protected": protected})
 
 
 def empty_cases() -> dict[str, dict[str, Any]]:
@@ -142,10 +149,8 @@ def empty_cases() -> dict[str, dict[str, Any]]:
         "no time": changed(runs=[run(cpu_seconds=0.0, wall_seconds=None)]),
         "only sampled": changed(runs=[run(**nothing)], witnesses=[], valid_share=None),
         "unkept": changed(witnesses=[]),
-        "tolerated": changed(header={**ordinary()["header"], "gate": {"max_rate": 0.05, "confidence": 0.95, "resolution": 0.001}}),
-        "score gap": changed(
-            witnesses=[witness(twin_outcome=">50K")], header={**ordinary()["header"], "oracle": "ScoreGap(threshold=0.2)"}
-        ),
+        "tolerated": changed(header={**old()["header"], "gate": {"max_rate": 0.05, "confidence": 0.95, "resolution": 0.001}}),
+        "score gap": changed(witnesses=[witness(twin_outcome=">50K")], header={**old()["header"], "oracle": "ScoreGap(threshold=0.2)"}),
         "without data": changed(witnesses=[witness(real_row=None, changed={})]),
         "a real row": changed(witnesses=[witness(changed={})]),
         "wide": wide(),

@@ -233,7 +233,7 @@ def test_junit_fails_on_violation_and_errs_on_inconclusive() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_junit_is_well_formed_and_counts_its_cases(case: str) -> None:
     root = ET.fromstring(junit.render(CASES[case]))
-    assert int(root.get("tests", "0")) == len(root.findall(".//testcase")) == 1 + len(CASES[case]["runs"]) + len(CASES[case]["failures"])
+    assert int(root.get("tests", "0")) == len(root.findall(".//testcase")) == 1 + len(CASES[case]["checks"])
     for attribute, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         assert int(root.get(attribute, "-1")) == len(root.findall(f".//testcase/{kind}"))
 
@@ -249,7 +249,7 @@ def test_sarif_has_one_result_per_witness(case: str) -> None:
         assert each["level"] in ("error", "warning", "note")
         assert re.fullmatch(r"witnesses/[A-Za-z0-9%._~-]+\.json", each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"])
         assert not re.search(r"(?<!\\)\[", each["message"]["text"])
-    assert run["invocations"][0]["executionSuccessful"] is not bool(CASES[case]["failures"])
+    assert run["invocations"][0]["executionSuccessful"] is not bool(CASES[case]["body"]["failures"])
 
 
 def test_markdown_tables_keep_their_shape_under_attack() -> None:
@@ -269,7 +269,7 @@ def test_json_is_read_back_as_it_was_with_null_for_nan(tmp_path: Path) -> None:
     path = report.write(results.hostile(), tmp_path / "result.json")
     assert report.load(path) == results.hostile()
     unmeasured = report.load(report.write(CASES["unmeasured"], tmp_path / "unmeasured.json"))
-    assert unmeasured["rates"][0]["estimate"] is None
+    assert unmeasured["body"]["rates"][0]["estimate"] is None
     assert html.render(unmeasured) == html.render(CASES["unmeasured"])
 
 
@@ -304,15 +304,18 @@ def test_unknown_ending_and_unknown_format_are_named() -> None:
         ("<html>", "not readable as JSON"),
         ("[" * 100_000, "not readable as JSON"),
         (b"\xff\xfe\x00", "not readable as JSON"),
-        ("[1, 2]", "it is not the result of a scan"),
-        ('{"witness": 1}', "it is not the result of a scan"),
-        ('{"evenhand_result": 2}', "it has version 2 of the result format, and this release reads version 1"),
+        ("[1, 2]", "it is not a result of Evenhand"),
+        ('{"witness": 1}', "it is not a result of Evenhand"),
+        ('{"evenhand_result": 3}', "it has version 3 of the result format, and this release reads versions 1 and 2"),
+        ('{"evenhand_result": 2}', "verb: field required"),
         ('{"evenhand_result": true}', "it has version True"),
-        ('{"evenhand_result": 1}', "header: field required"),
+        ('{"evenhand_result": 1}', "runs: field required"),
+        ('{"evenhand_measurement": 1}', "anytime: field required"),
+        ('{"evenhand_result": 1, "runs": 3, "failures": 4, "outcome": 5}', "not those of a result of version 1"),
         (json.dumps(results.changed(outcome="maybe")), "outcome: input should be 'pass', 'violation' or 'inconclusive'"),
         (
             json.dumps(results.changed(runs=[results.run(candidates=-1)])),
-            r"runs\.0\.candidates: input should be greater than or equal to 0",
+            r"body\.runs\.0\.candidates: input should be greater than or equal to 0",
         ),
         (json.dumps(results.changed(witnesses=[{"id": "1"}])), r"witnesses\.0\.person: field required"),
     ],
@@ -334,7 +337,7 @@ def test_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
         report.write(results.ordinary(), tmp_path / "file" / "report.html")
     with pytest.raises(StoreError, match="it is a folder"):
         report.write(results.ordinary(), tmp_path, "html")
-    with pytest.raises(InvalidArgument, match="not the result of a scan"):
+    with pytest.raises(InvalidArgument, match="not a result of Evenhand"):
         report.write({}, tmp_path / "report.html")
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
 

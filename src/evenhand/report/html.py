@@ -57,25 +57,25 @@ def _context(record: Record) -> dict[str, Any]:
         "record": record,
         "symbol": symbol,
         "word": word,
-        "data_name": words.text(record.header.get("data"), 80),
+        "data_name": words.text(record.header.data.name, 80),
         "protected": [words.text(name, 80) for name in record.protected],
         "short": _in_short(record),
-        "rates": [(rate, *words.population(rate.population)) for rate in record.rates],
-        "anytime": words.text(record.anytime.get("sentence"), 300) if record.anytime else "",
-        "unfair_sampled": max((rate.unfair or 0 for rate in record.rates), default=0),
+        "rates": [(rate, *words.population(rate.population)) for rate in record.body.rates],
+        "anytime": words.text(record.body.anytime.get("sentence"), 300) if record.body.anytime else "",
+        "unfair_sampled": max((rate.unfair or 0 for rate in record.body.rates), default=0),
         "pairs": cards,
         "pairs_at_once": PAIRS_AT_ONCE,
         "directions": witness_cards.directions(record),
-        "runs": [_run(run) for run in record.runs],
-        "failures": [(words.text(name, 60), words.text(why, 600)) for name, why in record.failures.items()],
-        "interrupted": [words.text(run.method, 60) for run in record.runs if run.is_interrupted],
+        "runs": [_run(run) for run in record.body.runs],
+        "failures": [(words.text(name, 60), words.text(why, 600)) for name, why in record.body.failures.items()],
+        "interrupted": [words.text(run.method, 60) for run in record.body.runs if run.is_interrupted],
         "pictures": {
             "rates": scan_marks.rates(record),
             "methods": scan_marks.methods(record),
             "differences": scan_marks.differences(record),
         },
         "where": where.section(record),
-        "oracle": words.oracle(str(record.header.get("oracle") or "")),
+        "oracle": words.oracle(record.header.oracle or ""),
         "gate": gate_sentence(record),
         "provenance": provenance(record),
     }
@@ -94,14 +94,14 @@ def _run(run: RunRecord) -> dict[str, Any]:
 
 def _in_short(record: Record) -> str:
     """The most realistic rate as one sentence."""
-    if not record.rates or not record.rates[0].is_measured:
+    if not record.body.rates or not record.body.rates[0].is_measured:
         return "How often it happens was not measured."
-    rate = record.rates[0]
+    rate = record.body.rates[0]
     among = {"data": "Among the real rows", "domain": "Of everything that the domain allows"}.get(
         rate.population, f"In the population “{words.text(rate.population, 60)}”"
     )
     columns = _listed([words.text(name, 60) for name in record.protected]) or "the protected columns"
-    treated = "get another outcome" if str(record.header.get("oracle", "")).startswith("LabelFlip") else "be treated differently"
+    treated = "get another outcome" if (record.header.oracle or "").startswith("LabelFlip") else "be treated differently"
     return (
         f"{among}, {words.percent(rate.estimate)} would {treated} if only {columns} were different "
         f"({words.level(rate.confidence)} interval {words.percent(rate.low)} to {words.percent(rate.high)}, n = {rate.n:,})."

@@ -1,4 +1,4 @@
-"""JUnit XML for a build server: each method a test case, and one for the verdict; a violation fails, a crash is an error."""
+"""JUnit XML for a build server: each check of a result a test case, and one for the verdict; a violation fails, a crash is an error."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 
 from evenhand.report import witness_cards, words, writing
 from evenhand.report.provenance import provenance
-from evenhand.report.record import Record, RunRecord, read
+from evenhand.report.record import CheckRecord, Record, read
 
 MOST_PAIRS = 10
+VERDICT = "verdict"
 
 Evidence: TypeAlias = list[tuple[str, str]]
 
@@ -25,17 +26,15 @@ def render(result: Mapping[str, Any]) -> str:
     """The test cases as XML."""
     record = read(result)
     evidence = _evidence(record)
-    cases = [
-        _verdict(record, evidence),
-        *(_run(run, record, evidence) for run in record.runs),
-        *(_failed(name, why) for name, why in record.failures.items()),
-    ]
+    cases = [_verdict(record, evidence), *(_checked(check, record, evidence) for check in record.checks if check.name != VERDICT)]
     counts = {"tests": len(cases)} | {
         f"{kind}s" if kind != "skipped" else kind: sum(case.find(kind) is not None for case in cases) for kind in _KINDS
     }
-    written = {name: str(count) for name, count in counts.items()} | {"time": f"{sum(run.wall_seconds or 0 for run in record.runs):.3f}"}
+    seconds = sum(_seconds(check) for check in record.checks)
+    written = {name: str(count) for name, count in counts.items()} | {"time": f"{seconds:.3f}"}
     root = ET.Element("testsuites", {"name": "evenhand", **written})
-    suite = ET.SubElement(root, "testsuite", {"name": f"evenhand: {words.text(record.header.get('data'))}", **written})
+    named = f"evenhand {record.verb}: {words.text(record.header.data.name)}" if record.header.data.name else f"evenhand {record.verb}"
+    suite = ET.SubElement(root, "testsuite", {"name": named, **written})
     suite.append(_properties(record))
     suite.extend(cases)
     ET.indent(root)
@@ -52,8 +51,8 @@ def _properties(record: Record) -> ET.Element:
     return properties
 
 
-def _case(name: str, seconds: float | None = None) -> ET.Element:
-    return ET.Element("testcase", {"classname": "evenhand.scan", "name": words.text(name), "time": f"{seconds or 0:.3f}"})
+def _case(name: str, record: Record, seconds: float = 0.0) -> ET.Element:
+    return ET.Element("testcase", {"classname": f"evenhand.{record.verb}", "name": words.text(name), "time": f"{seconds:.3f}"})
 
 
 def _mark(case: ET.Element, kind: str, reason: str, body: str = "") -> ET.Element:
@@ -64,25 +63,26 @@ def _mark(case: ET.Element, kind: str, reason: str, body: str = "") -> ET.Elemen
 
 def _verdict(record: Record, evidence: Evidence) -> ET.Element:
     """Inconclusive is an error: a build must not go green on it unseen."""
-    case = _case("verdict")
+    case = _case(VERDICT, record)
     if record.outcome == "violation":
         return _mark(case, "failure", record.reason, _lines(evidence))
     return case if record.outcome == "pass" else _mark(case, "error", f"inconclusive: {record.reason}")
 
 
-def _run(run: RunRecord, record: Record, evidence: Evidence) -> ET.Element:
-    case = _case(run.method, run.wall_seconds)
-    if record.outcome == "violation" and run.findings:
+def _checked(check: CheckRecord, record: Record, evidence: Evidence) -> ET.Element:
+    """What a check decided by itself; one that could decide nothing is skipped, for the verdict already says so."""
+    case = _case(check.name, record, _seconds(check))
+    if check.outcome == "violation":
         # A witness that does not say which method found it may be this one's.
-        own = [(method, line) for method, line in evidence if method in ("", run.method)]
-        return _mark(case, "failure", f"{run.findings:,} findings among {run.candidates:,} candidates", _lines(own))
-    if run.is_interrupted:
-        return _mark(case, "skipped", f"interrupted after {run.candidates:,} candidates")
-    return case
+        own = [(method, line) for method, line in evidence if method in ("", check.name)]
+        return _mark(case, "failure", check.message, _lines(own))
+    kind = {"failed": "error", "inconclusive": "skipped"}.get(check.outcome)
+    return _mark(case, kind, check.message) if kind else case
 
 
-def _failed(name: str, why: str) -> ET.Element:
-    return _mark(_case(name), "error", why)
+def _seconds(check: CheckRecord) -> float:
+    told = (check.model_extra or {}).get("seconds")
+    return float(told) if isinstance(told, (int, float)) and not isinstance(told, bool) else 0.0
 
 
 def _evidence(record: Record) -> Evidence:

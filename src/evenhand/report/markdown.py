@@ -45,14 +45,14 @@ def render(result: Mapping[str, Any]) -> str:
 
 
 def _opening(record: Record) -> str:
-    data, protected = code(record.header.get("data")), ", ".join(code(name) for name in record.protected) or "not named"
+    data, protected = code(record.header.data.name), ", ".join(code(name) for name in record.protected) or "not named"
     lines = [f"# {SYMBOLS[record.outcome]}: {prose(record.reason)}", f"Data {data}, protected {protected}.", prose(gate_sentence(record))]
     return "\n\n".join(line for line in lines if line)
 
 
 def _rates(record: Record) -> str:
     lines = []
-    for rate in record.rates:
+    for rate in record.body.rates:
         heading, explanation = words.population(rate.population)
         shown = [words.percent(rate.estimate), f"{words.percent(rate.low)} to {words.percent(rate.high)} ({words.level(rate.confidence)})"]
         shown = shown if rate.is_measured else ["not measured", "may be anything"]
@@ -109,7 +109,9 @@ def _pairs(record: Record) -> str:
 
 def _methods(record: Record) -> str:
     names = ["Method", "Candidates", "Duplicates", "Findings", "Model rows", "CPU-seconds", "Findings per CPU-second", "Ended"]
-    lines = [_run(run) for run in record.runs] + [[code(name, in_table=True), *["–"] * 6, "**failed**"] for name in record.failures]
+    lines = [_run(run) for run in record.body.runs] + [
+        [code(name, in_table=True), *["–"] * 6, "**failed**"] for name in record.body.failures
+    ]
     return "## Methods\n\n" + (table(names, lines) if lines else "No method was run.")
 
 
@@ -119,13 +121,15 @@ def _run(run: RunRecord) -> list[str]:
 
 
 def _failures(record: Record) -> str:
-    lines = [f"- {code(name, 60)} failed: {code(why, 600)}" for name, why in record.failures.items()]
+    lines = [f"- {code(name, 60)} failed: {code(why, 600)}" for name, why in record.body.failures.items()]
     return "## Failed\n\n" + "\n".join(lines) if lines else ""
 
 
 def _facts(record: Record) -> str:
     lines = [
-        f"- {code(run.method)}: {prose(fact.name)}: {code(fact.value, 600)}" for run in record.runs for fact in facts.readable(run.facts)
+        f"- {code(run.method)}: {prose(fact.name)}: {code(fact.value, 600)}"
+        for run in record.body.runs
+        for fact in facts.readable(run.facts)
     ]
     return "## What the methods measured\n\n" + "\n".join(lines) if lines else ""
 

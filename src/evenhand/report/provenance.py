@@ -1,4 +1,4 @@
-"""The header of a result as a reader needs it: what was tested, under which rule, and what makes the same scan again."""
+"""The header of a result as a reader needs it: what was tested, under which rule, and what makes the same run again."""
 
 from __future__ import annotations
 
@@ -6,20 +6,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.report import words
-from evenhand.report.record import Record
+from evenhand.report.record import HeaderRecord, Record
 
 LABELS = {
-    "data": "Data",
-    "protected": "Protected columns",
-    "classes": "Outcomes of the model",
-    "model_kind": "Kind of model",
-    "model": "Model fingerprint",
-    "data_digest": "Data digest",
-    "domain": "Domain digest",
+    "data.name": "Data",
+    "data.rows": "Rows of the data",
+    "domain.protected": "Protected columns",
+    "domain.label": "Label",
+    "domain.favourable": "Favourable outcomes",
+    "domain.classes": "Outcomes of the model",
+    "medium.kind": "Medium",
+    "model.kind": "Kind of model",
+    "model.digest": "Model fingerprint",
+    "data.digest": "Data digest",
+    "domain.digest": "Domain digest",
+    "medium.digest": "Medium digest",
     "oracle": "Oracle",
-    "population": "Population of the search",
     "seed": "Seed",
     "budget": "Budget for each method",
+    "command": "Command",
     "evenhand": "Evenhand version",
     "date": "Date",
 }
@@ -28,9 +33,18 @@ LABELS = {
 
 def provenance(record: Record) -> list[tuple[str, str]]:
     """Every field of the header with a readable name; unknown ones last."""
-    header = {name: value for name, value in record.header.items() if name != "gate"}
-    names = [name for name in LABELS if name in header] + [name for name in header if name not in LABELS]
-    return [(LABELS.get(name) or words.title(name), _value(name, header[name])) for name in names]
+    fields = flat(record.header)
+    names = [name for name in LABELS if name in fields] + [name for name in fields if name not in LABELS]
+    return [(LABELS.get(name) or words.title(name.rpartition(".")[2]), _value(name, fields[name])) for name in names]
+
+
+def flat(header: HeaderRecord) -> dict[str, Any]:
+    """Fields that say something, named by their place; the gate is told as a sentence elsewhere."""
+    fields: dict[str, Any] = {}
+    for name, value in header.model_dump(exclude={"details"}).items():
+        inner = value.items() if isinstance(value, Mapping) and name != "budget" else [("", value)]
+        fields |= {f"{name}.{part}" if part else name: each for part, each in inner if each not in (None, "", [], {})}
+    return fields | {f"details.{name}": value for name, value in header.details.items() if name != "gate"}
 
 
 def _value(name: str, value: Any) -> str:
@@ -46,8 +60,8 @@ def _value(name: str, value: Any) -> str:
 
 def gate_sentence(record: Record) -> str:
     """The rule that made the verdict; empty when the result does not say."""
-    gate = record.header.get("gate")
-    if not isinstance(gate, Mapping) or not isinstance(gate.get("max_rate"), (int, float)):
+    gate = record.gate
+    if not isinstance(gate.get("max_rate"), (int, float)):
         return ""
     if gate["max_rate"] > 0:
         return (

@@ -1,4 +1,4 @@
-"""The result of a scan as the renderings read it: checked, plain, with None where nothing was measured.  Draws nothing."""
+"""A result of any verb as the renderings read it: checked, plain, with None where nothing was measured.  Draws nothing."""
 
 from __future__ import annotations
 
@@ -11,15 +11,67 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evenhand.errors import InvalidArgument, StoreError
+from evenhand.report import version_1
 
-VERSION = 1
-"""The version of the result that these renderings read."""
+VERSION = 2
+"""The version of the result that these renderings read; version 1 is converted."""
+
+Verb = Literal["scan", "measure", "certify", "repair", "synth", "bench", "compare", "doctor", "replay"]
 
 
 class RecordPart(BaseModel):
     """What all parts of a result share: they may carry more than is read here."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class DataHeader(RecordPart):
+    """Which data."""
+
+    name: str = ""
+    digest: str | None = None
+    rows: int | None = None
+
+
+class DomainHeader(RecordPart):
+    """What an input may be, and which part of it is protected."""
+
+    digest: str | None = None
+    protected: list[str] = Field(default_factory=list)
+    label: str | None = None
+    favourable: list[Any] = Field(default_factory=list)
+    classes: list[Any] = Field(default_factory=list)
+
+
+class SubjectHeader(RecordPart):
+    """A model or a medium."""
+
+    kind: str | None = None
+    digest: str | None = None
+
+
+class HeaderRecord(RecordPart):
+    """What was asked of which model, and what makes the same run again."""
+
+    evenhand: str | None = None
+    date: str | None = None
+    command: str | None = None
+    seed: int | None = None
+    budget: dict[str, Any] | None = None
+    data: DataHeader = Field(default_factory=DataHeader)
+    domain: DomainHeader = Field(default_factory=DomainHeader)
+    model: SubjectHeader = Field(default_factory=SubjectHeader)
+    medium: SubjectHeader = Field(default_factory=SubjectHeader)
+    oracle: str | None = None
+    details: dict[str, Any] = Field(default_factory=dict)
+
+
+class CheckRecord(RecordPart):
+    """One thing that was decided by itself: a method, a figure, a repair, a wire of the model."""
+
+    name: str
+    outcome: Literal["pass", "violation", "inconclusive", "failed"]
+    message: str = ""
 
 
 class RateRecord(RecordPart):
@@ -32,6 +84,8 @@ class RateRecord(RecordPart):
     confidence: float | None = None
     population: str = ""
     unfair: int | None = None
+    name: str = ""
+    meaning: str = ""
 
     @property
     def is_measured(self) -> bool:
@@ -51,6 +105,7 @@ class RunRecord(RecordPart):
     cpu_seconds: float | None = None
     wall_seconds: float | None = None
     facts: dict[str, Any] = Field(default_factory=dict)
+    curve: dict[str, list[float]] | None = None
 
     @property
     def is_interrupted(self) -> bool:
@@ -64,7 +119,7 @@ class RunRecord(RecordPart):
 
 
 class WitnessRecord(RecordPart):
-    """A pair of people, and both outcomes."""
+    """A pair of rows, and both outcomes.  `pictures` names what was shown: `person` and `twin`, each a PNG file's name or a data URI."""
 
     id: str
     protected: list[str] = Field(default_factory=list)
@@ -76,10 +131,12 @@ class WitnessRecord(RecordPart):
     changed: dict[str, dict[str, Any]] = Field(default_factory=dict)
     real_row: int | None = None
     method: str = ""
+    pictures: dict[str, str] = Field(default_factory=dict)
+    texts: dict[str, str] = Field(default_factory=dict)
 
     @property
     def differing(self) -> list[str]:
-        """The columns in which the two people differ."""
+        """The columns in which the two differ."""
         return [name for name in self.columns if self.person.get(name) != self.twin.get(name)]
 
     @property
@@ -88,43 +145,85 @@ class WitnessRecord(RecordPart):
         return [*self.person, *(name for name in self.twin if name not in self.person)]
 
 
+class StatementRecord(RecordPart):
+    """A figure about a class, a group or an editor, judged before it came here."""
+
+    label: str
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    outcome: str = ""
+    sentence: str = ""
+
+
+class Body(RecordPart):
+    """What a verb found out, by topic.  A verb fills in what it knows; a page shows what is there."""
+
+    rates: list[RateRecord] = Field(default_factory=list)
+    anytime: dict[str, Any] | None = None
+    weighted: dict[str, Any] | None = None
+    runs: list[RunRecord] = Field(default_factory=list)
+    failures: dict[str, str] = Field(default_factory=dict)
+    valid_share: float | None = None
+    where: dict[str, Any] | None = None
+    alarms: list[str] = Field(default_factory=list)
+    notes: list[str] = Field(default_factory=list)
+    groups: list[dict[str, Any]] = Field(default_factory=list)
+    fairlearn: list[dict[str, Any]] = Field(default_factory=list)
+    oracles: dict[str, Any] | None = None
+    certificate: dict[str, Any] | None = None
+    repairs: dict[str, Any] | None = None
+    standings: dict[str, Any] | None = None
+    classes: list[StatementRecord] = Field(default_factory=list)
+    leaning: list[StatementRecord] = Field(default_factory=list)
+    jury: list[StatementRecord] = Field(default_factory=list)
+    neurons: dict[str, Any] | None = None
+    sheets: list[dict[str, Any]] = Field(default_factory=list)
+    synthesis: dict[str, Any] | None = None
+    tables: list[dict[str, Any]] = Field(default_factory=list)
+
+
 class Record(RecordPart):
     """A whole result."""
 
-    evenhand_result: int
-    header: dict[str, Any]
+    evenhand_result: Literal[2]
+    verb: Verb
+    header: HeaderRecord
     outcome: Literal["pass", "violation", "inconclusive"]
     reason: str
-    rates: list[RateRecord]
-    runs: list[RunRecord]
-    failures: dict[str, str]
-    witnesses: list[WitnessRecord]
-    valid_share: float | None = None
-    where: dict[str, Any] | None = None
-    anytime: dict[str, Any] | None = None
+    sentences: list[str] = Field(default_factory=list)
+    checks: list[CheckRecord] = Field(default_factory=list)
+    witnesses: list[WitnessRecord] = Field(default_factory=list)
+    body: Body = Field(default_factory=Body)
 
     @property
     def protected(self) -> list[str]:
         """The names of the protected columns."""
-        listed = self.header.get("protected")
-        return [str(name) for name in listed] if isinstance(listed, list) else []
+        return self.header.domain.protected
 
     @property
     def findings(self) -> int:
         """The findings of all searches together."""
-        return sum(run.findings for run in self.runs)
+        return sum(run.findings for run in self.body.runs)
+
+    @property
+    def gate(self) -> Mapping[str, Any]:
+        """The rule that made the verdict; empty where the result does not say."""
+        told = self.header.details.get("gate")
+        return told if isinstance(told, Mapping) else {}
 
 
 def read(result: Mapping[str, Any]) -> Record:
-    """A result given as a dictionary, checked."""
-    fault = _fault(plain(result))
+    """A result given as a dictionary, checked; one of version 1 is converted first."""
+    fault = _fault(content := plain(result))
     if fault:
-        raise InvalidArgument(f"result: {fault}; pass ScanResult.as_dict() or what evenhand.report.load returns")
-    return Record.model_validate(plain(result))
+        raise InvalidArgument(f"result: {fault}; pass what as_dict() of a result or evenhand.report.load returns")
+    return Record.model_validate(version_1.converted(content))
 
 
 def load(path: Path) -> dict[str, Any]:
-    """A result read from its file, checked."""
+    """A result read from its file, checked, in the present version."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -134,12 +233,11 @@ def load(path: Path) -> dict[str, Any]:
     except OSError as fault:
         raise StoreError(f"cannot read {path}: {fault.strerror or fault}") from fault
     except (ValueError, RecursionError) as fault:
-        raise StoreError(f"{path} is not readable as JSON ({fault}); render the result.json that a scan wrote") from None
+        raise StoreError(f"{path} is not readable as JSON ({fault}); render the result.json that Evenhand wrote") from None
     wrong = _fault(content)
     if wrong:
         raise StoreError(f"{path} is not a result that can be rendered: {wrong}")
-    kept: dict[str, Any] = content
-    return kept
+    return version_1.converted(content)
 
 
 def plain(value: Any) -> Any:
@@ -160,15 +258,17 @@ def plain(value: Any) -> Any:
 
 def _fault(content: object) -> str:
     """What keeps this from being a result; empty when nothing does."""
-    if not isinstance(content, dict) or "evenhand_result" not in content:
-        return 'it has no "evenhand_result": it is not the result of a scan'
-    version = content["evenhand_result"]
-    if isinstance(version, bool) or version != VERSION:
-        return f"it has version {version!r} of the result format, and this release reads version {VERSION}; use the release that wrote it"
+    if not isinstance(content, dict) or not (version_1.is_old(content) or "evenhand_result" in content):
+        return 'it has no "evenhand_result": it is not a result of Evenhand'
+    version = content.get("evenhand_result", 1)
+    if isinstance(version, bool) or version not in (1, VERSION):
+        return f"it has version {version!r} of the result format, and this release reads versions 1 and {VERSION}; use a newer release"
     try:
-        Record.model_validate(plain(content))
+        Record.model_validate(plain(version_1.converted(content)))
     except ValidationError as faults:
         first = faults.errors(include_url=False)[0]
         place = ".".join(str(step) for step in first["loc"])
         return f"{place}: {first['msg'].lower()}"
+    except version_1.NotConvertible as fault:
+        return str(fault)
     return ""

@@ -36,7 +36,7 @@ def _run(record: Record) -> dict[str, Any]:
         "properties": {
             "outcome": record.outcome,
             "reason": words.text(record.reason, 600),
-            "rates": [rate.model_dump(include={"population", "estimate", "low", "high", "n", "confidence"}) for rate in record.rates],
+            "rates": [rate.model_dump(include={"population", "estimate", "low", "high", "n", "confidence"}) for rate in record.body.rates],
         },
     }
 
@@ -46,28 +46,28 @@ def _driver(record: Record) -> dict[str, Any]:
         "id": RULE,
         "name": "IndividualDiscrimination",
         "shortDescription": {"text": "The same person under another protected value is treated differently."},
-        "fullDescription": {"text": words.oracle(str(record.header.get("oracle") or ""))},
+        "fullDescription": {"text": words.oracle(record.header.oracle or "")},
         "help": {"text": "Ask the model about the pair again with `evenhand replay ID`, where ID is the witness named in the message."},
         "defaultConfiguration": {"level": "error"},
     }
-    version = record.header.get("evenhand")
+    version = record.header.evenhand
     return {"name": "Evenhand", **({"version": words.text(version, 40)} if version else {}), "rules": [rule]}
 
 
 def _invocation(record: Record) -> dict[str, Any]:
     told = [
         {"level": "error", "message": {"text": literal(f"method {words.text(name, 60)} failed: {words.text(why, 600)}")}}
-        for name, why in record.failures.items()
+        for name, why in record.body.failures.items()
     ]
     told += [
         {
             "level": "warning",
             "message": {"text": literal(f"method {words.text(run.method, 60)} was interrupted after {run.candidates:,} candidates")},
         }
-        for run in record.runs
+        for run in record.body.runs
         if run.is_interrupted
     ]
-    return {"executionSuccessful": not record.failures, "toolExecutionNotifications": told}
+    return {"executionSuccessful": not record.body.failures, "toolExecutionNotifications": told}
 
 
 def _result(pair: witness_cards.PairCard, record: Record) -> dict[str, Any]:

@@ -79,8 +79,8 @@ class Picture:
 
 def rates(record: Record) -> Picture | None:
     """All measured rates on one axis, those of the methods beside those of the scan; None when there are none."""
-    named = [(words.population(rate.population)[0], rate) for rate in record.rates if rate.is_measured]
-    for run in record.runs:
+    named = [(words.population(rate.population)[0], rate) for rate in record.body.rates if rate.is_measured]
+    for run in record.body.runs:
         named += [
             (f"{words.population(str(fact['population']))[0]}, by {words.text(run.method, 20)}", RateRecord.model_validate(fact))
             for fact in run.facts.values()
@@ -97,8 +97,7 @@ def rates(record: Record) -> Picture | None:
 
 
 def _tolerated(record: Record) -> float:
-    gate = record.header.get("gate")
-    value = gate.get("max_rate") if isinstance(gate, dict) else None
+    value = record.gate.get("max_rate")
     return float(value) if isinstance(value, (int, float)) else 0.0
 
 
@@ -128,11 +127,11 @@ def _ticks(top: float) -> tuple[Tick, ...]:
 
 def methods(record: Record) -> Picture | None:
     """Every method's candidates, and which of them were repeated and which were findings; failed ones are marked as failed."""
-    if not record.runs and not record.failures:
+    if not record.body.runs and not record.body.failures:
         return None
-    most = max((run.candidates for run in record.runs), default=0) or 1
-    bars = [_method_bar(ROW * place, run, most) for place, run in enumerate(record.runs)]
-    bars += [Bar(ROW * place, _label(name), "failed: not counted", (), True) for place, name in enumerate(record.failures, len(bars))]
+    most = max((run.candidates for run in record.body.runs), default=0) or 1
+    bars = [_method_bar(ROW * place, run, most) for place, run in enumerate(record.body.runs)]
+    bars += [Bar(ROW * place, _label(name), "failed: not counted", (), True) for place, name in enumerate(record.body.failures, len(bars))]
     return Picture(ROW * len(bars), _told("Findings per method.", bars), bars=tuple(bars))
 
 

@@ -44,7 +44,7 @@ class Section:
 
 def section(record: Record) -> Section | None:
     """The section of a result; None where it has none, or nothing was unfair."""
-    told = record.where
+    told = record.body.where
     if not told or not (told.get("unfair") or told.get("worst")):
         return None
     heading = words.population(str(told.get("population") or ""))[0]

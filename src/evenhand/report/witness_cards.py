@@ -57,7 +57,7 @@ class Direction:
 
 def pairs_of(record: Record) -> list[PairCard]:
     """All witnesses as cards, in the result's order."""
-    classes = [words.text(name) for name in record.header.get("classes") or []]
+    classes = [words.text(name) for name in record.header.domain.classes]
     return [_pair(place, witness, record.protected, classes) for place, witness in enumerate(record.witnesses, 1)]
 
 

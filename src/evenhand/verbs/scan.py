@@ -26,6 +26,7 @@ from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.oracles import oracle as named_oracle
+from evenhand.report.version_1 import nested_header
 from evenhand.statistics.anytime import AnytimeShare
 
 if TYPE_CHECKING:
@@ -175,25 +176,43 @@ class ScanResult:
     def as_dict(self) -> dict[str, Any]:
         """The versioned JSON that every rendering reads."""
         return {
-            "evenhand_result": 1,
-            "header": dict(self.header),
+            "evenhand_result": 2,
+            "verb": "scan",
+            "header": nested_header(self.header),
             "outcome": self.outcome,
             "reason": self.reason,
-            "rates": [rate.as_dict() for rate in self.rates],
-            "runs": [r.as_dict() for r in self.runs],
-            "failures": dict(self.failures),
+            "sentences": [rate.sentence for rate in self.rates],
+            "checks": self.checks(),
             "witnesses": [asdict(w) for w in self.witnesses],
-            "valid_share": _valid_share(self.runs),
-            "anytime": dict(self.anytime) if self.anytime else None,
-            "where": self.where.as_dict() if self.where else None,
+            "body": {
+                "rates": [rate.as_dict() for rate in self.rates],
+                "runs": [r.as_dict() for r in self.runs],
+                "failures": dict(self.failures),
+                "valid_share": _valid_share(self.runs),
+                "anytime": dict(self.anytime) if self.anytime else None,
+                "where": self.where.as_dict() if self.where else None,
+            },
         }
+
+    def checks(self) -> list[dict[str, Any]]:
+        """What each method decides: with a violation, one that found something has its share in it; a failed one decides nothing."""
+        return [self._check(r) for r in self.runs] + [
+            {"name": name, "outcome": "failed", "message": why} for name, why in self.failures.items()
+        ]
+
+    def _check(self, done: Run) -> dict[str, Any]:
+        found, tried = len(done.findings), done.ledger.candidates
+        outcome, message = "pass", f"{found:,} findings among {tried:,} candidates"
+        if self.outcome == "violation" and found:
+            outcome = "violation"
+        elif done.ended == "interrupted":
+            outcome, message = "inconclusive", f"interrupted after {tried:,} candidates"
+        return {"name": done.method, "outcome": outcome, "message": message, "seconds": done.wall_seconds}
 
     def report(self, path: str | Path) -> Path:
         """Write the result as one self-contained HTML page."""
-        import importlib
+        from evenhand.report.html import write
 
-        # The report reads results, so it stands above this layer; it is looked up only when asked for.
-        write: Callable[[dict[str, Any], Path], Path] = importlib.import_module("evenhand.report.html").write
         return write(self.as_dict(), Path(path))
 
 
