@@ -5,7 +5,7 @@ source_lines            lines of Python in `src/evenhand`, blank ones and commen
 class_names_reused      public class names that are defined at the top of more than one module
 file_names_reused       names of Python files that occur more than once, `__init__` and `__main__` aside
 tuple_parameters        parameters of functions and fields of classes annotated as a tuple of fixed length whose members differ in type
-unreachable_modules     modules that neither a command, a public name nor a registry leads to along imports (those for type checkers only aside)
+unreachable_modules     modules that neither a command, a public name nor a registry leads to along imports (type checking aside)
 modules_outside_layers  modules whose topmost package stands in no layer of the import contract
 ignored_imports         imports that the contract of layers is told to overlook
 imports_by_string       calls of `import_module` with the literal name of one of the package's own modules
@@ -188,9 +188,14 @@ def onnx_sessions(tree: Tree) -> list[str]:
 def torch_adapters(tree: Tree) -> list[str]:
     """Classes with a field that is a torch module and a method that answers for it."""
     classes = [
-        (name, node) for name, module in tree.parsed.items() for node in module.body if isinstance(node, ast.ClassDef) and _holds_module(node)
+        (name, node)
+        for name, module in tree.parsed.items()
+        for node in module.body
+        if isinstance(node, ast.ClassDef) and _holds_module(node)
     ]
-    return [f"{name}.{node.name}" for name, node in classes if ANSWERS & {each.name for each in node.body if isinstance(each, ast.FunctionDef)}]
+    return [
+        f"{name}.{node.name}" for name, node in classes if ANSWERS & {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+    ]
 
 
 def _holds_module(node: ast.ClassDef) -> bool:
