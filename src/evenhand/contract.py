@@ -16,6 +16,7 @@ from evenhand.arrays import Labels, Mask, Reals, Rows, Scores
 
 if TYPE_CHECKING:
     from evenhand.domain.tabular import TabularDomain
+    from evenhand.media.album import Album
     from evenhand.models.meter import Meter
 
 Pictures: TypeAlias = NDArray[Any]  # (n, height, width, 3), uint8 or float32, 0 to 255
@@ -37,6 +38,10 @@ class Medium(Protocol):
     def kind(self) -> str:
         """One word for a reader: table, album, portraits, scenes, text."""
 
+    @property
+    def domain(self) -> TabularDomain:
+        """The rows that it can show, with everything protected that it can show another way."""
+
     def show(self, rows: Rows) -> Any:
         """A frame, pictures (n, height, width, 3) of bytes, or texts: one entry for every row, made when asked for."""
 
@@ -53,6 +58,38 @@ class Growing(Medium, Protocol):
 
     def add(self, pictures: Pictures) -> Rows:
         """New rows for made pictures: (combinations, n, height, width, 3), one for each protected combination."""
+
+
+@runtime_checkable
+class Editor(Protocol):
+    """Gives every picture of an album a twin that differs in one attribute."""
+
+    @property
+    def attribute(self) -> str:
+        """The attribute that it flips."""
+
+    @property
+    def flip(self) -> str:
+        """What the flip really is, in words for a report."""
+
+    def twins(self, album: Album) -> Pictures:
+        """The same pictures with the attribute flipped."""
+
+
+@runtime_checkable
+class KnowsSides(Protocol):
+    """An editor of attributes with more than two values: it says itself which picture of a pair has the higher one."""
+
+    def sides(self, album: Album) -> Labels:
+        """1 where the twin has the lower value of the two, else 0."""
+
+
+@runtime_checkable
+class EditsAlbums(Editor, Protocol):
+    """An editor that gives a whole album back, with everything else that is known about it, so that another editor can go on."""
+
+    def edited(self, album: Album, codes: Labels) -> Album:
+        """The album with its attribute at these values; a picture that has its value already stays as it is."""
 
 
 @dataclass(frozen=True)

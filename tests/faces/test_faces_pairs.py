@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from evenhand.contract import Editor
 from evenhand.errors import DataError, InvalidArgument, ModelFailed, WrongAnswer
 from evenhand.measures.picture_pairs import PicturePairs, judge, leaning, make_pairs
-from evenhand.media.editors.editor import Editor, assess
+from evenhand.media.editors.editor import assess
 from evenhand.media.editors.rerender import Rerender
 from evenhand.media.picture_domain import ImageDomain
 from evenhand.media.portraits import age_groups, place, synthetic_faces

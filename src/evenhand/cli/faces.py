@@ -14,9 +14,9 @@ from evenhand.errors import InvalidArgument, UnknownName, require
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from evenhand.contract import PictureModel
+    from evenhand.contract import Editor, PictureModel
     from evenhand.media.album import Album
-    from evenhand.media.editors.editor import Editor, Jury
+    from evenhand.media.editors.editor import Jury
     from evenhand.models.picture_adapters import Preparation
     from evenhand.verbs.examine_pictures import PictureRule
 

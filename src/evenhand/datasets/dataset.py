@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.arrays import Labels, Mask, Rows
+from evenhand.contract import Medium
 from evenhand.domain.columns import Value
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.errors import DomainError, InvalidArgument
+from evenhand.media.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +25,7 @@ class Dataset:
 
     `frame` holds every row.  `rows` and `labels` hold the rows whose cells lie in the columns' ranges; `inside` says which
     these are and `left_out` how many are not.  Rows that break a constraint stay: `domain.broken_shares(rows)` counts them.
+    `medium` shows a row: people of a table as its lines, pictures of an album as pictures, templates as texts.
     """
 
     name: str
@@ -34,6 +37,7 @@ class Dataset:
     notes: str = ""
     protectable: tuple[str, ...] = ()
     coding: str = "readable"
+    shown_by: Medium | None = None
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -42,8 +46,13 @@ class Dataset:
         left_out = f", {self.left_out:,} outside the domain" if self.left_out else ""
         return (
             f"Dataset({self.name!r}, {self.coding}: {len(self):,} rows{left_out}, {len(self.domain.columns)} columns, "
-            f"label {self.label!r}, protected {list(self.domain.protected)})"
+            f"label {self.domain.label.column if self.domain.label else None!r}, protected {list(self.domain.protected)})"
         )
+
+    @cached_property
+    def medium(self) -> Medium:
+        """What a row shows: a line of the table where nothing else was given."""
+        return self.shown_by or Table(self.domain)
 
     @property
     def _label(self) -> Label:

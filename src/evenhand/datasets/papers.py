@@ -55,8 +55,9 @@ def dataset(name: str, table: pd.DataFrame | None = None) -> Dataset:
     coded = coders[name](_sample(name, facts.table()) if table is None else table.reset_index(drop=True))
     columns = tuple(Column(column, "integer", low=low, high=high, dtype="int64") for column, (low, high) in coded.bounds.items())
     domain = TabularDomain(columns, coded.protected, coded.label)
-    told = {"source": facts.source, "licence": facts.licence, "citation": facts.citation, "notes": facts.notes}
-    return Dataset(name, coded.frame, domain, **told, protectable=coded.protectable, coding="papers")
+    return Dataset(
+        name, coded.frame, domain, facts.source, facts.licence, facts.citation, facts.notes, protectable=coded.protectable, coding="papers"
+    )
 
 
 def names() -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -30,6 +30,8 @@ class Column:
 
     `missing` is the share of missing cells that the data shows; 0 means that a cell may not be missing.
     `dtype` is the pandas dtype that decoded cells get back.
+    `reserve` is a number of whole codes above `high` that a medium hands out for what a method makes: they count as inside, but
+    nothing draws them or clips to them.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Column:
     high: float | int | None = None
     missing: float = 0.0
     dtype: str = ""
+    reserve: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
         for fault in self._faults():
@@ -49,6 +52,8 @@ class Column:
             return [f"kind={self.kind!r} must be one of {', '.join(KINDS)}"]
         if not 0.0 <= self.missing <= 1.0:
             return [f"missing={self.missing!r} must be a share between 0 and 1"]
+        if self.reserve and self.kind != "integer":
+            return [f"reserve={self.reserve!r}: only an integer column holds codes in reserve"]
         return self._faults_of_list() if self.is_listed else self._faults_of_range()
 
     def _faults_of_list(self) -> list[str]:
@@ -70,6 +75,8 @@ class Column:
             return [f"low={self.low!r} is above high={self.high!r}"]
         if self.kind == "integer" and max(abs(self.low), abs(self.high)) > LARGEST_EXACT_INTEGER:
             return ["integers beyond 2**53 are not exact as numbers; use kind: ordinal and list the values"]
+        if self.reserve and not self.highest < self.ceiling <= LARGEST_EXACT_INTEGER:
+            return [f"reserve={self.reserve!r} must be at least 0, and the last code at most 2**53"]
         if self.kind == "integer" and (self.low != int(self.low) or self.high != int(self.high)):
             return [f"low={self.low!r} and high={self.high!r} of an integer column must be whole numbers"]
         return []
@@ -93,6 +100,11 @@ class Column:
     def highest(self) -> float:
         """The largest code; below the smallest where every cell is missing."""
         return float(len(self.values) - 1) if self.is_listed else float(self.high)  # type: ignore[arg-type]
+
+    @property
+    def ceiling(self) -> float:
+        """The largest code that is inside: above the highest one where codes are held in reserve."""
+        return self.highest + self.reserve
 
     @property
     def cardinality(self) -> int | None:
@@ -224,7 +236,7 @@ class Column:
     def inside(self, codes: Reals) -> Mask:
         """Which codes the column allows."""
         with np.errstate(invalid="ignore"):
-            fine = (codes >= self.lowest) & (codes <= self.highest)
+            fine = (codes >= self.lowest) & (codes <= self.ceiling)
             if self.is_integral:
                 fine &= codes == np.rint(codes)
         if self.is_listed and not self.values:

@@ -32,8 +32,8 @@ def row_keys(rows: Rows, columns: Sequence[Column], places: Sequence[int]) -> Ke
         column = columns[place]
         cells = rows[:, place] - column.lowest
         if column.missing > 0:
-            cells = np.where(np.isnan(cells), column.highest - column.lowest + 1, cells)
-        keys = keys * np.uint64(column.cardinality or 1) + cells.astype(np.uint64)
+            cells = np.where(np.isnan(cells), column.ceiling - column.lowest + 1, cells)
+        keys = keys * np.uint64((column.cardinality or 1) + column.reserve) + cells.astype(np.uint64)
     return keys
 
 
@@ -49,11 +49,11 @@ def _radix(columns: tuple[Column, ...], places: tuple[int, ...]) -> tuple[Rows, 
             return None
         weights[place] = total
         offset += total * columns[place].lowest
-        total *= cardinality
+        total *= cardinality + columns[place].reserve
         if total >= 2**63:
             return None
     # No partial sum of the product is larger than this, so that below 2**53 every one of them is exact.
-    largest = sum(weights[p] * max(abs(columns[p].lowest), abs(columns[p].highest)) for p in places)
+    largest = sum(weights[p] * max(abs(columns[p].lowest), abs(columns[p].ceiling)) for p in places)
     needs_loop = any(columns[p].missing > 0 for p in places) or largest >= _EXACT_AS_FLOAT
     return weights, offset, total, True if needs_loop else None
 

@@ -7,13 +7,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.arrays import Labels, Mask, Reals, Scores
-from evenhand.contract import PictureModel, Pictures
+from evenhand.contract import Editor, KnowsSides, PictureModel, Pictures
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.media.album import Album
-from evenhand.media.editors.editor import Editor, KnowsSides
 from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.statistics.net import net_interval
 
@@ -150,8 +148,3 @@ def leaning(judged: JudgedPairs, tolerance: float = 0.05, confidence: float = 0.
     along = f"{judged.pairs.attribute} goes from {judged.pairs.values[0]} to {judged.pairs.values[1]}"
     net, low = {name: one.estimate for name, one in found.items()}, {name: one.low for name, one in found.items()}
     return Leaning(net, low, {name: one.high for name, one in found.items()}, tolerance, confidence, len(judged), along)
-
-
-def as_bytes(pictures: Pictures) -> NDArray[np.uint8]:
-    """Pictures rounded and clipped to bytes."""
-    return pictures if pictures.dtype == np.uint8 else np.clip(np.rint(pictures), 0, 255).astype(np.uint8)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Labels, Rows
+from evenhand.contract import Pictures
 from evenhand.errors import DataError, InvalidArgument, UnknownName
 
 UNKNOWN = -1
@@ -122,3 +123,8 @@ class Album:
         order = rng.permutation(len(self))
         cut = round(share * len(self))
         return self[order[:cut]], self[order[cut:]]
+
+
+def as_bytes(pictures: Pictures) -> NDArray[np.uint8]:
+    """Pictures rounded and clipped to bytes."""
+    return pictures if pictures.dtype == np.uint8 else np.clip(np.rint(pictures), 0, 255).astype(np.uint8)

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Mask
-from evenhand.contract import Pictures
+from evenhand.contract import Editor, Pictures
 from evenhand.errors import InvalidArgument
 from evenhand.media.album import Album
-from evenhand.media.editors.editor import Editor
 
 
 @dataclass(frozen=True, eq=False)

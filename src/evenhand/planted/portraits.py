@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.arrays import Labels, Mask, Reals, Rows
 from evenhand.errors import InvalidArgument
 from evenhand.media.album import Album, Attribute
-from evenhand.media.portraits.factors import FACTORS, changed, draw_factors, factor, place
+from evenhand.media.portraits.factors import FACTORS, draw_factors, factor, mirrored, place
 from evenhand.media.portraits.painting import render
 
 AGE_GROUPS = ("young", "middle", "older")
@@ -53,15 +53,6 @@ def age_groups(factors: Rows, biases: Sequence[Bias] = ()) -> Labels:
     for bias in biases:
         apparent += bias.years * bias.hits(factors)
     return np.searchsorted(BORDERS, apparent, side="right").astype(np.intp)
-
-
-def mirrored(factors: Rows, name: str) -> Rows:
-    """Every portrait with a listed factor at the opposite end: the first value becomes the last, the middle the first."""
-    known = factor(name)
-    if not known.is_listed:
-        raise InvalidArgument(f"name={name!r} must be a listed factor, such as 'tone' or 'gender_cue'")
-    opposite = known.high - factors[:, place(name)]
-    return changed(factors, name, np.where(opposite == factors[:, place(name)], known.low, opposite))
 
 
 def planted_share(factors: Rows, biases: Sequence[Bias], name: str) -> float:

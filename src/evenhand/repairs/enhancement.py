@@ -15,8 +15,8 @@ from evenhand.arrays import Index
 from evenhand.contract import PictureModel
 from evenhand.measures.neurons.adequacy import LAYER_MEASURES
 from evenhand.measures.neurons.layer_studies import LayerStudy, pair_measures
-from evenhand.measures.picture_pairs import JudgedPairs, PicturePairs, as_bytes, judge
-from evenhand.media.album import Album
+from evenhand.measures.picture_pairs import JudgedPairs, PicturePairs, judge
+from evenhand.media.album import Album, as_bytes
 from evenhand.models.picture_training import Course, train_further
 from evenhand.models.torch_pictures import TorchClassifier
 from evenhand.repairs.pair_selection import by_chance, k_multisection

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from evenhand.arrays import Index
 from evenhand.contract import Pictures
 from evenhand.errors import InvalidArgument
-from evenhand.measures.picture_pairs import JudgedPairs, as_bytes
+from evenhand.measures.picture_pairs import JudgedPairs
+from evenhand.media.album import as_bytes
 from evenhand.report.png import data_uri, sheet
 
 

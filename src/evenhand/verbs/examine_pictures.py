@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.contract import PictureModel
+from evenhand.contract import Editor, PictureModel
 from evenhand.measures.picture_pairs import JudgedPairs, Leaning, judge, leaning, make_pairs
 from evenhand.media.album import Album
-from evenhand.media.editors.editor import Editor, EditorFacts, Jury, assess
+from evenhand.media.editors.editor import EditorFacts, Jury, assess
 from evenhand.report.contact_sheet import contact_html
 from evenhand.report.picture_style import document, facts_html, synthetic_line, verdict_html
 from evenhand.statistics.intervals import Interval, clopper_pearson

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from evenhand.contract import Editor
 from evenhand.errors import DataError
 from evenhand.measures.jury import train_jury
 from evenhand.measures.neurons.layer_studies import Coverages, LayerStudy, coverage_table, study_layers
 from evenhand.measures.picture_pairs import JudgedPairs, Leaning, PicturePairs, judge, leaning, make_pairs
 from evenhand.media.album import Album
-from evenhand.media.editors.editor import Editor, EditorFacts, Jury, assess
+from evenhand.media.editors.editor import EditorFacts, Jury, assess
 from evenhand.media.editors.rerender import Rerender
 from evenhand.methods.pictures.gaussian_injection import GaussianInjection
 from evenhand.methods.pictures.gradient_generation import GradientGeneration

@@ -1,42 +1,17 @@
-"""What every editor is, and the independent verdict on what it really does."""
+"""An independent verdict on what an editor really does."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from evenhand.arrays import Labels, Mask
-from evenhand.contract import PictureModel, Pictures
+from evenhand.contract import Editor, PictureModel, Pictures
 from evenhand.errors import InvalidArgument
 from evenhand.media.album import Album
 from evenhand.statistics.intervals import Interval, clopper_pearson
-
-
-@runtime_checkable
-class Editor(Protocol):
-    """Gives every picture a twin that differs in one attribute."""
-
-    @property
-    def attribute(self) -> str:
-        """The attribute that it flips."""
-
-    @property
-    def flip(self) -> str:
-        """What the flip really is, in words for a report."""
-
-    def twins(self, album: Album) -> Pictures:
-        """The same pictures with the attribute flipped."""
-
-
-@runtime_checkable
-class KnowsSides(Protocol):
-    """An editor of attributes with more than two values: it says itself which picture of a pair has the higher one."""
-
-    def sides(self, album: Album) -> Labels:
-        """1 where the twin has the lower value of the two, else 0."""
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evenhand.arrays import Labels, Rows
 from evenhand.contract import Pictures
 from evenhand.errors import DataError
-from evenhand.media.album import Album
-from evenhand.media.portraits.factors import factor, place
+from evenhand.media.album import Album, Attribute
+from evenhand.media.portraits.factors import changed, factor, mirrored, place
 from evenhand.media.portraits.painting import render
-from evenhand.planted.portraits import mirrored
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,23 @@ class Rerender:
     def twins(self, album: Album) -> Pictures:
         """The album's portraits with the factor mirrored."""
         return render(mirrored(self._factors(album), self.attribute), album.pictures.shape[1])
+
+    def edited(self, album: Album, codes: Labels) -> Album:
+        """The portraits drawn again: with the factor's own values where the attribute lists them, else mirrored where it turns."""
+        factors, own, known = self._factors(album), album.attribute(self.attribute), factor(self.attribute)
+        turned = np.flatnonzero(codes != own.codes)
+        listed = own.values == known.values
+        new = np.array(factors)
+        new[turned] = (
+            changed(factors[turned], self.attribute, codes[turned].astype(np.float64))
+            if listed
+            else mirrored(factors[turned], self.attribute)
+        )
+        pictures = np.array(album.pictures)
+        if len(turned):
+            pictures[turned] = render(new[turned], album.pictures.shape[1])
+        attributes = {**album.attributes, self.attribute: Attribute(own.values, np.asarray(codes, dtype=np.intp))}
+        return replace(album, pictures=pictures, attributes=attributes, factors=new)
 
     def sides(self, album: Album) -> Labels:
         """1 where the twin has the lower value of the two, else 0."""

@@ -113,6 +113,15 @@ def changed(rows: Rows, name: str, values: Reals | float) -> Rows:
     return twins
 
 
+def mirrored(factors: Rows, name: str) -> Rows:
+    """Every portrait with a listed factor at the opposite end: the first value becomes the last, the middle the first."""
+    known = factor(name)
+    if not known.is_listed:
+        raise InvalidArgument(f"name={name!r} must be a listed factor, such as 'tone' or 'gender_cue'")
+    opposite = known.high - factors[:, place(name)]
+    return changed(factors, name, np.where(opposite == factors[:, place(name)], known.low, opposite))
+
+
 def check_factors(rows: Rows) -> None:
     """Refuse rows that are not factors of portraits, naming the first wrong one."""
     if rows.ndim != 2 or rows.shape[1] != len(FACTORS):

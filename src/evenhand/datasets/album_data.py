@@ -1,0 +1,59 @@
+"""An album as a data set: one row for every picture, shown by its medium."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.contract import Editor
+from evenhand.datasets.dataset import Dataset
+from evenhand.domain.tabular import Label
+from evenhand.errors import InvalidArgument
+from evenhand.media.album import Album, Attribute
+from evenhand.media.album_medium import PICTURE, AlbumMedium
+from evenhand.media.editors.rerender import Rerender
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def from_album(album: Album, protected: Sequence[str | Editor], favourable: Sequence[str] = (), label: str = "label") -> Dataset:
+    """The pictures whose label and protected attributes are known.
+
+    `protected` holds editors, or names of attributes where portraits can be drawn again; `label` is what the label's column is called.
+    """
+    labelled = album[np.flatnonzero(album.label.codes >= 0)] if album.label.values else album
+    declared = Label(label, album.label.values, tuple(favourable)) if album.label.values else None
+    medium = AlbumMedium.of(labelled, [_editor(each, album) for each in protected], declared)
+    return Dataset(album.name, _frame(medium.album, medium, label), medium.domain, shown_by=medium)
+
+
+def _editor(given: str | Editor, album: Album) -> Editor:
+    if not isinstance(given, str):
+        return given
+    album.attribute(given)
+    if not album.is_synthetic:
+        raise InvalidArgument(
+            f"protected={given!r}: the pictures of album {album.name!r} were not drawn from factors, so a twin needs an editor; give one"
+        )
+    return Rerender(given)
+
+
+def _frame(album: Album, medium: AlbumMedium, label: str) -> pd.DataFrame:
+    """The rows in words, and beside them everything else that is known of each picture."""
+    import pandas as pd
+
+    cells: dict[str, object] = {PICTURE: np.arange(len(album))}
+    names = [*medium.attributes, *(name for name in album.attributes if name not in medium.attributes)]
+    cells |= {name: _words(album.attribute(name)) for name in names if name not in (PICTURE, label)}
+    if album.label.values:
+        cells[label] = _words(album.label)
+    if album.sources:
+        cells.setdefault("file", np.array(album.sources, dtype=object))
+    return pd.DataFrame(cells)
+
+
+def _words(attribute: Attribute) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+    return np.array([*attribute.values, None], dtype=object)[attribute.codes]

@@ -1,0 +1,230 @@
+"""An album as rows: a picture's number and one value for each protected attribute.
+
+The row with a picture's own values shows the picture; another value shows the twin that an editor makes of it.  Pictures that methods make
+get rows of their own.  Twins are made when they are asked for, in small batches.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Index, Labels, Mask, Rows
+from evenhand.contract import Editor, EditsAlbums, Pictures
+from evenhand.domain.columns import Column
+from evenhand.domain.tabular import Label, TabularDomain
+from evenhand.errors import DataError, InvalidArgument
+from evenhand.media.album import Album, Attribute, as_bytes
+from evenhand.media.made_pictures import CODES, MadePicture, MadePictures
+
+PICTURE = "picture"
+"""The name of the column that numbers the pictures."""
+
+PICTURES_AT_ONCE = 256
+KEPT_BYTES = 256 << 20
+"""Memory for twins that were made already."""
+
+
+class KeptTwins:
+    """The twins that were asked for last, up to so many bytes."""
+
+    def __init__(self, most_bytes: int = KEPT_BYTES) -> None:
+        self.most_bytes, self._bytes = most_bytes, 0
+        self._kept: OrderedDict[tuple[int, ...], NDArray[np.uint8]] = OrderedDict()
+
+    def get(self, key: tuple[int, ...]) -> NDArray[np.uint8] | None:
+        """The twin, if it is still here."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+        return self._kept.get(key)
+
+    def put(self, key: tuple[int, ...], twin: NDArray[np.uint8]) -> None:
+        """Keep one more; the one not asked for longest goes."""
+        self._kept[key] = twin
+        self._bytes += twin.nbytes
+        while self._bytes > self.most_bytes:
+            self._bytes -= self._kept.popitem(last=False)[1].nbytes
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process makes its own twins."""
+        return {"most_bytes": self.most_bytes}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["most_bytes"])  # type: ignore[misc]
+
+
+@dataclass(frozen=True, eq=False)
+class AlbumMedium:
+    """Pictures under the hand of one editor for each protected attribute.
+
+    Every picture's protected attributes must be known: `of` leaves the others out.
+    """
+
+    album: Album
+    editors: tuple[Editor, ...]
+    label: Label | None = None
+    made: MadePictures = field(init=False, repr=False)
+    _twins: KeptTwins = field(init=False, repr=False, default_factory=KeptTwins)
+
+    @classmethod
+    def of(cls, album: Album, editors: Sequence[Editor], label: Label | None = None) -> AlbumMedium:
+        """The pictures whose protected attributes are all known."""
+        for editor in editors:
+            known = album.known(editor.attribute)
+            if not len(known):
+                raise DataError(f"attribute {editor.attribute!r} of album {album.name!r} is unknown for every picture: there are no twins")
+            album = known
+        return cls(album, tuple(editors), label)
+
+    def __post_init__(self) -> None:
+        names = self.attributes
+        if not names or len(set(names)) < len(names):
+            raise InvalidArgument(f"editors must be one for each protected attribute, not those of {list(names)}")
+        for editor in self.editors:
+            if not isinstance(editor, EditsAlbums):
+                self.album.sides(editor.attribute)
+        object.__setattr__(self, "made", MadePictures((self.album.pictures.shape[1], self.album.pictures.shape[2])))
+
+    @property
+    def kind(self) -> str:
+        """For a reader."""
+        return "album"
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The protected attributes, in the order of their columns."""
+        return tuple(editor.attribute for editor in self.editors)
+
+    @cached_property
+    def domain(self) -> TabularDomain:
+        """A number for the picture, a category for each protected attribute."""
+        picture = Column(PICTURE, "integer", low=0, high=len(self.album) - 1, reserve=CODES)
+        values = tuple(Column(name, "category", self.album.attribute(name).values) for name in self.attributes)
+        return TabularDomain((picture, *values), self.attributes, self.label)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Every picture of the album with its own values."""
+        return np.column_stack([np.arange(len(self.album)), self._own]).astype(np.float64)
+
+    @cached_property
+    def _own(self) -> Index:
+        """The pictures' own values, (n, attributes)."""
+        return np.stack([self.album.attribute(name).codes for name in self.attributes], axis=1)
+
+    @cached_property
+    def _combinations(self) -> list[tuple[int, ...]]:
+        counts = [range(len(self.album.attribute(name).values)) for name in self.attributes]
+        return list(product(*counts))
+
+    def show(self, rows: Rows) -> Pictures:
+        """The pictures of these rows, bytes."""
+        codes = np.asarray(rows).astype(np.int64)
+        shown = np.empty((len(codes), *self.album.pictures.shape[1:]), np.uint8)
+        for start in range(0, len(codes), PICTURES_AT_ONCE):
+            part = slice(start, start + PICTURES_AT_ONCE)
+            shown[part] = self._shown(codes[part])
+        return shown
+
+    def _shown(self, codes: Index) -> NDArray[np.uint8]:
+        made = codes[:, 0] >= len(self.album)
+        parents = np.array([self._parent(int(code)) for code in codes[:, 0]], dtype=np.int64)
+        shown = self._originals(np.column_stack([np.maximum(parents, 0), codes[:, 1:]]))
+        for line in np.flatnonzero(made):
+            values = self.made.values(int(codes[line, 0]) - len(self.album))
+            if parents[line] < 0:
+                shown[line] = values[self._combinations.index(tuple(codes[line, 1:].tolist()))]
+            else:
+                shown[line] = np.clip(shown[line].astype(np.int16) + values, 0, 255)
+        return shown
+
+    def _parent(self, code: int) -> int:
+        """The album's picture behind a code; -1 for a made one that has none."""
+        if 0 <= code < len(self.album):
+            return code
+        if code - len(self.album) not in self.made:
+            raise DataError(
+                f"picture {code} is not in the album {self.album.name!r}: it has {len(self.album)} pictures and {len(self.made)} made ones"
+            )
+        parent = self.made.parent(code - len(self.album))
+        return -1 if parent is None else parent
+
+    def _originals(self, codes: Index) -> NDArray[np.uint8]:
+        """Pictures of the album and their twins; each distinct twin that is not kept is made once."""
+        shown = np.array(self.album.pictures[codes[:, 0]], dtype=np.uint8)
+        turned = np.flatnonzero((codes[:, 1:] != self._own[codes[:, 0]]).any(axis=1))
+        keys = {int(line): tuple(codes[line].tolist()) for line in turned}
+        here = {key: twin for key in set(keys.values()) if (twin := self._twins.get(key)) is not None}
+        absent = sorted(set(keys.values()) - set(here))
+        for key, twin in zip(absent, self._edited(np.array(absent, dtype=np.int64)) if absent else (), strict=True):
+            self._twins.put(key, twin)
+            here[key] = twin
+        for line, key in keys.items():
+            shown[line] = here[key]
+        return shown
+
+    def _edited(self, codes: Index) -> NDArray[np.uint8]:
+        album = self.album[codes[:, 0]]
+        for place, editor in enumerate(self.editors, start=1):
+            album = edited(editor, album, codes[:, place])
+        return as_bytes(album.pictures)
+
+    def derive(self, rows: Rows, offsets: NDArray[Any]) -> Rows:
+        """New rows: these pictures plus one offset each, clipped and rounded to bytes; twins get the same offset.
+
+        An offset to a derived picture becomes one to its parent in the album, such that the row itself shows exactly what was asked for.
+        """
+        rows = np.asarray(rows, dtype=np.float64)
+        parents = np.array([self._parent(int(code)) for code in rows[:, 0]])
+        if (parents < 0).any():
+            raise InvalidArgument("rows: a picture that was added as a whole has no parent; add what is derived from it as a whole too")
+        before = self.show(np.column_stack([parents, rows[:, 1:]]))
+        wanted = as_bytes(self.show(rows).astype(np.float32) + np.asarray(offsets, dtype=np.float32))
+        change = wanted.astype(np.int16) - before.astype(np.int16)
+        new = [self.made.keep(MadePicture(int(parent), one)) for parent, one in zip(parents, change, strict=True)]
+        return np.column_stack([np.array(new, dtype=np.float64) + len(self.album), rows[:, 1:]])
+
+    def add(self, pictures: Pictures) -> Rows:
+        """New rows for made pictures (combinations, n, height, width, 3), under the first combination; the domain's order counts."""
+        pictures = as_bytes(np.asarray(pictures))
+        expected = (len(self._combinations), *self.album.pictures.shape[1:])
+        if pictures.ndim != 5 or (pictures.shape[0], *pictures.shape[2:]) != expected:
+            raise InvalidArgument(
+                f"pictures of shape {pictures.shape} must be (combinations, n, height, width, 3), here {expected[0]}, n, {expected[1:]}"
+            )
+        new = [self.made.keep(MadePicture(None, pictures[:, place])) for place in range(pictures.shape[1])]
+        return np.array([[code + len(self.album), *self._combinations[0]] for code in new], dtype=np.float64).reshape(
+            -1, 1 + len(self.editors)
+        )
+
+    def digest(self) -> str:
+        """Equal for albums of the same pictures under editors that say the same of themselves."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        found = sha256(repr([(editor.attribute, editor.flip) for editor in self.editors]).encode())
+        for start in range(0, len(self.album), PICTURES_AT_ONCE):
+            found.update(np.ascontiguousarray(self.album.pictures[start : start + PICTURES_AT_ONCE]).tobytes())
+        return found.hexdigest()[:16]
+
+
+def edited(editor: Editor, album: Album, codes: Labels) -> Album:
+    """The album with the editor's attribute at these values."""
+    if isinstance(editor, EditsAlbums):
+        return editor.edited(album, codes)
+    own = album.attribute(editor.attribute)
+    turned: Mask = codes != own.codes
+    pictures = np.array(album.pictures, dtype=np.uint8)
+    if turned.any():
+        pictures[turned] = as_bytes(editor.twins(album[np.flatnonzero(turned)]))
+    attributes = {**album.attributes, editor.attribute: Attribute(own.values, np.asarray(codes, dtype=np.intp))}
+    return replace(album, pictures=pictures, attributes=attributes, factors=None)
