@@ -33,7 +33,7 @@ from evenhand.measures.scene_tables import (
     summed,
     unfair_on_originals,
 )
-from evenhand.media.operators.mutated import DELETE, INSERT, OPERATORS, ROTATE, Mutation
+from evenhand.media.operators.parts.mutated import DELETE, INSERT, OPERATORS, ROTATE, Mutation
 from evenhand.media.scene import Scene
 from evenhand.media.streets.render import CLASSES, StreetMaker
 from evenhand.media.vocabulary import PARTS_ONLY, Labels

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from evenhand.media.operators.mutated import EMPTY_PATCH, OPERATORS, Mutation
+from evenhand.media.operators.parts.mutated import EMPTY_PATCH, OPERATORS, Mutation
 from evenhand.media.scene import Scene
 from evenhand.media.streets.render import StreetMaker
 from evenhand.media.vocabulary import Labels

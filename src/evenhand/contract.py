@@ -17,6 +17,8 @@ from evenhand.arrays import Labels, Mask, Reals, Rows, Scores
 if TYPE_CHECKING:
     from evenhand.domain.tabular import TabularDomain
     from evenhand.media.album import Album
+    from evenhand.media.operators.parts.mutated import Mutation, Skipped
+    from evenhand.media.operators.parts.order import ChangeOrder
     from evenhand.models.meter import Meter
 
 Pictures: TypeAlias = NDArray[Any]  # (n, height, width, 3), uint8 or float32, 0 to 255
@@ -90,6 +92,18 @@ class EditsAlbums(Editor, Protocol):
 
     def edited(self, album: Album, codes: Labels) -> Album:
         """The album with its attribute at these values; a picture that has its value already stays as it is."""
+
+
+@runtime_checkable
+class Operator(Protocol):
+    """A change of a scene that stays believable.  Its parameters are the fields of a frozen dataclass."""
+
+    adds: ClassVar[bool]  # whether it brings objects, so that the scene needs none of the class
+    is_null: ClassVar[bool]  # whether it leaves the content as it was: a control for the others
+    is_random: ClassVar[bool]  # whether a second change of the same scene and class differs from the first
+
+    def change(self, order: ChangeOrder, rng: np.random.Generator) -> Mutation | Skipped:
+        """The changed scene, or why it could not be changed believably."""
 
 
 @dataclass(frozen=True)

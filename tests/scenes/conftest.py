@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("cv2")
 
-from evenhand.media.operators.donors import collect
+from evenhand.media.operators.parts.donors import collect
 from evenhand.media.streets.render import StreetMaker
 from evenhand.media.vocabulary import Labels
 

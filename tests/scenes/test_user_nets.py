@@ -11,7 +11,7 @@ from evenhand.datasets.scenes.voc import from_voc
 from evenhand.errors import DataError, InvalidArgument, WrongAnswer
 from evenhand.measures.scene_realism import NetFeatures, Region, frechet_distance
 from evenhand.media.operators.delete import delete
-from evenhand.media.operators.inpaint import NetInpainter
+from evenhand.media.operators.parts.inpaint import NetInpainter
 from evenhand.media.scene import ROAD, Instance, Scene
 from evenhand.models.onnx_session import open_onnx
 

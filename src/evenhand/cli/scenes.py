@@ -249,7 +249,7 @@ class SceneWishes:
 
 
 def _workshop(scenes: list[Scene], seed: int, wishes: SceneWishes) -> Workshop:
-    from evenhand.media.operators.inpaint import NetInpainter
+    from evenhand.media.operators.parts.inpaint import NetInpainter
     from evenhand.media.vocabulary import Labels
     from evenhand.models.onnx_session import open_onnx
     from evenhand.verbs.scene_trials import Campaign, Workshop
@@ -338,7 +338,7 @@ def study_result(folder: Path, seed: int = 0) -> None:
 
 def _deck(count: int, seed: int) -> Any:
     """The study's slides: ten mutations of each operator and their originals, as many as can be made."""
-    from evenhand.media.operators.mutated import OPERATORS, Mutation
+    from evenhand.media.operators.parts.mutated import OPERATORS, Mutation
     from evenhand.media.vocabulary import Labels
     from evenhand.verbs.scene_trials import Campaign, Workshop
     from evenhand.verbs.study import slides

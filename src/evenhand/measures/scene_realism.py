@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import DataError, require
-from evenhand.media.operators.cutout import MARGIN, cut
-from evenhand.media.operators.donors import is_usable
-from evenhand.media.operators.mutated import DELETE, Mutation
-from evenhand.media.operators.perspective import fit_law, pooled_law
-from evenhand.media.operators.seams import noise_ratio, seam_ratio
+from evenhand.media.operators.parts.cutout import MARGIN, cut
+from evenhand.media.operators.parts.donors import is_usable
+from evenhand.media.operators.parts.mutated import DELETE, Mutation
+from evenhand.media.operators.parts.perspective import fit_law, pooled_law
+from evenhand.media.operators.parts.seams import noise_ratio, seam_ratio
 from evenhand.media.scene import Picture, Scene, Stencil, box_of, grown
 from evenhand.media.vocabulary import Labels
 

@@ -12,7 +12,7 @@ from typing import Any
 from evenhand.contract import Answer
 from evenhand.datasets.scenes.picture_files import write_picture
 from evenhand.datasets.scenes.rle import rle_from_mask
-from evenhand.media.operators.mutated import Mutation
+from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.oracles.scene_oracles import KINDS, judge
 from evenhand.verbs.scene_trials import CONTROL, SceneTrial
 

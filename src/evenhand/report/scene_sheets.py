@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import InvalidArgument, require
-from evenhand.media.operators.mutated import Mutation
+from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.scene import Box, Picture
 
 BAND = 22

@@ -16,7 +16,7 @@ import numpy as np
 from evenhand.errors import require
 from evenhand.measures.classes import ClassRules, ClassVerdict, class_verdicts
 from evenhand.measures.scene_tables import effectiveness, seconds_per_picture
-from evenhand.media.operators.mutated import OPERATORS, Mutation
+from evenhand.media.operators.parts.mutated import OPERATORS, Mutation
 from evenhand.media.scene import Picture
 from evenhand.oracles.scene_oracles import KINDS, judge, new_classes, reference
 from evenhand.report.scene_sheets import pair, sheet

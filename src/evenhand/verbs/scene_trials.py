@@ -17,10 +17,11 @@ import numpy as np
 from evenhand.contract import Answer
 from evenhand.errors import UnknownName
 from evenhand.media.operators.delete import Inpainter, delete
-from evenhand.media.operators.donors import DonorBank, collect
+from evenhand.media.operators.parts.donors import DonorBank, collect
 from evenhand.media.operators.insert import insert
-from evenhand.media.operators.mutated import CONTROLS, DELETE, EMPTY_PATCH, INSERT, OPERATORS, PUT_BACK, ROTATE, Mutation, Skipped
-from evenhand.media.operators.null_changes import empty_patch, put_back
+from evenhand.media.operators.parts.mutated import CONTROLS, DELETE, EMPTY_PATCH, INSERT, OPERATORS, PUT_BACK, ROTATE, Mutation, Skipped
+from evenhand.media.operators.empty_patch import empty_patch
+from evenhand.media.operators.put_back import put_back
 from evenhand.media.operators.rotate import rotate
 from evenhand.media.scene import Scene
 from evenhand.media.scene_clusters import Clusters, Range, cluster, distribution, orientation_bin

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import DataError, InvalidArgument
-from evenhand.media.operators.mutated import Mutation
+from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.scene import Picture
 from evenhand.report.scenes_page import _jpeg
 from evenhand.statistics.shares import RankTest, mann_whitney

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from evenhand.errors import require
-from evenhand.media.operators.fill import fill
-from evenhand.media.operators.mutated import DELETE, Became, Mutation, Skipped, finished
-from evenhand.media.operators.seams import noise_ratio, seam_ratio
+from evenhand.media.operators.parts.fill import fill
+from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
+from evenhand.media.operators.parts.order import ChangeOrder
+from evenhand.media.operators.parts.seams import noise_ratio, seam_ratio
 from evenhand.media.scene import Instance, Picture, Scene, Stencil, grown, union
 
-Inpainter = Callable[[Picture, Stencil], Picture]
 MOST_SHARE = 0.35  # of the picture; a larger hole cannot be filled believably
 NO_BACKGROUND = "the picture has no free background that would fill its place"
 LEFT_BEHIND = "something that it holds, wears or rides would be left in the air"
@@ -44,6 +45,19 @@ CARRIED = frozenset(
 SMALL = 250  # pixels; what a smaller object bites out of another one is not noticed
 MOST_REVEALED = 0.22  # of an object's outline
 DARKER = 0.84  # ground darker than this share of its surroundings, next to the feet, is taken for the object's shadow
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Removes the whole class, as the paper does."""
+
+    adds: ClassVar[bool] = False
+    is_null: ClassVar[bool] = False
+    is_random: ClassVar[bool] = False
+
+    def change(self, order: ChangeOrder, _: np.random.Generator) -> Mutation | Skipped:
+        """The scene without any object of the class."""
+        return delete(order.scene, order.label, order.inpainter)
 
 
 def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Mutation | Skipped:

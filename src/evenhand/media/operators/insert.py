@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import InvalidArgument
-from evenhand.media.operators.cutout import MARGIN, Cutout, contact_shadow, grain, ground_light, paste, regrained
-from evenhand.media.operators.donors import Donor, DonorBank, backdrop_layers, pick
-from evenhand.media.operators.mutated import INSERT, Became, Mutation, Skipped, covered, finished
-from evenhand.media.operators.perspective import SizeLaw, fit_law
-from evenhand.media.operators.standing import allowed
+from evenhand.media.operators.parts.cutout import MARGIN, Cutout, contact_shadow, grain, ground_light, paste, regrained
+from evenhand.media.operators.parts.donors import Donor, DonorBank, backdrop_layers, pick
+from evenhand.media.operators.parts.mutated import INSERT, Became, Mutation, Skipped, covered, finished
+from evenhand.media.operators.parts.order import ChangeOrder
+from evenhand.media.operators.parts.perspective import SizeLaw, fit_law
+from evenhand.media.operators.parts.standing import allowed
 from evenhand.media.scene import Instance, Scene, Stencil, union
 
 PROPOSALS = 240
@@ -42,6 +44,35 @@ class StandingSpot:
         """Left, top, right, bottom."""
         height, width = self.cutout.shape
         return self.left, self.top, self.left + width, self.top + height
+
+
+@dataclass(frozen=True)
+class Insert:
+    """Brings the count one above the most that the cluster shows; with `inside`, by chance to some count within what it shows.
+
+    `most` is how many objects it inserts at most: where more would be needed, the scene is left alone.
+    """
+
+    inside: bool = False
+    most: int = 12
+
+    adds: ClassVar[bool] = True
+    is_null: ClassVar[bool] = False
+    is_random: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.most < 1:
+            raise InvalidArgument(f"most={self.most!r} of insert must be a whole number of at least 1")
+
+    def change(self, order: ChangeOrder, rng: np.random.Generator) -> Mutation | Skipped:
+        """The scene with as many new objects as that takes."""
+        room = order.usual.most - order.seen
+        if self.inside and room < 1:
+            return Skipped(INSERT, order.label, order.scene.name, "no room inside the distribution")
+        wanted = int(rng.integers(1, room + 1)) if self.inside else room + 1
+        if wanted > self.most:
+            return Skipped(INSERT, order.label, order.scene.name, f"{wanted} objects would be needed")
+        return insert(order.scene, order.label, wanted, order.bank, rng)
 
 
 def insert(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random.Generator) -> Mutation | Skipped:

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from evenhand.media.operators.cutout import MARGIN, contact_shadow, cut, paste
-from evenhand.media.operators.delete import LEFT_BEHIND, NO_BACKGROUND, REVEALED, Inpainter, carries, emptied, hole_for, reveals
-from evenhand.media.operators.donors import is_whole
-from evenhand.media.operators.mutated import HIDDEN, ROTATE, Became, Mutation, Skipped, covered, finished
-from evenhand.media.operators.upright import is_upright
+from evenhand.media.operators.parts.cutout import MARGIN, contact_shadow, cut, paste
+from evenhand.media.operators.delete import LEFT_BEHIND, NO_BACKGROUND, REVEALED, carries, emptied, hole_for, reveals
+from evenhand.media.operators.parts.donors import is_whole
+from evenhand.media.operators.parts.mutated import HIDDEN, ROTATE, Became, Inpainter, Mutation, Skipped, covered, finished
+from evenhand.media.operators.parts.order import ChangeOrder
+from evenhand.media.operators.parts.upright import is_upright
 from evenhand.media.scene import Instance, Scene, union
+from evenhand.media.scene_clusters import orientation_bin
 
 LEAST_HEIGHT = 50
 ANGLES = (10.0, 60.0)
+TRIES = 4  # angles, until one is new to the cluster
+
+
+@dataclass(frozen=True)
+class Rotate:
+    """Turns one object to an angle that the class does not show in the cluster."""
+
+    adds: ClassVar[bool] = False
+    is_null: ClassVar[bool] = False
+    is_random: ClassVar[bool] = True
+
+    def change(self, order: ChangeOrder, rng: np.random.Generator) -> Mutation | Skipped:
+        """The scene with one object turned."""
+        for _ in range(TRIES):
+            made = rotate(order.scene, order.label, rng, order.inpainter)
+            if isinstance(made, Skipped) or orientation_bin(made.after.instances[-1]) not in order.usual.orientations:
+                return made
+        return Skipped(ROTATE, order.label, order.scene.name, "the class already shows these orientations")
 
 
 def rotate(

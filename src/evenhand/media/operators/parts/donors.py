@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import require
-from evenhand.media.operators.cutout import Cutout, cut
-from evenhand.media.operators.perspective import SizeLaw, calibrated, fit_law, pooled_law
-from evenhand.media.operators.upright import is_upright
+from evenhand.media.operators.parts.cutout import Cutout, cut
+from evenhand.media.operators.parts.perspective import SizeLaw, calibrated, fit_law, pooled_law
+from evenhand.media.operators.parts.upright import is_upright
 from evenhand.media.scene import Instance, Scene, grown
 from evenhand.media.vocabulary import Labels
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import require
-from evenhand.media.operators.upright import is_upright
+from evenhand.media.operators.parts.upright import is_upright
 from evenhand.media.scene import ROAD, UNKNOWN, Instance, Regions, Scene, Stencil
 from evenhand.media.vocabulary import Labels
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from evenhand.media.scene import Box, Instance, Picture, Scene, Stencil
 
-INSERT, DELETE, ROTATE, PUT_BACK, EMPTY_PATCH = "insertion", "deletion", "rotation", "put back", "empty patch"
+INSERT, DELETE, ROTATE, PUT_BACK, EMPTY_PATCH = "insert", "delete", "rotate", "put_back", "empty_patch"
 OPERATORS = (INSERT, DELETE, ROTATE)
 CONTROLS = (PUT_BACK, EMPTY_PATCH)
+Inpainter = Callable[[Picture, Stencil], Picture]
+"""Fills a hole in a picture."""
 HIDDEN = 0.5  # an object that keeps less of what was visible is expected to be missed
 
 
