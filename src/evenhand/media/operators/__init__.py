@@ -1,1 +1,20 @@
-"""Mutations that keep a picture believable."""
+"""Changes of a scene that keep it believable: one file for each operator, found by its name.  `parts` is what several of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenhand.contract import Operator
+from evenhand.registry import Registry
+
+OPERATORS: Registry[Operator] = Registry("scene operator", __name__, Operator)
+
+
+def chosen_operators(chosen: Sequence[str | Operator] = ()) -> dict[str, Operator]:
+    """These operators by name, those given by name with their usual parameters; every one of the registry when none is given."""
+    wanted = chosen or tuple(OPERATORS.entries())
+    return {_name(one): OPERATORS.make(one) if isinstance(one, str) else one for one in wanted}
+
+
+def _name(one: str | Operator) -> str:
+    return one if isinstance(one, str) else type(one).__module__.rpartition(".")[2]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from evenhand.media.operators.parts.donors import DonorBank
 from evenhand.media.operators.parts.mutated import Inpainter
@@ -23,9 +20,3 @@ class ChangeOrder:
     usual: Range
     bank: DonorBank
     inpainter: Inpainter | None = None
-
-
-def any_present(scene: Scene, labels: Sequence[str], rng: np.random.Generator) -> str:
-    """One of these classes that the scene shows, by chance; the first one where it shows none."""
-    present = [label for label in labels if scene.of(label)]
-    return str(rng.choice(present)) if present else labels[0]
