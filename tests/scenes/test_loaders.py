@@ -176,7 +176,7 @@ def test_a_class_may_be_called_anything_and_its_files_stay_in_their_folder(stree
     scenes = [
         replace(one, instances=tuple(replace(i, label=odd.get(i.label, i.label)) for i in one.instances), truth={}) for one in streets
     ]
-    campaign = Campaign(insert=("Mensch </b> ü",), change=("sign",), operators=("insertion", "deletion"), controls=False)
+    campaign = Campaign(insert=("Mensch </b> ü",), change=("sign",), operators=("insert", "delete"), controls=False)
     kept = []
     outcome = examine(
         Simulated(), "odd", Workshop(scenes[:6], Labels(), campaign, np.random.default_rng(0)), lambda t, m, _: kept.append((t, m, {}))

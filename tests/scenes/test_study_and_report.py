@@ -15,8 +15,8 @@ from evenhand.errors import DataError, InvalidArgument
 from evenhand.measures.scene_realism import frechet_distance, two_sample_auc
 from evenhand.media.operators.delete import delete
 from evenhand.media.operators.parts.mutated import Mutation
-from evenhand.media.operators.rotate import rotate
 from evenhand.media.operators.parts.seams import noise_ratio, seam_ratio
+from evenhand.media.operators.rotate import rotate
 from evenhand.media.vocabulary import Labels
 from evenhand.planted.recognisers import Simulated
 from evenhand.report.scenes_page import content, write

@@ -155,8 +155,8 @@ def test_a_class_made_of_parts_counts_as_its_parts():
 
 
 def test_unknown_operators_are_named():
-    with pytest.raises(UnknownName, match="rotation"):
-        Campaign(operators=("rotate",))
+    with pytest.raises(UnknownName, match="rotate"):
+        Campaign(operators=("rotation",))
 
 
 def test_corrections_agree_with_values_worked_by_hand():

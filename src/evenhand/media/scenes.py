@@ -300,7 +300,8 @@ def _codes(rows: Rows) -> list[tuple[int, int, bool]]:
 
 def _words(text: str) -> list[int]:
     """Four numbers that stand for a text."""
-    return np.frombuffer(hashlib.blake2b(text.encode(), digest_size=16).digest(), np.uint32).tolist()
+    content = hashlib.blake2b(text.encode(), digest_size=16).digest()
+    return [int.from_bytes(content[at : at + 4], "big") for at in range(0, 16, 4)]
 
 
 def _any_present(scene: Scene, labels: Sequence[str], rng: np.random.Generator) -> str:

@@ -16,11 +16,22 @@ import numpy as np
 
 from evenhand.contract import Answer
 from evenhand.errors import UnknownName
-from evenhand.media.operators.delete import Inpainter, delete
-from evenhand.media.operators.parts.donors import DonorBank, collect
-from evenhand.media.operators.insert import insert
-from evenhand.media.operators.parts.mutated import CONTROLS, DELETE, EMPTY_PATCH, INSERT, OPERATORS, PUT_BACK, ROTATE, Mutation, Skipped
+from evenhand.media.operators.delete import delete
 from evenhand.media.operators.empty_patch import empty_patch
+from evenhand.media.operators.insert import insert
+from evenhand.media.operators.parts.donors import DonorBank, collect
+from evenhand.media.operators.parts.mutated import (
+    CONTROLS,
+    DELETE,
+    EMPTY_PATCH,
+    INSERT,
+    OPERATORS,
+    PUT_BACK,
+    ROTATE,
+    Inpainter,
+    Mutation,
+    Skipped,
+)
 from evenhand.media.operators.put_back import put_back
 from evenhand.media.operators.rotate import rotate
 from evenhand.media.scene import Scene

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.media.operators.parts.cutout import MARGIN, contact_shadow, cut, paste
 from evenhand.media.operators.delete import LEFT_BEHIND, NO_BACKGROUND, REVEALED, carries, emptied, hole_for, reveals
+from evenhand.media.operators.parts.cutout import MARGIN, contact_shadow, cut, paste
 from evenhand.media.operators.parts.donors import is_whole
 from evenhand.media.operators.parts.mutated import HIDDEN, ROTATE, Became, Inpainter, Mutation, Skipped, covered, finished
 from evenhand.media.operators.parts.order import ChangeOrder

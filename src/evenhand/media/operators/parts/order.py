@@ -12,7 +12,7 @@ from evenhand.media.scene_clusters import Range
 
 @dataclass(frozen=True, eq=False)
 class ChangeOrder:
-    """One change to make.  `seen` and `usual` count this class as the data's truth or a recogniser sees it, in the scene and its cluster."""
+    """One change to make; `seen` and `usual` count the class in the scene and its cluster, as the truth or a recogniser sees it."""
 
     scene: Scene
     label: str
