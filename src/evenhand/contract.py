@@ -120,6 +120,33 @@ Answer: TypeAlias = tuple[Detection, ...]
 
 
 @runtime_checkable
+class Recogniser(Protocol):
+    """Anything that names the objects in pictures, which may differ in size."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+
+    def recognise(self, pictures: Sequence[NDArray[np.uint8]]) -> list[Answer]:
+        """One answer for each picture."""
+
+    def fingerprint(self) -> str:
+        """Equal for equal behaviour: the key under which answers are kept."""
+
+
+@runtime_checkable
+class CountsObjects(Medium, Protocol):
+    """A medium whose pictures show objects of named classes."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes whose objects are counted, by their own names."""
+
+    def class_of(self, label: str) -> str:
+        """The class that a recogniser's label means; a label of no class stands for itself."""
+
+
+@runtime_checkable
 class Model(Protocol):
     """Anything that scores rows."""
 
@@ -245,7 +272,7 @@ def one_hot(labels: Labels, classes: int) -> Scores:
 
 @runtime_checkable
 class PictureModel(Protocol):
-    """Anything that scores pictures."""
+    """Anything that scores what a medium shows: pictures, or texts."""
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -261,6 +288,9 @@ class DifferentiablePictureModel(PictureModel, Protocol):
 
     def loss_gradient(self, pictures: Pictures, labels: Labels) -> NDArray[np.float32]:
         """Gradient of the cross-entropy against these labels by the pixels."""
+
+    def gradient(self, pictures: Pictures, cotangent: NDArray[Any], layer: str = SCORES) -> NDArray[np.float32]:
+        """Per picture, the gradient by its pixels of sum(cotangent * layer's values), the scores' or a readable layer's."""
 
 
 @runtime_checkable

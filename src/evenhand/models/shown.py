@@ -1,58 +1,166 @@
-"""ShownModel: the one adapter between rows and anything that is asked about what a row shows: pictures or texts."""
+"""The road from rows to anything that is asked about what rows show: the medium shows, the reader answers.
+
+`shown(medium, reader)` gives the model with the abilities that the reader has: gradients by the pixels, layers, detections.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.arrays import Rows, Scores
-from evenhand.contract import Medium
+from evenhand.contract import (
+    SCORES,
+    Answer,
+    CountsObjects,
+    DifferentiablePictureModel,
+    Medium,
+    Model,
+    PictureModel,
+    Recogniser,
+    TransparentPictureModel,
+)
+from evenhand.errors import InvalidArgument
+from evenhand.models.answer_shapes import Reader, reader_for
 
-PROBED = 16
+PROBED = 32
+"""How many shown rows tell two readers apart that have no fingerprint of their own."""
 
 
-class Reader(Protocol):
-    """Scores what a medium shows."""
-
-    @property
-    def classes(self) -> tuple[Any, ...]:
-        """The label values, in the order of the score columns."""
-
-    def scores(self, shown: Any) -> Scores:
-        """One row of scores for each shown thing."""
+@runtime_checkable
+class _Fingerprinted(Protocol):
+    def fingerprint(self) -> str: ...
 
 
 @dataclass(frozen=True, eq=False)
 class ShownModel:
-    """A reader behind a medium: it is shown the rows that a model is asked about."""
+    """A reader of pictures or texts as a model of rows.  Its classes are the label's values, found by name among the reader's own."""
 
     medium: Medium
-    reader: Reader
-    is_hard: bool = False
+    reader: PictureModel
     batch_rows: int = 256
     is_costly: bool = True  # showing a row costs more than remembering its answer
 
+    @cached_property
+    def _answers(self) -> Reader:
+        return reader_for(self.medium.domain, self.reader.classes)
+
     @property
     def classes(self) -> tuple[Any, ...]:
-        """The reader's own."""
-        return tuple(self.reader.classes)
+        """The label values, in the order of the score columns."""
+        return self._answers.classes
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether the reader only says labels."""
+        return bool(getattr(self.reader, "is_hard", False))
 
     def scores(self, rows: Rows) -> Scores:
         """What the reader says of what the rows show."""
-        return self.reader.scores(self.medium.show(rows))
-
-    def fingerprint(self) -> str:
-        """The reader's own, else a digest of its answers to a few fixed rows."""
-        return self._fingerprint
+        return self._answers.read(self.reader.scores(self.medium.show(rows)), len(rows))
 
     @cached_property
     def _fingerprint(self) -> str:
-        own = getattr(self.reader, "fingerprint", None)
-        if callable(own):
-            return str(own())
-        answers = self.scores(self.medium.domain.sample(PROBED, np.random.default_rng(0)))
-        return sha256(np.round(np.asarray(answers, np.float64), 6).tobytes()).hexdigest()[:16]
+        own = self.reader.fingerprint() if isinstance(self.reader, _Fingerprinted) else _by_answers(self)
+        return f"shown-{hashlib.sha256(f'{own} {self.medium.digest()}'.encode()).hexdigest()[:24]}"
+
+    def fingerprint(self) -> str:
+        """A digest of the reader (its own, or of its answers to fixed rows) and of the medium."""
+        return self._fingerprint
+
+
+@dataclass(frozen=True, eq=False)
+class ShownGradients(ShownModel):
+    """A reader that can be followed back to the pixels."""
+
+    reader: DifferentiablePictureModel
+
+    def pixel_gradient(self, rows: Rows, cotangent: NDArray[Any], layer: str = SCORES) -> NDArray[np.float32]:
+        """Per row, the gradient by its picture's pixels of sum(cotangent * layer's values), (n, height, width, 3)."""
+        if layer == SCORES:
+            cotangent = cotangent[:, [self.classes.index(name) for name in self._answers.columns]]
+        return self.reader.gradient(self.medium.show(rows), cotangent, layer)
+
+
+@dataclass(frozen=True, eq=False)
+class ShownLayers(ShownGradients):
+    """A reader whose layers can be read."""
+
+    reader: TransparentPictureModel
+
+    def layers(self) -> tuple[str, ...]:
+        """The names of the layers that can be read, from input to output."""
+        return self.reader.layers()
+
+    def activations(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
+        """Values of the named layers, (n, units); a convolutional unit is the mean of its map."""
+        return dict(self.reader.activations(self.medium.show(rows), layers))
+
+
+@dataclass(frozen=True, eq=False)
+class ShownRecogniser:
+    """A recogniser as a model of rows: its scores are how many objects of each of the medium's classes it sees."""
+
+    medium: CountsObjects
+    recogniser: Recogniser
+    batch_rows: int = 32
+    is_costly: bool = True
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The medium's classes of objects."""
+        return self.medium.classes
+
+    @property
+    def is_hard(self) -> bool:
+        """Counts are scores."""
+        return False
+
+    def detections(self, rows: Rows) -> list[Answer]:
+        """Everything that the recogniser sees in what each row shows."""
+        return self.recogniser.recognise(list(self.medium.show(rows)))
+
+    def scores(self, rows: Rows) -> Scores:
+        """Objects by class, (n, classes); labels of no class of the medium are left out."""
+        return self.counts(self.detections(rows))
+
+    def counts(self, answers: Sequence[Answer]) -> Scores:
+        """The scores that these answers make."""
+        places = {name: place for place, name in enumerate(self.classes)}
+        table = np.zeros((len(answers), len(places)))
+        for row, answer in enumerate(answers):
+            for one in answer:
+                place = places.get(self.medium.class_of(one.label))
+                if place is not None:
+                    table[row, place] += 1
+        return table
+
+    def fingerprint(self) -> str:
+        """A digest of the recogniser's own fingerprint and of the medium."""
+        return f"shown-{hashlib.sha256(f'{self.recogniser.fingerprint()} {self.medium.digest()}'.encode()).hexdigest()[:24]}"
+
+
+def shown(medium: Medium, reader: PictureModel | Recogniser) -> Model:
+    """The model of rows behind a medium, with the abilities that the reader has."""
+    if isinstance(reader, Recogniser):
+        if not isinstance(medium, CountsObjects):
+            raise InvalidArgument(f"a recogniser counts objects in scenes, and {medium.kind} shows none; give a model that scores classes")
+        return ShownRecogniser(medium, reader)
+    if isinstance(reader, TransparentPictureModel):
+        return ShownLayers(medium, reader)
+    if isinstance(reader, DifferentiablePictureModel):
+        return ShownGradients(medium, reader)
+    return ShownModel(medium, reader)
+
+
+def _by_answers(model: ShownModel) -> str:
+    from evenhand.models.inputs import probe_rows
+
+    answers = np.round(np.asarray(model.scores(probe_rows(model.medium.domain, PROBED)), dtype=np.float64), 6) + 0.0
+    return hashlib.sha256(answers.tobytes()).hexdigest()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from evenhand.arrays import Labels, Scores
-from evenhand.contract import Activations, Pictures
+from evenhand.contract import SCORES, Activations, Pictures
 from evenhand.errors import InvalidArgument, UnknownName, WrongAnswer
 from evenhand.models.picture_adapters import Preparation
 
@@ -100,6 +100,13 @@ class TorchClassifier:
                 for name in layers:
                     parts[name].append(heard[name].cpu().numpy())
         return {name: np.concatenate(found) for name, found in parts.items()}
+
+    def gradient(self, pictures: Pictures, cotangent: NDArray[Any], layer: str = SCORES) -> NDArray[np.float32]:
+        """Per picture, the gradient by its pixels of sum(cotangent * layer's values), the scores' or a readable layer's."""
+        if layer != SCORES:
+            return self.activation_gradient(pictures, layer, np.asarray(cotangent, np.float32))
+        weights = torch.from_numpy(np.asarray(cotangent, np.float32)).to(self.device)
+        return self._gradient(pictures, lambda batch, part: (torch.softmax(self.logits(batch), dim=1) * weights[part]).sum())
 
     def activation_gradient(self, pictures: Pictures, layer: str, weights: Activations) -> NDArray[np.float32]:
         """Per picture, the gradient by its pixels of the sum of `weights` times the layer's values."""

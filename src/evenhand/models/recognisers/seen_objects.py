@@ -1,34 +1,20 @@
-"""What a recogniser is and answers: objects with a label, a score and, when it tells, a box."""
+"""What a recogniser answers: objects with a label, a score and, when it tells, a box."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.contract import Answer, Detection
+from evenhand.contract import Recogniser as Recogniser
 from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, WrongAnswer, require
 from evenhand.media.scene import Picture
 from evenhand.media.vocabulary import Labels
-
-
-@runtime_checkable
-class Recogniser(Protocol):
-    """A system under test."""
-
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-
-    def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
-        """One answer for each picture."""
-
-    def fingerprint(self) -> str:
-        """Equal for equal behaviour: the key under which answers are kept."""
 
 
 @dataclass(frozen=True)
