@@ -33,14 +33,14 @@ from evenhand.contract import Model
 from evenhand.models.budget import Budget
 from evenhand.models.fitting_again import fit_dense
 from evenhand.oracles.twins_flip import LabelFlip
-from evenhand.repairs.augmentation import Choice, lesson
-from evenhand.repairs.case import Case
+from evenhand.repairs.parts.augmentation import Choice, lesson
+from evenhand.repairs.parts.case import Case
 from evenhand.repairs.add_random_rows import AddRandomRows
 from evenhand.repairs.drop_protected import DropProtected
-from evenhand.repairs.labelling import LabelVote, fit_ensemble
+from evenhand.repairs.parts.labelling import LabelVote, fit_ensemble
 from evenhand.repairs.marginalise import Marginalise
-from evenhand.repairs.worth import Yardstick, group_figures
-from evenhand.repairs.retraining import made_consistent
+from evenhand.campaign.repair_worth import Yardstick, group_figures
+from evenhand.repairs.parts.retraining import made_consistent
 
 PAIRS = (("adult", "sex"), ("adult", "race"), ("adult", "age"), ("credit", "sex"), ("credit", "age"), ("bank", "age"), ("meps", "SEX"))
 QUICK_PAIRS = (("adult", "sex"), ("meps", "SEX"))

@@ -83,7 +83,7 @@ MOST_TRAINING_ROWS = 8_000
 
 def retraining(folder: Path, contest: Contest) -> None:
     """DM-RS of the network as it is, fitted anew without findings, and fitted anew with each method's findings (30 % of the rows)."""
-    from evenhand.repairs.retraining import retrain
+    from evenhand.repairs.parts.retraining import retrain
 
     names = [name for name in CONTENDERS if name in METHODS.entries()]
     for table, protected in contest.pairs:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.campaign.paired_differences import Design, change_of
+from evenhand.campaign.repair_comparison import RepairTerms, compare
+from evenhand.campaign.repair_trial import Effort, Material, SeedOutcome, split
 from evenhand.errors import InvalidArgument, UnknownName
-from evenhand.repairs.comparison import RepairTerms, compare
-from evenhand.repairs.paired_differences import Design, change_of
-from evenhand.repairs.trial import Effort, Material, SeedOutcome, split
 from evenhand.report.repair_page import render
 from evenhand.verbs.repair import ALWAYS, RepairOptions
 
@@ -225,8 +225,8 @@ def test_twins_are_never_on_both_sides_of_the_split():
     under = tree_subject(DATA)
     material = Material(DATA.domain, under.model, DATA.rows, DATA.labels, None, None)
     train, held = split(material, Effort(), np.random.default_rng(0))
-    assert not set(DATA.domain.keys(train[0])) & set(DATA.domain.keys(held[0]))
-    assert len(train[0]) + len(held[0]) == len(DATA.rows)
+    assert not set(DATA.domain.keys(train.rows)) & set(DATA.domain.keys(held.rows))
+    assert len(train.rows) + len(held.rows) == len(DATA.rows)
 
 
 def test_wrong_wishes_are_named():

@@ -12,11 +12,11 @@ from evenhand.errors import InvalidArgument, MissingAbility
 from evenhand.oracles.twins_flip import LabelFlip
 from evenhand.repairs import REPAIRS
 from evenhand.repairs.add_random_rows import AddRandomRows
-from evenhand.repairs.augmentation import Choice, all_twins, lesson, twin_pairs
-from evenhand.repairs.case import Case, Repair
-from evenhand.repairs.labelling import fit_ensemble
 from evenhand.repairs.marginalise import Marginalise
-from evenhand.repairs.retraining import retrain
+from evenhand.repairs.parts.augmentation import Choice, all_twins, lesson, twin_pairs
+from evenhand.repairs.parts.case import Case, Repair
+from evenhand.repairs.parts.labelling import fit_ensemble
+from evenhand.repairs.parts.retraining import retrain
 
 from .tables import net_subject, table, tree_subject
 

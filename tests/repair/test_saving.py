@@ -9,11 +9,11 @@ import pytest
 
 import evenhand as eh
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
+from evenhand.models.composed import Marginalised, Mixture
 from evenhand.models.dense import DenseNet
+from evenhand.models.saving import DESCRIPTION, load, save
 from evenhand.repairs import REPAIRS
-from evenhand.repairs.case import Case
-from evenhand.repairs.saving import DESCRIPTION, load, save
-from evenhand.repairs.wrappers import Marginalised, Mixture
+from evenhand.repairs.parts.case import Case
 
 from .tables import table, tree_subject
 

@@ -76,7 +76,7 @@ def repair(found: Findings, ground: Ground, seed: int) -> dict[str, Any]:
 
     The pool is a random sample, judged alike for all methods; below 0 it became worse.  None where nothing can be said, and why.
     """
-    from evenhand.repairs.retraining import retrain
+    from evenhand.repairs.parts.retraining import retrain
 
     try:
         before = ground.pool_rate(ground.subject.model)

@@ -14,8 +14,8 @@ from evenhand.cli.project import DEFAULT_FILE, load_all
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 
 if TYPE_CHECKING:
-    from evenhand.repairs.case import Repair
-    from evenhand.repairs.comparison import RepairComparison
+    from evenhand.campaign.repair_comparison import RepairComparison
+    from evenhand.repairs.parts.case import Repair
 
 
 def register(app: typer.Typer) -> None:
@@ -46,8 +46,8 @@ def repair_command(
     if list_them:
         _list()
         return
-    from evenhand.repairs.comparison import RepairTerms
-    from evenhand.repairs.trial import Effort
+    from evenhand.campaign.repair_comparison import RepairTerms
+    from evenhand.campaign.repair_trial import Effort
     from evenhand.verbs.repair import JUDGE_METHOD, TRAIN_METHOD, RepairOptions
     from evenhand.verbs.repair import repair as compare
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,9 +98,9 @@ def _from_path(path: Path, wishes: _Wishes) -> Model:
         found = mlflow.load_folder(path, wishes.trusted)
         return _dispatch(found, wishes)
     if (path / "evenhand-model.json").is_file():
-        loader: Any = importlib.import_module("evenhand.repairs.saving")  # stands above this layer; looked up only for its own folders
-        made: Model = loader.load(path, wishes.domain, trusted=wishes.trusted)
-        return made
+        from evenhand.models.saving import load
+
+        return load(path, wishes.domain, trusted=wishes.trusted)
     if not path.is_file():
         what = "is a folder without an MLmodel file" if path.is_dir() else "is not there"
         raise InvalidArgument(f"model={str(path)!r} {what}; expected a model file, an MLflow folder or a URL")

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from evenhand.registry import Registry
-from evenhand.repairs.case import Repair
+from evenhand.repairs.parts.case import Repair
 
 REPAIRS: Registry[Repair] = Registry("repair", __name__, Repair)

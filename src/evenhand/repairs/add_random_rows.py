@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.contract import Trainable
-from evenhand.repairs.augmentation import Spread, lesson
-from evenhand.repairs.case import Case, Mended, Role
-from evenhand.repairs.retraining import trainable
+from evenhand.repairs.parts.augmentation import Spread, lesson
+from evenhand.repairs.parts.case import Case, Mended, Role
+from evenhand.repairs.parts.retraining import trainable
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ import numpy as np
 from evenhand.arrays import Index, Reals, Rows
 from evenhand.contract import Model
 from evenhand.errors import InvalidArgument, MissingAbility
+from evenhand.models.composed import ScoreCut, Thresholded, ThresholdRule, group_of
 from evenhand.models.meter import Meter
-from evenhand.repairs.case import Case, Mended, Role
-from evenhand.repairs.wrappers import Thresholded, ThresholdRule, group_of
+from evenhand.repairs.parts.case import Case, Mended, Role
 
 CONSTRAINTS = ("demographic_parity", "equalized_odds", "true_positive_rate_parity", "false_positive_rate_parity")
 
@@ -114,5 +114,5 @@ def _fitted(constraint: str, scores: Reals, case: Case, own: Index) -> tuple[Thr
 
 
 def _rule(part: Any) -> ThresholdRule:
-    first, second = ((str(op.operator), float(op.threshold)) for op in (part["operation0"], part["operation1"]))
+    first, second = (ScoreCut(">" if op.operator == ">" else "<", float(op.threshold)) for op in (part["operation0"], part["operation1"]))
     return ThresholdRule(float(part.get("prediction_constant", 0.0)), float(part.get("p_ignore", 0.0)), float(part["p0"]), first, second)

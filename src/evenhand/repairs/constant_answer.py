@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.contract import Model
-from evenhand.repairs.case import Case, Mended, Role
-from evenhand.repairs.wrappers import ConstantModel
+from evenhand.models.composed import ConstantModel
+from evenhand.repairs.parts.case import Case, Mended, Role
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility
 from evenhand.measures.neurons.bias import measure_bias
 from evenhand.measures.neurons.zeroing import Prunable, unfair_share
-from evenhand.repairs.case import Case, Mended, Role
+from evenhand.repairs.parts.case import Case, Mended, Role
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.contract import Trainable
-from evenhand.repairs.case import Case, Mended, Role
+from evenhand.models.composed import Masked, masked
 from evenhand.repairs.hide_protected import common_codes, told
-from evenhand.repairs.retraining import trainable
-from evenhand.repairs.wrappers import Masked, masked
+from evenhand.repairs.parts.case import Case, Mended, Role
+from evenhand.repairs.parts.retraining import trainable
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.contract import Model
-from evenhand.repairs.case import Case, Mended, Role
-from evenhand.repairs.wrappers import Masked
+from evenhand.models.composed import Masked
+from evenhand.repairs.parts.case import Case, Mended, Role
 
 
 @dataclass(frozen=True)

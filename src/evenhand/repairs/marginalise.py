@@ -13,8 +13,8 @@ import numpy as np
 
 from evenhand.contract import Model
 from evenhand.errors import InvalidArgument
-from evenhand.repairs.case import Case, Mended, Role
-from evenhand.repairs.wrappers import Marginalised
+from evenhand.models.composed import Marginalised
+from evenhand.repairs.parts.case import Case, Mended, Role
 
 
 @dataclass(frozen=True)

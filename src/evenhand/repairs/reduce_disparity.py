@@ -16,10 +16,10 @@ import numpy as np
 
 from evenhand.contract import Model, Trainable, labels_of
 from evenhand.errors import InvalidArgument, MissingAbility
+from evenhand.models.composed import ConstantModel, Mixture
 from evenhand.repairs.adjust_thresholds import distinct_groups
-from evenhand.repairs.case import Case, Mended, Role
-from evenhand.repairs.retraining import trainable
-from evenhand.repairs.wrappers import ConstantModel, Mixture
+from evenhand.repairs.parts.case import Case, Mended, Role
+from evenhand.repairs.parts.retraining import trainable
 
 CONSTRAINTS = ("demographic_parity", "equalized_odds")
 

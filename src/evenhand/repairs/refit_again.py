@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.contract import Trainable
-from evenhand.repairs.case import Case, Mended, Role
-from evenhand.repairs.retraining import trainable
+from evenhand.repairs.parts.case import Case, Mended, Role
+from evenhand.repairs.parts.retraining import trainable
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.contract import Trainable
-from evenhand.repairs.augmentation import Choice, Selection
-from evenhand.repairs.case import Case, Mended, Role
-from evenhand.repairs.retraining import retrained
+from evenhand.repairs.parts.augmentation import Choice, Selection
+from evenhand.repairs.parts.case import Case, Mended, Role
+from evenhand.repairs.parts.retraining import retrained
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import numpy as np
 from evenhand.arrays import Reals
 from evenhand.contract import Trainable
 from evenhand.repairs.adjust_thresholds import distinct_groups
-from evenhand.repairs.case import Case, Mended, Role
-from evenhand.repairs.retraining import trainable
+from evenhand.repairs.parts.case import Case, Mended, Role
+from evenhand.repairs.parts.retraining import trainable
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 
-from evenhand.repairs.comparison import RepairLine
-from evenhand.repairs.trial import AS_GIVEN
+from evenhand.measures.repair_measures import AS_GIVEN
+
+if TYPE_CHECKING:
+    from evenhand.campaign.repair_comparison import RepairLine
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 1040, 460, 70, 190, 16, 52
 LABEL = 17

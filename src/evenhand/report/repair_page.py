@@ -8,15 +8,17 @@ import math
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from evenhand.repairs.comparison import RepairComparison, RepairLine
-from evenhand.repairs.worth import MEASURES, Measure
+from evenhand.measures.repair_measures import MEASURES, Measure
 from evenhand.report import words, writing
 from evenhand.report.pareto import drawn, pareto
+
+if TYPE_CHECKING:
+    from evenhand.campaign.repair_comparison import RepairComparison, RepairLine
 
 TONES = {"better": "good", "better, at a price": "unsure", "worse": "bad", "alarm": "bad", "no evidence of improvement": "unsure"}
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from evenhand.campaign.repair_comparison import RepairComparison, RepairTerms, compare
+from evenhand.campaign.repair_trial import BEFORE, Effort, LabelledRows, Material, SeedOutcome, trial
 from evenhand.contract import Consistent, Method, Model, Trainable
 from evenhand.engine.digest import domain_digest, rows_digest
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.methods import METHODS
 from evenhand.registry import Entry
 from evenhand.repairs import REPAIRS
-from evenhand.repairs.case import Repair
-from evenhand.repairs.comparison import RepairComparison, RepairTerms, compare
-from evenhand.repairs.trial import BEFORE, Effort, Material, SeedOutcome, trial
+from evenhand.repairs.parts.case import Repair
 from evenhand.verbs.scan import Data, subject_of
 
 TRAIN_METHOD, JUDGE_METHOD = "evenhand", "aequitas"
@@ -52,7 +52,7 @@ def repair(
     """Mend a model in several ways and say what each is worth; nothing given is changed.
 
     data: labelled rows.  For each seed a part is held out, and a model of the given kind is fitted to the rest, mended and judged.
-    repairs: names from `evenhand.REPAIRS.entries()`, or repairs with parameters; all by default.  Controls and trivial baselines
+    repairs: names from `evenhand repair --list`, or repairs with parameters; all by default.  Controls and trivial baselines
     are always added.  held_out: rows that judge instead of a part of `data`.
     """
     chosen = options or RepairOptions()
@@ -64,7 +64,7 @@ def repair(
         raise InvalidArgument(
             f"train_method and judge_method are both {type(train).__name__.lower()}; findings of another method must judge"
         )
-    judged = None if held_out is None else (held_out.rows, held_out.labels)
+    judged = None if held_out is None else LabelledRows(held_out.rows, held_out.labels)
     material = Material(subject.domain, model, subject.rows, subject.labels, train, judge, judged)
     made = _made(repairs)
     seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from evenhand.arrays import Rows
 from evenhand.contract import Consistent, Model, Trainable
-from evenhand.engine.findings import Findings
-from evenhand.engine.run import Subject
 from evenhand.errors import InvalidArgument, MissingAbility
-from evenhand.repairs.augmentation import Choice, Spread, lesson, twin_pairs
-from evenhand.repairs.case import Case, Mended
+from evenhand.repairs.parts.augmentation import Choice, Spread, lesson, twin_pairs
+from evenhand.repairs.parts.case import Case, Mended
+
+if TYPE_CHECKING:
+    from evenhand.engine.findings import Findings
+    from evenhand.engine.run import Subject
 
 FORMS = ("alone", "twins", "consistency")
 CONSISTENCY_WEIGHT = 1.0
@@ -23,7 +27,7 @@ def retrain(
 
     form: "alone" adds findings as they stand, "twins" all their twins, "consistency" a loss on twins (torch modules and dense nets).
     choice: how many findings and how they are chosen; by default 30 % of the rows, by chance.
-    Measure the result with `evenhand.measures.rates`, or whole with `evenhand.repairs.worth.measure`.
+    Measure the result with `evenhand.measures.rates`, or whole with `evenhand.campaign.repair_worth.measure`.
     """
     if form not in FORMS:
         raise InvalidArgument(f"form={form!r} must be one of {', '.join(FORMS)}")

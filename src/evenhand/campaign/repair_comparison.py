@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from evenhand.campaign.paired_differences import Change, Design, PairedMean, change_of, mean_of
+from evenhand.campaign.repair_trial import BEFORE, SeedOutcome, figure_over_seeds
 from evenhand.contract import Model
 from evenhand.errors import UnknownName
-from evenhand.repairs.case import Role
-from evenhand.repairs.paired_differences import Change, Design, PairedMean, change_of, mean_of
-from evenhand.repairs.trial import AS_GIVEN, BEFORE, SeedOutcome, figure_over_seeds
-from evenhand.repairs.worth import BY_MEASURE, MEASURES
+from evenhand.measures.repair_measures import AS_GIVEN, BY_MEASURE, MEASURES
+from evenhand.repairs.parts.case import Role
 from evenhand.statistics.multiplicity import holm
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class RepairComparison:
 
     def save(self, name: str, folder: str | Path) -> Path:
         """Write the first seed's mended model, which is one of those that were judged; the path to give to `evenhand.wrap`."""
-        from evenhand.repairs.saving import save
+        from evenhand.models.saving import save
 
         if name not in self.models:
             raise UnknownName("repair in this comparison", name, self.models)
@@ -237,14 +237,12 @@ class _Desk:
     def line(self, name: str, changes: dict[str, Change], adjusted: dict[str, float]) -> RepairLine:
         """One repair with its verdict."""
         role, means = self.roles[name][0], self.means(name)
-        verdict, reason = self.verdict(role, name, means, (changes, adjusted))
+        verdict, reason = self.settled(role, name, means) or self.judged(name, changes, adjusted)
         notes = self.notes(name, changes) if role == "repair" else ()
         return RepairLine(name, role, self.reference(name), means, changes, adjusted, verdict, reason, notes)
 
-    def verdict(
-        self, role: Role, name: str, means: dict[str, PairedMean], tests: tuple[dict[str, Change], dict[str, float]]
-    ) -> tuple[Verdict, str]:
-        """What may be said."""
+    def settled(self, role: Role, name: str, means: dict[str, PairedMean]) -> tuple[Verdict, str] | None:
+        """What may be said without looking at the tests; None where they decide."""
         if self.is_constant(name):
             most = means["one_answer"].estimate
             return "alarm", f"gives {most:.1%} of people the same answer: it passes every test of fairness because it decides nothing"
@@ -252,7 +250,7 @@ class _Desk:
             return "control", "shows what chance does"
         if role == "baseline":
             return "trivial", "fair to twins by construction; what other columns tell about protected values still works"
-        return self.judged(name, *tests)
+        return None
 
     def is_constant(self, name: str) -> bool:
         """Whether some seed's model gives nearly everybody the same answer, and the data do not."""

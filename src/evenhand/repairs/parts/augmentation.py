@@ -11,9 +11,9 @@ from evenhand.arrays import Index, Labels, Mask, Rows
 from evenhand.contract import Pairs
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
-from evenhand.repairs.case import Case
-from evenhand.repairs.labelling import LabelVote, fit_ensemble
 from evenhand.repairs.pair_selection import by_chance, k_multisection
+from evenhand.repairs.parts.case import Case
+from evenhand.repairs.parts.labelling import LabelVote, fit_ensemble
 
 Selection: TypeAlias = Literal["random", "km_st"]
 Spread: TypeAlias = Literal["alone", "twins"]

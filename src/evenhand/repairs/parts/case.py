@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from evenhand.arrays import Labels, Reals, Rows
 from evenhand.contract import Model
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine.findings import Findings
-from evenhand.engine.run import Subject
 from evenhand.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from evenhand.engine.findings import Findings
+    from evenhand.engine.run import Subject
 
 Role: TypeAlias = Literal["repair", "baseline", "control"]
 """A repair is meant to help; a baseline is trivial and named as such; a control shows what chance alone does."""
@@ -40,7 +42,7 @@ class Case:
         """The case of a subject, with findings or the bare rows of some."""
         if subject.rows is None or subject.labels is None:
             raise InvalidArgument("the subject has no labelled rows; a repair needs the data that the model learns from (rows and labels)")
-        if isinstance(findings, Findings):
+        if not isinstance(findings, np.ndarray):
             return cls(subject.domain, subject.model, subject.rows, subject.labels, findings.rows, findings.gap)
         rows = np.asarray(findings, dtype=np.float64).reshape(-1, len(subject.domain.columns))
         return cls(subject.domain, subject.model, subject.rows, subject.labels, rows, np.ones(len(rows)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,25 +122,32 @@ class Marginalised:
 
 
 @dataclass(frozen=True)
+class ScoreCut:
+    """A threshold on the score and the side of it that passes."""
+
+    sign: Literal[">", "<"]
+    threshold: float
+
+    def passes(self, scores: Reals) -> NDArray[np.bool_]:
+        """Which scores lie on the right side."""
+        return scores > self.threshold if self.sign == ">" else scores < self.threshold
+
+
+@dataclass(frozen=True)
 class ThresholdRule:
     """What Fairlearn's threshold optimiser found for one group: a mixture of two thresholds on the score and a constant."""
 
     constant: float
     constant_share: float
     first_share: float
-    first: tuple[str, float]
-    second: tuple[str, float]
+    first: ScoreCut
+    second: ScoreCut
 
     def chance(self, scores: Reals) -> Reals:
         """The chance of the second class."""
-        mixed = self.first_share * _passes(scores, self.first) + (1 - self.first_share) * _passes(scores, self.second)
+        mixed = self.first_share * self.first.passes(scores) + (1 - self.first_share) * self.second.passes(scores)
         out: Reals = self.constant_share * self.constant + (1 - self.constant_share) * mixed
         return out
-
-
-def _passes(scores: Reals, operation: tuple[str, float]) -> NDArray[np.bool_]:
-    sign, threshold = operation
-    return scores > threshold if sign == ">" else scores < threshold
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,18 +15,29 @@ from typing import Any
 import numpy as np
 
 from evenhand.arrays import Labels, Rows
+from evenhand.campaign.repair_worth import Yardstick, measure
 from evenhand.contract import Method, Model, Trainable
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import Findings
 from evenhand.engine.run import Plan, Subject, check_ability, run
 from evenhand.errors import DataError, EvenhandError, MissingAbility
+from evenhand.measures.repair_measures import AS_GIVEN
 from evenhand.models.budget import Budget
 from evenhand.models.inputs import first_line
-from evenhand.repairs.case import Case, Mended, Repair
-from evenhand.repairs.worth import Yardstick, measure
+from evenhand.repairs.parts.case import Case, Mended, Repair
 
-AS_GIVEN = "as_given"
 BEFORE = "no_change"
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Rows with what is right for each."""
+
+    rows: Rows
+    labels: Labels
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +50,7 @@ class Material:
     labels: Labels
     train_method: Method
     judge_method: Method
-    held_out: tuple[Rows, Labels] | None = None  # judged on instead of a part of the rows
+    held_out: LabelledRows | None = None  # judged on instead of a part of the rows
 
 
 @dataclass(frozen=True)
@@ -76,12 +87,13 @@ def trial(material: Material, repairs: Mapping[str, Repair], effort: Effort, see
         model = _before(material, train, notes, rng)
     say = watch or (lambda _: None)
     say("searching")
-    subject = Subject(material.domain, model, *train)
+    subject = Subject(material.domain, model, train.rows, train.labels)
     findings = _search(material.train_method, subject, effort.candidates, seed)
     judged = _search(material.judge_method, subject, effort.candidates, seed + 1_000)
     yardstick = Yardstick(
         material.domain,
-        *held,
+        held.rows,
+        held.labels,
         material.domain.sample(effort.rate_rows, rng),
         unseen(judged, findings, material.domain),
         material.judge_method,
@@ -92,9 +104,9 @@ def trial(material: Material, repairs: Mapping[str, Repair], effort: Effort, see
     found = {
         "train_findings": len(findings),
         "judge_findings": len(yardstick.findings),
-        "train_rows": len(train[0]),
-        "rows_to_train": _available(material, len(held[0])),
-        "held_out": len(held[0]),
+        "train_rows": len(train),
+        "rows_to_train": _available(material, len(held)),
+        "held_out": len(held),
     }
     outcome = SeedOutcome({}, {}, {"seed": found}, notes=notes)
     say(AS_GIVEN)
@@ -118,12 +130,12 @@ def _mend(name: str, repair: Repair, case: Case, yardstick: Yardstick, outcome: 
     outcome.models[name], outcome.facts[name] = mended.model, mended.facts
 
 
-def split(material: Material, effort: Effort, rng: np.random.Generator) -> tuple[tuple[Rows, Labels], tuple[Rows, Labels]]:
+def split(material: Material, effort: Effort, rng: np.random.Generator) -> tuple[LabelledRows, LabelledRows]:
     """Training rows and held-out ones, people who are equal or twins never on both sides."""
     rows, labels = material.rows, material.labels
     if material.held_out is not None:
         chosen = rng.permutation(len(rows))[: effort.most_rows]
-        return (rows[chosen], labels[chosen]), material.held_out
+        return LabelledRows(rows[chosen], labels[chosen]), material.held_out
     keys, person = np.unique(material.domain.keys(rows), return_inverse=True)
     held = (rng.random(len(keys)) < effort.held_out_share)[person]
     train = rng.permutation(np.flatnonzero(~held))[: effort.most_rows]
@@ -131,7 +143,7 @@ def split(material: Material, effort: Effort, rng: np.random.Generator) -> tuple
         raise DataError(
             f"{len(rows)} rows cannot be split into training rows of at least two classes and held-out ones; give more rows, or held_out"
         )
-    return (rows[train], labels[train]), (rows[held], labels[held])
+    return LabelledRows(rows[train], labels[train]), LabelledRows(rows[held], labels[held])
 
 
 def _available(material: Material, held: int) -> int:
@@ -139,14 +151,14 @@ def _available(material: Material, held: int) -> int:
     return len(material.rows) - (0 if material.held_out is not None else held)
 
 
-def _before(material: Material, train: tuple[Rows, Labels], notes: list[str], rng: np.random.Generator) -> Model:
+def _before(material: Material, train: LabelledRows, notes: list[str], rng: np.random.Generator) -> Model:
     """The model under repair: of the given kind and fitted to the training rows alone, so that the held-out ones are new to it."""
     as_given = "it is judged as given, on rows that it may have learned from"
     if not isinstance(material.model, Trainable):
         notes.append(f"{type(material.model).__name__} cannot be fitted anew: {as_given}")
         return material.model
     try:
-        return material.model.refit(*train, rng)
+        return material.model.refit(train.rows, train.labels, rng)
     except MissingAbility as fault:
         notes.append(f"{fault}; {as_given}")
         return material.model

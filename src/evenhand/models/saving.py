@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ import numpy as np
 from evenhand.contract import Model
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility, StoreError
+from evenhand.models.composed import ConstantModel, Marginalised, Masked, Mixture, ScoreCut, Thresholded, ThresholdRule
 from evenhand.models.dense import DenseNet
 from evenhand.models.estimator import EstimatorModel
-from evenhand.repairs.wrappers import ConstantModel, Marginalised, Masked, Mixture, Thresholded, ThresholdRule
 
 DESCRIPTION = "evenhand-model.json"
 VERSION = 1
@@ -97,7 +97,7 @@ def _plain(model: Model, folder: Path) -> Path:
         return folder / "model.skops"
     raise MissingAbility(
         f"{type(model).__name__} cannot be written to a file that is safe to read; what was built around it can, and wants it again: "
-        "evenhand.repairs.saving.load(folder, domain, base=model)"
+        "evenhand.models.saving.load(folder, domain, base=model)"
     )
 
 
@@ -218,14 +218,14 @@ def _built(told: dict[str, Any], domain: TabularDomain, inner: Callable[[dict[st
 
 
 def _rule(told: dict[str, Any]) -> ThresholdRule:
-    first, second = (_operation(told[name]) for name in ("first", "second"))
+    first, second = (_cut(*told[name]) for name in ("first", "second"))
     return ThresholdRule(told["constant"], told["constant_share"], told["first_share"], first, second)
 
 
-def _text(operation: tuple[str, float]) -> list[str]:
+def _text(cut: ScoreCut) -> list[str]:
     """As text, because JSON has no infinity."""
-    return [operation[0], repr(operation[1])]
+    return [cut.sign, repr(cut.threshold)]
 
 
-def _operation(told: Sequence[Any]) -> tuple[str, float]:
-    return str(told[0]), float(told[1])
+def _cut(sign: str, threshold: str) -> ScoreCut:
+    return ScoreCut(">" if sign == ">" else "<", float(threshold))
