@@ -24,7 +24,8 @@ from arena_tables import compact, keep
 from evenhand import datasets
 from evenhand.methods import METHODS
 from evenhand.campaign.bench_records import Arena
-from evenhand.campaign.conduct import Settings, conduct
+from evenhand.campaign.conduct import RUNS, Settings, conduct
+from evenhand.contract import Headway, Watch
 from evenhand.campaign.contest import ContestCell, Entrant, Terms, contend
 from evenhand.campaign.arena_ground import Ground
 from evenhand.campaign.sources import Named
@@ -78,7 +79,7 @@ def compare(
 ) -> list[dict[str, Any]]:
     """Run a matrix in this process and print natural valid findings per CPU-second and rules, per method; returns the records."""
     matrix = Matrix(tuple(methods), grounds(pairs, families), tuple(seeds), Terms(Budget(cpu_seconds=cpu_seconds)))
-    records = run_matrix(matrix, Settings(progress=say))
+    records = run_matrix(matrix, Settings(watch=now_and_then(0.0)))
     for figure in ("natural_valid_per_cpu_second", "rules"):
         print(f"\n{figure}, mean over seeds")
         print_matrix(records, figure)
@@ -94,19 +95,6 @@ def run_matrix(matrix: Matrix, settings: Settings) -> list[dict[str, Any]]:
     return records
 
 
-def say(record: dict[str, Any]) -> None:
-    """One line per run."""
-    where = f"{record['dataset']:7}{record['protected']:6}{record['model']:9}{record['method']:20}"
-    if record["status"] != "done":
-        print(f"{where} {record['status']}: {record['reason'][:110]}", file=sys.stderr, flush=True)
-        return
-    figures = (
-        f"{record['candidates']:9,} candidates{record['findings']:9,} findings{record['cpu_seconds']:6.2f} CPU-s"
-        f"{record['natural_valid_per_cpu_second'] or 0:11,.0f} natural valid/s  rules {record['rules']}/{record['rules_unfiltered']}"
-    )
-    print(f"{where}{figures}/{record['rules_total']}", file=sys.stderr, flush=True)
-
-
 def print_matrix(records: Sequence[dict[str, Any]], figure: str) -> None:
     """Grounds down, methods across; the best of each row is starred."""
     standings = Standings(tuple(records))
@@ -118,17 +106,15 @@ def print_matrix(records: Sequence[dict[str, Any]], figure: str) -> None:
         print(f"{' '.join(ground):24}" + "".join(f"{cell:>12}" for cell in shown))
 
 
-def progress_of(total: int) -> Any:
-    """Says now and then how far a long matrix is."""
-    seen, shown = 0, time.monotonic()
+def now_and_then(seconds: float = 20.0) -> Watch:
+    """Says how far a long matrix is, and every run that is not done."""
+    shown = time.monotonic()
 
-    def advance(record: dict[str, Any]) -> None:
-        nonlocal seen, shown
-        seen += 1
-        if record["status"] == "failed" or time.monotonic() - shown > 20 or seen == total:
+    def advance(headway: Headway) -> None:
+        nonlocal shown
+        if headway.what == RUNS and (": " in headway.note or time.monotonic() - shown > seconds or headway.done == headway.total):
             shown = time.monotonic()
-            print(f"[{seen} of {total}] ", end="", file=sys.stderr)
-            say(record)
+            print(f"[{headway.done} of {headway.total}] {headway.note}", file=sys.stderr, flush=True)
 
     return advance
 
@@ -146,8 +132,6 @@ def speeds(seed: int, times: int) -> dict[str, float]:
         if method not in METHODS.entries():
             continue
         records = [contend(ContestCell(Entrant(method), seed + at), ground, terms)[0] for at in range(times)]
-        for record in records:
-            say(record)
         figures[f"{name}_findings_per_cpu_s"] = max((r.get("findings_per_cpu_second") or 0.0 for r in records), default=0.0)
     return figures
 
@@ -224,8 +208,7 @@ def main() -> int:
     matrix = chosen_matrix(given)
     for source in {(each.dataset, each.model): each for each in matrix.sources}.values():
         source.open()  # trained once, before several processes would do it at the same time
-    total = len(matrix.methods) * len(matrix.sources) * len(matrix.seeds)
-    settings = Settings(1 if given.quick else given.processes, None if given.quick else given.folder, progress=progress_of(total))
+    settings = Settings(1 if given.quick else given.processes, None if given.quick else given.folder, watch=now_and_then())
     standings = Standings(tuple(run_matrix(matrix, settings)))
     told = standings.as_dict()
     if given.html:

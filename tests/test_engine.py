@@ -8,7 +8,8 @@ import pytest
 
 from evenhand.checks import standard_subject
 from evenhand.contract import Candidates, Differentiable, Model
-from evenhand.engine.run import Court, Plan, Subject, run
+from evenhand.engine.court import Court
+from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import MethodError, MissingAbility, ModelFailed, UnsteadyModel, WrongAnswer
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
@@ -156,8 +157,8 @@ def test_a_score_gap_finding_shows_two_possible_twins():
 
 
 def test_interrupting_ends_the_run_cleanly():
-    def press_ctrl_c(ledger):
-        if ledger.candidates > 1000:
+    def press_ctrl_c(headway):
+        if headway.done > 1000:
             raise KeyboardInterrupt
 
     done = run(Themis(margin=0.0, batch=500), SUBJECT, Plan(0, Budget(candidates=10_000)), watch=press_ctrl_c)
@@ -166,5 +167,5 @@ def test_interrupting_ends_the_run_cleanly():
 
 
 def test_a_verdict_of_nothing_is_empty():
-    court = Court(SUBJECT, Plan(0, Budget(candidates=10)), None, None)
+    court = Court(SUBJECT, Plan(0, Budget(candidates=10)))
     assert len(court.hear(Candidates(np.empty((0, 7))))) == 0

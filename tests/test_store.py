@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from evenhand.checks import standard_subject
+from evenhand.engine.header import header_of
 from evenhand.engine.run import Plan, run
 from evenhand.engine.store import RunFolder
 from evenhand.errors import StoreError
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
-from evenhand.verbs.scan import Options, run_header, scan, scan_header
+from evenhand.verbs.scan import Options, scan
 
 SUBJECT = standard_subject()
 PLAN = Plan(3, Budget(candidates=5_000))
@@ -23,7 +24,7 @@ METHOD = Themis(margin=0.0, batch=400)
 
 
 def folder_for(base):
-    return RunFolder.for_header(base, run_header(scan_header(SUBJECT, "planted", PLAN), METHOD))
+    return RunFolder.for_header(base, header_of("scan", SUBJECT, "planted", PLAN).for_run(METHOD))
 
 
 class Counted:
@@ -39,8 +40,8 @@ class Counted:
 
 
 def stop_after(n):
-    def watch(ledger):
-        if ledger.candidates >= n:
+    def watch(headway):
+        if headway.done >= n:
             raise KeyboardInterrupt
 
     return watch
@@ -70,11 +71,11 @@ def test_a_killed_run_is_readable_and_resumes(tmp_path):
 import time
 from pathlib import Path
 from tests.test_store import METHOD, PLAN, SUBJECT, folder_for
-from evenhand.engine import run as running
-running.SECONDS_PER_PART = 0.0
-running.run(METHOD, SUBJECT, PLAN, folder_for(Path({str(tmp_path)!r})), lambda ledger: time.sleep(0.05))
+from evenhand.engine import court, run as running
+court.SECONDS_PER_PART = 0.0
+running.run(METHOD, SUBJECT, PLAN, folder_for(Path({str(tmp_path)!r})), lambda headway: time.sleep(0.05))
 """
-    process = subprocess.Popen([sys.executable, "-c", script], cwd=os.getcwd(), env={**os.environ, "PYTHONPATH": os.getcwd()})
+    process = subprocess.Popen([sys.executable, "-c", script], cwd=os.getcwd(), env={**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])})
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob("*/journal/part-*.parquet")) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -161,11 +162,8 @@ def test_a_scan_repeated_in_its_folder_gives_the_same_result_and_keeps_the_first
         scan(SUBJECT.model, Table(), methods=[METHOD], budget=PLAN.budget, seed=1, options=Options(folder=tmp_path)) for _ in range(2)
     ]
     first, second = (result.runs[0] for result in results)
-    assert first.as_dict() | {"calls": 0, "cpu_seconds": 0, "wall_seconds": 0} == second.as_dict() | {
-        "calls": 0,
-        "cpu_seconds": 0,
-        "wall_seconds": 0,
-    }
+    timed = {"calls": 0, "cpu_seconds": 0, "wall_seconds": 0, "curve": 0}
+    assert first.as_dict() | timed == second.as_dict() | timed
     assert results[0].witnesses == results[1].witnesses
     assert len(list(tmp_path.glob("themis-*"))) == 1
     result = json.loads(next(tmp_path.glob("themis-*/result.json")).read_text())

@@ -14,7 +14,7 @@ _HOMES = {
     "Budget": "evenhand.models.budget",
     "Column": "evenhand.domain.columns",
     "Comparison": "evenhand.domain.twins",
-    "Gate": "evenhand.verbs.scan",
+    "Gate": "evenhand.engine.gate",
     "Implied": "evenhand.domain.twins",
     "CausalGraph": "evenhand.oracles.views.causal_graph",
     "Label": "evenhand.domain.tabular",
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from evenhand.domain.infer import infer
     from evenhand.domain.tabular import Label, TabularDomain
     from evenhand.domain.twins import Comparison, Implied
+    from evenhand.engine.gate import Gate
     from evenhand.methods import method
     from evenhand.models.budget import Budget
     from evenhand.models.wrap import wrap
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from evenhand.verbs.doctor import examine
     from evenhand.verbs.measure import MeasureOptions, measure
     from evenhand.verbs.repair import repair
-    from evenhand.verbs.scan import Gate, Options, scan
+    from evenhand.verbs.scan import Options, scan
 
 __all__ = [
     "Budget",

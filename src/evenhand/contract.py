@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, r
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Labels, Mask, Reals, Rows, Scores
+from evenhand.arrays import Index, Labels, Mask, Reals, Rows, Scores
 
 if TYPE_CHECKING:
+    from evenhand.domain.heard import Heard
     from evenhand.domain.tabular import TabularDomain
     from evenhand.media.album import Album
     from evenhand.media.operators.parts.mutated import Mutation, Skipped
@@ -346,10 +347,28 @@ class Population(Protocol):
 
 @dataclass(frozen=True)
 class Candidates:
-    """Rows that a method wants judged, and the phase of the method that made them."""
+    """Rows that a method wants judged, and the phase of the method that made them.
+
+    places: where `task.heard` keeps these rows, for a method that has entered them there; the engine then does not key them again.
+    """
 
     rows: Rows
     phase: str = "search"
+    places: Index | None = None
+
+
+@dataclass(frozen=True)
+class Headway:
+    """How far something long has come: what is at work, how much of it is done, and a few words for who watches."""
+
+    what: str
+    done: int = 0
+    total: int | None = None  # None where nobody knows
+    note: str = ""
+
+
+Watch: TypeAlias = Callable[[Headway], None]
+"""Called while something long goes on.  It shows, and measures nothing; what it raises ends the work."""
 
 
 @dataclass(frozen=True)
@@ -376,6 +395,7 @@ class Task:
     facts: dict[str, Any] = field(default_factory=dict)  # what the method wants to tell the reader of the run
     fitting: Callable[[int], int] = lambda n: n  # of n candidates, how many the budget still judges
     medium: Medium | None = None  # what a row shows; None is the table itself
+    heard: Heard | None = None  # every row that was judged in this run, with its verdict; None outside of a run
 
     def predict(self, rows: Rows) -> Labels:
         """Labels of rows, counted by the meter."""

@@ -261,12 +261,12 @@ def test_a_scan_says_what_is_known_while_it_runs():
     seen = []
     frame = planted.domain.decode(planted.domain.sample(500, rng))
     frame["decision"] = np.resize(["refused", "granted"], 500)
-    options = eh.Options(rate_rows=100, most_witnesses=1, watch=lambda name: lambda ledger: seen.append(ledger.note))
+    options = eh.Options(rate_rows=100, most_witnesses=1, watch=lambda headway: seen.append(headway.note))
     result = eh.scan(planted.model, from_frame(frame, planted.domain), budget=eh.Budget(candidates=40_000), options=options)
     assert "whenever you stop" in seen[0]
     assert 3_900 < result.anytime["n"] <= 4_000
     assert "at least" in result.summary()
-    assert result.as_dict()["anytime"]["population"] == "data"
+    assert result.as_dict()["body"]["anytime"]["population"] == "data"
     silent = eh.Options(rate_rows=100, most_witnesses=1, stream_share=0.0)
     assert eh.scan(planted.model, from_frame(frame, planted.domain), budget=eh.Budget(candidates=100), options=silent).anytime is None
 

@@ -35,7 +35,7 @@ def task(model=MODEL, domain=DOMAIN, rows=None):
 
 
 def breeding(method, given, seed=0):
-    return Breeding(method, given, Weighed(given.domain), Moves(given.domain), np.random.default_rng(seed))
+    return Breeding(method, given, Weighed(given), Moves(given.domain), np.random.default_rng(seed))
 
 
 def driven(search, domain, model):

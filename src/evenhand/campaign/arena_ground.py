@@ -10,7 +10,8 @@ import numpy as np
 from evenhand.arrays import Labels, Rows
 from evenhand.campaign.bench_records import Arena, reference_of
 from evenhand.contract import Model, Oracle, Trainable
-from evenhand.engine.run import Subject
+from evenhand.engine.samples import Sampling, judged_samples
+from evenhand.engine.subject import Subject, subject_of
 from evenhand.errors import MissingAbility
 from evenhand.measures.likeness import LikenessReference
 from evenhand.measures.partition import LeafPairs, LeafRules, Pool
@@ -18,7 +19,6 @@ from evenhand.measures.plausible import FEWEST, Plausibility
 from evenhand.measures.rates import Rate, judge_all
 from evenhand.models.meter import Meter
 from evenhand.oracles import oracle as named_oracle
-from evenhand.verbs.scan import Options, measure_rates, subject_of
 
 POOL_ROWS = 40_000
 MOST_REAL_ROWS = 50_000
@@ -48,8 +48,7 @@ class Ground:
     @cached_property
     def rate(self) -> Rate:
         """How often it happens among real rows."""
-        options = Options(rate_rows=self.rate_rows)
-        return measure_rates(self.subject, self.oracle, options, np.random.default_rng([SEED, 2]))[0][0]
+        return judged_samples(self.subject, self.oracle, Sampling(self.rate_rows), np.random.default_rng([SEED, 2]))[0].rate
 
     @cached_property
     def plausibility(self) -> Plausibility | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from evenhand.contract import Model, Oracle
-from evenhand.engine.run import Plan, Run, Subject, Watch, run
+from evenhand.contract import Model, Oracle, Watch
+from evenhand.engine.run import Run, run
+from evenhand.engine.samples import Sampling, judged_samples
+from evenhand.engine.subject import Data, Plan, Subject, subject_of
 from evenhand.measures.likeness import LikenessReference, likeness
 from evenhand.measures.naturalness import HasDensity
 from evenhand.measures.rates import Rate
@@ -18,7 +20,6 @@ from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.oracles import oracle as named_oracle
 from evenhand.synthesis.trees import ChainedTrees
-from evenhand.verbs.scan import Data, Options, measure_rates, subject_of
 
 MOST_REAL_ROWS = 50_000
 """Real rows that findings are held against at most."""
@@ -44,7 +45,7 @@ class Bout:
     oracle: str = "label_flip"
 
 
-def bench(methods: Sequence[str], arena: Arena, bout: Bout, watch: Callable[[str, int], Watch] | None = None) -> list[dict[str, Any]]:
+def bench(methods: Sequence[str], arena: Arena, bout: Bout, watch: Watch | None = None) -> list[dict[str, Any]]:
     """One record per method and seed."""
     subject = subject_of(arena.model, arena.data, arena.protected)
     oracle = named_oracle(bout.oracle)
@@ -52,9 +53,9 @@ def bench(methods: Sequence[str], arena: Arena, bout: Bout, watch: Callable[[str
     reference = reference_of(subject, oracle)
     records = []
     for seed in bout.seeds:
-        rate = measure_rates(subject, oracle, Options(rate_rows=bout.rate_rows), np.random.default_rng([seed, 2]))[0][0]
+        rate = judged_samples(subject, oracle, Sampling(bout.rate_rows), np.random.default_rng([seed, 2]))[0].rate
         for name, method in made.items():
-            done = run(method, subject, Plan(seed, bout.budget, oracle), None, watch(name, seed) if watch else None)
+            done = run(method, subject, Plan(seed, bout.budget, oracle), None, watch)
             natural = None if reference is None else likeness(done.findings.rows, reference, np.random.default_rng([seed, 3]))
             records.append(record(name, arena, seed, done, rate) | {"naturalness": natural, "facts": done.facts})
             if done.ended == "interrupted":

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evenhand.campaign.campaign_folder import CampaignFolder
-from evenhand.campaign.contest import ContestCell, Entrant, Terms
+from evenhand.campaign.contest import DONE, ContestCell, Entrant, Terms
 from evenhand.campaign.making import Job, Made, in_this_process
 from evenhand.campaign.sources import ArenaSource
-from evenhand.engine.run import Watch
+from evenhand.contract import Headway, Watch
 from evenhand.errors import InvalidArgument
 
-Watches = Callable[[str], Watch]
-Progress = Callable[[dict[str, Any]], None]
+RUNS = "runs"
+"""What a campaign's own headway is about; that of a single run names the run."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,7 @@ class Settings:
     folder: Path | None = None  # where records are kept; a campaign with one can be continued
     keep_findings: bool = False
     retry: bool = False
-    progress: Progress | None = None
-    watch: Watches | None = None  # for each method's name, what to call with its ledger; only in a single process
+    watch: Watch | None = None  # told of every finished run, and in a single process of each run's headway too
 
     def __post_init__(self) -> None:
         if self.processes < 1:
@@ -70,6 +69,12 @@ def _gathered(job: Job, settings: Settings) -> list[dict[str, Any]]:
     with closing(made):  # whatever happens, no process stays behind
         for place, cell, record in made:
             records.append((place, order[cell], record))
-            if settings.progress:
-                settings.progress(record)
+            if settings.watch:
+                settings.watch(Headway(RUNS, len(records), len(job.sources) * len(job.cells), _told(record)))
     return [record for *_, record in sorted(records, key=lambda each: each[:2])]  # the campaign's order, whoever finished first
+
+
+def _told(record: dict[str, Any]) -> str:
+    """The run that has just ended, and how, where it is not done."""
+    named = " ".join(str(record[name]) for name in ("dataset", "protected", "model", "method"))
+    return named if record["status"] == DONE else f"{named}: {record['status']}"

@@ -6,9 +6,8 @@ import gc
 import hashlib
 import inspect
 import sys
-import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cache
 from types import ModuleType
@@ -19,23 +18,22 @@ import numpy as np
 from evenhand.campaign.arena_ground import POOL_ROWS, Ground
 from evenhand.campaign.bench_records import record
 from evenhand.campaign.test_set_quality import Marks, digest, goodness, marks_of, repair
-from evenhand.contract import Differentiable, Method, Model
+from evenhand.contract import Differentiable, Method, Model, Watch
 from evenhand.engine.findings import Findings
-from evenhand.engine.run import Ledger, Plan, Run, Subject, Watch, run
+from evenhand.engine.header import header_of as verb_header
+from evenhand.engine.run import Run, run
 from evenhand.engine.store import run_id
+from evenhand.engine.subject import Plan, Subject
 from evenhand.errors import EvenhandError, MissingAbility
 from evenhand.measures.likeness import likeness
 from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.models.differences import DifferenceGradients
 from evenhand.planted import shapes
-from evenhand.verbs.scan import run_header, scan_header
 
 EDITION = 1
 """Raised whenever the same run would be judged differently than before."""
 DONE, FAILED, NOT_APPLICABLE, INTERRUPTED = "done", "failed", "not applicable", "interrupted"
-POINT_EVERY = 1.06
-"""A point of the discovery curve stands at least this factor of model rows after the one before."""
 
 
 @dataclass(frozen=True)
@@ -76,26 +74,10 @@ class ContestCell:
     seed: int
 
 
-@dataclass
-class DiscoveryCurve:
-    """Findings against queries while a run goes on, thinned."""
-
-    points: list[tuple[int, int, int, float]] = field(default_factory=list)  # model rows, candidates, findings, CPU-seconds
-    started: float = field(default_factory=time.process_time)
-    watch: Watch | None = None  # who else wants to know
-
-    def __call__(self, ledger: Ledger) -> None:
-        """Take a point now and then."""
-        if self.watch:
-            self.watch(ledger)
-        if not self.points or ledger.model_rows >= POINT_EVERY * self.points[-1][0]:
-            self.points.append((ledger.model_rows, ledger.candidates, ledger.findings, time.process_time() - self.started))
-
-
 def header_of(cell: ContestCell, ground: Ground, terms: Terms) -> dict[str, Any]:
     """What fixes a run and its judging; equal headers give equal findings where the budget counts no seconds."""
     plan = Plan(cell.seed, terms.budget, ground.oracle)
-    fixed = run_header(scan_header(ground.subject, ground.arena.data.name, plan), cell.entrant.make())
+    fixed = verb_header("bench", ground.subject, ground.arena.data.name, plan).for_run(cell.entrant.make())
     judged = {"edition": EDITION} | {f.name: getattr(terms, f.name) for f in fields(terms) if f.name not in ("budget", "oracle")}
     own = {"method": cell.entrant.method, "model_name": ground.arena.model_name, "code": code_digest(cell.entrant.method)}
     return {**fixed, **own, "judged": judged}
@@ -131,9 +113,8 @@ def contend(cell: ContestCell, ground: Ground, terms: Terms, watch: Watch | None
         return {**about, "status": status, "reason": str(fault)}, None
     try:
         warm_up(cell.entrant)
-        curve = DiscoveryCurve(watch=watch)
-        done = _run(method, model, curve, Plan(cell.seed, terms.budget, ground.oracle), ground)
-        return {**about, "gradients": gradients, **_judged(done, curve, cell, ground, terms)}, done.findings
+        done = _run(method, model, Plan(cell.seed, terms.budget, ground.oracle), ground, watch)
+        return {**about, "gradients": gradients, **_judged(done, cell, ground, terms)}, done.findings
     except EvenhandError as fault:
         return {**about, "status": FAILED, "reason": f"{type(fault).__name__}: {fault}"}, None
 
@@ -163,15 +144,12 @@ def served(method: Method, ground: Ground, terms: Terms) -> tuple[Model, str]:
     return DifferenceGradients(model, domain=ground.subject.domain), "differences"
 
 
-def _run(method: Method, model: Model, curve: DiscoveryCurve, plan: Plan, ground: Ground) -> Run:
+def _run(method: Method, model: Model, plan: Plan, ground: Ground, watch: Watch | None) -> Run:
     subject = ground.subject
-    lent = Subject(subject.domain, model, subject.rows, subject.labels, subject.population)
+    lent = replace(subject, model=model)
     _ = ground.rules, ground.leaf_pairs  # fitted before the clock starts
     gc.collect()
-    curve.started = time.process_time()
-    done = run(method, lent, plan, None, curve)
-    curve.points.append((done.ledger.model_rows, done.ledger.candidates, done.ledger.findings, done.cpu_seconds))
-    return done
+    return run(method, lent, plan, None, watch)
 
 
 @cache
@@ -188,7 +166,7 @@ def warm_up(entrant: Entrant) -> None:
 WARMING = Budget(candidates=200, cpu_seconds=1.0)
 
 
-def _judged(done: Run, curve: DiscoveryCurve, cell: ContestCell, ground: Ground, terms: Terms) -> dict[str, Any]:
+def _judged(done: Run, cell: ContestCell, ground: Ground, terms: Terms) -> dict[str, Any]:
     natural = None
     if terms.likeness and ground.reference is not None:
         natural = likeness(done.findings.rows, ground.reference, np.random.default_rng([cell.seed, 3]))
@@ -206,12 +184,12 @@ def _judged(done: Run, curve: DiscoveryCurve, cell: ContestCell, ground: Ground,
         "budget": asdict(terms.budget),
         "naturalness": natural,
         "facts": done.facts,
-        "curve": _curve(curve, done.findings, marks),
+        "curve": _curve(done, marks),
     }
 
 
-def _curve(curve: DiscoveryCurve, found: Findings, marks: Marks) -> dict[str, list[float]]:
+def _curve(done: Run, marks: Marks) -> dict[str, list[float]]:
     """The points as columns, with the natural and valid findings up to each."""
-    rows, candidates, findings, seconds = (list(column) for column in zip(*dict.fromkeys(curve.points), strict=True))
-    counted = [] if marks.good is None else np.searchsorted(np.sort(found.candidate[marks.good]), candidates, side="left").tolist()
+    rows, candidates, findings, seconds = (list(column) for column in zip(*dict.fromkeys(done.curve), strict=True))
+    counted = [] if marks.good is None else np.searchsorted(np.sort(done.findings.candidate[marks.good]), candidates, side="left").tolist()
     return {"model_rows": rows, "candidates": candidates, "findings": findings, "natural_valid": counted, "cpu_seconds": seconds}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,8 +11,8 @@ from evenhand.campaign.arena_ground import Ground
 from evenhand.campaign.campaign_folder import CampaignFolder, plain
 from evenhand.campaign.contest import FAILED, INTERRUPTED, ContestCell, Terms, contend, header_of
 from evenhand.campaign.sources import ArenaSource
+from evenhand.contract import Headway, Watch
 from evenhand.engine.findings import Findings
-from evenhand.engine.run import Watch
 from evenhand.engine.store import run_id
 from evenhand.errors import EvenhandError
 
@@ -37,7 +37,7 @@ class Job:
 class Maker:
     """Makes runs in this process; keeps the last ground open."""
 
-    def __init__(self, job: Job, watch: Callable[[str], Watch] | None = None) -> None:
+    def __init__(self, job: Job, watch: Watch | None = None) -> None:
         self.job, self.watch = job, watch
         self.ground: Callable[[int], Ground | EvenhandError] = lru_cache(maxsize=1)(self._open)
 
@@ -67,8 +67,7 @@ class Maker:
         return self._make_and_keep(cell, ground, folder)
 
     def _contend(self, cell: ContestCell, ground: Ground) -> tuple[dict[str, Any], Findings | None]:
-        watch = self.watch(f"{cell.entrant.name} (seed {cell.seed})") if self.watch else None
-        return contend(cell, ground, self.job.terms, watch)
+        return contend(cell, ground, self.job.terms, _named(f"{cell.entrant.name} (seed {cell.seed})", self.watch))
 
     def _make_and_keep(self, cell: ContestCell, ground: Ground, folder: CampaignFolder) -> dict[str, Any]:
         record, found = self._contend(cell, ground)
@@ -81,11 +80,21 @@ class Maker:
         return made
 
 
+def _named(what: str, watch: Watch | None) -> Watch | None:
+    """The same watcher, told which run is at work."""
+
+    def told(headway: Headway) -> None:
+        if watch is not None:
+            watch(replace(headway, what=what))
+
+    return told if watch is not None else None
+
+
 Made = tuple[int, ContestCell, dict[str, Any]]
 """The place of a source, a cell, and the record of its run there."""
 
 
-def in_this_process(job: Job, watch: Callable[[str], Watch] | None = None) -> Generator[Made, None, None]:
+def in_this_process(job: Job, watch: Watch | None = None) -> Generator[Made, None, None]:
     """Every record, as it is made; an interrupted run is the last one."""
     maker = Maker(job, watch)
     for place in range(len(job.sources)):

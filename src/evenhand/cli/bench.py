@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -12,13 +11,12 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from evenhand.campaign.conduct import Progress, Settings, conduct
+from evenhand.campaign.conduct import RUNS, Settings, conduct
 from evenhand.campaign.contest import DONE, FAILED, INTERRUPTED, Terms
 from evenhand.campaign.sources import Named, open_dataset, open_model
 from evenhand.campaign.standings import Standings
 from evenhand.cli import output
 from evenhand.cli.output import err, out, say_json, watching
-from evenhand.engine.run import Watch
 from evenhand.errors import InvalidArgument
 from evenhand.models.budget import Budget
 
@@ -74,8 +72,9 @@ def bench_command(
     methods, seeds = chosen_methods(method), tuple(dict.fromkeys(seed))
     settings, terms = Settings(processes, folder, keep_findings, retry), Terms(budget, oracle, likeness, repair)
     try:
-        with progressing(len(methods) * len(sources) * len(seeds), budget, quiet, processes) as (progress, watch):
-            records = conduct(methods, sources, seeds, terms, replace(settings, progress=progress, watch=watch))
+        few = processes == 1 and len(methods) * len(sources) * len(seeds) <= FEW_RUNS
+        with watching(quiet, only=None if few else RUNS) as watch:
+            records = conduct(methods, sources, seeds, terms, replace(settings, watch=watch))
     except KeyboardInterrupt:
         err.print(
             f"interrupted{f': {folder} keeps what was finished, and the same command continues it' if folder else ''}", soft_wrap=True
@@ -115,29 +114,6 @@ def _meant_for(table: str, text: str, datasets: Sequence[str]) -> str | None:
 
 def _columns(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(","))
-
-
-@contextmanager
-def progressing(runs: int, budget: Budget, quiet: bool, processes: int) -> Iterator[tuple[Progress | None, Callable[[str], Watch] | None]]:
-    """One bar for a few runs in this process, else one for all runs; nothing where nobody watches."""
-    if processes == 1 and runs <= FEW_RUNS:
-        with watching(budget, quiet) as watch:
-            yield None, watch
-        return
-    if quiet or not err.is_terminal:
-        yield None, None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=err) as bars:
-        bar = bars.add_task("runs", total=runs)
-
-        def advance(record: dict[str, Any]) -> None:
-            told = f"{record['dataset']} {record['protected']} {record['model']} {record['method']}"
-            bars.update(bar, advance=1, description=told if record["status"] == DONE else f"{told}: {record['status']}")
-
-        yield advance, None
 
 
 def _write(records: list[dict[str, Any]], json_file: Path | None, parquet: Path | None, report: Path | None) -> None:

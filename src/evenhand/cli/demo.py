@@ -43,7 +43,7 @@ def demo(
     accuracy = float(np.mean(model.scores(test.rows).argmax(axis=1) == test.labels))
     out.print(f"The model predicts the income of people it has not seen with an accuracy of {accuracy:.1%}.", highlight=False)
     budget = Budget(candidates=candidates)
-    with watching(budget, quiet=False) as watch:
+    with watching(quiet=False) as watch:
         result = scan(
             model,
             test,

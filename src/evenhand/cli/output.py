@@ -6,15 +6,16 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 
-from evenhand.engine.run import Ledger, Watch
+from evenhand.contract import Headway, Watch
 from evenhand.errors import BudgetSpent, EvenhandError, InvalidArgument, MethodError, ModelError, StoreError
 from evenhand.models.budget import Budget
 
@@ -76,33 +77,46 @@ def named_parameters(given: list[str]) -> dict[str, str]:
 
 
 @contextmanager
-def watching(budget: Budget, quiet: bool) -> Iterator[Callable[[str], Watch] | None]:
-    """A progress bar per method with rate and findings so far; nothing where nobody watches."""
+def watching(quiet: bool, only: str | None = None) -> Iterator[Watch | None]:
+    """A bar for everything long that tells of its headway, or only for what is named so; nothing where nobody watches."""
     if quiet or not err.is_terminal:
         yield None
         return
     columns = (SpinnerColumn(), TextColumn("[bold]{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TextColumn("{task.fields[found]}"), TimeRemainingColumn(), console=err) as progress:
+    with Progress(*columns, TextColumn("{task.fields[note]}"), TimeRemainingColumn(), console=err) as progress:
+        yield Bars(progress, only).show
 
-        def start(name: str) -> Watch:
-            limit = budget.candidates or budget.model_rows
-            bar = progress.add_task(name, total=limit, found="")
-            begun, shown = time.monotonic(), 0.0
 
-            def update(ledger: Ledger) -> None:
-                nonlocal shown
-                now = time.monotonic()
-                if now - shown < 0.1 and ledger.candidates != limit:
-                    return
-                shown = now
-                pace = ledger.candidates / max(now - begun, 1e-9)
-                done = ledger.candidates if budget.candidates else ledger.model_rows
-                beside = f"; {ledger.note}" if ledger.note else ""
-                progress.update(bar, completed=done, found=f"{ledger.findings:,} findings, {pace:,.0f}/s{beside}")
+@dataclass
+class Bars:
+    """One bar for each thing at work, refreshed a few times a second, with its pace."""
 
-            return update
+    progress: Progress
+    only: str | None = None
+    bars: dict[str, Bar] = field(default_factory=dict)
 
-        yield start
+    def show(self, headway: Headway) -> None:
+        """Draw what is new."""
+        if self.only is not None and headway.what != self.only:
+            return
+        now = time.monotonic()
+        if headway.what not in self.bars:
+            self.bars[headway.what] = Bar(self.progress.add_task(headway.what, total=headway.total, note=""), now)
+        bar = self.bars[headway.what]
+        if now - bar.shown < 0.1 and headway.done != headway.total:
+            return
+        bar.shown = now
+        pace = f", {headway.done / (now - bar.begun):,.0f}/s" if headway.done and now - bar.begun > 0.5 else ""
+        self.progress.update(bar.task, completed=headway.done, total=headway.total, note=f"{headway.note}{pace}")
+
+
+@dataclass
+class Bar:
+    """A task of the progress display, since when it is there, and when it was last drawn."""
+
+    task: TaskID
+    begun: float
+    shown: float = 0.0
 
 
 def _finite(value: Any) -> Any:

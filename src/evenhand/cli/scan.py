@@ -8,12 +8,14 @@ import typer
 
 from evenhand.cli.output import BY_OUTCOME, INTERRUPTED, as_budget, err, free_path, named_parameters, out, say_json, wants_json, watching
 from evenhand.cli.project import DEFAULT_FILE, Loaded, load_all
-from evenhand.contract import Method
+from evenhand.contract import Method, Watch
 from evenhand.domain.project_file import MethodChoice
 from evenhand.engine import witness
+from evenhand.engine.gate import Gate
 from evenhand.errors import InvalidArgument
 from evenhand.methods import METHODS
-from evenhand.verbs.scan import DEFAULT_METHODS, Gate, Options, ScanResult, scan
+from evenhand.verbs.scan import DEFAULT_METHODS, Options, scan
+from evenhand.verbs.scan_result import ScanResult
 
 
 def register(app: typer.Typer) -> None:
@@ -46,7 +48,7 @@ def scan_command(
         seconds or (None if candidates or model_rows else settings.seconds),
     )
     columns = [name.strip() for name in protected.split(",")] if protected else None
-    with watching(given, quiet or as_json) as watch:
+    with watching(quiet or as_json) as watch:
         result = scan(
             loaded.model,
             loaded.data,
@@ -76,13 +78,13 @@ def _method(choice: MethodChoice, changed: dict[str, str], population: str | Non
     return METHODS.make(choice.name, {**common, **choice.parameters, **changed})
 
 
-def _options(loaded: Loaded, watch: object) -> Options:
+def _options(loaded: Loaded, watch: Watch | None) -> Options:
     gate, settings = loaded.project.gate, loaded.project.scan
     return Options(
         rate_rows=settings.rate_rows or 10_000,
         gate=Gate(gate.max_rate, gate.confidence, gate.resolution),
         folder=settings.runs,
-        watch=watch,  # type: ignore[arg-type]
+        watch=watch,
     )
 
 

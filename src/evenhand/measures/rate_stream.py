@@ -36,6 +36,7 @@ class RateStream:
     oracle: Oracle
     rng: np.random.Generator
     share: AnytimeShare = field(default_factory=AnytimeShare)
+    per_candidate: float = 0.1  # people drawn for each candidate of the search that it stands beside
 
     def __post_init__(self) -> None:
         self._meter = self.model if isinstance(self.model, Meter) else Meter(self.model)
@@ -49,6 +50,13 @@ class RateStream:
             verdict = judge_all(self.population.sample(missing, self.rng), self.domain, self._meter, self.oracle)
             self.share.add(int(verdict.unfair.sum()), len(verdict))
         return self.share.interval()
+
+    def keep_up(self, candidates: int) -> None:
+        """Go on as far as a search of so many candidates asks for.
+
+        Several searches may share one stream: it never goes back, and goes on only as far as the longest of them.
+        """
+        self.advance(int(self.per_candidate * candidates))
 
     @property
     def sentence(self) -> str:

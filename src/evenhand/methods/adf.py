@@ -65,7 +65,7 @@ class Adf:
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Climb from the seeds, then walk around what was found."""
-        known, tally = Known(task.domain), Tally(task)
+        known, tally = Known(task), Tally(task)
         ascent = Ascent(task, known, tally, rng)
         compass = AgreeingSigns(task.model)
         while (found := (yield from ascent.rounds(self._start, self.local_steps, lambda _: compass))) is not None:

@@ -97,7 +97,7 @@ class Aequitas:
         known = Heeded(guide)
         if not self.global_samples:
             rows = distinct(given_rows(task, "global_samples"), task.domain)
-            waiting = rows[(yield from Known(task.domain).judge(rows, "global"))]
+            waiting = rows[(yield from Known(task).judge(rows, "global"))]
         else:
             population = population_named(self.population, task, rng)
             waiting = yield from self._sampled(np.empty((0, len(task.domain.columns))), population, task, rng)
@@ -196,7 +196,7 @@ class Heeded(Patient):
     """Remembers verdicts, and lets the guide learn from those of every step."""
 
     def __init__(self, guide: Guide) -> None:
-        super().__init__(guide.task.domain)
+        super().__init__(guide.task)
         self._guide = guide
 
     def judge(self, rows: Rows, phase: str) -> Judging:

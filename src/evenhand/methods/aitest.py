@@ -74,7 +74,7 @@ class Aitest:
         """Realistic seeds, then the neighbours of the discriminatory ones; again until the budget is spent."""
         data = task.rows if task.rows is not None and len(task.rows) else task.domain.sample(_WITHOUT_DATA, rng)
         population = self._population(task, data, rng)
-        known = Known(task.domain)
+        known = Known(task)
         surrogate: Surrogate | None = None
         lime: Lime | None = None
         done, tried, failing, idle = 0, [np.empty((0, data.shape[1]))], 0, 0

@@ -62,7 +62,7 @@ class Eidig:
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Climb from the seeds, then look around what was found."""
-        known, tally = Known(task.domain), Tally(task)
+        known, tally = Known(task), Tally(task)
         ascent = Ascent(task, known, tally, rng)
 
         def compass(seeds: Rows) -> Momentum:

@@ -172,7 +172,7 @@ class Scout:
 
     def __init__(self, task: Task, space: LatentSpace, rng: np.random.Generator) -> None:
         self.task, self.space, self.rng = task, space, rng
-        self.known = Known(task.domain)
+        self.known = Known(task)
         self.pool = np.empty((0, space.latent_size))  # latents of findings
         self.pooled = np.empty((0, len(task.domain.columns)))  # and their rows
         self.rows: list[Rows] = []

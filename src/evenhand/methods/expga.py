@@ -93,7 +93,7 @@ class Expga:
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Explain, verify, breed; again from new samples while there is budget."""
-        known = Patient(task.domain)
+        known = Patient(task)
         if not self.global_samples:
             rows = distinct(given_rows(task, "global_samples"), task.domain)
             yield from while_patient(self._breed(rows[None], task, known, rng))

@@ -99,7 +99,7 @@ class Grft:
         if not task.domain.free_places:  # nothing can move: there is one input to judge
             yield Candidates(task.domain.sample(1, rng), "global")
             return
-        known, moves = Weighed(task.domain), Moves(task.domain)
+        known, moves = Weighed(task), Moves(task.domain)
         seeds = clustered_seeds(task, self.seeds, self.clusters, rng)
         breeding = Breeding(self, task, known, moves, rng)
         if task.model.is_hard:

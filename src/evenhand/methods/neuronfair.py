@@ -82,7 +82,7 @@ class NeuronFair:
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Find the biased neurons, climb from the seeds, then walk around what was found."""
         layer = self._layer(task, rng)
-        known, tally = Known(task.domain), Tally(task)
+        known, tally = Known(task), Tally(task)
         ascent = Ascent(task, known, tally, rng)
 
         def compass(seeds: Rows) -> Pull:

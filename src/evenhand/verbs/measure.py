@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.contract import Model, Oracle
+from evenhand.contract import Model, Oracle, Outcome
 from evenhand.domain.tabular import TabularDomain
 from evenhand.domain.twins import Comparison as ComparedValues
 from evenhand.engine.digest import domain_digest, rows_digest
 from evenhand.engine.run import Plan, Subject, run
+from evenhand.engine.subject import Data
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.measures.group import AMOUNTS, BY_NAME, SHARES
 from evenhand.measures.group_curve import curve_figure
@@ -39,7 +40,6 @@ from evenhand.statistics import gaps
 from evenhand.statistics.permutation import table_test
 from evenhand.synthesis.trees import ChainedTrees
 from evenhand.verbs.measurement import Answer, answer_of
-from evenhand.verbs.scan import Data, Outcome
 
 FEWEST_FOR_TREES = 50
 STREAM_STEP = 1_000

@@ -13,11 +13,11 @@ from evenhand.arrays import Labels, Mask, Reals
 from evenhand.contract import labels_of
 from evenhand.domain.columns import listing
 from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.subject import Data
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.measures.group import UNKNOWN, Outcomes
 from evenhand.models.amounts import AmountModel
 from evenhand.models.meter import Meter
-from evenhand.verbs.scan import Data
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from evenhand.campaign.repair_comparison import RepairComparison, RepairTerms, c
 from evenhand.campaign.repair_trial import BEFORE, Effort, LabelledRows, Material, SeedOutcome, trial
 from evenhand.contract import Consistent, Method, Model, Trainable
 from evenhand.engine.digest import domain_digest, rows_digest
+from evenhand.engine.subject import Data, subject_of
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.methods import METHODS
 from evenhand.registry import Entry
 from evenhand.repairs import REPAIRS
 from evenhand.repairs.parts.case import Repair
-from evenhand.verbs.scan import Data, subject_of
 
 TRAIN_METHOD, JUDGE_METHOD = "evenhand", "aequitas"
 ALWAYS = ("no_change", "refit_again", "add_random_rows", "hide_protected", "drop_protected", "marginalise", "constant_answer")

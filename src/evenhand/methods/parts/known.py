@@ -1,4 +1,4 @@
-"""What a search has already proposed, with the verdicts, so that no row is proposed twice."""
+"""What a search has already proposed, so that no row is proposed twice.  The keys and verdicts are the run's own, kept once."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ from typing import TypeAlias
 
 import numpy as np
 
-from evenhand.arrays import Keys, Mask, Rows
-from evenhand.contract import Candidates, Verdict
-from evenhand.domain.seen import KeyTable
-from evenhand.domain.tabular import TabularDomain
+from evenhand.arrays import Index, Keys, Mask, Rows
+from evenhand.contract import Candidates, Task, Verdict
+from evenhand.domain.heard import Heard
 
 Judging: TypeAlias = Generator[Candidates, Verdict, Mask]
 """`unfair = yield from known.judge(rows, phase)`."""
 
 
 class Known:
-    """Proposes only rows that nobody has proposed before, and remembers the answer to the others."""
+    """Proposes only rows that it has not proposed before, and reads the answer to the others where the run keeps it.
 
-    def __init__(self, domain: TabularDomain) -> None:
-        self.domain = domain
-        self._table = KeyTable()
-        self._unfair = np.zeros(4096, dtype=bool)
-        self.is_new = np.zeros(0, dtype=bool)  # which rows of the last batch nobody had proposed before
+    What other parts of the method have proposed is not its business: such a row is proposed again, and counts as a duplicate.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.domain = task.domain
+        self._heard = task.heard if task.heard is not None else Heard(len(task.domain.combinations))
+        self._is_alone = task.heard is None  # outside of a run nobody else writes the verdicts down
+        self._mine = np.zeros(4096, dtype=bool)  # by place
+        self._count = 0
+        self.is_new = np.zeros(0, dtype=bool)  # which rows of the last batch had not been proposed before
 
     def __len__(self) -> int:
-        return self._table.size
+        return self._count
 
     def judge(self, rows: Rows, phase: str) -> Judging:
         """Which rows are unfair; only new ones go to the engine."""
@@ -34,20 +38,31 @@ class Known:
 
     def judge_keyed(self, rows: Rows, keys: Keys, phase: str) -> Judging:
         """The same for rows whose keys are already at hand."""
-        before = self._table.size
-        places, new = self._table.add(keys)
-        self.is_new = new
-        self._reserve()
-        if self._table.size > before:
-            verdict = yield Candidates(rows if new.all() else rows[new], phase)
-            self._unfair[before : self._table.size] = verdict.unfair
-        return self._unfair[places]
+        places, entered = self._heard.enter(keys)
+        new = self.is_new = self._claimed(places, entered)
+        if new.any():
+            verdict = yield Candidates(rows, phase, places) if new.all() else Candidates(rows[new], phase, places[new])
+            if self._is_alone:
+                self._heard.record(verdict)
+        return self._heard.unfair(places)
+
+    def _claimed(self, places: Index, entered: Mask) -> Mask:
+        """The first row at each place that was not proposed here before; a place that has just been given is one."""
+        if self._heard.entered > len(self._mine):
+            self._mine = np.concatenate([self._mine, np.zeros(self._heard.entered, dtype=bool)])
+        self._mine[places[entered]] = True
+        new = entered
+        others = np.flatnonzero(~self._mine[places])
+        if others.size:  # judged in this run, but not through here
+            distinct, first = np.unique(places[others], return_index=True)
+            new = entered.copy()
+            new[others[first]] = True
+            self._mine[distinct] = True
+        self._count += int(new.sum())
+        return new
 
     def knows(self, keys: Keys) -> Mask:
-        """Which rows have been proposed before; costs no question."""
-        is_known: Mask = self._table.find(keys) >= 0
+        """Which rows have been proposed here before; costs no question."""
+        places = self._heard.find(keys)
+        is_known: Mask = (places >= 0) & self._mine[np.minimum(places, len(self._mine) - 1)]
         return is_known
-
-    def _reserve(self) -> None:
-        if self._table.size > len(self._unfair):
-            self._unfair = np.concatenate([self._unfair, np.zeros(self._table.size, dtype=bool)])

@@ -6,7 +6,6 @@ import numpy as np
 
 from evenhand.arrays import Reals, Rows
 from evenhand.domain.tabular import TabularDomain
-from evenhand.methods.parts.known import Judging
 from evenhand.methods.parts.patience import Patient
 from evenhand.models.meter import Meter
 
@@ -14,28 +13,9 @@ from evenhand.models.meter import Meter
 class Weighed(Patient):
     """Remembers the verdicts with their gaps."""
 
-    def __init__(self, domain: TabularDomain) -> None:
-        super().__init__(domain)
-        self._gaps = np.zeros(4096)
-
-    def judge(self, rows: Rows, phase: str) -> Judging:
-        """Which rows are unfair; only new ones go to the engine."""
-        before, judging = self._table.size, super().judge(rows, phase)
-        try:
-            candidates = next(judging)
-            while True:
-                verdict = yield candidates
-                if self._table.size > len(self._gaps):
-                    self._gaps = np.concatenate([self._gaps, np.zeros(self._table.size)])
-                self._gaps[before : self._table.size] = verdict.gap
-                candidates = judging.send(verdict)
-        except StopIteration as end:
-            return np.asarray(end.value, dtype=bool)
-
     def gaps(self, rows: Rows) -> Reals:
         """The largest difference of scores between two twins of each row that was judged before."""
-        gaps: Reals = self._gaps[self._table.find(self.domain.keys(rows))]
-        return gaps
+        return self._heard.recall(self._heard.find(self.domain.keys(rows))).gap
 
 
 def summed_gaps(rows: Rows, domain: TabularDomain, model: Meter) -> Reals:

@@ -1,0 +1,298 @@
+"""The engine's side of the conversation: counts candidates, knows the ones heard before, has the rest judged, keeps what is unfair.
+
+Also what is written to disk on the way, and the people who are judged beside the search; how a run begins and ends is `run`'s.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Index, Keys, Mask, Rows
+from evenhand.contract import Candidates, Headway, Task, Verdict, Watch
+from evenhand.domain.heard import Heard
+from evenhand.domain.seen import KeyTable
+from evenhand.engine.findings import Findings, findings_of
+from evenhand.engine.store import Journal, RunFolder
+from evenhand.engine.subject import Plan, Subject
+from evenhand.errors import BudgetSpent, MethodError
+from evenhand.models.meter import Meter
+
+ROWS_AT_ONCE = 32_768
+"""Model rows judged in one go: enough to amortise a call, small enough to stay in the cache and to keep Ctrl-C prompt."""
+
+MOST_EXPECTED = 1 << 21
+"""Room for this many distinct candidates is made at once, so that a usual run never rebuilds its table of keys."""
+
+ROWS_PER_PART = 100_000
+SECONDS_PER_PART = 5.0
+
+POINT_EVERY = 1.06
+"""A point of the discovery curve stands at least this factor of model rows after the one before."""
+
+
+@dataclass
+class Ledger:
+    """The counts of a run; one rule for every method."""
+
+    candidates: int = 0
+    duplicates: int = 0
+    findings: int = 0
+    model_rows: int = 0
+    calls: int = 0
+
+
+class Discovery(NamedTuple):
+    """A point of the discovery curve."""
+
+    model_rows: int
+    candidates: int
+    findings: int
+    cpu_seconds: float
+
+
+class Waiting(NamedTuple):
+    """Unfair rows of one batch whose twins have not been looked up yet."""
+
+    phase: str
+    rows: Rows
+    verdict: Verdict
+    candidates: Index
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where a run is written, and who watches it, under which name."""
+
+    name: str = "search"
+    folder: RunFolder | None = None
+    watch: Watch | None = None
+
+
+class Court:
+    """Hears candidates: counts them, knows the ones heard before, asks the oracle about the rest, keeps what is unfair."""
+
+    def __init__(self, subject: Subject, plan: Plan, reach: Reach | None = None) -> None:
+        self.domain, self.plan, self.reach = subject.domain, plan, reach or Reach()
+        self.meter = Meter(subject.model, plan.budget)
+        self.ledger = Ledger()
+        self.curve: list[Discovery] = []
+        self.price = plan.oracle.rows_per_candidate(self.domain)
+        self.heard = Heard(len(self.domain.combinations), min(plan.budget.candidates or 1 << 11, MOST_EXPECTED))
+        self.task = Task(self.domain, self.meter, subject.rows, subject.labels, subject.population, fitting=self.fitting)
+        self.task.medium, self.task.heard = subject.medium, self.heard
+        self._archive = Archive(self.reach.folder.journal() if self.reach.folder else None)
+        self._parts: list[Findings] = []
+        self._waiting: list[Waiting] = []
+        self._waiting_rows = 0
+        self._saved_keys, self._saved_parts, self._saved_at = 0, 0, time.monotonic()
+        self._started_cpu = time.process_time()
+
+    @property
+    def candidates_left(self) -> int | None:
+        """How many candidates the budget still allows; None for no limit."""
+        limit = self.plan.budget.candidates
+        return None if limit is None else limit - self.ledger.candidates
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether not one more candidate can be heard."""
+        return self.fitting(1) == 0 or self.meter.is_out_of_time
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU-seconds since the court was opened."""
+        return time.process_time() - self._started_cpu
+
+    def fitting(self, n: int) -> int:
+        """Of n candidates, how many the budget still judges."""
+        if self.candidates_left is not None:
+            n = min(n, self.candidates_left)
+        if self.meter.rows_left is not None:
+            n = min(n, self.meter.rows_left // self.price)
+        return n
+
+    def hear(self, candidates: Candidates) -> Verdict:
+        """The verdict on every candidate; raises BudgetSpent when the budget ends within them, what fits being kept."""
+        rows, places = self._checked(candidates.rows), candidates.places
+        step = max(1, ROWS_AT_ONCE // self.price)
+        heard: list[Verdict] = []
+        at = 0
+        while at < len(rows):
+            n = self.fitting(min(step, len(rows) - at))
+            if n == 0:
+                raise BudgetSpent("the budget ended within a batch of candidates")
+            heard.append(self._hear(Candidates(rows[at : at + n], candidates.phase, None if places is None else places[at : at + n])))
+            at += n
+        return join_verdicts(heard, len(self.domain.combinations))
+
+    def _checked(self, rows: Rows) -> Rows:
+        rows = np.ascontiguousarray(rows, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(self.domain.columns):
+            raise MethodError(f"the method proposed an array of shape {rows.shape}; expected (n, {len(self.domain.columns)})")
+        inside = self.domain.inside(rows)
+        if not inside.all():
+            row = rows[int(np.flatnonzero(~inside)[0])]
+            bad = next(c.name for c, cell in zip(self.domain.columns, row, strict=True) if not c.inside(np.array([cell]))[0])
+            raise MethodError(
+                f"the method proposed {int((~inside).sum())} rows outside the domain; in the first one column {bad!r} has the code "
+                f"{row[self.domain.place(bad)]!r} (use domain.clip or domain.project)"
+            )
+        return rows
+
+    def _hear(self, candidates: Candidates) -> Verdict:
+        self.meter.check_time()
+        rows, before = candidates.rows, self.heard.size
+        places, new = self._placed(candidates)
+        fresh = np.flatnonzero(new) if not new.all() else np.arange(len(rows))
+        verdict = self._judge(rows if len(fresh) == len(rows) else rows[fresh], self.heard.keys[before : before + len(fresh)])
+        self.heard.record(verdict)
+        if verdict.unfair.any():
+            self._keep(candidates, verdict, fresh)
+        self._count(len(rows), len(rows) - len(fresh))
+        self._save_now_and_then()
+        self._tell()
+        return verdict if len(fresh) == len(rows) else self.heard.recall(places)
+
+    def _placed(self, candidates: Candidates) -> tuple[Index, Mask]:
+        """The place of every row, and which of them are to be judged now; rows that the method has entered are not keyed again."""
+        if candidates.places is None:
+            if self.heard.entered > self.heard.size:
+                raise MethodError(f"the method entered {self.heard.entered - self.heard.size} rows and did not propose them next")
+            return self.heard.enter(self.domain.keys(candidates.rows))
+        places = np.asarray(candidates.places)
+        new = places >= self.heard.size
+        own = self.domain.keys(candidates.rows[:: max(1, len(places) - 1)])  # the first and the last stand for all
+        due = np.arange(self.heard.size, self.heard.size + int(new.sum()))
+        if len(places) != len(candidates.rows) or not np.array_equal(places[new], due):
+            raise MethodError("the method proposed rows at other places than it had entered them; propose them next and in their order")
+        if not np.array_equal(self.heard.keys[places[:: max(1, len(places) - 1)]], own):
+            raise MethodError("the method proposed other rows than it had entered at these places")
+        return places, new
+
+    def _count(self, candidates: int, duplicates: int) -> None:
+        ledger = self.ledger
+        ledger.candidates += candidates
+        ledger.duplicates += duplicates
+        ledger.model_rows, ledger.calls = self.meter.rows_asked, self.meter.calls
+        if not self.curve or ledger.model_rows >= POINT_EVERY * self.curve[-1].model_rows:
+            self.curve.append(Discovery(ledger.model_rows, ledger.candidates, ledger.findings, self.cpu_seconds))
+        if self.plan.beside is not None:
+            self.plan.beside.keep_up(ledger.candidates)
+
+    def _tell(self) -> None:
+        """Let who watches see where the run is; nothing is measured for it."""
+        if self.reach.watch is None:
+            return
+        budget, ledger = self.plan.budget, self.ledger
+        beside = f"; {self.plan.beside.sentence}" if self.plan.beside is not None else ""
+        done = ledger.model_rows if budget.candidates is None and budget.model_rows else ledger.candidates
+        total = budget.candidates or budget.model_rows
+        self.reach.watch(Headway(self.reach.name, done, total, f"{ledger.findings:,} findings{beside}"))
+
+    def _keep(self, candidates: Candidates, verdict: Verdict, fresh: Index) -> None:
+        """Put the unfair ones aside; their twins are looked up later, for many batches at once."""
+        unfair = verdict.unfair
+        found = fresh[unfair]
+        kept = Verdict(unfair[unfair], verdict.gap[unfair], verdict.labels[unfair])
+        self._waiting.append(Waiting(candidates.phase, candidates.rows[found], kept, self.ledger.candidates + found))
+        self.ledger.findings += len(found)
+        self._waiting_rows += len(found)
+        if self._waiting_rows * self.price >= ROWS_AT_ONCE:
+            self._gather()
+
+    def _gather(self) -> None:
+        """Make findings of what waits, one part for each stretch of one phase."""
+        for phase, stretch in groupby(self._waiting, key=lambda waiting: waiting.phase):
+            group = list(stretch)
+            verdict = join_verdicts([each.verdict for each in group], len(self.domain.combinations))
+            rows, numbers = np.concatenate([each.rows for each in group]), np.concatenate([each.candidates for each in group])
+            self._parts.append(findings_of(rows, verdict, self.domain, numbers, phase))
+        self._waiting.clear()
+        self._waiting_rows = 0
+
+    def _judge(self, rows: Rows, keys: Keys) -> Verdict:
+        """The archive's verdict where an earlier, interrupted run has one; the model's elsewhere.  Both are charged."""
+        known = self._archive.find(keys)
+        if known is None or not (known >= 0).any():
+            return self.plan.oracle.judge(rows, self.domain, self.meter)
+        unknown = known < 0
+        self.meter.charge(int((~unknown).sum()) * self.price)
+        asked = self.plan.oracle.judge(rows[unknown], self.domain, self.meter)
+        return self._archive.merge(known, asked)
+
+    def findings(self) -> Findings:
+        """All findings so far."""
+        self._gather()
+        return Findings.join(self._parts, len(self.domain.columns))
+
+    def _save_now_and_then(self) -> None:
+        if self.reach.folder is None:
+            return
+        waiting = self.heard.size - self._saved_keys
+        if waiting >= ROWS_PER_PART or (waiting and time.monotonic() - self._saved_at > SECONDS_PER_PART):
+            self.save()
+
+    def save(self) -> None:
+        """Append what is not on disk yet."""
+        if self.reach.folder is None or self._saved_keys == self.heard.size:
+            return
+        chosen = slice(self._saved_keys, self.heard.size)
+        keys = self.heard.keys[chosen]
+        known = self._archive.find(keys)
+        novel = np.ones(len(keys), dtype=bool) if known is None else known < 0
+        memory = self.heard.recall(np.arange(chosen.start, chosen.stop)[novel])
+        self._gather()
+        findings = Findings.join(self._parts[self._saved_parts :], len(self.domain.columns))
+        if known is not None and len(findings):
+            findings = findings[self._archive.find(self.domain.keys(findings.rows)) < 0]  # type: ignore[operator]
+        if novel.any():
+            journal = Journal(keys[novel], memory.labels, memory.gap, memory.unfair)
+            self.reach.folder.append(journal, findings, self.domain, self.meter.classes)
+        self._saved_keys, self._saved_parts, self._saved_at = chosen.stop, len(self._parts), time.monotonic()
+
+    def log(self, event: str, detail: str) -> None:
+        """A line for the folder's log, where there is one."""
+        if self.reach.folder is not None:
+            self.reach.folder.log(event, detail)
+
+
+class Archive:
+    """The journal of an earlier run under the same header."""
+
+    def __init__(self, journal: Journal | None) -> None:
+        self._journal = journal
+        self._table = KeyTable()
+        if journal is not None:
+            _, new = self._table.add(journal.keys)
+            self._verdict = Verdict(journal.unfair[new], journal.gap[new], journal.labels[new])
+
+    def find(self, keys: Keys) -> Index | None:
+        """Where each key stands; -1 for unknown ones; None when there is no archive at all."""
+        return None if self._journal is None else self._table.find(keys)
+
+    def merge(self, known: Index, asked: Verdict) -> Verdict:
+        """Archived verdicts and new ones in the candidates' order."""
+        old = self._verdict
+
+        def mixed(archived: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
+            both = archived[known]
+            both[known < 0] = new
+            return both
+
+        return Verdict(mixed(old.unfair, asked.unfair), mixed(old.gap, asked.gap), mixed(old.labels, asked.labels))
+
+
+def join_verdicts(parts: list[Verdict], combinations: int) -> Verdict:
+    """Verdicts of consecutive slices as one."""
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        empty: Mask = np.empty(0, dtype=bool)
+        return Verdict(empty, np.empty(0), np.empty((0, combinations), dtype=np.int16))
+    return Verdict(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("unfair", "gap", "labels")))

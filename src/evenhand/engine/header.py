@@ -1,0 +1,111 @@
+"""The one header: what fixes a run, for every verb and every medium.  Equal headers, but for date and command, give equal findings."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from evenhand.contract import Medium, Method, Model, name_of, parameters
+from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.digest import domain_digest, rows_digest
+from evenhand.engine.subject import Plan, Subject
+
+COMMAND: ContextVar[str] = ContextVar("command", default="")
+"""The command line that is being carried out; empty where Python called."""
+
+UNFIXED = ("date", "command")
+"""Parts of a header that change nothing of what is found."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a reader needs to get the same result again.
+
+    data: name, digest, rows.  domain: digest, protected, label, favourable, classes.  model and medium: kind, digest.
+    budget: its four limits; empty where nothing is searched.  details: what only one verb has.
+    """
+
+    verb: str
+    evenhand: str
+    date: str
+    command: str
+    seed: int
+    budget: Mapping[str, Any]
+    data: Mapping[str, Any]
+    domain: Mapping[str, Any]
+    model: Mapping[str, Any]
+    medium: Mapping[str, Any]
+    oracle: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; the verb stands beside the header there."""
+        return {name: value for name, value in asdict(self).items() if name != "verb"}
+
+    def fixed(self) -> dict[str, Any]:
+        """The parts that fix what is found."""
+        return {name: value for name, value in self.as_dict().items() if name not in UNFIXED}
+
+    def for_run(self, method: Method) -> dict[str, Any]:
+        """What fixes the run of one method; what a verb does beside searching is no part of it."""
+        fixed = {name: value for name, value in self.fixed().items() if name != "details"}
+        return {"method": name_of(method), "parameters": dict(parameters(method)), **fixed}
+
+
+def header_of(verb: str, subject: Subject, data: str, plan: Plan | None, details: Mapping[str, Any] | None = None) -> Header:
+    """The header of a verb on this subject; `data` is its name.  Without a plan nothing is drawn, searched or judged."""
+    from evenhand import __version__
+
+    return Header(
+        verb=verb,
+        evenhand=__version__,
+        date=datetime.now(UTC).date().isoformat(),
+        command=COMMAND.get() or f"evenhand.{verb}()",
+        seed=plan.seed if plan else 0,
+        budget=asdict(plan.budget) if plan else {},
+        data={"name": data, "digest": rows_digest(subject.rows), "rows": 0 if subject.rows is None else len(subject.rows)},
+        domain=_domain(subject.domain, subject.model),
+        model={"kind": kind_of(subject.model), "digest": subject.model.fingerprint()},
+        medium=_medium(subject.medium, subject.domain),
+        oracle=repr(plan.oracle) if plan else "",
+        details=dict(details or {}),
+    )
+
+
+def kind_of(model: Model) -> str:
+    """The class of the model itself, behind whatever meter it stands."""
+    inner = getattr(model, "model", model)
+    return type(inner if isinstance(inner, Model) and type(model).__name__ == "Meter" else model).__name__
+
+
+def _domain(domain: TabularDomain, model: Model) -> dict[str, Any]:
+    return {
+        "digest": domain_digest(domain),
+        "protected": list(domain.protected),
+        "label": domain.label.column if domain.label else None,
+        "favourable": [str(c) for c in domain.label.favourable] if domain.label else [],
+        "classes": [str(c) for c in model.classes],
+    }
+
+
+def _medium(medium: Medium | None, domain: TabularDomain) -> dict[str, Any]:
+    """A table shows its rows as they are: it is its domain."""
+    if medium is None or medium.kind == "table":
+        return {"kind": "table", "digest": domain_digest(domain)}
+    return {"kind": medium.kind, "digest": medium.digest()}
+
+
+def command_line() -> str:
+    """The command line as a person typed it; whatever a URL may carry in secrets is left out."""
+    return "evenhand " + shlex.join(_without_secrets(word) for word in sys.argv[1:])
+
+
+def _without_secrets(word: str) -> str:
+    """A URL without user, password and query."""
+    return re.sub(r"(https?://)[^/@\s]*@", r"\1", re.sub(r"(https?://[^?\s]*)\?\S*", r"\1", word))

@@ -1,0 +1,67 @@
+"""What is tested and how: a model in its domain with the real rows at hand, and one seed, one budget, one oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from evenhand.arrays import Labels, Rows
+from evenhand.contract import Medium, Model, Oracle, Population
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import DataError, InvalidArgument
+from evenhand.measures.rate_stream import RateStream
+from evenhand.models.budget import Budget
+from evenhand.oracles.twins_flip import LabelFlip
+
+
+class Data(Protocol):
+    """Rows with their domain: `datasets.Dataset`, or anything like it."""
+
+    @property
+    def name(self) -> str:
+        """What a reader sees."""
+
+    @property
+    def domain(self) -> TabularDomain:
+        """What a row may be."""
+
+    @property
+    def rows(self) -> Rows:
+        """The encoded rows that lie inside the domain."""
+
+    @property
+    def labels(self) -> Labels:
+        """Their labels."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is tested: a model in its domain, with the real rows and the population that are at hand."""
+
+    domain: TabularDomain
+    model: Model
+    rows: Rows | None = None
+    labels: Labels | None = None
+    population: Population | None = None
+    medium: Medium | None = None  # what a row shows; None is the table itself
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How it is tested: one seed, one budget, one oracle; and the people that are judged beside the search, outside its budget."""
+
+    seed: int
+    budget: Budget
+    oracle: Oracle = field(default_factory=LabelFlip)
+    beside: RateStream | None = None  # no part of what fixes a run: it draws from a generator of its own
+
+
+def subject_of(model: Model, data: Data, protected: Sequence[str] | None, population: Population | None = None) -> Subject:
+    """The model in the data's domain, with these columns protected."""
+    domain = data.domain.protect(*protected) if protected is not None else data.domain
+    if not domain.protected:
+        raise InvalidArgument("protected: name at least one protected column; nothing is protected in this domain")
+    if not len(data.rows):
+        raise DataError(f"{data.name}: no row lies inside the domain")
+    return Subject(domain, model, data.rows, data.labels if domain.label else None, population, getattr(data, "medium", None))

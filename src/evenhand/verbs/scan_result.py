@@ -1,0 +1,147 @@
+"""What a scan returns: runs, rates, witnesses, where it concentrates, and the ruling.  Computes nothing that a page would show twice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.contract import Model, Outcome
+from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.findings import Findings
+from evenhand.engine.header import Header
+from evenhand.engine.result import Telling, result_dict
+from evenhand.engine.run import Run
+from evenhand.engine.witness import Witness
+from evenhand.measures.rates import Rate
+from evenhand.measures.rules import Rules
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class ScanResult:
+    """Everything that a scan computed; reports are renderings of it."""
+
+    domain: TabularDomain
+    model: Model
+    runs: tuple[Run, ...]
+    rates: tuple[Rate, ...]
+    witnesses: tuple[Witness, ...]
+    outcome: Outcome
+    reason: str
+    header: Header
+    failures: Mapping[str, str]
+    folders: tuple[Path, ...] = ()
+    anytime: Mapping[str, Any] | None = None
+    where: Rules | None = None
+
+    @property
+    def rate(self) -> Rate:
+        """The rate in the most realistic population at hand."""
+        return self.rates[0]
+
+    @property
+    def findings(self) -> FindingsView:
+        """All findings of all runs."""
+        joined = Findings.join([r.findings for r in self.runs], len(self.domain.columns))
+        names = np.repeat([r.method for r in self.runs], [len(r.findings) for r in self.runs])
+        return FindingsView(joined, names, self.domain, self.model.classes)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C ended a run early."""
+        return any(r.ended == "interrupted" for r in self.runs)
+
+    @property
+    def valid_share(self) -> float | None:
+        """The share of findings that keep the domain's constraints; None without findings."""
+        total = sum(len(r.findings) for r in self.runs)
+        return sum(int(r.findings.valid.sum()) for r in self.runs) / total if total else None
+
+    def frame(self) -> pd.DataFrame:
+        """One row per finding: the person, the twin's changed cells, both outcomes."""
+        return self.findings.frame()
+
+    def summary(self) -> str:
+        """A few lines for a person."""
+        lines = [f"{self.outcome.upper()}: {self.reason}."]
+        lines += [rate.sentence for rate in self.rates]
+        lines += [f"While searching, from people drawn beside the search: {self.anytime['sentence']}."] if self.anytime else []
+        lines += [_run_line(r) for r in self.runs]
+        lines += [f"{name} FAILED: {why}" for name, why in self.failures.items()]
+        lines += _where_lines(self.where)
+        lines += [f"{w.id}  {w.sentence}" for w in self.witnesses[:5]]
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The versioned JSON that every rendering reads."""
+        body = {
+            "rates": [rate.as_dict() for rate in self.rates],
+            "runs": [r.as_dict() for r in self.runs],
+            "failures": dict(self.failures),
+            "valid_share": self.valid_share,
+            "anytime": dict(self.anytime) if self.anytime else None,
+            "where": self.where.as_dict() if self.where else None,
+        }
+        told = Telling([rate.sentence for rate in self.rates], [*self.checks(), *self._failed()], [asdict(w) for w in self.witnesses], body)
+        return result_dict(self, told)
+
+    def checks(self) -> list[dict[str, Any]]:
+        """What each method decides: with a violation, one that found something has its share in it."""
+        return [self._check(r) for r in self.runs]
+
+    def _failed(self) -> list[dict[str, Any]]:
+        """A method that failed decides nothing."""
+        return [{"name": name, "outcome": "failed", "message": why} for name, why in self.failures.items()]
+
+    def _check(self, done: Run) -> dict[str, Any]:
+        found, tried = len(done.findings), done.ledger.candidates
+        outcome, message = "pass", f"{found:,} findings among {tried:,} candidates"
+        if self.outcome == "violation" and found:
+            outcome = "violation"
+        elif done.ended == "interrupted":
+            outcome, message = "inconclusive", f"interrupted after {tried:,} candidates"
+        return {"name": done.method, "outcome": outcome, "message": message, "seconds": done.wall_seconds}
+
+    def report(self, path: str | Path) -> Path:
+        """Write the result as one self-contained HTML page."""
+        from evenhand.report.html import write
+
+        return write(self.as_dict(), Path(path))
+
+
+@dataclass(frozen=True)
+class FindingsView:
+    """Findings with the words to show them in."""
+
+    findings: Findings
+    methods: np.ndarray[Any, Any]
+    domain: TabularDomain
+    classes: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per finding: the person, the twin's changed cells, both outcomes."""
+        frame = self.findings.frame(self.domain, self.classes)
+        frame["evenhand.method"] = self.methods
+        return frame
+
+
+def _run_line(done: Run) -> str:
+    ledger = done.ledger
+    found = f"{done.method}: {ledger.findings:,} findings among {ledger.candidates:,} candidates ({ledger.duplicates:,} duplicates)"
+    return f"{found}, {ledger.model_rows:,} model rows, {done.cpu_seconds:.2f} CPU-seconds; {done.ended}."
+
+
+def _where_lines(where: Rules | None) -> list[str]:
+    if where is None or not where.rules:
+        return []
+    told = [f"  {rule.sentence} (others {rule.others:.1%}, corrected p {rule.p_value:.2g})" for rule in where.rules[:3]]
+    return [f"Where it concentrates, in the population “{where.population}”, on held-out rows:", *told]
