@@ -75,7 +75,9 @@ from evenhand.engine import court, run as running
 court.SECONDS_PER_PART = 0.0
 running.run(METHOD, SUBJECT, PLAN, folder_for(Path({str(tmp_path)!r})), lambda headway: time.sleep(0.05))
 """
-    process = subprocess.Popen([sys.executable, "-c", script], cwd=os.getcwd(), env={**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])})
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], cwd=os.getcwd(), env={**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
+    )
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob("*/journal/part-*.parquet")) and time.monotonic() < deadline:
         time.sleep(0.02)
