@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evenhand.media.album import Album
     from evenhand.media.operators.parts.mutated import Mutation, Skipped
     from evenhand.media.operators.parts.order import ChangeOrder
+    from evenhand.media.scene import Scene
     from evenhand.models.meter import Meter
 
 Pictures: TypeAlias = NDArray[Any]  # (n, height, width, 3), uint8 or float32, 0 to 255
@@ -136,6 +137,21 @@ class Recogniser(Protocol):
 
 
 @runtime_checkable
+class SeesScenes(Protocol):
+    """A simulated recogniser that is told the truth of a scene, and errs on purpose."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+
+    def recognise_scenes(self, scenes: Sequence[Scene]) -> list[Answer]:
+        """One answer for each scene."""
+
+    def fingerprint(self) -> str:
+        """Equal for equal behaviour."""
+
+
+@runtime_checkable
 class CountsObjects(Medium, Protocol):
     """A medium whose pictures show objects of named classes."""
 
@@ -145,6 +161,9 @@ class CountsObjects(Medium, Protocol):
 
     def class_of(self, label: str) -> str:
         """The class that a recogniser's label means; a label of no class stands for itself."""
+
+    def as_shown(self, rows: Rows) -> Rows:
+        """The rows, with those that show the same picture made equal."""
 
 
 @runtime_checkable
@@ -428,6 +447,12 @@ class Oracle(Protocol):
 
     def rows_per_candidate(self, domain: TabularDomain) -> int:
         """How many rows the model is asked for one candidate."""
+
+
+def outcome_names(oracle: Oracle, model: Model) -> tuple[Any, ...]:
+    """What the labels of verdicts stand for: the model's classes, unless the oracle has words of its own (`outcomes(model)`)."""
+    own = getattr(oracle, "outcomes", None)
+    return tuple(own(model)) if callable(own) else tuple(model.classes)
 
 
 def parameters(method: Method) -> Mapping[str, Any]:

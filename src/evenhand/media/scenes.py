@@ -151,6 +151,22 @@ class Scenes:
         """Objects of these scenes that may be inserted elsewhere."""
         return collect(self.scenes, self.labels)
 
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """The canonical classes of the data, of the changes, and of the vocabulary."""
+        changed = {self.labels.canonical(name) for name in (*self.plan.insert, *self.plan.change)}
+        return tuple(sorted({*changed, *self.labels.synonyms, *(name for truth in self.truth for name in truth)}))
+
+    def class_of(self, label: str) -> str:
+        """The canonical class that a label means."""
+        return self.labels.canonical(label)
+
+    def as_shown(self, rows: Rows) -> Rows:
+        """The rows with one change for every unchanged scene: it is one picture, whatever change it waits for."""
+        shown = np.array(rows, dtype=np.float64)
+        shown[shown[:, 2] == 0, 1] = 0.0
+        return shown
+
     def show(self, rows: Rows) -> list[Picture]:
         """One picture for every row; they need not have one size."""
         return [scene.picture for scene in self.shown_scenes(rows)]

@@ -10,7 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Rows, Scores
-from evenhand.contract import SCORES, Differentiable, Fused, Model, PixelDifferentiable, PixelTransparent, Slope, Transparent, labels_of
+from evenhand.contract import (
+    SCORES,
+    Answer,
+    Detecting,
+    Differentiable,
+    Fused,
+    Medium,
+    Model,
+    PixelDifferentiable,
+    PixelTransparent,
+    Slope,
+    Transparent,
+    labels_of,
+)
 from evenhand.domain.keys import hash_cells
 from evenhand.domain.seen import KeyTable
 from evenhand.errors import BudgetSpent, EvenhandError, MissingAbility, ModelFailed, UnsteadyModel, WrongAnswer
@@ -153,6 +166,21 @@ class Meter:
         parts = [self.model.pixel_gradient(rows[i : i + step], cotangent[i : i + step], layer) for i in range(0, len(rows), step)]
         return np.concatenate(parts)
 
+    @property
+    def medium(self) -> Medium | None:
+        """What the model is shown; None where it takes the rows themselves."""
+        shown: Medium | None = getattr(self.model, "medium", None)
+        return shown
+
+    def detections(self, rows: Rows) -> list[Answer]:
+        """The objects that a recogniser sees, counted like an answer."""
+        if not isinstance(self.model, Detecting):
+            raise MissingAbility(f"{type(self.model).__name__} tells no objects; a recogniser of scenes does")
+        self.charge(len(rows))
+        self.calls += 1
+        step = max(1, self.batch_rows)
+        return [answer for at in range(0, len(rows), step) for answer in self.model.detections(rows[at : at + step])]
+
     def layers(self) -> tuple[str, ...]:
         """The readable layers."""
         return self._transparent().layers()
@@ -193,7 +221,8 @@ class Answers:
 
 def assert_steady(model: Model, rows: Rows) -> None:
     """Ask twice and raise when the labels differ: findings of such a model could not be replayed."""
-    first, second = (Meter(model).scores(rows) for _ in range(2))
+    fresh: Callable[[], Model] | None = getattr(model, "without_memory", None)
+    first, second = (Meter(asked).scores(rows) for asked in (model, fresh() if fresh else model))
     changed = np.flatnonzero(labels_of(first) != labels_of(second))
     if changed.size:
         row = int(changed[0])

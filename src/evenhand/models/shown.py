@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
@@ -24,11 +25,14 @@ from evenhand.contract import (
     Model,
     PictureModel,
     Recogniser,
+    SeesScenes,
     TransparentPictureModel,
 )
-from evenhand.errors import InvalidArgument
+from evenhand.errors import InvalidArgument, WrongAnswer
 from evenhand.models.answer_shapes import Reader, reader_for
 
+SOMETHING_ELSE = "something else"
+"""The class of every object that is of no other class."""
 PROBED = 32
 """How many shown rows tell two readers apart that have no fingerprint of their own."""
 
@@ -105,17 +109,22 @@ class ShownLayers(ShownGradients):
 
 @dataclass(frozen=True, eq=False)
 class ShownRecogniser:
-    """A recogniser as a model of rows: its scores are how many objects of each of the medium's classes it sees."""
+    """A recogniser as a model of rows: its scores are how many objects of each class it sees; all further classes are counted together.
+
+    Answers are remembered by what a row shows: recognising a picture costs far more than keeping a few boxes.
+    """
 
     medium: CountsObjects
-    recogniser: Recogniser
+    recogniser: Recogniser | SeesScenes
     batch_rows: int = 32
     is_costly: bool = True
+    _answers: dict[bytes, Answer] = field(default_factory=dict, repr=False)
 
-    @property
+    @cached_property
     def classes(self) -> tuple[str, ...]:
-        """The medium's classes of objects."""
-        return self.medium.classes
+        """The medium's classes of objects, those that the recogniser says it knows, and one for everything else."""
+        own = {self.medium.class_of(str(name)) for name in getattr(self.recogniser, "names", ())}
+        return (*self.medium.classes, *sorted(own - set(self.medium.classes)), SOMETHING_ELSE)
 
     @property
     def is_hard(self) -> bool:
@@ -124,32 +133,47 @@ class ShownRecogniser:
 
     def detections(self, rows: Rows) -> list[Answer]:
         """Everything that the recogniser sees in what each row shows."""
+        keys = [row.tobytes() for row in self.medium.as_shown(rows)]
+        new = {key: place for place, key in enumerate(keys) if key not in self._answers}
+        if new:
+            answers = self._ask(rows[list(new.values())])
+            if len(answers) != len(new):
+                raise WrongAnswer(f"recogniser {self.recogniser.name} answered {len(answers)} times to {len(new)} pictures")
+            self._answers.update(zip(new, answers, strict=True))
+        return [self._answers[key] for key in keys]
+
+    def _ask(self, rows: Rows) -> list[Answer]:
+        if isinstance(self.recogniser, SeesScenes):
+            return self.recogniser.recognise_scenes(self.medium.shown_scenes(rows))  # type: ignore[attr-defined]  # checked by `shown`
         return self.recogniser.recognise(list(self.medium.show(rows)))
 
-    def scores(self, rows: Rows) -> Scores:
-        """Objects by class, (n, classes); labels of no class of the medium are left out."""
-        return self.counts(self.detections(rows))
+    def counts(self, rows: Rows) -> list[Counter[str]]:
+        """Objects by class, whatever the class is."""
+        return [Counter(self.medium.class_of(one.label) for one in answer) for answer in self.detections(rows)]
 
-    def counts(self, answers: Sequence[Answer]) -> Scores:
-        """The scores that these answers make."""
+    def scores(self, rows: Rows) -> Scores:
+        """Objects by class, (n, classes)."""
         places = {name: place for place, name in enumerate(self.classes)}
-        table = np.zeros((len(answers), len(places)))
-        for row, answer in enumerate(answers):
-            for one in answer:
-                place = places.get(self.medium.class_of(one.label))
-                if place is not None:
-                    table[row, place] += 1
+        table = np.zeros((len(rows), len(places)))
+        for line, counted in zip(table, self.counts(rows), strict=True):
+            for name, n in counted.items():
+                line[places.get(name, len(places) - 1)] += n
         return table
+
+    def without_memory(self) -> ShownRecogniser:
+        """The same model that asks again; a service that is paid for each picture keeps its answers, so that nothing is paid twice."""
+        return self if getattr(self.recogniser, "price_per_thousand", 0.0) else replace(self, _answers={})
 
     def fingerprint(self) -> str:
         """A digest of the recogniser's own fingerprint and of the medium."""
         return f"shown-{hashlib.sha256(f'{self.recogniser.fingerprint()} {self.medium.digest()}'.encode()).hexdigest()[:24]}"
 
 
-def shown(medium: Medium, reader: PictureModel | Recogniser) -> Model:
+def shown(medium: Medium, reader: PictureModel | Recogniser | SeesScenes) -> Model:
     """The model of rows behind a medium, with the abilities that the reader has."""
-    if isinstance(reader, Recogniser):
-        if not isinstance(medium, CountsObjects):
+    if isinstance(reader, Recogniser | SeesScenes):
+        tells = not isinstance(reader, SeesScenes) or hasattr(medium, "shown_scenes")
+        if not isinstance(medium, CountsObjects) or not tells:
             raise InvalidArgument(f"a recogniser counts objects in scenes, and {medium.kind} shows none; give a model that scores classes")
         return ShownRecogniser(medium, reader)
     if isinstance(reader, TransparentPictureModel):

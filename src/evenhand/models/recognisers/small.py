@@ -44,6 +44,11 @@ class StreetRecogniser:
         """What reports call it."""
         return f"street recogniser ({Path(self.weights).stem})"
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The classes that it knows."""
+        return tuple(CLASSES)
+
     @cached_property
     def _content(self) -> bytes:
         if self.weights in WEIGHTS:
