@@ -34,7 +34,7 @@ from evenhand.media.editors.editor import EditorFacts, assess
 from evenhand.media.editors.fgsm import Fgsm
 from evenhand.media.editors.reflection import Reflection
 from evenhand.media.editors.rerender import Rerender
-from evenhand.media.portraits import AGE_GROUPS, Bias, age_groups, draw_factors, place, render, synthetic_faces
+from evenhand.media.portraits import draw_factors, place, render
 from evenhand.methods.pictures.limi_pictures import LimiImages
 from evenhand.methods.pictures.neuronfair_pictures import NeuronFairImages
 from evenhand.methods.pictures.pair_generation import generate
@@ -42,7 +42,16 @@ from evenhand.models.mutated_copies import OPERATORS, mutate
 from evenhand.models.picture_adapters import FunctionClassifier, Preparation, onnx_classifier
 from evenhand.models.picture_training import Course, accuracy, train
 from evenhand.models.shared_reader import shared_reader
-from evenhand.planted.portraits import DARKER_SKIN_LOOKS_OLDER, FEMININE_CUES_LOOK_YOUNGER, album_of, planted_share
+from evenhand.planted.portraits import (
+    AGE_GROUPS,
+    DARKER_SKIN_LOOKS_OLDER,
+    FEMININE_CUES_LOOK_YOUNGER,
+    Bias,
+    age_groups,
+    album_of,
+    planted_share,
+    synthetic_faces,
+)
 from evenhand.repairs.enhancement import STRATEGIES
 from evenhand.report import svg_charts
 from evenhand.report.chain_page import figure_3, figure_4

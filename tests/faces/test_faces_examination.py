@@ -9,8 +9,8 @@ import pytest
 
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.media.editors.rerender import Rerender
-from evenhand.media.portraits import synthetic_faces
 from evenhand.models.picture_adapters import Preparation, onnx_classifier
+from evenhand.planted.portraits import synthetic_faces
 from evenhand.report.png import write_png
 from evenhand.verbs.examine_pictures import album_page, examine_album
 

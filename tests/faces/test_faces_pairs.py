@@ -11,11 +11,12 @@ from evenhand.measures.picture_pairs import PicturePairs, judge, leaning, make_p
 from evenhand.media.editors.editor import assess
 from evenhand.media.editors.rerender import Rerender
 from evenhand.media.picture_domain import ImageDomain
-from evenhand.media.portraits import age_groups, place, synthetic_faces
+from evenhand.media.portraits import place
 from evenhand.methods.pictures.gaussian_injection import GaussianInjection
 from evenhand.methods.pictures.pair_generation import PairMethod, generate
 from evenhand.methods.pictures.random_generation import RandomGeneration
 from evenhand.models.picture_adapters import FunctionClassifier, Preparation, as_shares, resized
+from evenhand.planted.portraits import age_groups, synthetic_faces
 from evenhand.repairs.pair_selection import by_chance, k_multisection
 from evenhand.report.contact_sheet import contact_html, contact_picture, difference, widest
 from evenhand.report.png import png_bytes

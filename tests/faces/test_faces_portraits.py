@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from evenhand.errors import InvalidArgument, UnknownName
-from evenhand.media.portraits import FACTORS, Bias, age_groups, changed, draw_factors, factor, place, render, synthetic_faces
+from evenhand.media.portraits import FACTORS, changed, draw_factors, factor, place, render
 from evenhand.media.portraits.palette import MONK
-from evenhand.planted.portraits import mirrored, planted_share
+from evenhand.planted.portraits import Bias, age_groups, mirrored, planted_share, synthetic_faces
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ from evenhand.media.editors.cyclegan import CycleSettings, TranslatorWorkshop, l
 from evenhand.media.editors.fgsm import Fgsm  # noqa: E402
 from evenhand.media.editors.reflection import Reflection  # noqa: E402
 from evenhand.media.editors.rerender import Rerender  # noqa: E402
-from evenhand.media.portraits import AGE_GROUPS, synthetic_faces  # noqa: E402
 from evenhand.methods.pictures.gradient_generation import GradientGeneration  # noqa: E402
 from evenhand.methods.pictures.limi_pictures import LimiImages  # noqa: E402
 from evenhand.methods.pictures.neuronfair_pictures import NeuronFairImages, biased_neurons, crossing  # noqa: E402
@@ -24,6 +23,7 @@ from evenhand.models.mutated_copies import OPERATORS, mutate  # noqa: E402
 from evenhand.models.picture_networks import NETWORKS  # noqa: E402
 from evenhand.models.picture_training import Course, accuracy, train, train_further  # noqa: E402
 from evenhand.models.torch_pictures import torch_classifier  # noqa: E402
+from evenhand.planted.portraits import AGE_GROUPS, synthetic_faces  # noqa: E402
 from evenhand.synthesis.picture_latent.autoencoder import AutoencoderSpace  # noqa: E402
 from evenhand.synthesis.picture_latent.hyperplane import separating  # noqa: E402
 from evenhand.synthesis.picture_latent.pca import PcaSpace  # noqa: E402

@@ -71,7 +71,7 @@ def demo(
 ) -> None:
     """Run the whole chain on synthetic portraits with a planted bias; exit 1 where the classifier leans."""
     require("torch", "torch")
-    from evenhand.media.portraits import Bias
+    from evenhand.planted.portraits import Bias
     from evenhand.report.chain_page import chain_page
     from evenhand.verbs.picture_chain import ChainPlan, run_chain
 
@@ -238,7 +238,7 @@ def cyclegan(
     from rich.progress import Progress
 
     from evenhand.media.editors.cyclegan import CycleSettings, TranslatorWorkshop, train_cyclegan
-    from evenhand.media.portraits import synthetic_faces
+    from evenhand.planted.portraits import synthetic_faces
 
     rng = np.random.default_rng(seed)
     pictures = synthetic_faces(2000, rng, size) if album is None else _album(album, layout, (attribute, size, None), (attribute, between))

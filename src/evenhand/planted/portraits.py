@@ -22,8 +22,6 @@ BORDERS = np.array([36.0, 58.0])
 DARK_FROM = 5
 """Steps of the Monk scale from here on (counted from 0) form the darker half."""
 
-FaceData = Album
-
 
 @dataclass(frozen=True)
 class Bias:
