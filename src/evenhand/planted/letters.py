@@ -7,9 +7,9 @@ counted, so that its share is a ratio of two whole numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class LetterReader:
         """What becomes of a letter."""
         return ANSWERS
 
-    def scores(self, texts: Sequence[str]) -> Scores:
+    def scores(self, texts: Any) -> Scores:
         """How sure it is of each text."""
         invited = np.array([0.1 if self._declines(set(re.findall(r"\w+", text))) else 0.9 for text in texts])
         return np.stack([1.0 - invited, invited], axis=1)
