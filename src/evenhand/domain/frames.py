@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.domain.bulk_csv import SMALLEST_BULK, BulkFile, read_bulk
 from evenhand.errors import DataError
 
 if TYPE_CHECKING:
@@ -99,6 +100,24 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _read_text(path: Path, form: TextFormat) -> pd.DataFrame:
+    return quick if (quick := _quickly(path, form)) is not None else _carefully(path, form)
+
+
+def _quickly(path: Path, form: TextFormat) -> pd.DataFrame | None:
+    """A large file read in bulk; None for small ones and for everything out of the ordinary, which the careful reader explains."""
+    if path.stat().st_size < SMALLEST_BULK or _codec(form.encoding) != "utf-8-sig":
+        return None
+    with path.open("rb") as file:
+        head = file.read(200_000).decode("utf-8-sig", errors="replace")
+    delimiter = form.delimiter or _delimiter(head)
+    _, header = next(_records(head, delimiter), (1, [""]))
+    names = [name.strip() for name in header]
+    if len(names) == 1 or len(set(names)) < len(names) or names != header or _spaced(head, delimiter) or not all(names):
+        return None
+    return read_bulk(BulkFile(path, delimiter, form.missing_values))
+
+
+def _carefully(path: Path, form: TextFormat) -> pd.DataFrame:
     import pandas as pd
 
     text = _decoded(path, form.encoding)

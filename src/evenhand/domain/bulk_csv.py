@@ -1,0 +1,172 @@
+"""Large CSV files through Arrow, cell for cell what the careful reader in `frames` gives, at a tenth of its cost.
+
+Whatever Arrow does not read beyond doubt is left to the careful reader: `read_bulk` then answers None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+SMALLEST_BULK = 4 << 20
+"""Bytes from which a file is worth the second way of reading."""
+MOST_WIDENED = 8
+"""How often a column may turn out wider than its first block; beyond this the careful reader is as quick."""
+EXACT_AS_FLOAT = 2.0**53
+_CHUNK = 1 << 24
+
+
+@dataclass(frozen=True)
+class BulkFile:
+    """A file with what is known of it before a cell is read."""
+
+    path: Path
+    delimiter: str
+    missing_values: tuple[str, ...]
+
+
+def read_bulk(file: BulkFile) -> pd.DataFrame | None:
+    """The table, or None where only the careful reader is sure of every cell."""
+    import pandas as pd
+    import pyarrow as pa
+
+    try:
+        table = _whole_table(file)
+        texts = [] if table is None else _times(table.schema) + _padded(file, table.schema)
+        kept = _read(file, dict.fromkeys(texts, _shared_text()), texts) if texts else table
+    except (pa.ArrowInvalid, pa.ArrowKeyError):
+        return None
+    if table is None or kept is None or any(_loses_digits(column) for column in table.columns):
+        return None
+    return pd.DataFrame({name: _cells((kept if name in texts else table).column(name)) for name in table.column_names}, copy=False)
+
+
+def _whole_table(file: BulkFile) -> pa.Table | None:
+    """Every column, its type guessed from the first block and widened where a later block needs it."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    first = csv.open_csv(file.path, _reading(), _parsing(file), _converting(file, {})).schema
+    types = {
+        field.name: _shared_text() if pa.types.is_string(field.type) or pa.types.is_null(field.type) else field.type for field in first
+    }
+    for _ in range(MOST_WIDENED):
+        try:
+            return _read(file, types)
+        except pa.ArrowInvalid as fault:
+            place = re.search(r"CSV column #(\d+)", str(fault))
+            if place is None:
+                raise
+            name = first.names[int(place.group(1))]
+            types[name] = pa.float64() if pa.types.is_integer(types[name]) else _shared_text()
+    return None
+
+
+def _shared_text() -> Any:
+    """Text whose equal cells are kept once."""
+    import pyarrow as pa
+
+    return pa.dictionary(pa.int32(), pa.string())
+
+
+def _read(file: BulkFile, types: Mapping[str, Any], only: Sequence[str] = ()) -> pa.Table:
+    """The table block by block, so that no more than a block is held beside what is read."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    reader = csv.open_csv(file.path, _reading(), _parsing(file), _converting(file, types, only))
+    return pa.Table.from_batches(list(reader), reader.schema)
+
+
+def _reading() -> Any:
+    from pyarrow import csv
+
+    return csv.ReadOptions(use_threads=False, block_size=_CHUNK)
+
+
+def _parsing(file: BulkFile) -> Any:
+    from pyarrow import csv
+
+    return csv.ParseOptions(delimiter=file.delimiter, newlines_in_values=True)
+
+
+def _converting(file: BulkFile, types: Mapping[str, Any], only: Sequence[str] = ()) -> Any:
+    from pyarrow import csv
+
+    return csv.ConvertOptions(
+        null_values=list(file.missing_values),
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=True,
+        include_columns=list(only) or None,
+        column_types=dict(types),
+        true_values=["True", "TRUE", "true"],
+        false_values=["False", "FALSE", "false"],
+    )
+
+
+def _times(schema: pa.Schema) -> list[str]:
+    """Columns that Arrow took for dates or times: their cells stay the texts that they are."""
+    return [field.name for field in schema if str(field.type).startswith(("date", "time", "duration"))]
+
+
+def _padded(file: BulkFile, schema: pa.Schema) -> list[str]:
+    """Columns of whole numbers with a cell such as 04109, which is a code and no number."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+    from pyarrow import csv
+
+    wholes = [field.name for field in schema if pa.types.is_integer(field.type)]
+    if not wholes or not _has_padding(file.path, file.delimiter):
+        return []
+    texts = csv.ConvertOptions(include_columns=wholes, column_types=dict.fromkeys(wholes, pa.string()))
+    found: set[str] = set()
+    for batch in csv.open_csv(file.path, _reading(), _parsing(file), texts):
+        rest = [name for name in wholes if name not in found]
+        found |= {name for name in rest if compute.any(compute.match_substring_regex(batch.column(name), r"^\s*0\d+\s*$")).as_py()}
+    return [name for name in wholes if name in found]
+
+
+def _has_padding(path: Path, delimiter: str) -> bool:
+    """Whether any field begins with a zero and another digit; what stands at the border of two chunks is seen from both."""
+    pattern = re.compile(
+        rb"(?:^|[\n\r\"" + re.escape(delimiter.encode()) + rb"])[ ]*0\d+[ ]*(?:$|[\n\r\"" + re.escape(delimiter.encode()) + rb"])"
+    )
+    with path.open("rb") as file:
+        tail = b""
+        while chunk := file.read(_CHUNK):
+            if pattern.search(tail + chunk):
+                return True
+            tail = chunk[-64:]
+    return False
+
+
+def _loses_digits(column: pa.ChunkedArray) -> bool:
+    """Whether a number is so large that it may have been a whole number with more digits than a float keeps."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    if not pa.types.is_floating(column.type):
+        return False
+    largest = compute.max(compute.abs(column)).as_py()
+    return largest is not None and EXACT_AS_FLOAT < largest < 1e22
+
+
+def _cells(column: pa.ChunkedArray) -> Any:
+    """Cells as pandas holds them; equal texts are one object, missing ones NaN."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        return column.to_pandas()
+    whole = column.unify_dictionaries()
+    values = np.append(np.array(whole.chunk(0).dictionary.to_pylist(), dtype=object), np.nan) if whole.num_chunks else np.array([np.nan])
+    codes = [chunk.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False) for chunk in whole.chunks]
+    return values[np.concatenate(codes)] if codes else np.empty(0, dtype=object)
