@@ -38,9 +38,9 @@ class InvalidArgument(EvenhandError, ValueError):
 class UnknownName(InvalidArgument):
     """Nothing is registered under this name."""
 
-    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, what: str, name: str, known: Iterable[str], likely: str | None = None) -> None:
         known = sorted(known)
-        close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        close = [likely] if likely is not None else difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known) or 'none'}"
         super().__init__(f"unknown {what} {name!r}; {hint}")
 

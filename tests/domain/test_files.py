@@ -58,13 +58,16 @@ MISTAKES = [
     (
         changed("kind: integer", "kind: int"),
         5,
-        "columns.age.kind must be 'category', 'ordinal', 'integer', 'real' or 'boolean', got 'int'; did you mean 'integer'?",
+        (
+            "columns.age.kind must be 'category', 'ordinal', 'integer', 'real', 'boolean', 'date' or 'datetime', got 'int'; "
+            "did you mean 'integer'?"
+        ),
     ),
-    (changed("low: 17", "low: young"), 5, "columns.age.low must be a number, got 'young'"),
+    (changed("low: 17", "low: young"), 5, "column 'age': 'young' is not a number (kind: integer)"),
     (changed("low: 17", "lwo: 17"), 5, "unknown key 'columns.age.lwo'; did you mean 'low'?"),
     (changed("low: 17, high: 90", "low: 90, high: 17"), 5, "column 'age': low=90 is above high=17"),
     (changed("low: 17, ", ""), 5, "column 'age': a column of kind integer needs low and high"),
-    (changed("low: 17", "low: 17.5"), 5, "column 'age': low=17.5 and high=90 of an integer column must be whole numbers"),
+    (changed("low: 17", "low: 17.5"), 5, "column 'age': low=17.5 and high=90 of a column of kind integer must be whole numbers"),
     (
         changed("high: 90", "high: 99999999999999999999"),
         5,

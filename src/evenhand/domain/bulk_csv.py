@@ -55,7 +55,7 @@ def _whole_table(file: BulkFile) -> pa.Table | None:
     import pyarrow as pa
     from pyarrow import csv
 
-    first = csv.open_csv(file.path, _reading(), _parsing(file), _converting(file, {})).schema
+    first = csv.open_csv(file.path, csv.ReadOptions(use_threads=False), _parsing(file), _converting(file, {})).schema
     types = {
         field.name: _shared_text() if pa.types.is_string(field.type) or pa.types.is_null(field.type) else field.type for field in first
     }
@@ -164,6 +164,8 @@ def _cells(column: pa.ChunkedArray) -> Any:
     """Cells as pandas holds them; equal texts are one object, missing ones NaN."""
     import pyarrow as pa
 
+    if column.null_count == len(column):
+        return np.full(len(column), np.nan)
     if not pa.types.is_dictionary(column.type):
         return column.to_pandas()
     whole = column.unify_dictionaries()

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from evenhand.arrays import Mask, Reals
+from evenhand.domain import moments
 from evenhand.errors import DataError, DomainError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Kind = Literal["category", "ordinal", "integer", "real", "boolean"]
+Kind = Literal["category", "ordinal", "integer", "real", "boolean", "date", "datetime"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Value: TypeAlias = str | int | float | bool
 
@@ -26,7 +27,9 @@ LARGEST_EXACT_INTEGER = 2**53
 
 @dataclass(frozen=True)
 class Column:
-    """What a cell may be.  Listed kinds (category, ordinal, boolean) have values; numbers have a range.
+    """What a cell may be.  Listed kinds (category, ordinal, boolean) have values; numbers, dates and times have a range.
+
+    Codes of dates are days, codes of times are seconds, both counted from the beginning of 1970.
 
     `missing` is the share of missing cells that the data shows; 0 means that a cell may not be missing.
     `dtype` is the pandas dtype that decoded cells get back.
@@ -77,14 +80,19 @@ class Column:
             return ["integers beyond 2**53 are not exact as numbers; use kind: ordinal and list the values"]
         if self.reserve and not self.highest < self.ceiling <= LARGEST_EXACT_INTEGER:
             return [f"reserve={self.reserve!r} must be at least 0, and the last code at most 2**53"]
-        if self.kind == "integer" and (self.low != int(self.low) or self.high != int(self.high)):
-            return [f"low={self.low!r} and high={self.high!r} of an integer column must be whole numbers"]
+        if self.kind != "real" and (self.low != int(self.low) or self.high != int(self.high)):
+            return [f"low={self.low!r} and high={self.high!r} of a column of kind {self.kind} must be whole numbers"]
         return []
 
     @property
     def is_listed(self) -> bool:
         """Whether codes are positions in `values`."""
         return self.kind in ("category", "ordinal", "boolean")
+
+    @property
+    def is_moment(self) -> bool:
+        """Whether cells are dates or times."""
+        return self.kind in moments.SECONDS
 
     @property
     def is_integral(self) -> bool:
@@ -121,6 +129,8 @@ class Column:
         """The code of one cell, with an error that names what was expected."""
         if _is_missing(value):
             return float("nan")
+        if self.is_moment:
+            return moments.code_of(value, self.kind, self.name)
         if not self.is_listed:
             if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
                 raise DataError(f"column {self.name!r}: {value!r} is not a number")
@@ -143,12 +153,17 @@ class Column:
             return None
         if self.is_listed:
             return self.values[int(code)]
+        if self.is_moment:
+            return moments.text_of(code, self.kind)
         return int(code) if self.kind == "integer" else float(code)
 
     def encode(self, cells: pd.Series) -> Reals:
         """Cells to codes.  Cells that the column does not know raise, naming the first row."""
         missing = np.asarray(cells.isna(), dtype=bool)
-        codes = self._encode_listed(cells, missing) if self.is_listed else self._encode_numbers(cells, missing)
+        if self.is_moment:
+            codes = moments.encode(cells, missing, self.kind, self.dtype)
+        else:
+            codes = self._encode_listed(cells, missing) if self.is_listed else self._encode_numbers(cells, missing)
         if missing.any() and self.missing == 0.0:
             row = int(np.flatnonzero(missing)[0])
             raise DataError(f"column {self.name!r}, row {row}: the cell is missing, but the column allows no missing cells")
@@ -174,7 +189,7 @@ class Column:
 
         # Factorising first makes the Python-level look-up proportional to the distinct cells, not to the rows.
         plain = cells.astype(object) if not isinstance(cells.dtype, np.dtype) else cells
-        if plain.dtype == object and len({type(v) for v in plain[~missing]}) > 1:
+        if plain.dtype == object and pd.api.types.infer_dtype(plain, skipna=True) not in _OF_ONE_TYPE:
             keyed = pd.Series([_identity(v) for v in plain[~missing]], dtype=object)
             places, distinct = pd.factorize(keyed)
             distinct_values: Sequence[Any] = [value for _, value in distinct]
@@ -199,6 +214,8 @@ class Column:
         missing = np.isnan(codes)
         if self.is_listed:
             return self._decode_listed(codes, missing)
+        if self.is_moment:
+            return moments.decode(codes, self.kind, self.dtype, self.name)
         series = pd.Series(codes, name=self.name)
         if self.dtype == "object" and self.kind == "integer":
             cells = np.where(missing, 0.0, codes).astype(np.int64).astype(object)
@@ -242,6 +259,10 @@ class Column:
         if self.is_listed and not self.values:
             fine[:] = False
         return fine | np.isnan(codes) if self.missing > 0 else fine
+
+
+_OF_ONE_TYPE = ("string", "boolean", "empty")
+"""Kinds of object columns, as pandas names them, whose equal cells are surely the same cell; whole numbers may hide two types."""
 
 
 def listing(values: Sequence[object], most: int = 8) -> str:

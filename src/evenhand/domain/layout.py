@@ -16,7 +16,7 @@ _HEAD = "# What an input of the model may be, and which part of it is protected.
 _COMMENTS = {
     "label": "# What the model predicts.  `favourable`: the outcomes that a person hopes for.",
     "protected": "# Columns that must not change the model's answer.  Each person is compared with its twins under every other value.",
-    "columns": "# One line per input.  kind: category, ordinal (values in order), boolean, integer or real (from low to high).\n"
+    "columns": "# One line per input.  kind: category, ordinal (values in order), boolean, integer, real, date, datetime (low to high).\n"
     "# missing: the share of missing cells (left out: none may be missing).  dtype: the pandas type that the model expects.",
     "twins": "# How twins are made.  compare: which values or bins of a protected number are compared.\n"
     "# implied: what else must change with a protected value, so that a twin is a possible person.",
@@ -66,10 +66,14 @@ def _candidates(proposal: Proposal | None) -> str:
 
 def _column(column: Column) -> dict[str, object]:
     spec: dict[str, object] = {"kind": column.kind}
-    spec |= {"values": column.values} if column.is_listed else {"low": column.low, "high": column.high}
+    spec |= {"values": column.values} if column.is_listed else {"low": _limit(column, column.low), "high": _limit(column, column.high)}
     if column.missing:
         spec["missing"] = column.missing
     return spec | ({"dtype": column.dtype} if column.dtype else {})
+
+
+def _limit(column: Column, code: float | int | None) -> object:
+    return column.value(code) if column.is_moment and code is not None else code
 
 
 def _twins(domain: TabularDomain) -> str:

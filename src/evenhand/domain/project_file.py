@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.arrays import Rows
+from evenhand.domain import moments
 from evenhand.domain.columns import Column, Value
 from evenhand.domain.constraints import CompiledConstraint, compile_constraint, is_learned
 from evenhand.domain.frames import MISSING_VALUES, read_table
@@ -193,7 +194,9 @@ class _Reader:
     def _column(self, name: str, section: ColumnSection) -> Column:
         return self._at(  # type: ignore[no-any-return]
             ("columns", name),
-            lambda: Column(name, section.kind, tuple(section.values), section.low, section.high, float(section.missing), section.dtype),
+            lambda: Column(
+                name, section.kind, tuple(section.values), *_limits(name, section), missing=float(section.missing), dtype=section.dtype
+            ),
         )
 
     def _label(self, columns: Sequence[Column]) -> Label | None:
@@ -296,6 +299,18 @@ class _Reader:
     def gate(self) -> GateSettings:
         section = self.content.gate
         return GateSettings(float(section.max_rate), float(section.confidence), float(section.resolution))
+
+
+def _limits(name: str, section: ColumnSection) -> tuple[float | int | None, float | int | None]:
+    """The ends of a column's range as codes; those of dates are written as texts."""
+    ends = (section.low, section.high)
+    if section.kind in moments.SECONDS:
+        first, last = (None if end is None else int(moments.code_of(end, section.kind, name)) for end in ends)
+        return first, last
+    for end in ends:
+        if isinstance(end, str):
+            raise DomainError(f"column {name!r}: {end!r} is not a number (kind: {section.kind})")
+    return ends  # type: ignore[return-value]
 
 
 def _text(path: Path) -> str:

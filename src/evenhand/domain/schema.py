@@ -62,8 +62,8 @@ class ColumnSection(SchemaSection):
 
     kind: Kind
     values: list[Cell] = Field(default_factory=list, description="Of category, ordinal (in order) and boolean columns.")
-    low: Number | None = Field(default=None, description="The smallest value of integer and real columns.")
-    high: Number | None = Field(default=None, description="The largest value of integer and real columns.")
+    low: Number | str | None = Field(default=None, description="The smallest value of numbers; the first day, as text, of dates.")
+    high: Number | str | None = Field(default=None, description="The largest value of numbers; the last day, as text, of dates.")
     missing: Number = Field(default=0.0, description="The share of missing cells; 0 means that none may be missing.")
     dtype: StrictStr = Field(default="", description="The pandas dtype that the model expects.")
 

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Reals, Rows
 from evenhand.domain.columns import Column
-from evenhand.domain.constraints import compile_constraint
+from evenhand.domain.constraints import CompiledConstraint, compile_constraint
 from evenhand.domain.parser import quote_name, quote_value
 from evenhand.domain.tabular import TabularDomain
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FEWEST_ROWS = 50
 MOST_LEVELS = 1_000
@@ -23,6 +27,9 @@ MOST_SUGGESTED = 25
 ROWS_PER_LEVEL = 10
 TOLERATED = 0.002
 """The share of rows that may break an order or a forbidden combination."""
+MOST_BROKEN = 0.02
+"""A rule that more rows break than this was an accident of the rows that it was found on."""
+ROWS_LOOKED_AT = 100_000
 EXPECTED_COUNT = 50.0
 """How often a combination must be expected from its margins before its absence says something."""
 
@@ -36,22 +43,33 @@ class Suggestion:
     broken: float  # the share of the data's rows that break it
 
 
-def suggest_constraints(domain: TabularDomain, rows: Rows) -> tuple[Suggestion, ...]:
-    """The constraints that the rows seem to keep, dependencies first."""
-    if len(rows) < FEWEST_ROWS:
+def suggest_constraints(domain: TabularDomain, frame: pd.DataFrame) -> tuple[Suggestion, ...]:
+    """The constraints that a table seems to keep, dependencies first.  Found on evenly spread rows, then counted over all of them."""
+    if len(frame) < FEWEST_ROWS:
         return ()
+    rows = domain.encode(frame.iloc[:: max(1, len(frame) // ROWS_LOOKED_AT)])
     dependencies = list(_dependencies(domain, rows))
     known = {frozenset(pair) for pair in dependencies}
     texts = [f"{quote_name(domain.names[a])} determines {quote_name(domain.names[b])}" for a, b in dependencies]
     orders = [pair for pair in _orders(domain, rows) if frozenset(pair) not in known]
     texts += [f"{quote_name(domain.names[a])} <= {quote_name(domain.names[b])}" for a, b in orders]
     texts += list(_exclusions(domain, rows, known))
-    return tuple(_suggestion(text, domain, rows) for text in texts[:MOST_SUGGESTED])
+    return tuple(_counted([compile_constraint(text, domain.columns, rows) for text in texts[:MOST_SUGGESTED]], domain, frame))
 
 
-def _suggestion(text: str, domain: TabularDomain, rows: Rows) -> Suggestion:
-    compiled = compile_constraint(text, domain.columns, rows)
-    return Suggestion(compiled.source, compiled.text, float(np.mean(~compiled.holds(rows))))
+def _counted(found: list[CompiledConstraint], domain: TabularDomain, frame: pd.DataFrame) -> Iterator[Suggestion]:
+    """Each with the share of all rows that break it; only the columns in question are encoded, a stretch of rows at a time."""
+    used = sorted({place for each in found for place in each.columns})
+    broken = np.zeros(len(found))
+    for at in range(0, len(frame), ROWS_LOOKED_AT):
+        part = frame.iloc[at : at + ROWS_LOOKED_AT]
+        rows = np.full((len(part), len(domain.columns)), np.nan)
+        for place in used:
+            rows[:, place] = domain.columns[place].encode(part[domain.names[place]])
+        broken += [np.count_nonzero(~each.holds(rows)) for each in found]
+    for each, count in zip(found, broken, strict=True):
+        if count <= MOST_BROKEN * len(frame):
+            yield Suggestion(each.source, each.text, float(count / len(frame)))
 
 
 def _dependencies(domain: TabularDomain, rows: Rows) -> Iterator[tuple[int, int]]:
