@@ -26,6 +26,7 @@ def init(
     protected: str = typer.Option(None, help="Protected columns, separated by commas."),
     model: str = typer.Option(None, help="The model file or URL."),
     keep: list[str] = typer.Option(None, help="A column to keep although it looks useless; repeat for several."),
+    numbers: list[str] = typer.Option(None, help="A column of few whole numbers that are counts, not codes; repeat for several."),
     out_file: Path = typer.Option(DEFAULT_FILE, "--out", "-o", help="The project file to write."),
 ) -> None:
     """Look at a table and write evenhand.yaml: columns, ranges, protected candidates, constraints."""
@@ -34,7 +35,7 @@ def init(
     if out_file.exists():
         raise StoreError(f"{out_file} exists already and is not overwritten; move it away, or write elsewhere with --out")
     names = tuple(name.strip() for name in protected.split(",")) if protected else ()
-    wishes = InferWishes(label, favourable, names, tuple(keep or ()))
+    wishes = InferWishes(label, favourable, names, tuple(keep or ()), tuple(numbers or ()))
     proposal = propose(data, wishes)
     is_url = model is not None and model.startswith(("http://", "https://"))
     source = None if model is None else ModelSource(url=model) if is_url else ModelSource(path=Path(model))
