@@ -14,6 +14,7 @@ from evenhand.campaign.making import Job, Made, in_this_process
 from evenhand.campaign.sources import ArenaSource
 from evenhand.contract import Headway, Watch
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, check_limits
 
 RUNS = "runs"
 """What a campaign's own headway is about; that of a single run names the run."""
@@ -23,15 +24,14 @@ RUNS = "runs"
 class Settings:
     """How a campaign is carried out; none of it changes what is found."""
 
-    processes: int = 1
+    processes: Count = 1
     folder: Path | None = None  # where records are kept; a campaign with one can be continued
     keep_findings: bool = False
     retry: bool = False
     watch: Watch | None = None  # told of every finished run, and in a single process of each run's headway too
 
     def __post_init__(self) -> None:
-        if self.processes < 1:
-            raise InvalidArgument(f"processes={self.processes!r} must be a whole number of at least 1")
+        check_limits(self)
         if self.keep_findings and self.folder is None:
             raise InvalidArgument("keep_findings needs a folder to keep them in")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand.contract import Model, Oracle, Population
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument
+from evenhand.limits import WholeNumber, check_argument
 from evenhand.measures.rates import judge_all
 from evenhand.methods.parts.populations import DataPopulation, UniformPopulation
 from evenhand.models.meter import Meter
@@ -43,8 +43,7 @@ class RateStream:
 
     def advance(self, n: int) -> Interval:
         """Go on until so many people in all have been judged; what is known then."""
-        if n < 0:
-            raise InvalidArgument(f"n={n!r} must be at least 0")
+        check_argument(WholeNumber, n=n)
         missing = min(n, MOST_PEOPLE) - self.share.n
         if missing >= SMALLEST_BATCH or (missing > 0 and not self.share.n):
             verdict = judge_all(self.population.sample(missing, self.rng), self.domain, self._meter, self.oracle)

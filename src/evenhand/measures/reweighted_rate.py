@@ -15,6 +15,7 @@ from evenhand.arrays import Rows
 from evenhand.contract import Model, Oracle
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
+from evenhand.limits import TwoOrMore, check_argument
 from evenhand.measures.rates import judge_all
 from evenhand.statistics.intervals import Interval
 from evenhand.statistics.weighted import Draws, weighted_interval, weights_of
@@ -65,8 +66,7 @@ class RateQuestion:
 
 def natural_rate(population: ChainedTrees, findings: Rows, question: RateQuestion, n: int, rng: np.random.Generator) -> WeightedRate:
     """The rate in the population, drawn where a natural search found something as well as everywhere."""
-    if n < 2:
-        raise InvalidArgument(f"n={n!r} must be at least 2 draws")
+    check_argument(TwoOrMore, n=n)
     target = _free(population)
     if len(findings) < FEWEST_FINDINGS:
         rows = _valid(target.sample(n, rng), question.domain)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Mask, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
+from evenhand.limits import ConfidenceLevel, Count, check_limits
 from evenhand.measures.rule_conditions import RuleCondition, bin_starts, conditions
 from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.statistics.multiplicity import holm
@@ -36,17 +37,15 @@ class RuleSettings:
     a rule, as a share.  confidence: of all intervals together.  depth: of the tree picture.
     """
 
-    longest: int = 3
-    most: int = 6
-    beam: int = 24
+    longest: Count = 3
+    most: Count = 6
+    beam: Count = 24
     support: float = 0.01
-    confidence: float = 0.95
-    depth: int = 3
+    confidence: ConfidenceLevel = 0.95
+    depth: Count = 3
 
     def __post_init__(self) -> None:
-        for name in ("longest", "most", "beam", "depth"):
-            if getattr(self, name) < 1:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
+        check_limits(self)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Mask, Rows
 from evenhand.contract import Differentiable, Fused, Search, Task, labels_of
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Positive, check_limits
 from evenhand.methods.parts.chosen_twin import Partners
 from evenhand.methods.parts.climbing import Ascent, Start, Tally
 from evenhand.methods.parts.gradients import cross_entropy, pair_gradients
@@ -46,13 +46,12 @@ class Adf:
     local_steps: int = 1000
     step: float = 1.0
     after_miss: float = AUTHORS_ACCEPTANCE
-    epsilon: float = 1e-6
+    epsilon: Positive = 1e-6
 
     needs: ClassVar[type] = Differentiable
 
     def __post_init__(self) -> None:
-        if not self.epsilon > 0:
-            raise InvalidArgument(f"epsilon={self.epsilon!r} must be a positive number")
+        check_limits(self)
         self._start, self._walk  # noqa: B018  (both check their parts)
 
     @property

@@ -35,6 +35,7 @@ import numpy as np
 from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.contract import Candidates, Model, Population, Search, Task, Verdict
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Positive, Share, WholeNumber, check_limits
 from evenhand.methods.parts.climbing import FEWEST_TOGETHER, UNLIMITED
 from evenhand.methods.parts.known import Judging, Known
 from evenhand.methods.parts.patience import Patient, while_patient
@@ -61,27 +62,21 @@ class Aequitas:
     """
 
     mode: str = "random"
-    global_samples: int = 1000
+    global_samples: WholeNumber = 1000
     local_steps: int = 1000
-    step: float = 1.0
-    direction: float = 0.5
-    direction_change: float = 0.001
-    attribute_change: float = 0.001
+    step: Positive = 1.0
+    direction: Share = 0.5
+    direction_change: Share = 0.001
+    attribute_change: Share = 0.001
     after_miss: float = AUTHORS_ACCEPTANCE
     population: str = "domain"
 
     needs: ClassVar[type] = Model
 
     def __post_init__(self) -> None:
+        check_limits(self)
         if self.mode not in MODES:
             raise InvalidArgument(f"mode={self.mode!r} must be one of {', '.join(MODES)}")
-        if self.global_samples < 0:
-            raise InvalidArgument(f"global_samples={self.global_samples!r} must be a whole number of at least 0")
-        if not self.step > 0:
-            raise InvalidArgument(f"step={self.step!r} must be a positive number")
-        for name in ("direction", "direction_change", "attribute_change"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must lie between 0 and 1")
         self._walk  # noqa: B018  (checks its parts)
 
     @property

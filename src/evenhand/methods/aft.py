@@ -33,7 +33,7 @@ from evenhand.arrays import Index, Labels, Mask, Rows
 from evenhand.contract import Candidates, Model, Search, Task, Verdict
 from evenhand.domain.seen import KeyTable
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, TwoOrMore, check_limits
 from evenhand.methods.parts.chosen_twin import Partners
 from evenhand.methods.parts.fitted_tree import Boxes, FittedTree
 from evenhand.methods.parts.populations import population_named
@@ -59,19 +59,17 @@ class Aft:
     population: where the first training rows come from; the paper's is the domain, uniformly
     """
 
-    training: int = 5_000
-    leaves: int = 1_000
-    pairs: int = 100
-    samples: int = 100
-    lessons: int = 10
+    training: TwoOrMore = 5_000
+    leaves: TwoOrMore = 1_000
+    pairs: Count = 100
+    samples: Count = 100
+    lessons: Count = 10
     population: str = "domain"
 
     needs: ClassVar[type] = Model
 
     def __post_init__(self) -> None:
-        for name, least in (("training", 2), ("leaves", 2), ("pairs", 1), ("samples", 1), ("lessons", 1)):
-            if getattr(self, name) < least:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least {least}")
+        check_limits(self)
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Rounds until the budget is spent, or until no round brings anything new."""

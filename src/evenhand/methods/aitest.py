@@ -24,6 +24,7 @@ import numpy as np
 from evenhand.arrays import Rows
 from evenhand.contract import Model, Search, Task
 from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.limits import Count, Positive, ShareAboveZero, TwoOrMore, WholeNumber, check_limits
 from evenhand.measures.coverage.lime import Lime, top_columns
 from evenhand.measures.coverage.neighbourhood import neighbours
 from evenhand.measures.coverage.paths import Sampler, cover, coverage_of, drawer
@@ -44,31 +45,25 @@ _IDLE_ROUNDS = 20
 class Aitest:
     """Individual fairness on realistic rows; `path_coverage` spreads the seeds over a surrogate's paths."""
 
-    seeds: int = 1_000
-    rounds: int = 0
+    seeds: Count = 1_000
+    rounds: WholeNumber = 0
     synthesiser: str = "graph"
     unfitted: str = "range"
     wishes: str = ""
     path_coverage: bool = False
-    paths: int = 32
-    prominent: float = 0.5
-    reach: float = 3.0
-    lime_rows: int = 1_000
+    paths: Count = 32
+    prominent: ShareAboveZero = 0.5
+    reach: Positive = 3.0
+    lime_rows: TwoOrMore = 1_000
 
     needs: ClassVar[type] = Model
 
     def __post_init__(self) -> None:
-        for name, least in (("seeds", 1), ("rounds", 0), ("paths", 1), ("lime_rows", 2)):
-            if getattr(self, name) < least:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least {least}")
+        check_limits(self)
         if self.synthesiser not in SYNTHESISERS:
             raise UnknownName("synthesiser", self.synthesiser, SYNTHESISERS)
         if self.unfitted not in ("range", "quantiles"):
             raise InvalidArgument(f"unfitted={self.unfitted!r} must be range or quantiles")
-        if not 0 < self.prominent <= 1:
-            raise InvalidArgument(f"prominent={self.prominent!r} must lie above 0 and at most at 1")
-        if not self.reach > 0:
-            raise InvalidArgument(f"reach={self.reach!r} must be above 0")
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Realistic seeds, then the neighbours of the discriminatory ones; again until the budget is spent."""

@@ -21,6 +21,7 @@ import numpy as np
 from evenhand.arrays import Reals, Rows
 from evenhand.contract import Candidates, Model, Search, Task, Verdict
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, Share, ShareAboveZero, check_limits
 from evenhand.methods.parts.latent_at_hand import space_named
 from evenhand.synthesis.latent import Latents, LatentSpace
 
@@ -56,22 +57,16 @@ class Chains:
     """
 
     space: str = "chained-trees"
-    chains: int = 8192
-    seeds: int = 4096
-    seed_share: float = 0.3
+    chains: Count = 8192
+    seeds: Count = 4096
+    seed_share: ShareAboveZero = 0.3
     reaches: tuple[float, ...] = (0.5, 1.0)
-    favour: float = 0.9
+    favour: Share = 0.9
 
     needs: ClassVar[type] = Model
 
     def __post_init__(self) -> None:
-        for name in ("chains", "seeds"):
-            if getattr(self, name) < 1:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
-        if not 0.0 < self.seed_share <= 1.0:
-            raise InvalidArgument(f"seed_share={self.seed_share!r} must be above 0 and at most 1")
-        if not 0.0 <= self.favour <= 1.0:
-            raise InvalidArgument(f"favour={self.favour!r} must lie between 0 and 1")
+        check_limits(self)
         if not self.reaches or not all(0.0 < reach <= 1.0 for reach in self.reaches):
             raise InvalidArgument(f"reaches={self.reaches!r} must hold numbers above 0 and at most 1")
 

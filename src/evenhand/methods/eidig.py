@@ -22,7 +22,7 @@ import numpy as np
 
 from evenhand.arrays import Index, Mask, Rows
 from evenhand.contract import Candidates, Differentiable, Search, Task, Verdict
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Positive, ShareBelowOne, WholeNumber, check_limits
 from evenhand.methods.parts.chosen_twin import Partners
 from evenhand.methods.parts.climbing import Ascent, Start, Tally
 from evenhand.methods.parts.gradients import own_score, pair_gradients
@@ -38,22 +38,16 @@ class Eidig:
     seeds: int = 1000
     clusters: int = 4
     iterations: int = 10
-    local_steps: int = 1000
+    local_steps: WholeNumber = 1000
     step: float = 1.0
-    decay: float = 0.5
-    refresh: int = 5
-    epsilon: float = 1e-6
+    decay: ShareBelowOne = 0.5
+    refresh: WholeNumber = 5
+    epsilon: Positive = 1e-6
 
     needs: ClassVar[type] = Differentiable
 
     def __post_init__(self) -> None:
-        for name in ("local_steps", "refresh"):
-            if getattr(self, name) < 0:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least 0")
-        if not 0.0 <= self.decay < 1.0:
-            raise InvalidArgument(f"decay={self.decay!r} must be at least 0 and below 1")
-        if not self.epsilon > 0:
-            raise InvalidArgument(f"epsilon={self.epsilon!r} must be a positive number")
+        check_limits(self)
         self._start  # noqa: B018  (checks its parts)
 
     @property

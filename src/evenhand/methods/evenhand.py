@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Index, Keys, Mask, Reals, Rows
 from evenhand.contract import Candidates, Differentiable, Model, Search, Task, Verdict
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, Share, ShareAboveZero, check_limits
 from evenhand.methods.chains import links_after
 from evenhand.methods.parts.arms import LEAST_COST, Arms, Move
 from evenhand.methods.parts.hunches import Hunches, best_places
@@ -120,23 +121,17 @@ class Evenhand:
     """
 
     space: str = "chained-trees"
-    walks: int = 8192
-    seeds: int = 2048
-    learnt_from: int = 12_000
-    scout_share: float = 0.2
+    walks: Count = 8192
+    seeds: Count = 2048
+    learnt_from: Count = 12_000
+    scout_share: ShareAboveZero = 0.2
     reaches: tuple[float, ...] = (0.5, 1.0)
-    favour: float = 0.9
+    favour: Share = 0.9
 
     needs: ClassVar[type] = Model
 
     def __post_init__(self) -> None:
-        for name in ("walks", "seeds", "learnt_from"):
-            if getattr(self, name) < 1:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
-        if not 0.0 < self.scout_share <= 1.0:
-            raise InvalidArgument(f"scout_share={self.scout_share!r} must be above 0 and at most 1")
-        if not 0.0 <= self.favour <= 1.0:
-            raise InvalidArgument(f"favour={self.favour!r} must lie between 0 and 1")
+        check_limits(self)
         if not self.reaches or not all(0.0 < reach <= 1.0 for reach in self.reaches):
             raise InvalidArgument(f"reaches={self.reaches!r} must hold numbers above 0 and at most 1")
 

@@ -38,7 +38,7 @@ import numpy as np
 
 from evenhand.arrays import Index, Rows
 from evenhand.contract import Candidates, Model, Population, Search, Task, Verdict
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, Share, TwoOrMore, WholeNumber, check_limits
 from evenhand.methods.parts.explanations import ColumnScale, Explainer
 from evenhand.methods.parts.genetics import roulette, segments
 from evenhand.methods.parts.known import Known
@@ -71,25 +71,20 @@ class Expga:
     crossover, mutation: probabilities, per individual and per cell
     """
 
-    global_samples: int = 1000
-    neighbours: int = 5000
-    rank: int = 0
-    seeds: int = 100
+    global_samples: WholeNumber = 1000
+    neighbours: TwoOrMore = 5000
+    rank: WholeNumber = 0
+    seeds: Count = 100
     verify: bool = True
-    crossover: float = 0.9
-    mutation: float = 0.05
-    generations: int = 1000
+    crossover: Share = 0.9
+    mutation: Share = 0.05
+    generations: WholeNumber = 1000
     population: str = "domain"
 
     needs: ClassVar[type] = Model
 
     def __post_init__(self) -> None:
-        for name, least in (("global_samples", 0), ("neighbours", 2), ("rank", 0), ("seeds", 1), ("generations", 0)):
-            if getattr(self, name) < least:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least {least}")
-        for name in ("crossover", "mutation"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a probability between 0 and 1")
+        check_limits(self)
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Explain, verify, breed; again from new samples while there is budget."""

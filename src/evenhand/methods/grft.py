@@ -37,7 +37,7 @@ import numpy as np
 
 from evenhand.arrays import Mask, Reals, Rows
 from evenhand.contract import Candidates, Model, Search, Task, Verdict
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, Positive, Share, TwoOrMore, WholeNumber, check_limits
 from evenhand.methods.parts.climbing import FEWEST_TOGETHER, UNLIMITED
 from evenhand.methods.parts.genetics import nudged, tournament
 from evenhand.methods.parts.patience import while_patient
@@ -62,32 +62,24 @@ class Grft:
     crossover: the first parent's part of a child; mutation: how many children change, `mutated` attributes each by up to `reach`
     """
 
-    seeds: int = 1000
-    clusters: int = 4
-    population: int = 100
-    iterations: int = 10
-    jitter: int = 5
-    leaders: int = 10
-    entrants: int = 3
-    crossover: float = 0.5
-    mutation: float = 0.5
-    mutated: int = 3
-    reach: int = 3
+    seeds: Count = 1000
+    clusters: Count = 4
+    population: TwoOrMore = 100
+    iterations: WholeNumber = 10
+    jitter: WholeNumber = 5
+    leaders: TwoOrMore = 10
+    entrants: Count = 3
+    crossover: Share = 0.5
+    mutation: Share = 0.5
+    mutated: Count = 3
+    reach: WholeNumber = 3
     local_steps: int = 1000
-    step: float = 1.0
+    step: Positive = 1.0
 
     needs: ClassVar[type] = Model
 
     def __post_init__(self) -> None:
-        least = {"seeds": 1, "clusters": 1, "population": 2, "iterations": 0, "jitter": 0, "leaders": 2, "entrants": 1}
-        for name, smallest in (*least.items(), ("mutated", 1), ("reach", 0)):
-            if getattr(self, name) < smallest:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least {smallest}")
-        for name in ("crossover", "mutation"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a probability between 0 and 1")
-        if not self.step > 0:
-            raise InvalidArgument(f"step={self.step!r} must be a positive number")
+        check_limits(self)
         self._walk  # noqa: B018  (checks its parts)
 
     @property

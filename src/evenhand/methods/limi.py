@@ -27,6 +27,7 @@ import numpy as np
 
 from evenhand.contract import Candidates, Model, Search, Task
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, NotNegative, ShareBelowOne, check_limits
 from evenhand.methods.parts.boundary import BOUNDARIES, Boundary
 from evenhand.methods.parts.handover import first_findings, local_phase, method_class
 from evenhand.methods.parts.imitation import Imitation, Recipe, imitate
@@ -43,30 +44,24 @@ class Limi:
     """Latent imitation; the parameters are the paper's lambda (step), epsilon (confidence) and counts."""
 
     space: str = "chained-trees"
-    latents: int = 1_000_000
-    confidence: float = 0.7
-    per_class: int = 50_000
+    latents: Count = 1_000_000
+    confidence: ShareBelowOne = 0.7
+    per_class: Count = 50_000
     boundary: str = "svm"
-    step: float = 0.3
+    step: NotNegative = 0.3
     probing: str = "paper"
-    probes: int = 5
+    probes: Count = 5
     refit: bool = False
     fallback: bool = True
     local: str = ""
-    seeds: int = 1000
-    global_candidates: int = 40_000
-    batch: int = 8192
+    seeds: Count = 1000
+    global_candidates: Count = 40_000
+    batch: Count = 8192
 
     needs: ClassVar[type] = Model
 
     def __post_init__(self) -> None:
-        for name in ("latents", "per_class", "probes", "batch", "seeds", "global_candidates"):
-            if getattr(self, name) < 1:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
-        if not 0.0 <= self.confidence < 1.0:
-            raise InvalidArgument(f"confidence={self.confidence!r} must be at least 0 and below 1")
-        if not self.step >= 0.0:
-            raise InvalidArgument(f"step={self.step!r} must be at least 0")
+        check_limits(self)
         if self.boundary not in BOUNDARIES:
             raise InvalidArgument(f"boundary={self.boundary!r} must be one of {', '.join(BOUNDARIES)}")
         if self.probing not in PROBINGS:

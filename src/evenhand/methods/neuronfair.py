@@ -28,6 +28,7 @@ import numpy as np
 from evenhand.arrays import Index, Mask, Rows
 from evenhand.contract import Search, Task, Transparent
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, ShareBelowOne, check_limits
 from evenhand.measures.neurons.bias import BiasMap, LayerBias, measure_bias
 from evenhand.methods.parts.chosen_twin import Partners
 from evenhand.methods.parts.climbing import Ascent, Start, Tally
@@ -51,10 +52,10 @@ class NeuronFair:
     iterations: int = 40
     local_steps: int = 1000
     step: float = 1.0
-    decay: float = 0.1
-    local_decay: float = 0.05
-    random_share: float = 0.05
-    random_every: int = 1
+    decay: ShareBelowOne = 0.1
+    local_decay: ShareBelowOne = 0.05
+    random_share: ShareBelowOne = 0.05
+    random_every: Count = 1
     interval: float = 0.005
     local: Literal["gradient", "random"] = "gradient"
     after_miss: float = 1.0
@@ -62,11 +63,7 @@ class NeuronFair:
     needs: ClassVar[type] = Transparent
 
     def __post_init__(self) -> None:
-        for name in ("decay", "local_decay", "random_share"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be at least 0 and below 1")
-        if self.random_every < 1:
-            raise InvalidArgument(f"random_every={self.random_every!r} must be a whole number of at least 1")
+        check_limits(self)
         if self.local not in ("gradient", "random"):
             raise InvalidArgument(f"local={self.local!r} must be 'gradient' (Algorithm 3) or 'random' (the authors' code)")
         self._start, self._walk  # noqa: B018  (both check their parts)

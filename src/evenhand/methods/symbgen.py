@@ -39,7 +39,8 @@ from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.contract import Candidates, Model, Search, Task
 from evenhand.domain.seen import KeyTable
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.errors import UnknownName
+from evenhand.limits import Count, Share, TwoOrMore, check_limits
 from evenhand.measures.coverage.lime import perturbed
 from evenhand.methods.parts.fitted_tree import FittedTree, Paths
 from evenhand.methods.parts.path_conditions import PathWishes, global_wishes, local_wishes
@@ -68,23 +69,19 @@ class Symbgen:
     solution: which code of an interval boxes take, the nearest to the input's own or a random one
     """
 
-    seeds: int = 1_000
-    clusters: int = 4
-    neighbours: int = 5_000
-    least_confidence: float = 0.3
-    together: int = 256
-    share: int = 256
+    seeds: Count = 1_000
+    clusters: Count = 4
+    neighbours: TwoOrMore = 5_000
+    least_confidence: Share = 0.3
+    together: Count = 256
+    share: Count = 256
     solver: str = "auto"
     solution: str = "nearest"
 
     needs: ClassVar[type] = Model
 
     def __post_init__(self) -> None:
-        for name, least in (("seeds", 1), ("clusters", 1), ("neighbours", 2), ("together", 1), ("share", 1)):
-            if getattr(self, name) < least:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least {least}")
-        if not 0.0 <= self.least_confidence <= 1.0:
-            raise InvalidArgument(f"least_confidence={self.least_confidence!r} must lie between 0 and 1")
+        check_limits(self)
         if self.solver not in SOLVERS:
             raise UnknownName("solver", self.solver, SOLVERS)
         if self.solution not in SOLUTIONS:

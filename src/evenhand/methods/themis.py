@@ -20,7 +20,7 @@ import numpy as np
 
 from evenhand.contract import Candidates, Model, Search, Task, Verdict
 from evenhand.domain.tabular import TabularDomain, describe_combination
-from evenhand.errors import InvalidArgument
+from evenhand.limits import ConfidenceLevel, Count, ShareBelowOne, check_limits
 from evenhand.methods.parts.populations import population_named
 from evenhand.statistics.intervals import SequentialShare, simultaneous
 
@@ -29,20 +29,15 @@ from evenhand.statistics.intervals import SequentialShare, simultaneous
 class Themis:
     """Random search with an honest stopping rule; also the yardstick for every other method."""
 
-    confidence: float = 0.999
-    margin: float = 1e-4
+    confidence: ConfidenceLevel = 0.999
+    margin: ShareBelowOne = 1e-4
     population: str = "domain"
-    batch: int = 32_768
+    batch: Count = 32_768
 
     needs: ClassVar[type] = Model
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.confidence < 1.0:
-            raise InvalidArgument(f"confidence={self.confidence!r} must lie strictly between 0 and 1")
-        if not 0.0 <= self.margin < 1.0:
-            raise InvalidArgument(f"margin={self.margin!r} must be at least 0 (never stop early) and below 1")
-        if self.batch < 1:
-            raise InvalidArgument(f"batch={self.batch!r} must be a whole number of at least 1")
+        check_limits(self)
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Draw, hear the verdict, look at doubling sample sizes, stop when the interval is narrow enough."""

@@ -15,7 +15,8 @@ import numpy as np
 from evenhand.arrays import Labels, Rows
 from evenhand.contract import Model, labels_of
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument, MissingAbility
+from evenhand.errors import MissingAbility
+from evenhand.limits import Count, NotNegative, ShareBelowOne, check_limits
 from evenhand.measures.neurons.bias import measure_bias
 from evenhand.measures.neurons.zeroing import Prunable, unfair_share
 from evenhand.repairs.parts.case import Case, Mended, Role
@@ -25,17 +26,16 @@ from evenhand.repairs.parts.case import Case, Mended, Role
 class DampNeurons:
     """A copy of the network.  keep: the share of a damped neuron's value that remains; most: neurons tried; rows: training rows asked."""
 
-    keep: float = 0.0
-    most: int = 48
-    tolerance: float = 0.005
-    rows: int = 2_000
+    keep: ShareBelowOne = 0.0
+    most: Count = 48
+    tolerance: NotNegative = 0.005
+    rows: Count = 2_000
 
     needs: ClassVar[type] = Prunable
     role: ClassVar[Role] = "repair"
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.keep < 1.0:
-            raise InvalidArgument(f"keep={self.keep!r} must be at least 0 and below 1")
+        check_limits(self)
 
     def mend(self, case: Case, rng: np.random.Generator) -> Mended:
         """Try the neurons that react most, in that order."""

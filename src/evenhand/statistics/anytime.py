@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from evenhand.arrays import Reals
 from evenhand.errors import InvalidArgument
+from evenhand.limits import ConfidenceLevel, check_argument
 from evenhand.statistics.intervals import Interval
 
 _PRIOR = 0.5
@@ -83,5 +84,4 @@ def _border(outer: Reals, inner: Reals, seen: tuple[Reals, Reals, Reals]) -> Rea
 
 def check_confidence(confidence: float) -> None:
     """Raise unless this is a confidence."""
-    if not 0.0 < confidence < 1.0:
-        raise InvalidArgument(f"confidence={confidence!r} must lie strictly between 0 and 1")
+    check_argument(ConfidenceLevel, confidence=confidence)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Reals
-from evenhand.errors import InvalidArgument
+from evenhand.limits import ConfidenceLevel, check_argument
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,7 @@ UNKNOWN = Size(None, None, None)
 
 def each_confidence(confidence: float, count: int) -> float:
     """The confidence of one of several independent intervals that all hold together with the given one (Sidak)."""
-    if not 0.0 < confidence < 1.0:
-        raise InvalidArgument(f"confidence={confidence!r} must lie strictly between 0 and 1")
+    check_argument(ConfidenceLevel, confidence=confidence)
     return float(confidence ** (1.0 / max(1, count)))
 
 
@@ -123,8 +122,7 @@ def rows_needed(share: float, others: int, smallest_gap: float, alpha: float, po
     """
     from scipy.special import ndtri
 
-    if not 0.0 < smallest_gap < 1.0:
-        raise InvalidArgument(f"smallest_gap={smallest_gap!r} must lie strictly between 0 and 1")
+    check_argument(ConfidenceLevel, smallest_gap=smallest_gap)
     centre = float(np.clip(share, smallest_gap / 2, 1 - smallest_gap / 2)) if np.isfinite(share) else 0.5
     needed = float((ndtri(1 - alpha / 2) + ndtri(power)) ** 2) * centre * (1 - centre) / smallest_gap**2
     # 1 / rows + 1 / others must not exceed 1 / needed.

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from evenhand.errors import InvalidArgument
+from evenhand.limits import ConfidenceLevel, check_argument
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,7 @@ def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interva
 
     if not 0 <= successes <= n:
         raise InvalidArgument(f"successes={successes!r} must lie between 0 and n={n!r}")
-    if not 0.0 < confidence < 1.0:
-        raise InvalidArgument(f"confidence={confidence!r} must lie strictly between 0 and 1")
+    check_argument(ConfidenceLevel, confidence=confidence)
     if n == 0:
         return Interval(float("nan"), 0.0, 1.0, 0, confidence)
     tail = (1.0 - confidence) / 2.0

@@ -12,6 +12,7 @@ import numpy as np
 from evenhand.arrays import Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, check_argument
 
 BATCH_ROWS = 100_000
 
@@ -51,8 +52,7 @@ class Stream:
 
 def write_rows(source: Source, n: int, stream: Stream, rng: np.random.Generator) -> Written:
     """Draw n rows and write their decoded cells."""
-    if n < 1:
-        raise InvalidArgument(f"rows={n!r} must be a whole number of at least 1")
+    check_argument(Count, rows=n)
     path = stream.path
     columns = tuple(name for name in source.domain.names if name not in stream.left_out)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Index, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, StoreError
+from evenhand.limits import Count, ShareBelowOne, check_limits
 from evenhand.synthesis.latent import Latents, valid_rows
 from evenhand.synthesis.learning import Schedule, digest, read_arrays, train, write_arrays
 from evenhand.synthesis.normalisation import Normaliser
@@ -37,25 +38,21 @@ class CtganSettings:
     discrete: the columns that are no numbers; None takes the listed ones
     """
 
-    embedding: int = 128
+    embedding: Count = 128
     generator: tuple[int, ...] = (256, 256)
     discriminator: tuple[int, ...] = (256, 256)
     rate: float = 2e-4
     decay: float = 1e-6
-    batch: int = 500
-    pack: int = 10
+    batch: Count = 500
+    pack: Count = 10
     penalty: float = 10.0
     temperature: float = 0.2
-    epochs: int = 300
-    average: float = 0.98
+    epochs: Count = 300
+    average: ShareBelowOne = 0.98
     discrete: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("embedding", "batch", "pack", "epochs"):
-            if getattr(self, name) < 1:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
-        if not 0.0 <= self.average < 1.0:
-            raise InvalidArgument(f"average={self.average!r} must be at least 0 and below 1")
+        check_limits(self)
         if self.batch % self.pack:
             raise InvalidArgument(f"batch={self.batch!r} must be a multiple of pack={self.pack!r}")
         for name in ("generator", "discriminator"):

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Rows
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument, StoreError
+from evenhand.errors import StoreError
+from evenhand.limits import Count, check_limits
 
 HEADER = "header"
 
@@ -45,18 +46,14 @@ class Schedule:
     checkpoint: a file that is written every `save_every` epochs, and continued from where it exists
     """
 
-    patience: int | None = None
-    look_every: int = 5
+    patience: Count | None = None
+    look_every: Count = 5
     checkpoint: Path | None = None
-    save_every: int = 10
+    save_every: Count = 10
     progress: Callable[[Progress], None] = field(default=lambda _: None)
 
     def __post_init__(self) -> None:
-        for name in ("look_every", "save_every"):
-            if getattr(self, name) < 1:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
-        if self.patience is not None and self.patience < 1:
-            raise InvalidArgument(f"patience={self.patience!r} must be a whole number of at least 1, or None to train to the end")
+        check_limits(self)
 
 
 class Learner(Protocol):

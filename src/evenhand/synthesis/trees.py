@@ -19,6 +19,7 @@ from evenhand.arrays import Index, Labels, Reals, Rows
 from evenhand.domain.columns import Value
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, DataError, InvalidArgument
+from evenhand.limits import Count, Positive, TwoOrMore, check_limits
 from evenhand.synthesis.box import Box
 from evenhand.synthesis.cells import Cells, cut
 from evenhand.synthesis.leaves import leaf_numbers, leaf_shares
@@ -46,20 +47,14 @@ class TreeSettings:
     table_cells: most cells of one column's leaves together; columns with many values get fewer leaves
     """
 
-    leaf_rows: int | None = None
-    smoothing: float | None = None
-    cells: int = 256
-    structure_rows: int = 30_000
-    table_cells: int = 2_000_000
+    leaf_rows: Count | None = None
+    smoothing: Positive | None = None
+    cells: TwoOrMore = 256
+    structure_rows: TwoOrMore = 30_000
+    table_cells: TwoOrMore = 2_000_000
 
     def __post_init__(self) -> None:
-        if self.leaf_rows is not None and self.leaf_rows < 1:
-            raise InvalidArgument(f"leaf_rows={self.leaf_rows!r} must be a whole number of at least 1, or None")
-        if self.smoothing is not None and not self.smoothing > 0:
-            raise InvalidArgument(f"smoothing={self.smoothing!r} must be above 0, or None")
-        for name in ("cells", "structure_rows", "table_cells"):
-            if getattr(self, name) < 2:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be at least 2")
+        check_limits(self)
 
     def rows_per_leaf(self, rows: int) -> int:
         """The rows of an average leaf for a table of this many rows."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, StoreError, require
+from evenhand.limits import Count, check_limits
 from evenhand.synthesis.adam import Adam, Rates
 from evenhand.synthesis.latent import Latents, valid_rows
 from evenhand.synthesis.learning import Schedule, digest, one_thread, read_arrays, train, write_arrays
@@ -35,20 +36,18 @@ NARROWEST = 0.01
 class TvaeSettings:
     """The published parameters.  `discrete` names the columns that are no numbers; None takes the listed ones."""
 
-    embedding: int = 128
+    embedding: Count = 128
     encoder: tuple[int, ...] = (128, 128)
     decoder: tuple[int, ...] = (128, 128)
     rate: float = 1e-3
     decay: float = 1e-5
-    batch: int = 500
+    batch: Count = 500
     factor: float = 2.0  # weight of the reconstruction beside the divergence
-    epochs: int = 300
+    epochs: Count = 300
     discrete: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("embedding", "batch", "epochs"):
-            if getattr(self, name) < 1:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
+        check_limits(self)
         if not self.encoder or not self.decoder:
             raise InvalidArgument(f"encoder={self.encoder!r} and decoder={self.decoder!r} need at least one hidden layer each")
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 
 from evenhand.arrays import Index, Labels, Rows
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import ConstraintError, InvalidArgument
+from evenhand.errors import ConstraintError
+from evenhand.limits import Count, Limit, TwoOrMore, check_limits
 from evenhand.measures.coverage.splits import MOST_BOXES, Split, best_split
 from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.synthesis.box import Box
@@ -35,18 +37,14 @@ class SurrogateSettings:
     m_of_n: most literals in one split; 1 is a plain tree, whose paths are boxes
     """
 
-    rows: int = 1_000
-    split_rows: int = 30
-    leaves: int = 32
-    purity: float = 0.99
-    m_of_n: int = 1
+    rows: TwoOrMore = 1_000
+    split_rows: Count = 30
+    leaves: Count = 32
+    purity: Annotated[float, Limit(least=0.5, most=1)] = 0.99
+    m_of_n: Count = 1
 
     def __post_init__(self) -> None:
-        for name, least in (("rows", 2), ("split_rows", 1), ("leaves", 1), ("m_of_n", 1)):
-            if getattr(self, name) < least:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least {least}")
-        if not 0.5 <= self.purity <= 1:
-            raise InvalidArgument(f"purity={self.purity!r} must lie between .5 and 1")
+        check_limits(self)
 
 
 @dataclass(frozen=True)

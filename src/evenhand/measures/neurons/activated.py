@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Mask, Rows
 from evenhand.contract import Transparent
-from evenhand.errors import InvalidArgument
+from evenhand.limits import ShareBelowOne, check_argument
 from evenhand.measures.neurons.bias import LayerBias
 from evenhand.models.meter import Meter
 
@@ -32,8 +32,7 @@ class Coverage:
 
 def coverage(model: Transparent | Meter, layer: LayerBias, rows: Rows, above: float = 0.5) -> Coverage:
     """A neuron is activated where its value, scaled to 0..1 within its layer, exceeds `above`."""
-    if not 0.0 <= above < 1.0:
-        raise InvalidArgument(f"above={above!r} must be at least 0 and below 1")
+    check_argument(ShareBelowOne, above=above)
     biased = layer.biased
     activated = np.zeros(len(biased), dtype=bool)
     covered, step = 0, max(1, model.batch_rows)

@@ -8,6 +8,7 @@ import numpy as np
 
 from evenhand.arrays import Reals
 from evenhand.errors import InvalidArgument
+from evenhand.limits import ConfidenceLevel, check_argument
 
 INTERVAL = 0.005
 
@@ -24,8 +25,7 @@ class Curve:
 
 def as_curve(reactions: Reals, interval: float = INTERVAL) -> Curve:
     """NeuronFair's Algorithm 1 for the normalised activation differences of one layer."""
-    if not 0.0 < interval < 1.0:
-        raise InvalidArgument(f"interval={interval!r} must lie strictly between 0 and 1")
+    check_argument(ConfidenceLevel, interval=interval)
     if not len(reactions):
         raise InvalidArgument("reactions is empty; a layer needs at least one neuron")
     most = float(reactions.max())

@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from evenhand.arrays import Index, Mask, Reals
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, Positive, ShareBelowOne, check_limits
 
 Boxes = TypeVar("Boxes")
 
@@ -60,18 +60,13 @@ class ProofLimits:
     kept: how many open boxes are held in memory before the search goes deep instead of wide.
     """
 
-    seconds: float | None = 60.0
-    boxes: int | None = None
-    gap: float = 0.0
-    kept: int = 3_000_000
+    seconds: Positive | None = 60.0
+    boxes: Count | None = None
+    gap: ShareBelowOne = 0.0
+    kept: Count = 3_000_000
 
     def __post_init__(self) -> None:
-        if self.seconds is not None and self.seconds <= 0:
-            raise InvalidArgument(f"seconds={self.seconds!r} must be above 0, or None for no limit")
-        if self.boxes is not None and self.boxes < 1:
-            raise InvalidArgument(f"boxes={self.boxes!r} must be a whole number of at least 1, or None for no limit")
-        if not 0.0 <= self.gap < 1.0:
-            raise InvalidArgument(f"gap={self.gap!r} must be a share of at least 0 and below 1")
+        check_limits(self)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from evenhand.arrays import Rows
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument
+from evenhand.limits import ShareBelowOne, check_argument
 from evenhand.measures.proofs.branch_and_bound import Step
 from evenhand.statistics.intervals import Interval
 
@@ -88,9 +88,7 @@ class Certificate:
 
     def decide(self, max_rate: float = 0.0, resolution: float = 0.0) -> tuple[Decision, str]:
         """Pass, violation or inconclusive, and why.  With max_rate 0, a share that is surely at most `resolution` passes too."""
-        for name, value in (("max_rate", max_rate), ("resolution", resolution)):
-            if not 0.0 <= value < 1.0:
-                raise InvalidArgument(f"{name}={value!r} must be a share of at least 0 and below 1")
+        check_argument(ShareBelowOne, max_rate=max_rate, resolution=resolution)
         if self.lower > max_rate:
             proven = f"exactly {share(self.lower)}" if self.is_exact else f"at least {share(self.lower)}"
             return "violation", f"it is proved that {proven} of the domain is treated differently, above the tolerated {share(max_rate)}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.arrays import Index, Rows
 from evenhand.contract import Candidates, Task, Verdict
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, Positive, WholeNumber, check_limits
 from evenhand.methods.parts.chosen_twin import Partners
 from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.seeds import clustered_seeds
@@ -26,17 +26,13 @@ UNLIMITED = 1 << 62
 class Start:
     """How many seeds, from how many clusters, how many steps each, how large."""
 
-    seeds: int
-    clusters: int
-    iterations: int
-    step: float
+    seeds: Count
+    clusters: Count
+    iterations: WholeNumber
+    step: Positive
 
     def __post_init__(self) -> None:
-        for name, least in (("seeds", 1), ("clusters", 1), ("iterations", 0)):
-            if getattr(self, name) < least:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least {least}")
-        if not self.step > 0:
-            raise InvalidArgument(f"step={self.step!r} must be a positive number")
+        check_limits(self)
 
 
 class Compass(Protocol):

@@ -6,7 +6,7 @@ import numpy as np
 
 from evenhand.arrays import Index, Rows
 from evenhand.contract import Task
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, check_argument
 
 ROUNDS = 50
 """Lloyd's iteration stops here at the latest; on the papers' tables it settles within twenty."""
@@ -33,8 +33,7 @@ def in_turn(labels: Index, rng: np.random.Generator) -> Index:
 
 def cluster(rows: Rows, clusters: int, rng: np.random.Generator) -> Index:
     """The nearest of `clusters` K-means centres for every row; a missing cell counts as its column's mean."""
-    if clusters < 1:
-        raise InvalidArgument(f"clusters={clusters!r} must be a whole number of at least 1")
+    check_argument(Count, clusters=clusters)
     filled = np.where(np.isnan(rows), _means(rows), rows)
     fitted = filled if len(filled) <= FITTING_ROWS else filled[rng.choice(len(filled), FITTING_ROWS, replace=False)]
     centres = _spread(fitted, min(clusters, len(fitted)), rng)

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.arrays import Index, Mask, Rows
 from evenhand.contract import Candidates, Verdict
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Share, WholeNumber, check_limits
 from evenhand.methods.parts.known import Known
 
 PARTS_OF_A_RANGE = 100
@@ -168,14 +168,11 @@ class Walk:
     The first verdict that differs ends this: from then on every step waits for its verdict.
     """
 
-    steps: int
-    after_miss: float
+    steps: WholeNumber
+    after_miss: Share
 
     def __post_init__(self) -> None:
-        if self.steps < 0:
-            raise InvalidArgument(f"steps={self.steps!r} of a local search must be a whole number of at least 0")
-        if not 0.0 <= self.after_miss <= 1.0:
-            raise InvalidArgument(f"after_miss={self.after_miss!r} must be a probability between 0 and 1")
+        check_limits(self)
 
     def run(self, start: Rows, stepper: Stepper, known: Known, rng: np.random.Generator) -> Generator[Candidates, Verdict, None]:
         """All walkers, stretch by stretch."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from evenhand.arrays import Index, Labels, Mask, Rows
 from evenhand.contract import Pairs
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, Limit, check_limits
 from evenhand.repairs.pair_selection import by_chance, k_multisection
 from evenhand.repairs.parts.case import Case
 from evenhand.repairs.parts.labelling import LabelVote, fit_ensemble
@@ -29,17 +30,14 @@ class Choice:
     "km_st" is DeepFAIT's k-multisection: equally many from every section of the range of the score gaps.
     """
 
-    share: float = 0.3
+    share: Annotated[float, Limit(above=0, most=10)] = 0.3
     select: Selection = "random"
-    sections: int = 10
+    sections: Count = 10
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.share <= 10.0:
-            raise InvalidArgument(f"share={self.share!r} must be above 0 and at most 10: findings per training row")
+        check_limits(self)
         if self.select not in get_args(Selection):
             raise InvalidArgument(f"select={self.select!r} must be 'random' or 'km_st'")
-        if self.sections < 1:
-            raise InvalidArgument(f"sections={self.sections!r} must be at least 1")
 
     def of(self, case: Case, rng: np.random.Generator) -> Index:
         """Positions among the findings; all of them where there are fewer than asked for."""

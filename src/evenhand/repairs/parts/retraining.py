@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.arrays import Rows
 from evenhand.contract import Consistent, Model, Trainable
 from evenhand.errors import InvalidArgument, MissingAbility
+from evenhand.limits import Positive, check_argument
 from evenhand.repairs.parts.augmentation import Choice, Spread, lesson, twin_pairs
 from evenhand.repairs.parts.case import Case, Mended
 
@@ -62,8 +63,7 @@ def made_consistent(case: Case, choice: Choice, weight: float, rng: np.random.Ge
             f"a consistency loss needs a torch module or a dense net, {type(case.model).__name__} is neither; retrain_twins works for "
             "everything that has fit"
         )
-    if not weight > 0:
-        raise InvalidArgument(f"weight={weight!r} must be above 0")
+    check_argument(Positive, weight=weight)
     chosen = choice.of(case, rng) if len(case.findings) else np.empty(0, dtype=np.intp)
     pairs = twin_pairs(np.concatenate([case.rows, case.findings[chosen]]), case.domain, weight, rng)
     model = case.model.refit_consistently(case.rows, case.labels, pairs, rng)

@@ -1,0 +1,134 @@
+"""What a number may be, declared beside the parameter: the check and its message follow from the declaration.
+
+>>> @dataclass(frozen=True)
+... class Search:
+...     batch: Count = 100
+...     share: Share | None = None
+...     def __post_init__(self) -> None:
+...         check_limits(self)
+>>> Search(batch=0)
+Traceback (most recent call last):
+evenhand.errors.InvalidArgument: batch=0 must be a whole number of at least 1 (a parameter of Search)
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from dataclasses import dataclass
+from functools import cache
+from numbers import Integral, Real
+from typing import Annotated, Any, TypeAlias, get_args
+
+from evenhand.errors import InvalidArgument
+
+__all__ = [
+    "ConfidenceLevel",
+    "Count",
+    "Limit",
+    "NotNegative",
+    "Positive",
+    "Share",
+    "ShareAboveZero",
+    "ShareBelowOne",
+    "TwoOrMore",
+    "WholeNumber",
+    "check_argument",
+    "check_limits",
+]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The numbers from `least` to `most`, both included, or those `above` and `below`, which are not; whole ones only where asked."""
+
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    whole: bool = False
+
+    def admits(self, value: Any) -> bool:
+        """Whether this is a number inside."""
+        kinds: Any = Integral if self.whole else Real
+        if isinstance(value, bool) or not isinstance(value, kinds) or math.isnan(value):
+            return False
+        ends = (self.least is None or value >= self.least, self.most is None or value <= self.most)
+        return all(ends) and (self.above is None or value > self.above) and (self.below is None or value < self.below)
+
+    def check(self, name: str, value: Any, *, owner: str = "", hint: str = "") -> None:
+        """Raise where the value is outside; the message names the parameter, what it belongs to, what is expected and what came."""
+        if not self.admits(value):
+            told = f" (a parameter of {owner})" if owner else ""
+            raise InvalidArgument(f"{name}={value!r} must {self.wording}{told}{hint}")
+
+    @property
+    def wording(self) -> str:
+        """What follows `must`."""
+        if self.whole:
+            return f"be a whole number of {self._ends}"
+        if self.least is not None and self.most is not None:
+            return f"lie between {self.least:g} and {self.most:g}"
+        if self.above is not None and self.below is not None:
+            return f"lie strictly between {self.above:g} and {self.below:g}"
+        return f"be {self._ends}"
+
+    @property
+    def _ends(self) -> str:
+        words = {"at least": self.least, "above": self.above, "at most": self.most, "below": self.below}
+        return " and ".join(f"{word} {end:g}" for word, end in words.items() if end is not None) or "any size"
+
+
+Count: TypeAlias = Annotated[int, Limit(least=1, whole=True)]
+TwoOrMore: TypeAlias = Annotated[int, Limit(least=2, whole=True)]
+WholeNumber: TypeAlias = Annotated[int, Limit(least=0, whole=True)]
+Positive: TypeAlias = Annotated[float, Limit(above=0)]
+NotNegative: TypeAlias = Annotated[float, Limit(least=0)]
+Share: TypeAlias = Annotated[float, Limit(least=0, most=1)]
+ShareAboveZero: TypeAlias = Annotated[float, Limit(above=0, most=1)]
+ShareBelowOne: TypeAlias = Annotated[float, Limit(least=0, below=1)]
+ConfidenceLevel: TypeAlias = Annotated[float, Limit(above=0, below=1)]
+
+
+def check_argument(alias: Any, **given: Any) -> None:
+    """Compare arguments of a function with the limit of one of the annotations above: `check_argument(Count, rows=n)`."""
+    for name, value in given.items():
+        _inside(alias).check(name, value)
+
+
+def _inside(alias: Any) -> Limit:
+    found: Limit = next(each for each in get_args(alias) if isinstance(each, Limit))
+    return found
+
+
+def check_limits(made: Any) -> None:
+    """Compare every field of a dataclass with the limit that its annotation declares; None passes where the annotation allows it."""
+    for name, (limit, optional) in _declared(made.__class__).items():
+        value = getattr(made, name)
+        if not (optional and value is None):
+            limit.check(name, value, owner=type(made).__name__, hint=", or None" if optional else "")
+
+
+@cache
+def _declared(kind: Any) -> dict[str, tuple[Limit, bool]]:
+    """The limits that a class and its bases declare, and whether None is allowed."""
+    found = {}
+    for base in reversed(kind.__mro__):
+        names = vars(sys.modules[base.__module__])
+        for name, written in vars(base).get("__annotations__", {}).items():
+            limit = _limit(str(written), names)
+            if limit is not None:
+                found[name] = (limit, "| None" in str(written))
+    return found
+
+
+def _limit(written: str, names: dict[str, Any]) -> Limit | None:
+    """The limit of an annotation as it is written in a module: an alias, or `Annotated[...]` itself, or None with either."""
+    word = re.fullmatch(r"(\w+)( \| None)?", written)
+    if word:
+        given = get_args(names.get(word[1]))
+        return next((each for each in given if isinstance(each, Limit)), None)
+    if written.startswith("Annotated["):
+        return _inside(eval(written.removesuffix(" | None"), names))  # noqa: S307 - the annotation of our own dataclass
+    return None
