@@ -23,7 +23,7 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.measures.naturalness import atn, two_sample_auc
 from evenhand.measures.rates import Sample, discrimination_rate
 from evenhand.models import zoo
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 from evenhand.synthesis.bins import bin_column
 from evenhand.synthesis.families import NONE, cdf
 from evenhand.synthesis.fitting import ACCEPTED, candidates

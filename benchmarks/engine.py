@@ -23,7 +23,7 @@ from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.models.dense import DenseNet
 from evenhand.models.meter import Meter
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 
 SEEN = {  # percent of random inputs that ADF's published nets treat unfairly, as seen on those nets
     ("census", "age"): 10.66,

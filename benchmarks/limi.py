@@ -39,7 +39,7 @@ from evenhand.models import zoo
 from evenhand.contract import Model
 from evenhand.models.budget import Budget
 from evenhand.models.dense import DenseNet
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 from evenhand.contract import Method, Population
 from evenhand.synthesis.ctgan import Ctgan
 from evenhand.synthesis.trees import ChainedTrees

@@ -20,7 +20,7 @@ from evenhand.measures.group_curve import curve_figure
 from evenhand.measures.group_figures import SAME_TEST, GroupSettings, corrected, figure
 from evenhand.measures.groups import Grouping
 from evenhand.measures.rates import judge_all, uniform_sample
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 from evenhand.planted.shapes import shapes
 from evenhand.statistics import gaps
 from evenhand.statistics.anytime import beta_mixture_bounds

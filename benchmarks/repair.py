@@ -32,7 +32,7 @@ from evenhand.measures.rates import judge_all
 from evenhand.contract import Model
 from evenhand.models.budget import Budget
 from evenhand.models.fitting_again import fit_dense
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 from evenhand.repairs.parts.augmentation import Choice, lesson
 from evenhand.repairs.parts.case import Case
 from evenhand.repairs.add_random_rows import AddRandomRows

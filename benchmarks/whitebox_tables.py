@@ -18,7 +18,7 @@ from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.models.dense import DenseNet
 from evenhand.models.fitting_again import fit_dense
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 
 TABLES = {"census": datasets.adult, "credit": datasets.credit, "bank": datasets.bank, "compas": datasets.compas, "meps": datasets.meps}
 CONTENDERS = ("aequitas_full", "adf", "eidig", "neuronfair")

@@ -10,7 +10,7 @@ from evenhand.engine.run import Plan, run
 from evenhand.errors import InvalidArgument
 from evenhand.methods.aitest import Aitest
 from evenhand.models.budget import Budget
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 
 
 @pytest.mark.parametrize("check", checks.for_method(), ids=lambda check: check.__name__)

@@ -40,7 +40,7 @@ from evenhand.methods import METHODS
 from evenhand.methods.themis import Themis
 from evenhand.models.http import HttpModel
 from evenhand.models.meter import Meter
-from evenhand.oracles import oracle as named_oracle
+from evenhand.oracles import oracle_of
 from evenhand.report import load as load_result
 
 SUBJECT = standard_subject()
@@ -308,7 +308,7 @@ BAD = {
         InvalidArgument,
         "confidence=1.0 must lie strictly between 0 and 1",
     ),
-    "an unknown oracle": (lambda t, m: named_oracle("label_flop"), UnknownName, "did you mean 'label_flip'?"),
+    "an unknown oracle": (lambda t, m: oracle_of("flop"), UnknownName, "did you mean 'flip'?"),
     "a budget of nothing": (lambda t, m: eh.Budget(), InvalidArgument, "needs at least one of candidates, model_rows, seconds"),
     "a negative budget": (lambda t, m: eh.Budget(candidates=-5), InvalidArgument, "candidates=-5 must be a positive number"),
     "an unknown data set": (lambda t, m: eh.datasets.load("adlut"), UnknownName, "did you mean 'adult'?"),

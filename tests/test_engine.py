@@ -13,7 +13,8 @@ from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import MethodError, MissingAbility, ModelFailed, UnsteadyModel, WrongAnswer
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
-from evenhand.oracles.twins_flip import LabelFlip, ScoreGap
+from evenhand.oracles.flip import LabelFlip
+from evenhand.oracles.gap import ScoreGap
 
 SUBJECT = standard_subject()
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 from evenhand.planted import shapes
 
 SHAPES = shapes()

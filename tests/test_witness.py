@@ -11,7 +11,7 @@ from evenhand.engine.run import Plan, run
 from evenhand.errors import StoreError
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 from evenhand.planted import shapes
 
 SUBJECT = standard_subject("pocket", n=300)

@@ -16,7 +16,7 @@ _HOMES = {
     "Comparison": "evenhand.domain.twins",
     "Gate": "evenhand.engine.gate",
     "Implied": "evenhand.domain.twins",
-    "CausalGraph": "evenhand.oracles.views.causal_graph",
+    "CausalGraph": "evenhand.domain.causal_graph",
     "Label": "evenhand.domain.tabular",
     "MeasureOptions": "evenhand.verbs.measure",
     "Options": "evenhand.verbs.scan",
@@ -34,6 +34,7 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from evenhand import datasets, planted
+    from evenhand.domain.causal_graph import CausalGraph
     from evenhand.domain.columns import Column
     from evenhand.domain.infer import infer
     from evenhand.domain.tabular import Label, TabularDomain
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from evenhand.methods import method
     from evenhand.models.budget import Budget
     from evenhand.models.wrap import wrap
-    from evenhand.oracles.views.causal_graph import CausalGraph
     from evenhand.verbs.doctor import examine
     from evenhand.verbs.measure import MeasureOptions, measure
     from evenhand.verbs.repair import repair

@@ -391,15 +391,52 @@ Watch: TypeAlias = Callable[[Headway], None]
 
 
 @dataclass(frozen=True)
+class ShownPairs:
+    """The two people who show each unfair treatment best, exactly as the model was asked, and what it answered about them."""
+
+    rows: Rows  # (n, columns)
+    partners: Rows  # (n, columns)
+    labels: NDArray[np.int16]  # (n, 2): positions in the model's classes
+    answers: Reals  # (n, 2): the scores or amounts that were compared; NaN where labels were
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, chosen: Any) -> ShownPairs:
+        return ShownPairs(self.rows[chosen], self.partners[chosen], self.labels[chosen], self.answers[chosen])
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """What the oracle saw, one entry per candidate; a duplicate gets the verdict of its first appearance."""
+    """What the oracle saw, one entry per candidate; a duplicate gets the verdict of its first appearance.
+
+    Oracles that compare labels of the domain's twins leave `pairs` out: labels say which twins to show.
+    """
 
     unfair: Mask  # (n,)
-    gap: Reals  # (n,): the largest difference of scores between two twins
-    labels: NDArray[np.int16]  # (n, combinations): label under each protected combination, -1 where that twin is impossible
+    gap: Reals  # (n,): the largest difference of scores between two of the compared people
+    labels: NDArray[np.int16]  # (n, combinations): label under each protected combination, -1 where nobody was asked or is possible
+    pairs: ShownPairs | None = None  # one entry per unfair candidate, in their order
 
     def __len__(self) -> int:
         return len(self.unfair)
+
+    def only(self, mask: Mask) -> Verdict:
+        """The same verdict with only these candidates left unfair."""
+        pairs = self.pairs[mask[self.unfair]] if self.pairs is not None else None
+        return Verdict(self.unfair & mask, self.gap, self.labels, pairs)
+
+
+def join_verdicts(parts: Sequence[Verdict], combinations: int) -> Verdict:
+    """Verdicts of consecutive slices as one."""
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return Verdict(np.empty(0, dtype=bool), np.empty(0), np.empty((0, combinations), dtype=np.int16))
+    unfair, gap, labels = (np.concatenate([getattr(part, name) for part in parts]) for name in ("unfair", "gap", "labels"))
+    shown = [part.pairs for part in parts if part.pairs is not None]
+    pairs = ShownPairs(*(np.concatenate([getattr(each, f.name) for each in shown]) for f in fields(ShownPairs))) if shown else None
+    return Verdict(unfair, gap, labels, pairs)
 
 
 @dataclass
@@ -440,7 +477,10 @@ class Method(Protocol):
 
 @runtime_checkable
 class Oracle(Protocol):
-    """What decides that an input is treated unfairly."""
+    """What decides that an input is treated unfairly.  Its parameters are the fields of a frozen dataclass.
+
+    The same row always gets the same verdict, alone or in a batch: what an oracle draws, it draws from the row and its own seed.
+    """
 
     def judge(self, rows: Rows, domain: TabularDomain, model: Model) -> Verdict:
         """One entry per input."""
@@ -453,6 +493,36 @@ def outcome_names(oracle: Oracle, model: Model) -> tuple[Any, ...]:
     """What the labels of verdicts stand for: the model's classes, unless the oracle has words of its own (`outcomes(model)`)."""
     own = getattr(oracle, "outcomes", None)
     return tuple(own(model)) if callable(own) else tuple(model.classes)
+
+
+@runtime_checkable
+class LearningOracle(Oracle, Protocol):
+    """An oracle that must see real people, or the model's answers about them, before it judges."""
+
+    def learned(self, rows: Rows | None, domain: TabularDomain, model: Model) -> Oracle:
+        """The same oracle, ready to judge."""
+
+
+@runtime_checkable
+class PairOracle(Oracle, Protocol):
+    """An oracle that judges two given people, which is how a witness is replayed."""
+
+    def judge_pairs(self, first: Rows, second: Rows, domain: TabularDomain, model: Model) -> Verdict:
+        """One entry per pair; `labels` is (n, 2), the first person's and the second's, and `pairs` shows every unfair one."""
+
+
+def shows_pairs(oracle: Oracle) -> bool:
+    """Whether its verdicts come with `pairs`; one that says so in a class attribute `shows_pairs`."""
+    return bool(getattr(oracle, "shows_pairs", False))
+
+
+ANOTHER_OUTCOME = "would get another outcome under another protected value"
+"""What is said of the people whom an oracle judges unfair, unless it has words of its own."""
+
+
+def words_of(oracle: Oracle) -> str:
+    """What is true of the people whom this oracle judges unfair, as the end of a sentence."""
+    return str(getattr(oracle, "words", ANOTHER_OUTCOME))
 
 
 def parameters(method: Method) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.domain.twins import Comparison, Implied
 from evenhand.measures.proofs import ProofLimits, certify
 from evenhand.measures.rates import judge_all
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 
 COLUMNS = (
     Column("sex", "category", ("f", "m")),

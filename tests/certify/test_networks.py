@@ -113,7 +113,7 @@ def test_real_numbers_leave_a_rest_that_is_named() -> None:
     certificate = certify(model, domain)
     grid = np.stack([np.zeros(100_001), np.linspace(-1, 1, 100_001)], axis=1)
     from evenhand.measures.rates import judge_all
-    from evenhand.oracles.twins_flip import LabelFlip
+    from evenhand.oracles.flip import LabelFlip
 
     truth = judge_all(grid, domain, model, LabelFlip()).unfair.mean()
     assert certificate.lower - 1e-4 <= truth <= certificate.upper + 1e-4

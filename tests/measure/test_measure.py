@@ -11,11 +11,13 @@ import pytest
 import evenhand as eh
 from evenhand.datasets.dataset import Dataset, from_frame
 from evenhand.errors import DataError, DomainError, InvalidArgument, UnknownName
+from evenhand.measures.oracles_side_by_side import CompareSettings, compare_oracles
 from evenhand.measures.rate_stream import RateStream
 from evenhand.measures.reweighted_rate import RateQuestion, natural_rate, reweighted_rate
-from evenhand.oracles.twins_flip import LabelFlip
-from evenhand.oracles.views.compare import CompareSettings, compare_oracles
-from evenhand.oracles.views.resampled import ResampledChain, ResampledFlip
+from evenhand.oracles.flip import LabelFlip
+from evenhand.oracles.parts.counterfactuals import ResampledChain
+from evenhand.oracles.parts.learned import LearnedOracle
+from evenhand.oracles.resampled import ResampledDescendants
 from evenhand.planted.shapes import shapes
 from evenhand.report import measure_page
 from evenhand.synthesis.trees import ChainedTrees
@@ -238,8 +240,8 @@ def test_the_weighted_rate_is_the_populations_own():
 
 def test_a_row_always_meets_the_same_other_person():
     rows, domain = data().rows, data().domain
-    other = ResampledFlip(ResampledChain.learn(rows, domain, np.random.default_rng(0)))
-    whole, part = other.people(rows[:50], domain), other.people(rows[20:30], domain)
+    other = LearnedOracle(ResampledDescendants(), ResampledChain.learn(rows, domain, np.random.default_rng(0)))
+    whole, part = other.people(rows[:50], domain).rows, other.people(rows[20:30], domain).rows
     assert np.array_equal(whole[:, 20:30], part)
     own = domain.own_combination(rows[:50])
     assert np.array_equal(whole[own, np.arange(50)], rows[:50])

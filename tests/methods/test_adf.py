@@ -24,7 +24,8 @@ from evenhand.methods.parts.walks import Moves, pick
 from evenhand.models.budget import Budget
 from evenhand.models.dense import DenseNet
 from evenhand.models.meter import Meter
-from evenhand.oracles.twins_flip import LabelFlip, ScoreGap
+from evenhand.oracles.flip import LabelFlip
+from evenhand.oracles.gap import ScoreGap
 from evenhand.planted import shapes
 
 METHODS = (Adf, Eidig, NeuronFair)

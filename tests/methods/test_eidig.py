@@ -12,7 +12,7 @@ from evenhand.methods.parts.climbing import Tally
 from evenhand.models.budget import Budget
 from evenhand.models.differences import DifferenceGradients
 from evenhand.models.meter import Meter
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 from evenhand.planted import shapes
 
 PLANTED = shapes()["wide_band"]

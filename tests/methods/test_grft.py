@@ -17,7 +17,7 @@ from evenhand.methods.parts.walks import Moves
 from evenhand.models.budget import Budget
 from evenhand.models.function import from_callable
 from evenhand.models.meter import Meter
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 
 COLUMNS = (Column("age", "integer", low=0, high=3), *(Column(n, "integer", low=0, high=20) for n in "abc"))
 DOMAIN = TabularDomain(COLUMNS, ("age",))

@@ -8,7 +8,7 @@ from evenhand.measures.partition import LeafPairs, LeafRules, Pool
 from evenhand.measures.plausible import Plausibility
 from evenhand.measures.unseen import good_turing, spread
 from evenhand.models.meter import Meter
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 from evenhand.planted import shapes
 
 PLANTED = shapes()["pocket"]

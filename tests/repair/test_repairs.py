@@ -9,7 +9,7 @@ import evenhand as eh
 from evenhand.contract import Pairs, labels_of
 from evenhand.engine.run import Subject
 from evenhand.errors import InvalidArgument, MissingAbility
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 from evenhand.repairs import REPAIRS
 from evenhand.repairs.add_random_rows import AddRandomRows
 from evenhand.repairs.marginalise import Marginalise

@@ -18,7 +18,7 @@ from evenhand.measures.partition import LeafPairs, LeafRules, Pool
 from evenhand.measures.plausible import FEWEST, Plausibility
 from evenhand.measures.rates import Rate, judge_all
 from evenhand.models.meter import Meter
-from evenhand.oracles import oracle as named_oracle
+from evenhand.oracles import oracle_of
 
 POOL_ROWS = 40_000
 MOST_REAL_ROWS = 50_000
@@ -31,7 +31,7 @@ class Ground:
     """An arena, opened; its measures are made when they are first asked for."""
 
     arena: Arena
-    oracle_name: str = "label_flip"
+    oracle_name: str = "flip"
     pool_rows: int = POOL_ROWS
     rate_rows: int = 10_000
 
@@ -43,7 +43,7 @@ class Ground:
     @cached_property
     def oracle(self) -> Oracle:
         """What judges."""
-        return named_oracle(self.oracle_name)
+        return oracle_of(self.oracle_name)
 
     @cached_property
     def rate(self) -> Rate:

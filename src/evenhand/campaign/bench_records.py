@@ -18,7 +18,7 @@ from evenhand.measures.rates import Rate
 from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
-from evenhand.oracles import oracle as named_oracle
+from evenhand.oracles import oracle_of
 from evenhand.synthesis.trees import ChainedTrees
 
 MOST_REAL_ROWS = 50_000
@@ -42,13 +42,13 @@ class Bout:
     budget: Budget
     seeds: tuple[int, ...] = (0,)
     rate_rows: int = 10_000
-    oracle: str = "label_flip"
+    oracle: str = "flip"
 
 
 def bench(methods: Sequence[str], arena: Arena, bout: Bout, watch: Watch | None = None) -> list[dict[str, Any]]:
     """One record per method and seed."""
     subject = subject_of(arena.model, arena.data, arena.protected)
-    oracle = named_oracle(bout.oracle)
+    oracle = oracle_of(bout.oracle)
     made = {name: METHODS.make(name) for name in methods}  # an unknown name is said before anything runs
     reference = reference_of(subject, oracle)
     records = []

@@ -18,7 +18,7 @@ from evenhand.measures.groups import Grouping, grouping_of, is_continuum
 from evenhand.measures.rates import judge_all
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from evenhand.contract import SCORES, Candidates, Method, Model, Search, Task, p
 from evenhand.engine.run import Plan, Run, Subject, run
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 from evenhand.planted import shapes
 
 Make = Callable[[], Method]

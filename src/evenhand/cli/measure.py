@@ -9,9 +9,9 @@ import typer
 
 from evenhand.cli.output import BY_OUTCOME, err, free_path, out, say_json, wants_json
 from evenhand.cli.project import DEFAULT_FILE, Loaded, open_model
+from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.project_file import ModelSource, read_project
 from evenhand.errors import DomainError
-from evenhand.oracles.views.causal_graph import CausalGraph
 from evenhand.verbs.measure import Measurement, MeasureOptions, measure
 
 

@@ -35,18 +35,47 @@ class Constraint(Protocol):
 
 @dataclass(frozen=True)
 class Label:
-    """The column that the model predicts, its values in order, and those a person would hope for."""
+    """The column that the model predicts: its classes in order and those a person would hope for, or an amount.
+
+    values, favourable: of a label with classes.
+    unit: makes it an amount, such as `EUR`; it may be empty.  tolerance, share: how far two amounts may be apart and still count as the
+    same, in that unit, or as a share of the larger one.
+
+    >>> Label("salary", unit="EUR", tolerance=500).is_amount
+    True
+    """
 
     column: str
-    values: tuple[Value, ...]
-    favourable: tuple[Value, ...]
+    values: tuple[Value, ...] = ()
+    favourable: tuple[Value, ...] = ()
+    unit: str | None = None
+    tolerance: float | None = None
+    share: float | None = None
 
     def __post_init__(self) -> None:
+        if self.is_amount:
+            self._check_amount()
+            return
+        if self.tolerance is not None or self.share is not None:
+            raise DomainError(f"label {self.column!r}: tolerance and share are for amounts; give a unit too")
         if len(self.values) < 2:
             raise DomainError(f"label {self.column!r} has only the values {list(self.values)}; a model needs at least two classes")
         for value in self.favourable:
             if value not in self.values:
                 raise DomainError(f"label {self.column!r}: favourable value {value!r} is not one of {listing(self.values)}")
+
+    def _check_amount(self) -> None:
+        if self.values or self.favourable:
+            raise DomainError(f"label {self.column!r} has a unit, so it is an amount and has no values; remove one or the other")
+        for name in ("tolerance", "share"):
+            given = getattr(self, name)
+            if given is not None and not 0.0 <= given < float("inf"):
+                raise DomainError(f"label {self.column!r}: {name}={given!r} must be a number of at least 0")
+
+    @property
+    def is_amount(self) -> bool:
+        """Whether the model predicts a number, and not a class."""
+        return self.unit is not None
 
 
 @dataclass(frozen=True)
@@ -82,6 +111,11 @@ class TabularDomain:
         for name, codes in zip(self.protected, self._maker.compared, strict=True):
             if len(codes) < 2:
                 raise DomainError(f"protected column {name!r} has a single value: there is nobody to compare with")
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether there is a label with classes."""
+        return self.label is not None and not self.label.is_amount
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -282,6 +316,8 @@ class TabularDomain:
 
         if self.label is None:
             raise DomainError("the domain has no label; declare one (label: {column: ..., favourable: ...})")
+        if self.label.is_amount:
+            raise DomainError(f"label {self.label.column!r} is an amount, so it has no classes to encode")
         table = as_frame(frame)
         if self.label.column not in table.columns:
             raise DataError(f"the table lacks the label column {self.label.column!r}; it has {listing(list(table.columns))}")

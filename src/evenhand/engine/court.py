@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Keys, Mask, Rows
-from evenhand.contract import Candidates, Headway, Task, Verdict, Watch
+from evenhand.contract import Candidates, Headway, Task, Verdict, Watch, join_verdicts, outcome_names, shows_pairs
 from evenhand.domain.heard import Heard
 from evenhand.domain.seen import KeyTable
 from evenhand.engine.findings import Findings, findings_of
@@ -199,7 +199,7 @@ class Court:
         """Put the unfair ones aside; their twins are looked up later, for many batches at once."""
         unfair = verdict.unfair
         found = fresh[unfair]
-        kept = Verdict(unfair[unfair], verdict.gap[unfair], verdict.labels[unfair])
+        kept = Verdict(unfair[unfair], verdict.gap[unfair], verdict.labels[unfair], verdict.pairs)
         self._waiting.append(Waiting(candidates.phase, candidates.rows[found], kept, self.ledger.candidates + found))
         self.ledger.findings += len(found)
         self._waiting_rows += len(found)
@@ -221,6 +221,8 @@ class Court:
         known = self._archive.find(keys)
         if known is None or not (known >= 0).any():
             return self.plan.oracle.judge(rows, self.domain, self.meter)
+        if shows_pairs(self.plan.oracle):  # the journal keeps no pairs: what was unfair is asked again, for its finding
+            known = self._archive.fair(known)
         unknown = known < 0
         self.meter.charge(int((~unknown).sum()) * self.price)
         asked = self.plan.oracle.judge(rows[unknown], self.domain, self.meter)
@@ -253,7 +255,7 @@ class Court:
             findings = findings[self._archive.find(self.domain.keys(findings.rows)) < 0]  # type: ignore[operator]
         if novel.any():
             journal = Journal(keys[novel], memory.labels, memory.gap, memory.unfair)
-            self.reach.folder.append(journal, findings, self.domain, self.meter.classes)
+            self.reach.folder.append(journal, findings, self.domain, outcome_names(self.plan.oracle, self.meter))
         self._saved_keys, self._saved_parts, self._saved_at = chosen.stop, len(self._parts), time.monotonic()
 
     def log(self, event: str, detail: str) -> None:
@@ -276,6 +278,10 @@ class Archive:
         """Where each key stands; -1 for unknown ones; None when there is no archive at all."""
         return None if self._journal is None else self._table.find(keys)
 
+    def fair(self, known: Index) -> Index:
+        """The same places, -1 also where the archived verdict is unfair."""
+        return np.where((known >= 0) & ~self._verdict.unfair[known], known, -1)
+
     def merge(self, known: Index, asked: Verdict) -> Verdict:
         """Archived verdicts and new ones in the candidates' order."""
         old = self._verdict
@@ -285,14 +291,4 @@ class Archive:
             both[known < 0] = new
             return both
 
-        return Verdict(mixed(old.unfair, asked.unfair), mixed(old.gap, asked.gap), mixed(old.labels, asked.labels))
-
-
-def join_verdicts(parts: list[Verdict], combinations: int) -> Verdict:
-    """Verdicts of consecutive slices as one."""
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        empty: Mask = np.empty(0, dtype=bool)
-        return Verdict(empty, np.empty(0), np.empty((0, combinations), dtype=np.int16))
-    return Verdict(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("unfair", "gap", "labels")))
+        return Verdict(mixed(old.unfair, asked.unfair), mixed(old.gap, asked.gap), mixed(old.labels, asked.labels), asked.pairs)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Mask, Reals, Rows
-from evenhand.contract import Verdict
+from evenhand.contract import ShownPairs, Verdict
 from evenhand.domain.tabular import TabularDomain
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Findings:
     valid: Mask  # whether the row keeps the domain's constraints
     candidate: Index  # the how-manieth candidate of the run it was
     phase: NDArray[Any]  # which phase of the method proposed it
+    answers: Reals  # (n, 2): the scores or amounts that were compared; NaN where labels were
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -43,8 +44,9 @@ class Findings:
         """No findings yet."""
         empty = np.empty((0, columns))
         return cls(
-            empty, empty, np.empty((0, 2), np.int16), np.empty(0), np.empty(0, bool), np.empty(0, np.intp), np.empty(0, dtype=object)
-        )
+            empty, empty, np.empty((0, 2), np.int16), np.empty(0), np.empty(0, bool), np.empty(0, np.intp), np.empty(0, dtype=object),
+            np.empty((0, 2)),
+        )  # fmt: skip
 
     @classmethod
     def join(cls, parts: Sequence[Findings], columns: int) -> Findings:
@@ -58,16 +60,34 @@ class Findings:
         import pandas as pd
 
         people, twins = domain.decode(self.rows), domain.decode(self.twins)
-        shown = {name: twins[name] for name in domain.names if _may_change(domain, name)}
-        names = np.array([*classes, None], dtype=object)
+        shown = {name: twins[name] for name in domain.names if _may_change(domain, name) or self._differs(domain.place(name))}
         added: dict[str, Any] = {f"{RESERVED}twin.{name}": cells.to_numpy() for name, cells in shown.items()}
-        added[f"{RESERVED}outcome"] = names[self.outcomes[:, 0]]
-        added[f"{RESERVED}twin_outcome"] = names[self.outcomes[:, 1]]
+        added |= self._said(classes)
         added[f"{RESERVED}gap"] = self.gap
         added[f"{RESERVED}valid"] = self.valid
         added[f"{RESERVED}candidate"] = self.candidate
         added[f"{RESERVED}phase"] = self.phase
         return pd.concat([people, pd.DataFrame(added, index=people.index)], axis=1)
+
+    def said(self, place: int, classes: Sequence[Any]) -> tuple[Any, Any]:
+        """What the model said about the person and the twin of one finding: two labels, or two amounts."""
+        pair = self.answers[place] if len(classes) == 1 else [classes[at] for at in self.outcomes[place]]
+        first, second = (each.item() if isinstance(each, np.generic) else each for each in pair)
+        return first, second
+
+    def _differs(self, place: int) -> bool:
+        """Whether any twin has another cell there."""
+        return not np.array_equal(self.rows[:, place], self.twins[:, place], equal_nan=True)
+
+    def _said(self, classes: Sequence[Any]) -> dict[str, Any]:
+        """Both outcomes; of a regression the amounts themselves, and scores beside labels where scores were compared."""
+        if len(classes) == 1:
+            return {f"{RESERVED}outcome": self.answers[:, 0], f"{RESERVED}twin_outcome": self.answers[:, 1]}
+        names = np.array([*classes, None], dtype=object)
+        said = {f"{RESERVED}outcome": names[self.outcomes[:, 0]], f"{RESERVED}twin_outcome": names[self.outcomes[:, 1]]}
+        if np.isfinite(self.answers).any():
+            said |= {f"{RESERVED}score": self.answers[:, 0], f"{RESERVED}twin_score": self.answers[:, 1]}
+        return said
 
 
 def _may_change(domain: TabularDomain, name: str) -> bool:
@@ -75,28 +95,33 @@ def _may_change(domain: TabularDomain, name: str) -> bool:
 
 
 def findings_of(rows: Rows, verdict: Verdict, domain: TabularDomain, candidate: Index, phase: str) -> Findings:
-    """The findings among judged rows, each with the pair of twins that shows it best.
-
-    The row itself is shown where it is one of the compared twins (a value inside a bin as the bin's middle, which is what the
-    model was asked); its partner is the first one with another label.  Where only scores differ, any other possible twin.
-    """
+    """The findings among judged rows, each with the pair that shows it best: the oracle's own, else two twins whose labels differ."""
     found = np.flatnonzero(verdict.unfair)
-    chosen, labels = rows[found], verdict.labels[found].astype(np.int16)
-    own = domain.own_combination(chosen)
-    line = np.arange(len(found))
+    pairs = verdict.pairs if verdict.pairs is not None else _twins_apart(rows[found], verdict.labels[found].astype(np.int16), domain)
+    return Findings(
+        rows=pairs.rows,
+        twins=pairs.partners,
+        outcomes=pairs.labels.astype(np.int16),
+        gap=verdict.gap[found].astype(np.float64),
+        valid=domain.keeps_constraints(pairs.rows),
+        candidate=candidate[found],
+        phase=np.full(len(found), phase, dtype=object),
+        answers=pairs.answers,
+    )
+
+
+def _twins_apart(rows: Rows, labels: NDArray[np.int16], domain: TabularDomain) -> ShownPairs:
+    """The row itself and its first twin with another label.
+
+    The row is shown where it is one of the compared twins (a value inside a bin as the bin's middle, which is what the model was
+    asked); elsewhere the first possible twin stands for it.
+    """
+    own, line = domain.own_combination(rows), np.arange(len(rows))
     impossible = labels < 0
     own_possible = (own >= 0) & ~impossible[line, own]
     first = np.where(own_possible, own, np.argmax(~impossible, axis=1))
     other = (labels != labels[line, first][:, None]) & ~impossible
     fallback = ~impossible & (np.arange(labels.shape[1]) != first[:, None])
     second = np.where(other.any(axis=1), np.argmax(other, axis=1), np.argmax(fallback, axis=1))
-    people = domain.twin(chosen, first)
-    return Findings(
-        rows=people,
-        twins=domain.twin(chosen, second),
-        outcomes=np.stack([labels[line, first], labels[line, second]], axis=1),
-        gap=verdict.gap[found].astype(np.float64),
-        valid=domain.keeps_constraints(people),
-        candidate=candidate[found],
-        phase=np.full(len(found), phase, dtype=object),
-    )
+    said = np.stack([labels[line, first], labels[line, second]], axis=1)
+    return ShownPairs(domain.twin(rows, first), domain.twin(rows, second), said, np.full((len(rows), 2), np.nan))

@@ -15,6 +15,7 @@ from evenhand.contract import Medium, Method, Model, name_of, parameters
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.digest import domain_digest, rows_digest
 from evenhand.engine.subject import Plan, Subject
+from evenhand.oracles import oracle_text
 
 COMMAND: ContextVar[str] = ContextVar("command", default="")
 """The command line that is being carried out; empty where Python called."""
@@ -73,7 +74,7 @@ def header_of(verb: str, subject: Subject, data: str, plan: Plan | None, details
         domain=_domain(subject.domain, subject.model),
         model={"kind": kind_of(subject.model), "digest": subject.model.fingerprint()},
         medium=_medium(subject.medium, subject.domain),
-        oracle=repr(plan.oracle) if plan else "",
+        oracle=oracle_text(plan.oracle) if plan else "",
         details=dict(details or {}),
     )
 

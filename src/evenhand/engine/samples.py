@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.arrays import Mask, Rows
-from evenhand.contract import Oracle
+from evenhand.contract import Oracle, words_of
 from evenhand.engine.findings import Findings, findings_of
 from evenhand.engine.subject import Subject
 from evenhand.measures.rates import Rate, Sample, data_sample, judge_all, rate_of, uniform_sample
@@ -40,7 +40,7 @@ def judged_samples(subject: Subject, oracle: Oracle, sampling: Sampling, rng: np
     for sample in _samples(subject, sampling.rows, rng):
         verdict = judge_all(sample.rows, subject.domain, meter, oracle)
         unfair = findings_of(sample.rows, verdict, subject.domain, np.arange(len(sample.rows)), sample.population)
-        judged.append(JudgedSample(rate_of(verdict, sample.population, sampling.confidence), unfair, sample.rows))
+        judged.append(JudgedSample(rate_of(verdict, sample.population, sampling.confidence, words_of(oracle)), unfair, sample.rows))
     return judged
 
 

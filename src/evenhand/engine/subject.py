@@ -12,7 +12,9 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.measures.rate_stream import RateStream
 from evenhand.models.budget import Budget
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.models.meter import Meter
+from evenhand.oracles import OracleChoice, oracle_of, ready, usual_oracle
+from evenhand.oracles.flip import LabelFlip
 
 
 class Data(Protocol):
@@ -64,4 +66,10 @@ def subject_of(model: Model, data: Data, protected: Sequence[str] | None, popula
         raise InvalidArgument("protected: name at least one protected column; nothing is protected in this domain")
     if not len(data.rows):
         raise DataError(f"{data.name}: no row lies inside the domain")
-    return Subject(domain, model, data.rows, data.labels if domain.label else None, population, getattr(data, "medium", None))
+    return Subject(domain, model, data.rows, data.labels if domain.has_classes else None, population, getattr(data, "medium", None))
+
+
+def oracle_for(subject: Subject, choice: OracleChoice | None) -> Oracle:
+    """The chosen oracle, or the one that fits what the model answers, having learned from the real rows what it needs."""
+    chosen = oracle_of(usual_oracle(subject.model) if choice is None else choice)
+    return ready(chosen, subject.rows, subject.domain, Meter(subject.model))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from evenhand.arrays import Index, Mask, Rows
-from evenhand.contract import Model, Oracle, Verdict, labels_of
+from evenhand.contract import Model, Oracle, PairOracle, Verdict, outcome_names
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import Findings, findings_of
-from evenhand.errors import InvalidArgument, StoreError
+from evenhand.errors import InvalidArgument, StoreError, UnknownName
 from evenhand.models.meter import Meter
+from evenhand.oracles import oracle_of, oracle_text
+from evenhand.oracles.flip import LabelFlip
 
 EXHAUSTIVE = 2
 """Up to this many changed cells every choice is tried; beyond it cells are put back one by one, greedily."""
@@ -28,7 +31,7 @@ NEAREST = 3
 
 @dataclass(frozen=True)
 class Witness:
-    """Two people who differ only in what is protected (and what that implies), and the two outcomes."""
+    """Two people whom the oracle compared, usually alike but for what is protected and what that implies, and the two outcomes."""
 
     id: str
     protected: tuple[str, ...]
@@ -41,27 +44,35 @@ class Witness:
     real_row: int | None  # the position of that row in the data; None without data
     method: str = ""
     model: str = ""
+    oracle: str = "flip"  # the line that makes the oracle again, which judges a replay
+    answers: tuple[float, float] | None = None  # the scores or amounts that were compared; None where labels were
 
     @property
     def sentence(self) -> str:
         """For a reader."""
         differing = [name for name in self.person if self.person[name] != self.twin[name]]
         change = ", ".join(f"{name} {self.person[name]!r} to {self.twin[name]!r}" for name in differing)
-        return f"{change}: {self.outcome!r} becomes {self.twin_outcome!r}"
+        return f"{change}: {_change_said((self.outcome, self.twin_outcome), self.answers)}"
+
+
+def _change_said(outcomes: tuple[Any, Any], answers: tuple[float, float] | None) -> str:
+    """Labels that change, amounts that change, or scores that change whatever the labels do."""
+    first, second = outcomes
+    if isinstance(first, float) and answers is not None:
+        return f"{first:,.6g} becomes {second:,.6g}"
+    labels = f"{first!r} becomes {second!r}" if first != second else f"{first!r} stays"
+    return labels if answers is None else f"score {answers[0]:.3g} becomes {answers[1]:.3g} ({labels})"
 
 
 @dataclass(frozen=True)
 class Replay:
-    """What the model says of a witness now."""
+    """What the model says of a witness now, and what its oracle says of that."""
 
     witness: Witness
     outcome: Any
     twin_outcome: Any
-
-    @property
-    def is_unfair(self) -> bool:
-        """Whether the two still get different outcomes."""
-        return bool(self.outcome != self.twin_outcome)
+    is_unfair: bool
+    gap: float
 
 
 def shrink(findings: Findings, real: Rows | None, domain: TabularDomain, model: Model, oracle: Oracle) -> tuple[Findings, Index, Rows]:
@@ -158,7 +169,7 @@ def _judge(rows: Rows, owners: Index, court: tuple[TabularDomain, Model, Oracle]
     domain, model, oracle = court
     verdict: Verdict = oracle.judge(rows, domain, model)
     # A witness must be a possible person: rows that break a constraint do not count.
-    verdict = replace(verdict, unfair=verdict.unfair & domain.contains(rows))
+    verdict = verdict.only(domain.contains(rows))
     return findings_of(rows, verdict, domain, owners, "witness"), owners[verdict.unfair]
 
 
@@ -174,7 +185,7 @@ def _where(mask: Mask, yes: Findings, no: Findings) -> Findings:
 
 def _replace_at(findings: Findings, places: Index, by: Findings) -> Findings:
     changed = findings[np.arange(len(findings))]  # a copy
-    for name in ("rows", "twins", "outcomes", "gap", "valid"):
+    for name in ("rows", "twins", "outcomes", "gap", "valid", "answers"):
         getattr(changed, name)[places] = getattr(by, name)
     return changed
 
@@ -197,6 +208,7 @@ def witnesses_of(findings: Findings, real: Rows | None, domain: TabularDomain, m
     A finding's phase is kept as the witness's origin; pass findings whose phase names the method.
     """
     shrunk, real_rows, cells = shrink(findings, real, domain, model, oracle)
+    names = outcome_names(oracle, model)
     kept: dict[str, Witness] = {}
     for place in range(len(shrunk)):
         person, twin = (_cells(rows[place], domain) for rows in (shrunk.rows, shrunk.twins))
@@ -205,7 +217,8 @@ def witnesses_of(findings: Findings, real: Rows | None, domain: TabularDomain, m
             differs = _differing(shrunk.rows[[place]], cells[[place]], domain)[0]
             real_cells = _cells(cells[place], domain)
             changed = {name: {"real": real_cells[name], "witness": person[name]} for name in np.array(domain.names)[differs]}
-        first, second = (_plain(model.classes[o]) for o in shrunk.outcomes[place])
+        first, second = shrunk.said(place, names)
+        answers = (float(shrunk.answers[place, 0]), float(shrunk.answers[place, 1]))
         witness = Witness(
             id=witness_id(domain.protected, person, twin),
             protected=domain.protected,
@@ -218,6 +231,8 @@ def witnesses_of(findings: Findings, real: Rows | None, domain: TabularDomain, m
             real_row=int(real_rows[place]) if real_rows[place] >= 0 else None,
             method=str(findings.phase[place]),
             model=model.fingerprint(),
+            oracle=oracle_text(oracle),
+            answers=answers if np.isfinite(answers).all() else None,
         )
         kept.setdefault(witness.id, witness)
     return list(kept.values())
@@ -234,8 +249,30 @@ def replay(witness: Witness, domain: TabularDomain, model: Model) -> Replay:
     rows = np.array([[column.code(who.get(column.name)) for column in domain.columns] for who in (witness.person, witness.twin)])
     if not domain.inside(rows).all():
         raise StoreError(f"witness {witness.id} does not fit the domain: a cell is outside its column's range; has the domain changed?")
-    first, second = labels_of(Meter(model).scores(rows))
-    return Replay(witness, _plain(model.classes[first]), _plain(model.classes[second]))
+    oracle, meter = _oracle_of(witness), Meter(model)
+    verdict, labels = _judged_again(oracle, rows, domain, meter)
+    if len(model.classes) == 1 and verdict.pairs is not None:
+        said = [float(amount) for amount in meter.scores(rows)[:, 0]]
+    else:
+        said = [_plain(outcome_names(oracle, model)[label]) for label in labels]
+    return Replay(witness, said[0], said[1], bool(verdict.unfair[0]), float(verdict.gap[0]))
+
+
+def _oracle_of(witness: Witness) -> Oracle:
+    """The oracle that found it; where it is not known here, labels decide."""
+    try:
+        return oracle_of(witness.oracle)
+    except UnknownName:
+        return LabelFlip()
+
+
+def _judged_again(oracle: Oracle, rows: Rows, domain: TabularDomain, model: Model) -> tuple[Verdict, Sequence[int]]:
+    """The verdict on the two people and their labels; an oracle that judges no given pairs judges the first one's twins again."""
+    if isinstance(oracle, PairOracle):
+        verdict = oracle.judge_pairs(rows[:1], rows[1:], domain, model)
+        return verdict, [int(label) for label in verdict.labels[0]]
+    verdict = oracle.judge(rows[:1], domain, model)
+    return verdict, [int(verdict.labels[0, own]) for own in domain.own_combination(rows)]
 
 
 def save(witness: Witness, folder: Path) -> Path:
@@ -260,10 +297,11 @@ def load(path: Path) -> Witness:
         raise StoreError(f"{path} is not a witness: {fault}") from None
     if not isinstance(content, dict) or content.pop("witness", None) != 1:
         raise StoreError(f'{path} is not a witness file (expected a JSON object with "witness": 1)')
-    known = set(Witness.__dataclass_fields__)
-    if set(content) != known:
-        raise StoreError(f"{path}: fields {sorted(set(content) ^ known)} are missing or unknown")
-    return Witness(**{**content, "protected": tuple(content["protected"])})
+    known, later = set(Witness.__dataclass_fields__), {"oracle", "answers"}  # which files of earlier versions lack
+    if set(content) | later != known:
+        raise StoreError(f"{path}: fields {sorted((set(content) | later) ^ known)} are missing or unknown")
+    answers = content.get("answers")
+    return Witness(**{**content, "protected": tuple(content["protected"]), "answers": tuple(answers) if answers else None})
 
 
 def find(identity: str, folders: list[Path]) -> list[Path]:

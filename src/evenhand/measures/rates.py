@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.arrays import Rows
-from evenhand.contract import Model, Oracle, Verdict
+from evenhand.contract import ANOTHER_OUTCOME, Model, Oracle, Verdict, join_verdicts, words_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.statistics.intervals import Interval, clopper_pearson
 
@@ -22,6 +22,7 @@ class Rate:
     interval: Interval
     population: str
     unfair: int
+    words: str = ANOTHER_OUTCOME
 
     @property
     def sentence(self) -> str:
@@ -30,13 +31,13 @@ class Rate:
         if share.n == 0:
             return f"No input of the population “{self.population}” could be judged."
         return (
-            f"{share.estimate:.2%} of the population “{self.population}” would get another outcome under another protected value "
+            f"{share.estimate:.2%} of the population “{self.population}” {self.words} "
             f"({share.confidence:.0%} interval {share.low:.2%} to {share.high:.2%}, {self.unfair:,} of {share.n:,} judged)."
         )
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {**asdict(self.interval), "population": self.population, "unfair": self.unfair}
+        return {**asdict(self.interval), "population": self.population, "unfair": self.unfair, "words": self.words}
 
 
 @dataclass(frozen=True)
@@ -49,20 +50,20 @@ class Sample:
 
 def discrimination_rate(sample: Sample, domain: TabularDomain, model: Model, oracle: Oracle, confidence: float = 0.95) -> Rate:
     """Judge every sampled row (duplicates count as often as they are drawn) and bound the share of unfair ones."""
-    return rate_of(judge_all(sample.rows, domain, model, oracle), sample.population, confidence)
+    return rate_of(judge_all(sample.rows, domain, model, oracle), sample.population, confidence, words_of(oracle))
 
 
 def judge_all(rows: Rows, domain: TabularDomain, model: Model, oracle: Oracle) -> Verdict:
     """The oracle's verdict on all rows, in slices that fit into memory."""
     step = max(1, ROWS_AT_ONCE // oracle.rows_per_candidate(domain))
     parts = [oracle.judge(rows[i : i + step], domain, model) for i in range(0, max(1, len(rows)), step)]
-    return Verdict(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("unfair", "gap", "labels")))
+    return join_verdicts(parts, len(domain.combinations))
 
 
-def rate_of(verdict: Verdict, population: str, confidence: float) -> Rate:
+def rate_of(verdict: Verdict, population: str, confidence: float, words: str = ANOTHER_OUTCOME) -> Rate:
     """The share of unfair ones among judged rows, with its exact interval."""
     unfair = int(verdict.unfair.sum())
-    return Rate(clopper_pearson(unfair, len(verdict), confidence), population, unfair)
+    return Rate(clopper_pearson(unfair, len(verdict), confidence), population, unfair, words)
 
 
 def data_sample(rows: Rows, n: int, rng: np.random.Generator) -> Sample:

@@ -101,9 +101,9 @@ def _in_short(record: Record) -> str:
         rate.population, f"In the population “{words.text(rate.population, 60)}”"
     )
     columns = _listed([words.text(name, 60) for name in record.protected]) or "the protected columns"
-    treated = "get another outcome" if (record.header.oracle or "").startswith("LabelFlip") else "be treated differently"
+    treated = words.treated(record.header.oracle or "", columns)
     return (
-        f"{among}, {words.percent(rate.estimate)} would {treated} if only {columns} were different "
+        f"{among}, {words.percent(rate.estimate)} {treated} "
         f"({words.level(rate.confidence)} interval {words.percent(rate.low)} to {words.percent(rate.high)}, n = {rate.n:,})."
     )
 

@@ -6,6 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from evenhand.contract import words_of
+from evenhand.errors import EvenhandError
+from evenhand.oracles import oracle_of
+
 LONGEST = 160
 """Characters of one value that are shown; the rest is counted."""
 
@@ -116,12 +120,25 @@ def ending(name: str) -> str:
 
 def oracle(name: str) -> str:
     """What counted as unfair, in plain words."""
-    if name.startswith("LabelFlip"):
+    threshold = re.fullmatch(r"(?:ScoreGap\(threshold=|gap(?::threshold=)?)([0-9.e-]*)\)?", name)
+    if name == "flip" or name.startswith("LabelFlip"):
         return "A person counts as treated unfairly when changing only the protected cells (and what they imply) changes the outcome."
-    threshold = re.fullmatch(r"ScoreGap\(threshold=([0-9.e-]+)\)", name)
     if threshold:
         return (
             "A person counts as treated unfairly when changing only the protected cells (and what they imply) moves the model’s score "
-            f"by more than {threshold.group(1)}, even if the outcome stays the same."
+            f"by more than {threshold.group(1) or '0.1'}, even if the outcome stays the same."
         )
-    return f"What counted as unfair was decided by {text(name or 'an oracle that the result does not name')}."
+    try:
+        return f"A person counts as treated unfairly who {words_of(oracle_of(name))}."
+    except EvenhandError:
+        return f"What counted as unfair was decided by {text(name or 'an oracle that the result does not name')}."
+
+
+def treated(name: str, columns: str) -> str:
+    """What is said of the people whom an oracle judged unfair, as the end of a sentence; only some oracles change nothing but columns."""
+    if name.startswith(("LabelFlip", "flip")):
+        return f"would get another outcome if only {columns} were different"
+    try:
+        return words_of(oracle_of(name))
+    except EvenhandError:
+        return f"would be treated differently if only {columns} were different"

@@ -6,7 +6,7 @@ Searches for nothing that a rate would rest on; `scan` searches.  Where differen
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.contract import Model, Oracle, Outcome
+from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.tabular import TabularDomain
 from evenhand.domain.twins import Comparison as ComparedValues
 from evenhand.engine.digest import domain_digest, rows_digest
@@ -26,16 +27,16 @@ from evenhand.measures.group_curve import curve_figure
 from evenhand.measures.group_fairlearn import USUAL, FairlearnFigure, GroupAnswers, through_fairlearn
 from evenhand.measures.group_figures import Figure, GroupSettings, corrected, figure
 from evenhand.measures.groups import Grouping, continua, groupings
+from evenhand.measures.oracles_side_by_side import CompareSettings, OracleComparison, compare_oracles
 from evenhand.measures.rate_stream import RateStream
 from evenhand.measures.rates import Rate, Sample, data_sample, discrimination_rate, uniform_sample
 from evenhand.measures.reweighted_rate import RateQuestion, WeightedRate, natural_rate
 from evenhand.methods import METHODS
-from evenhand.models.amounts import AmountModel, is_regressor, wrap_amounts
+from evenhand.models.amounts import is_regressor, wrap_amounts
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
-from evenhand.oracles.twins_flip import LabelFlip
-from evenhand.oracles.views.causal_graph import CausalGraph
-from evenhand.oracles.views.compare import CompareSettings, OracleComparison, by_gap, compare_oracles
+from evenhand.oracles import oracle_of, oracle_text, ready, usual_oracle
+from evenhand.oracles.parts.tolerated import usual_tolerance
 from evenhand.statistics import gaps
 from evenhand.statistics.permutation import table_test
 from evenhand.synthesis.trees import ChainedTrees
@@ -43,7 +44,6 @@ from evenhand.verbs.measurement import Answer, answer_of
 
 FEWEST_FOR_TREES = 50
 STREAM_STEP = 1_000
-SPREAD_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class MeasureOptions:
     smallest_gap: the gap between groups that matters; groups too small to show it are named insufficient.
     max_gap, max_rate: what is tolerated; 0 means that any proven difference is a violation.
     tolerance: for amounts, how far two answers must be apart to count; None takes a tenth of their standard deviation.
+    oracle: what counts as unfair to an individual, as in `scan`; None takes labels, or amounts for a regression.
     graph: a causal graph for the resampled oracle; None learns the chain.  extra: more metrics of Fairlearn or scikit-learn by name.
     natural_candidates: budget of the natural search behind the weighted rate; 0 leaves it out.  null_draws: 0 leaves the null out.
     draws: random deals behind a permutation test; the smallest p-value that it can give is one over their number.
@@ -68,6 +69,7 @@ class MeasureOptions:
     rate_rows: int = 10_000
     tolerance: float | None = None
     amounts: bool = False
+    oracle: str | Mapping[str, Any] | Oracle | None = None
     graph: CausalGraph | None = None
     compare_rows: int = 2_000
     null_draws: int = 19
@@ -211,16 +213,16 @@ class _Measurer:
 
     def all(self) -> Measurement:
         answer = answer_of(self.model, self.data, self.domain, self.options.labels, self.options.weights)
-        oracle, tolerance = self._oracle(answer)
-        individual = self._individual(oracle)
-        anytime, weighted, notes = self._plausible(oracle)
+        judge = self._oracle()
+        individual = self._individual(judge)
+        anytime, weighted, notes = self._plausible(judge)
         figures = self._figures(answer)
-        comparison = self._comparison(tolerance)
+        comparison = self._comparison()
         alarms = comparison.alarms if comparison else ()
         notes = [*answer.notes, *notes, *(comparison.notes if comparison else ())]
         outcome, reason = decide(individual, figures, self.options, bool(alarms))
         rest = self._rest(answer)
-        header = self._header(oracle)
+        header = self._header(judge)
         return Measurement(
             header, individual, anytime, weighted, figures, rest, comparison, outcome, reason, tuple(alarms), tuple(notes)
         )  # fmt: skip
@@ -232,14 +234,13 @@ class _Measurer:
     def _rng(self, part: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, 7, part])
 
-    def _oracle(self, answer: Answer) -> tuple[Oracle, float | None]:
-        """Labels that differ; for amounts, amounts that differ by more than the tolerance."""
-        if not isinstance(self.model.model, AmountModel):
-            return LabelFlip(), None
-        assert answer.outcomes.amount is not None
-        spread = float(np.std(answer.outcomes.amount))
-        tolerance = self.options.tolerance if self.options.tolerance is not None else SPREAD_SHARE * spread
-        return by_gap(LabelFlip(), tolerance), tolerance
+    def _oracle(self) -> Oracle:
+        """What was chosen; else labels that differ, or for amounts, amounts further apart than the tolerance."""
+        if self.options.oracle is not None:
+            return ready(oracle_of(self.options.oracle), self.data.rows, self.domain, self.model)
+        name = usual_oracle(self.model.model)
+        chosen = oracle_of({name: {"tolerance": self.options.tolerance}} if name == "amounts" else name)
+        return ready(chosen, self.data.rows, self.domain, self.model)
 
     def _individual(self, oracle: Oracle) -> tuple[IndividualRate, ...]:
         self._say("individuals: random, real and distinct people")
@@ -335,10 +336,12 @@ class _Measurer:
             found += through_fairlearn((*USUAL, *self.options.extra), answers, part, self._rng(6))
         return tuple(found)
 
-    def _comparison(self, tolerance: float | None) -> OracleComparison | None:
+    def _comparison(self) -> OracleComparison | None:
         if not self.options.compare_rows or len(self.data.rows) < FEWEST_FOR_TREES:
             return None
         self._say("oracles side by side, with the null of shuffled groups")
+        is_amount = len(self.model.classes) == 1
+        tolerance = usual_tolerance(self.options.tolerance, self.data.rows, self.domain, self.model) if is_amount else None
         settings = CompareSettings(
             self.options.compare_rows, null_draws=self.options.null_draws, confidence=self.options.confidence,
             graph=self.options.graph, tolerance=tolerance,
@@ -361,7 +364,7 @@ class _Measurer:
             "model_kind": type(self.model.model).__name__,
             "classes": [str(c) for c in self.model.classes],
             "favourable": [str(c) for c in label.favourable] if label else [str(c) for c in self.model.classes[-1:]],
-            "oracle": repr(oracle),
+            "oracle": oracle_text(oracle),
             "seed": self.seed,
             "confidence": self.options.confidence,
             "smallest_gap": self.options.smallest_gap,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.contract import Method, Model, Oracle, Population, Watch, name_of
+from evenhand.contract import Method, Model, Oracle, Population, Watch, name_of, outcome_names
 from evenhand.engine import witness
 from evenhand.engine.findings import Findings
 from evenhand.engine.gate import Gate
@@ -17,13 +17,13 @@ from evenhand.engine.header import Header, header_of
 from evenhand.engine.run import Run, run
 from evenhand.engine.samples import JudgedSample, Sampling, judged_samples
 from evenhand.engine.store import RunFolder
-from evenhand.engine.subject import Data, Plan, Subject, subject_of
+from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
 from evenhand.errors import EvenhandError, InvalidArgument
 from evenhand.measures.rate_stream import RateStream, population_of
 from evenhand.measures.rules import JudgedRows, Rules, mine_rules
 from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
-from evenhand.oracles import oracle as named_oracle
+from evenhand.oracles import OracleChoice
 from evenhand.statistics.anytime import AnytimeShare
 from evenhand.verbs.scan_result import ScanResult
 
@@ -34,13 +34,14 @@ DEFAULT_METHODS = ("evenhand",)
 class Options:
     """What a scan does beside searching.
 
-    oracle: what decides that an input is treated unfairly, by name.  population: plausible people, for one more rate.
+    oracle: what decides that an input is treated unfairly: a name, a line such as `gap:threshold=0.2`, or an oracle; None takes what fits
+    the model's answers.  population: plausible people, for one more rate.
     rate_rows: how many people are judged for each rate.  most_witnesses: pairs that are kept for people to look at.
     gate: when the scan passes.  folder: where runs are kept, to be continued after an interruption.  watch: who is told of the headway.
     stream_share: people drawn beside the search for the anytime rate, per candidate; outside the budget, 0 for none.
     """
 
-    oracle: str = "label_flip"
+    oracle: OracleChoice | None = None
     population: Population | None = None
     rate_rows: int = 10_000
     most_witnesses: int = 24
@@ -97,7 +98,7 @@ def scan(
     """
     options, budget = options or Options(), budget or Budget(candidates=100_000)
     subject = subject_of(model, data, protected, options.population)
-    plan = Plan(seed, budget, named_oracle(options.oracle))
+    plan = Plan(seed, budget, oracle_for(subject, options.oracle))
     stream = _stream(subject, plan, options)
     plan = replace(plan, beside=stream)
     header = header_of("scan", subject, data.name, plan, {"gate": asdict(options.gate)})
@@ -105,7 +106,7 @@ def scan(
     samples = judged_samples(
         subject, plan.oracle, Sampling(options.rate_rows, options.gate.confidence), np.random.default_rng([seed, 2])
     )  # fmt: skip
-    found = searched.findings(len(subject.domain.columns))
+    found, names = searched.findings(len(subject.domain.columns)), outcome_names(plan.oracle, subject.model)
     ruling = options.gate.decide(samples[0].rate, len(np.unique(subject.domain.keys(found.rows)))).unless(searched.doubt)
     return ScanResult(
         domain=subject.domain,
@@ -119,7 +120,8 @@ def scan(
         failures=searched.failures,
         folders=tuple(searched.folders),
         anytime=stream.as_dict() if stream is not None and stream.share.n else None,
-        where=where(samples, found, subject, np.random.default_rng([seed, 5])),
+        where=where(samples, found, subject, names, np.random.default_rng([seed, 5])),
+        outcomes=names,
     )
 
 
@@ -165,17 +167,17 @@ def _one(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None,
     return finished
 
 
-def where(samples: Sequence[JudgedSample], found: Findings, subject: Subject, rng: np.random.Generator) -> Rules:
-    """Rules for where unfair treatment concentrates, in the most realistic population that shows enough of it."""
+def where(samples: Sequence[JudgedSample], found: Findings, subject: Subject, names: Sequence[Any], rng: np.random.Generator) -> Rules:
+    """Rules for where unfair treatment concentrates, in the most realistic population that shows enough of it; `names` are of outcomes."""
     judged = [JudgedRows(each.rows, each.marks, each.rate.population) for each in samples]
     mined = [mine_rules(judged[0], subject.domain, rng)]
     mined += [mine_rules(each, subject.domain, rng) for each in judged[1:]] if not mined[0].rules else []
     best = next((rules for rules in mined if rules.rules), mined[0])
     every = Findings.join([*(each.unfair for each in samples), found], len(subject.domain.columns))
-    return replace(best, worst=_worst(every, subject))
+    return replace(best, worst=_worst(every, subject, names))
 
 
-def _worst(found: Findings, subject: Subject) -> dict[str, Any]:
+def _worst(found: Findings, subject: Subject, names: Sequence[Any]) -> dict[str, Any]:
     """The pair with the widest gap of scores among all that were seen."""
     if not len(found):
         return {}
@@ -183,7 +185,7 @@ def _worst(found: Findings, subject: Subject) -> dict[str, Any]:
     cells = [
         {c.name: c.value(code) for c, code in zip(subject.domain.columns, rows[at], strict=True)} for rows in (found.rows, found.twins)
     ]
-    labels = [subject.model.classes[label] for label in found.outcomes[at]]
+    labels = found.said(at, names)
     return {"person": cells[0], "twin": cells[1], "outcome": labels[0], "twin_outcome": labels[1], "gap": float(found.gap[at])}
 
 

@@ -39,6 +39,7 @@ class ScanResult:
     folders: tuple[Path, ...] = ()
     anytime: Mapping[str, Any] | None = None
     where: Rules | None = None
+    outcomes: tuple[Any, ...] = ()  # what labels stand for, where that is not the model's classes
 
     @property
     def rate(self) -> Rate:
@@ -50,7 +51,7 @@ class ScanResult:
         """All findings of all runs."""
         joined = Findings.join([r.findings for r in self.runs], len(self.domain.columns))
         names = np.repeat([r.method for r in self.runs], [len(r.findings) for r in self.runs])
-        return FindingsView(joined, names, self.domain, self.model.classes)
+        return FindingsView(joined, names, self.domain, self.outcomes or self.model.classes)
 
     @property
     def is_interrupted(self) -> bool:

@@ -20,7 +20,7 @@ from evenhand.measures.proofs.branch_and_bound import Progress, ProofLimits, Pro
 from evenhand.measures.proofs.certificate import Certificate, Pair
 from evenhand.measures.rates import judge_all, rate_of, uniform_sample
 from evenhand.models.meter import Meter
-from evenhand.oracles.twins_flip import LabelFlip
+from evenhand.oracles.flip import LabelFlip
 from evenhand.statistics.intervals import Interval
 
 __all__ = ["Certificate", "ProofLimits", "certify"]

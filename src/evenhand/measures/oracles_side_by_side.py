@@ -1,4 +1,4 @@
-"""compare(): direct flip, flip with implied changes, flip with descendants resampled, nearest real neighbour; side by side.
+"""Oracles side by side: direct flip, flip with implied changes, flip with descendants resampled, nearest real neighbour; side by side.
 
 What the later ones find and the first one does not is the proxy effect.  A learned or a nearest other person differs from the row also
 by chance, so that the figure comes with its null: the same with the protected cells shuffled among the people.
@@ -14,14 +14,16 @@ import numpy as np
 
 from evenhand.arrays import Mask, Rows
 from evenhand.contract import Model, Oracle, Verdict, labels_of
+from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.measures.rates import Rate, judge_all, rate_of
-from evenhand.oracles.twins_flip import LabelFlip
-from evenhand.oracles.views.causal_graph import CausalGraph
-from evenhand.oracles.views.direct import DirectFlip
-from evenhand.oracles.views.neighbour import NearestNeighbour
-from evenhand.oracles.views.resampled import ResampledFlip, learn
+from evenhand.oracles.amounts import AmountGap
+from evenhand.oracles.direct import DirectFlip
+from evenhand.oracles.flip import LabelFlip
+from evenhand.oracles.neighbour import NearestNeighbour, Neighbours
+from evenhand.oracles.parts.learned import LearnedOracle
+from evenhand.oracles.resampled import ResampledDescendants
 from evenhand.statistics.intervals import Interval, clopper_pearson
 
 QUESTIONS = {
@@ -124,7 +126,7 @@ def compare_oracles(
     judged = rows[order[: min(settings.rows, max(1, len(rows) // 2))]]
     source = rows[order[len(judged) :][: settings.learned_from]]
     court = _Court(judged, source, domain, model, settings)
-    direct, implied = (judge_all(judged, domain, model, by_gap(oracle, settings.tolerance)) for oracle in (DirectFlip(), LabelFlip()))
+    direct, implied = (judge_all(judged, domain, model, oracle) for oracle in (court.direct, court.implied))
     declared = clopper_pearson(int((implied.unfair & ~direct.unfair).sum()), len(judged), settings.confidence)
     views = [court.plain("direct flip", direct), replace(court.plain("implied flip", implied), proxy=declared)]
     views += [
@@ -137,28 +139,6 @@ def compare_oracles(
 
 
 @dataclass(frozen=True)
-class ByGap:
-    """An oracle's people, judged by how far the answers are apart and not by labels."""
-
-    inner: Oracle
-    tolerance: float
-
-    def judge(self, rows: Rows, domain: TabularDomain, model: Model) -> Verdict:
-        """One entry per input."""
-        verdict = self.inner.judge(rows, domain, model)
-        return Verdict(verdict.gap > self.tolerance, verdict.gap, verdict.labels)
-
-    def rows_per_candidate(self, domain: TabularDomain) -> int:
-        """As many as the oracle inside."""
-        return self.inner.rows_per_candidate(domain)
-
-
-def by_gap(oracle: Oracle, tolerance: float | None) -> Oracle:
-    """The oracle itself, or with a tolerance its judgement by gaps."""
-    return oracle if tolerance is None else ByGap(oracle, tolerance)
-
-
-@dataclass(frozen=True)
 class _Court:
     """The people, what other persons are learned from, and the model."""
 
@@ -168,14 +148,23 @@ class _Court:
     model: Model
     settings: CompareSettings
 
+    @property
+    def direct(self) -> Oracle:
+        return DirectFlip(self.settings.tolerance)
+
+    @property
+    def implied(self) -> Oracle:
+        return LabelFlip() if self.settings.tolerance is None else AmountGap(self.settings.tolerance)
+
     def plain(self, name: str, verdict: Verdict) -> View:
         return View(name, QUESTIONS[name], rate_of(verdict, "data", self.settings.confidence))
 
     def resampled(self, source: Rows, rng: np.random.Generator) -> Oracle:
-        return by_gap(ResampledFlip(learn(source, self.domain, self.settings.graph, rng)), self.settings.tolerance)
+        settings = ResampledDescendants(self.settings.tolerance, graph=self.settings.graph)
+        return LearnedOracle(settings, settings.fitted(source, self.domain, rng))
 
     def neighbour(self, source: Rows, _rng: np.random.Generator) -> Oracle:
-        return by_gap(NearestNeighbour(source), self.settings.tolerance)
+        return LearnedOracle(NearestNeighbour(self.settings.tolerance), Neighbours(source, self.domain))
 
     def against_null(self, name: str, make: Callable[[Rows, np.random.Generator], Oracle], rng: np.random.Generator) -> View:
         """The rate, the share that flips here and not directly, and the same under shuffled protected cells."""
@@ -192,7 +181,7 @@ class _Court:
         )  # fmt: skip
 
     def _direct(self, rows: Rows) -> Mask:
-        return judge_all(rows, self.domain, self.model, by_gap(DirectFlip(), self.settings.tolerance)).unfair
+        return judge_all(rows, self.domain, self.model, self.direct).unfair
 
     def _shuffled(self, rows: Rows, rng: np.random.Generator) -> Rows:
         places = list(self.domain.protected_places)

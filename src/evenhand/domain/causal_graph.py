@@ -22,6 +22,20 @@ class CausalGraph:
         return cls({str(name): (causes,) if isinstance(causes, str) else tuple(str(c) for c in causes) for name, causes in parents.items()})
 
     @classmethod
+    def read(cls, text: str) -> CausalGraph:
+        """From one line such as `income<-sex+education; savings<-income`, or from a YAML file of this name."""
+        if "<-" not in text:
+            return cls.load(text)
+        sides = [part.split("<-") for part in text.split(";") if part.strip()]
+        if any(len(side) != 2 or not all(each.strip() for each in side) for side in sides):
+            raise DomainError(f"the causal graph {text!r} cannot be read; expected `effect<-cause+cause; effect<-cause`")
+        return cls.of({effect.strip(): [cause.strip() for cause in causes.split("+")] for effect, causes in sides})
+
+    def __str__(self) -> str:
+        """The line that `read` takes."""
+        return "; ".join(f"{name}<-{'+'.join(causes)}" for name, causes in self.parents.items())
+
+    @classmethod
     def load(cls, path: str | Path) -> CausalGraph:
         """From a YAML file: one line `column: [cause, cause]` for every column that has causes."""
         import yaml
