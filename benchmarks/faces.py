@@ -34,6 +34,7 @@ from evenhand.media.editors.editor import EditorFacts, assess
 from evenhand.media.editors.fgsm import Fgsm
 from evenhand.media.editors.reflection import Reflection
 from evenhand.media.editors.rerender import Rerender
+from evenhand.media.png import sheet, write_png
 from evenhand.media.portraits import draw_factors, place, render
 from evenhand.methods.pictures.limi_pictures import LimiImages
 from evenhand.methods.pictures.neuronfair_pictures import NeuronFairImages
@@ -56,7 +57,6 @@ from evenhand.repairs.enhancement import STRATEGIES
 from evenhand.report import svg_charts
 from evenhand.report.chain_page import figure_3, figure_4
 from evenhand.report.contact_sheet import contact_picture
-from evenhand.report.png import sheet, write_png
 from evenhand.statistics.intervals import clopper_pearson
 from evenhand.synthesis.picture_latent.pca import PcaSpace
 from evenhand.verbs.picture_chain import ChainMaterial, ChainPlan, Clock, PictureChain, examine, run_chain

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from evenhand.media.operators.parts.order import ChangeOrder
     from evenhand.media.scene import Scene
     from evenhand.models.meter import Meter
+    from evenhand.synthesis.picture_latent.space import PictureLatent
 
 Pictures: TypeAlias = NDArray[Any]  # (n, height, width, 3), uint8 or float32, 0 to 255
 Activations: TypeAlias = NDArray[np.float32]  # (n, units)
@@ -86,6 +88,36 @@ class KnowsSides(Protocol):
 
     def sides(self, album: Album) -> Labels:
         """1 where the twin has the lower value of the two, else 0."""
+
+
+@runtime_checkable
+class Redraws(Protocol):
+    """An editor that cannot draw everything: what it loses must be lost in both pictures of a pair."""
+
+    def decoded(self, album: Album) -> Album:
+        """The album as the editor can draw it."""
+
+
+@dataclass(frozen=True)
+class EditorTools:
+    """What an editor may be made with: randomness, and ways to get what must be learned first.
+
+    reader: trains a classifier of an attribute.  latent: fits a latent space of pictures.  folder: where training is kept and found.
+    """
+
+    rng: np.random.Generator
+    reader: Callable[[Album, str, np.random.Generator], DifferentiablePictureModel] | None = None
+    latent: Callable[[Album, np.random.Generator], PictureLatent] | None = None
+    folder: Path | None = None
+
+
+@runtime_checkable
+class NamedEditor(Editor, Protocol):
+    """An editor that can be chosen by name: it is made for an attribute of an album."""
+
+    @classmethod
+    def made(cls, album: Album, attribute: str, tools: EditorTools) -> Editor:
+        """The editor for this attribute."""
 
 
 @runtime_checkable

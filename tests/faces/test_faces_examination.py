@@ -9,9 +9,9 @@ import pytest
 
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.media.editors.rerender import Rerender
+from evenhand.media.png import write_png
 from evenhand.models.picture_adapters import Preparation, onnx_classifier
 from evenhand.planted.portraits import synthetic_faces
-from evenhand.report.png import write_png
 from evenhand.verbs.examine_pictures import album_page, examine_album
 
 onnx = pytest.importorskip("onnx", reason="the ONNX adapter needs onnx")

@@ -8,8 +8,8 @@ import pytest
 from evenhand.datasets.albums import celeba, fairface, folder, lfw, utkface
 from evenhand.datasets.albums.reading import Reading
 from evenhand.errors import DataError, UnknownName
+from evenhand.media.png import write_png
 from evenhand.media.portraits import draw_factors, render
-from evenhand.report.png import write_png
 
 pytest.importorskip("PIL", reason="the loaders need pillow")
 PORTRAITS = render(draw_factors(6, np.random.default_rng(0)), 32)

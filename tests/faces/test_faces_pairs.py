@@ -10,7 +10,7 @@ from evenhand.errors import DataError, InvalidArgument, ModelFailed, WrongAnswer
 from evenhand.measures.picture_pairs import PicturePairs, judge, leaning, make_pairs
 from evenhand.media.editors.editor import assess
 from evenhand.media.editors.rerender import Rerender
-from evenhand.media.picture_domain import ImageDomain
+from evenhand.media.png import png_bytes
 from evenhand.media.portraits import place
 from evenhand.methods.pictures.gaussian_injection import GaussianInjection
 from evenhand.methods.pictures.pair_generation import PairMethod, generate
@@ -19,7 +19,6 @@ from evenhand.models.picture_adapters import FunctionClassifier, Preparation, as
 from evenhand.planted.portraits import age_groups, synthetic_faces
 from evenhand.repairs.pair_selection import by_chance, k_multisection
 from evenhand.report.contact_sheet import contact_html, contact_picture, difference, widest
-from evenhand.report.png import png_bytes
 
 
 def brightness(pictures):
@@ -97,15 +96,6 @@ def test_pictures_without_factors_cannot_be_rerendered(album):
 
     with pytest.raises(DataError, match="learned editor"):
         Rerender("tone").twins(replace(album, factors=None))
-
-
-def test_the_domain_knows_its_pictures(album):
-    domain = ImageDomain(album, Rerender("tone"))
-    drawn = domain.sample(20, np.random.default_rng(1))
-    assert domain.contains(drawn.pictures).all()
-    assert not domain.contains(drawn.pictures.astype(np.float32) + 300).any()
-    assert domain.contains(domain.project(drawn.pictures.astype(np.float32) * 1.7 - 50)).all()
-    assert domain.twins(drawn).shape == drawn.pictures.shape
 
 
 @pytest.mark.parametrize("method", [RandomGeneration(), GaussianInjection()])

@@ -14,6 +14,7 @@ from evenhand.media.editors.cyclegan import CycleSettings, TranslatorWorkshop, l
 from evenhand.media.editors.fgsm import Fgsm  # noqa: E402
 from evenhand.media.editors.reflection import Reflection  # noqa: E402
 from evenhand.media.editors.rerender import Rerender  # noqa: E402
+from evenhand.media.hyperplane import separating  # noqa: E402
 from evenhand.methods.pictures.gradient_generation import GradientGeneration  # noqa: E402
 from evenhand.methods.pictures.limi_pictures import LimiImages  # noqa: E402
 from evenhand.methods.pictures.neuronfair_pictures import NeuronFairImages, biased_neurons, crossing  # noqa: E402
@@ -25,7 +26,6 @@ from evenhand.models.picture_training import Course, accuracy, train, train_furt
 from evenhand.models.torch_pictures import torch_classifier  # noqa: E402
 from evenhand.planted.portraits import AGE_GROUPS, synthetic_faces  # noqa: E402
 from evenhand.synthesis.picture_latent.autoencoder import AutoencoderSpace  # noqa: E402
-from evenhand.synthesis.picture_latent.hyperplane import separating  # noqa: E402
 from evenhand.synthesis.picture_latent.pca import PcaSpace  # noqa: E402
 
 

@@ -40,8 +40,8 @@ def draw(
     """Draw a sheet of synthetic portraits."""
     import numpy as np
 
+    from evenhand.media.png import sheet, write_png
     from evenhand.media.portraits import changed, draw_factors, factor, render
-    from evenhand.report.png import sheet, write_png
 
     factors = draw_factors(count, np.random.default_rng(seed))
     if vary is not None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Labels, Mask, Rows
-from evenhand.contract import Editor, EditsAlbums, Pictures
+from evenhand.contract import Editor, EditsAlbums, Pictures, Redraws
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.errors import DataError, InvalidArgument
@@ -76,12 +76,12 @@ class AlbumMedium:
 
     @classmethod
     def of(cls, album: Album, editors: Sequence[Editor], label: Label | None = None) -> AlbumMedium:
-        """The pictures whose protected attributes are all known."""
+        """The pictures whose protected attributes are all known, as far as the editors can draw them."""
         for editor in editors:
             known = album.known(editor.attribute)
             if not len(known):
                 raise DataError(f"attribute {editor.attribute!r} of album {album.name!r} is unknown for every picture: there are no twins")
-            album = known
+            album = editor.decoded(known) if isinstance(editor, Redraws) else known
         return cls(album, tuple(editors), label)
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from evenhand.contract import Pictures
 from evenhand.errors import InvalidArgument
 from evenhand.measures.picture_pairs import JudgedPairs
 from evenhand.media.album import as_bytes
-from evenhand.report.png import data_uri, sheet
+from evenhand.media.png import data_uri, sheet
 
 
 def widest(judged: JudgedPairs, count: int, only_unfair: bool = True) -> Index:

@@ -20,12 +20,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from evenhand.contract import Pictures
+from evenhand.contract import EditorTools, Pictures
 from evenhand.errors import DataError, InvalidArgument, StoreError
 from evenhand.media.album import Album
-from evenhand.media.editors.cyclegan_nets import Quartet, discerned, fooled
+from evenhand.media.editors.parts.cyclegan_nets import Quartet, discerned, fooled
+from evenhand.media.png import sheet, write_png
 from evenhand.models.torch_pictures import to_pictures, to_tensor
-from evenhand.report.png import sheet, write_png
 
 Told = Callable[[str, int, int], None]
 
@@ -57,6 +57,16 @@ class CycleGan:
     attribute: str
     quartet: Quartet
     device: str = "cpu"
+
+    @classmethod
+    def made(cls, album: Album, attribute: str, tools: EditorTools) -> CycleGan:
+        """The translators that the tools' folder keeps, else new ones, learned from the album and kept there."""
+        if tools.folder is not None and (tools.folder / "checkpoint.pt").exists():
+            kept = load_cyclegan(tools.folder)
+            if kept.attribute != attribute:
+                raise StoreError(f"{tools.folder} translates {kept.attribute!r}, not {attribute!r}; give another folder")
+            return kept
+        return train_cyclegan(album, attribute, tools.rng, workshop=TranslatorWorkshop(tools.folder))
 
     @property
     def flip(self) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.contract import DifferentiablePictureModel, Pictures
+from evenhand.contract import DifferentiablePictureModel, EditorTools, Pictures
+from evenhand.errors import InvalidArgument
 from evenhand.media.album import Album
 
 
@@ -21,6 +22,14 @@ class Fgsm:
     attribute: str
     reader: DifferentiablePictureModel
     sizes: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+
+    @classmethod
+    def made(cls, album: Album, attribute: str, tools: EditorTools) -> Fgsm:
+        """Against the reader of this attribute that the tools train on the album."""
+        if tools.reader is None:
+            raise InvalidArgument("editor 'fgsm' needs a classifier of the attribute; give tools with `reader`")
+        album.sides(attribute)
+        return cls(attribute, tools.reader(album, attribute, tools.rng))
 
     @property
     def flip(self) -> str:

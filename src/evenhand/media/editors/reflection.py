@@ -6,13 +6,17 @@ What a decoder cannot draw is lost in both pictures of a pair, so the first pict
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from evenhand.contract import Pictures
-from evenhand.errors import DataError
+from evenhand.errors import DataError, InvalidArgument
 from evenhand.media.album import Album
-from evenhand.synthesis.picture_latent.hyperplane import Hyperplane, separating
-from evenhand.synthesis.picture_latent.space import PictureLatent
+from evenhand.media.hyperplane import Hyperplane, separating
+
+if TYPE_CHECKING:
+    from evenhand.contract import EditorTools
+    from evenhand.synthesis.picture_latent.space import PictureLatent
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,13 @@ class Reflection:
             raise DataError(f"attribute {attribute!r} of album {album.name!r} has one value only: no hyperplane separates it")
         return cls(attribute, space, separating(space.encode(known.pictures), known.attribute(attribute).codes > 0))
 
+    @classmethod
+    def made(cls, album: Album, attribute: str, tools: EditorTools) -> Reflection:
+        """For this attribute, in the latent space that the tools fit to the album."""
+        if tools.latent is None:
+            raise InvalidArgument("editor 'reflection' needs a latent space of pictures; give tools with `latent`")
+        return cls.fit(album, attribute, tools.latent(album, tools.rng))
+
     @property
     def flip(self) -> str:
         """A shift along one latent direction."""
@@ -39,8 +50,6 @@ class Reflection:
 
     def decoded(self, album: Album) -> Album:
         """The album as the latent space can draw it: the first pictures of reflected pairs."""
-        from dataclasses import replace
-
         return replace(album, pictures=self.space.decode(self.space.encode(album.pictures)))
 
     def twins(self, album: Album) -> Pictures:

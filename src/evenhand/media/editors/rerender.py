@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evenhand.arrays import Labels, Rows
-from evenhand.contract import Pictures
+from evenhand.contract import EditorTools, Pictures
 from evenhand.errors import DataError
 from evenhand.media.album import Album, Attribute
 from evenhand.media.portraits.factors import changed, factor, mirrored, place
@@ -25,6 +25,13 @@ class Rerender:
 
     def __post_init__(self) -> None:
         factor(self.attribute)
+
+    @classmethod
+    def made(cls, album: Album, attribute: str, tools: EditorTools) -> Rerender:  # noqa: ARG003 - drawing needs no tools
+        """For this factor of drawn portraits."""
+        made = cls(attribute)
+        made._factors(album)
+        return made
 
     @property
     def flip(self) -> str:

@@ -18,8 +18,8 @@ from evenhand.contract import PictureModel
 from evenhand.errors import InvalidArgument
 from evenhand.measures.picture_pairs import JudgedPairs, PicturePairs, judge
 from evenhand.media.editors.reflection import Reflection
+from evenhand.media.hyperplane import Hyperplane, separating
 from evenhand.methods.pictures.pair_generation import Generated
-from evenhand.synthesis.picture_latent.hyperplane import Hyperplane, separating
 from evenhand.synthesis.picture_latent.space import Latents
 
 

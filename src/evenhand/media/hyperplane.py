@@ -7,13 +7,15 @@ The boundary is a regularised linear discriminant in closed form instead of a li
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Mask, Reals
 from evenhand.errors import InvalidArgument
-from evenhand.synthesis.picture_latent.space import Latents
+
+Latents: TypeAlias = NDArray[np.float64]  # (n, dimensions)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,1 @@
+"""What several editors share, and the networks of those that learn."""
