@@ -39,9 +39,11 @@ from evenhand.media.portraits import draw_factors, place, render
 from evenhand.methods.pictures.limi_pictures import LimiImages
 from evenhand.methods.pictures.neuronfair_pictures import NeuronFairImages
 from evenhand.methods.pictures.pair_generation import generate
+from evenhand.models.function import FunctionClassifier
 from evenhand.models.mutated_copies import OPERATORS, mutate
-from evenhand.models.picture_adapters import FunctionClassifier, Preparation, onnx_classifier
+from evenhand.models.onnx import onnx_classifier
 from evenhand.models.picture_training import Course, accuracy, train
+from evenhand.models.preparation import Preparation
 from evenhand.models.shared_reader import shared_reader
 from evenhand.planted.portraits import (
     AGE_GROUPS,

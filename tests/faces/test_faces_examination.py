@@ -10,7 +10,8 @@ import pytest
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.media.editors.rerender import Rerender
 from evenhand.media.png import write_png
-from evenhand.models.picture_adapters import Preparation, onnx_classifier
+from evenhand.models.onnx import onnx_classifier
+from evenhand.models.preparation import Preparation
 from evenhand.planted.portraits import synthetic_faces
 from evenhand.verbs.examine_pictures import album_page, examine_album
 
@@ -108,7 +109,7 @@ def test_a_shared_reader_leaves_the_trunk_as_it_was():
     from evenhand.models.picture_networks import VggLike
     from evenhand.models.picture_training import Course
     from evenhand.models.shared_reader import shared_reader
-    from evenhand.models.torch_pictures import torch_classifier
+    from evenhand.models.torch import torch_classifier
 
     torch.manual_seed(0)
     album = synthetic_faces(160, np.random.default_rng(4), 32)
@@ -157,7 +158,7 @@ def test_an_onnx_file_says_itself_what_it_takes(tmp_path):
     ids=["names", "places", "probability", "column", "logits"],
 )
 def test_functions_may_answer_in_many_ways(answer, second):
-    from evenhand.models.picture_adapters import FunctionClassifier
+    from evenhand.models.function import FunctionClassifier
 
     scores = FunctionClassifier(answer, ("no", "yes"), batch=3).scores(np.zeros((5, 8, 8, 3), np.uint8))
     assert np.allclose(scores, [1.0 - second, second])
@@ -165,7 +166,7 @@ def test_functions_may_answer_in_many_ways(answer, second):
 
 def test_a_function_that_answers_nonsense_is_named():
     from evenhand.errors import WrongAnswer
-    from evenhand.models.picture_adapters import FunctionClassifier
+    from evenhand.models.function import FunctionClassifier
 
     with pytest.raises(WrongAnswer, match="maybe"):
         FunctionClassifier(lambda p: ["maybe"] * len(p), ("no", "yes")).scores(np.zeros((2, 8, 8, 3), np.uint8))
@@ -174,7 +175,7 @@ def test_a_function_that_answers_nonsense_is_named():
 def test_torch_modules_may_take_prepared_values_and_answer_one_logit():
     torch = pytest.importorskip("torch")
     from evenhand.errors import WrongAnswer
-    from evenhand.models.torch_pictures import torch_classifier
+    from evenhand.models.torch import torch_classifier
 
     pictures = synthetic_faces(6, np.random.default_rng(0), 32).pictures
     prepare = Preparation(16, mean=(0.5, 0.4, 0.3), deviation=(0.2, 0.3, 0.4), blue_first=True)

@@ -15,7 +15,8 @@ from evenhand.media.portraits import place
 from evenhand.methods.pictures.gaussian_injection import GaussianInjection
 from evenhand.methods.pictures.pair_generation import PairMethod, generate
 from evenhand.methods.pictures.random_generation import RandomGeneration
-from evenhand.models.picture_adapters import FunctionClassifier, Preparation, as_shares, resized
+from evenhand.models.function import FunctionClassifier, as_shares
+from evenhand.models.preparation import Preparation, resized
 from evenhand.planted.portraits import age_groups, synthetic_faces
 from evenhand.repairs.pair_selection import by_chance, k_multisection
 from evenhand.report.contact_sheet import contact_html, contact_picture, difference, widest

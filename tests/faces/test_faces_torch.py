@@ -23,7 +23,7 @@ from evenhand.methods.pictures.random_generation import RandomGeneration  # noqa
 from evenhand.models.mutated_copies import OPERATORS, mutate  # noqa: E402
 from evenhand.models.picture_networks import NETWORKS  # noqa: E402
 from evenhand.models.picture_training import Course, accuracy, train, train_further  # noqa: E402
-from evenhand.models.torch_pictures import torch_classifier  # noqa: E402
+from evenhand.models.torch import torch_classifier  # noqa: E402
 from evenhand.planted.portraits import AGE_GROUPS, synthetic_faces  # noqa: E402
 from evenhand.synthesis.picture_latent.autoencoder import AutoencoderSpace  # noqa: E402
 from evenhand.synthesis.picture_latent.pca import PcaSpace  # noqa: E402

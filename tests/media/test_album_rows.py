@@ -16,7 +16,7 @@ from evenhand.media.album_medium import AlbumMedium, KeptTwins
 from evenhand.media.editors.rerender import Rerender
 from evenhand.media.made_pictures import MadePicture, MadePictures
 from evenhand.media.table import Table
-from evenhand.models.picture_adapters import FunctionClassifier
+from evenhand.models.function import FunctionClassifier
 from evenhand.models.shown import ShownModel
 from evenhand.planted.portraits import synthetic_faces
 

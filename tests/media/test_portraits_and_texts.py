@@ -16,7 +16,7 @@ from evenhand.media.portraits.factors import draw_factors
 from evenhand.media.portraits.painting import render
 from evenhand.media.text_medium import Slot, TextMedium, WordLists
 from evenhand.methods import method
-from evenhand.models.picture_adapters import FunctionClassifier
+from evenhand.models.function import FunctionClassifier
 from evenhand.models.shown import ShownModel
 from evenhand.planted.doors import BRIGHT, DIM, backdrop_light, door_camera, reads_darker_skin
 from evenhand.planted.letters import TEMPLATES, WORDS, letters

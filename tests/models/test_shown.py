@@ -11,8 +11,7 @@ from evenhand.contract import Detecting, Detection, Model, PixelDifferentiable, 
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.errors import InvalidArgument, WrongAnswer
-from evenhand.models.picture_adapters import FunctionClassifier
-from evenhand.models.recognisers.seen_objects import Function
+from evenhand.models.function import FunctionClassifier, FunctionRecogniser
 from evenhand.models.shown import shown
 
 SHADES = np.random.default_rng(0).integers(0, 200, (12, 8, 8, 3)).astype(np.uint8)
@@ -72,7 +71,7 @@ def test_the_fingerprint_tells_readers_apart_and_is_steady():
 
 
 def test_a_recogniser_counts_the_mediums_classes_and_tells_its_objects():
-    model = shown(Shades(), Function(lambda picture: ["light", "cat"] if picture.mean() > 110 else []))
+    model = shown(Shades(), FunctionRecogniser(lambda picture: ["light", "cat"] if picture.mean() > 110 else []))
     assert isinstance(model, Detecting)
     lit = Shades().show(ROWS).mean(axis=(1, 2, 3)) > 110
     assert 0 < lit.sum() < len(ROWS)
@@ -93,12 +92,12 @@ def test_a_recogniser_needs_a_medium_with_objects():
             return "words"
 
     with pytest.raises(InvalidArgument, match="text shows none"):
-        shown(Words(), Function(lambda picture: []))
+        shown(Words(), FunctionRecogniser(lambda picture: []))
 
 
 def test_gradients_and_layers_are_those_of_the_shown_pictures():
     torch = pytest.importorskip("torch")
-    from evenhand.models.torch_pictures import torch_classifier
+    from evenhand.models.torch import torch_classifier
 
     torch.manual_seed(0)
     module = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 2))

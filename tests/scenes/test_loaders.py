@@ -20,7 +20,7 @@ from evenhand.datasets.scenes.voc import from_voc
 from evenhand.errors import DataError
 from evenhand.media.scene import PAVEMENT, ROAD, SKY
 from evenhand.media.vocabulary import Labels
-from evenhand.models.recognisers.seen_objects import Function
+from evenhand.models.function import FunctionRecogniser
 from evenhand.planted.recognisers import Simulated
 from evenhand.report.coco_export import ErrorKeeper, export_coco
 from evenhand.verbs.scene_trials import Campaign, Workshop, examine
@@ -163,7 +163,7 @@ def test_exported_errors_load_again_with_the_same_counts(streets, tmp_path):
 
     workshop = Workshop(streets[:5], Labels(), Campaign(insert=("dog",), change=("person",), controls=False), np.random.default_rng(0))
     keeper = ErrorKeeper({scene.name: Counter(scene.truth) for scene in streets})
-    examine(Function(forgetful), "forgetful", workshop, keeper)
+    examine(FunctionRecogniser(forgetful), "forgetful", workshop, keeper)
     assert keeper.kept
     path = export_coco(tmp_path, keeper.kept)
     loaded = {scene.name: scene.truth for scene in from_coco(path, tmp_path / "images", least_pixels=1)}

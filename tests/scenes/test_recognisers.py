@@ -10,9 +10,10 @@ import pytest
 from evenhand.contract import Detection
 from evenhand.errors import DataError, InvalidArgument, ModelFailed, StoreError, WrongAnswer
 from evenhand.media.vocabulary import Labels
+from evenhand.models.function import FunctionRecogniser
 from evenhand.models.recognisers.cache import Kept
 from evenhand.models.recognisers.detectors import OnnxDetector
-from evenhand.models.recognisers.seen_objects import Function, Suppression
+from evenhand.models.recognisers.seen_objects import Suppression
 from evenhand.models.recognisers.services import AzureVision, GoogleVision, HttpTemplate, Patience, Rekognition
 from evenhand.models.recognisers.small import StreetRecogniser
 from evenhand.models.recognisers.stand_in import StandIn
@@ -46,7 +47,7 @@ def service(name, endpoint, monkeypatch):
 
 @pytest.mark.parametrize("name", ["amazon", "google", "azure", "http"])
 def test_a_service_answers_through_its_own_client_and_resumes_without_paying_twice(name, tmp_path, monkeypatch):
-    with StandIn(Function(two_objects), fails_after=3) as server:
+    with StandIn(FunctionRecogniser(two_objects), fails_after=3) as server:
         client = service(name, server.endpoint, monkeypatch)
         kept = Kept(client, tmp_path)
         assert kept.estimate(pictures(5)).to_ask == 5
@@ -64,7 +65,7 @@ def test_a_service_answers_through_its_own_client_and_resumes_without_paying_twi
 
 def test_an_endpoint_can_be_described_in_a_file(tmp_path):
     path = tmp_path / "endpoint.yaml"
-    with StandIn(Function(two_objects)) as server:
+    with StandIn(FunctionRecogniser(two_objects)) as server:
         path.write_text(f"url: {server.endpoint}/any\nobjects: objects\nbox: [box.0, box.1, box.2, box.3]\n")
         (answer,) = HttpTemplate.from_yaml(path).recognise(pictures(1))
     assert [one.label for one in answer] == ["car", "dog"]
@@ -86,15 +87,15 @@ def test_a_line_cut_short_by_a_kill_is_asked_again_and_a_broken_one_is_named(tmp
         calls[picture.tobytes()] += 1
         return ["car"]
 
-    kept = Kept(Function(counted), tmp_path)
+    kept = Kept(FunctionRecogniser(counted), tmp_path)
     kept.recognise(pictures(3))
     content = kept.path.read_text()
     kept.path.write_text(content[:-10])
-    Kept(Function(counted), tmp_path).recognise(pictures(3))
+    Kept(FunctionRecogniser(counted), tmp_path).recognise(pictures(3))
     assert sorted(calls.values()) == [1, 1, 2]
     kept.path.write_text("nonsense\n")
     with pytest.raises(StoreError, match=":1 "):
-        Kept(Function(counted), tmp_path)
+        Kept(FunctionRecogniser(counted), tmp_path)
 
 
 def test_keys_never_reach_fingerprints():
@@ -103,19 +104,19 @@ def test_keys_never_reach_fingerprints():
 
 
 def test_functions_may_answer_in_several_ways_and_wrong_ones_are_named():
-    (answer,) = Function(lambda picture: ["car", ("dog", 0.5), ("cat", 0.4, (0, 0, 1, 1))]).recognise(pictures(1))
+    (answer,) = FunctionRecogniser(lambda picture: ["car", ("dog", 0.5), ("cat", 0.4, (0, 0, 1, 1))]).recognise(pictures(1))
     assert [one.label for one in answer] == ["car", "dog", "cat"]
     with pytest.raises(WrongAnswer, match="expected a label"):
-        Function(lambda picture: [3]).recognise(pictures(1))
+        FunctionRecogniser(lambda picture: [3]).recognise(pictures(1))
     with pytest.raises(ModelFailed, match="ZeroDivisionError"):
-        Function(lambda picture: 1 / 0).recognise(pictures(1))
+        FunctionRecogniser(lambda picture: 1 / 0).recognise(pictures(1))
 
 
 @pytest.mark.parametrize("raw", [None, "car", {"car": 1}, 7, [("car", "much")]], ids=repr)
 def test_a_function_that_answers_no_list_of_objects_is_told_what_is_expected(raw):
     with pytest.raises(WrongAnswer, match="expected"):
-        Function(lambda picture: raw).recognise(pictures(1))
-    assert Function(lambda picture: []).recognise(pictures(1)) == [()]
+        FunctionRecogniser(lambda picture: raw).recognise(pictures(1))
+    assert FunctionRecogniser(lambda picture: []).recognise(pictures(1)) == [()]
 
 
 def test_overlapping_boxes_of_a_class_are_one_object():
@@ -126,7 +127,7 @@ def test_overlapping_boxes_of_a_class_are_one_object():
 
 def test_a_torch_module_answers_and_stays_in_its_mode():
     torch = pytest.importorskip("torch")
-    from evenhand.models.recognisers.torch_module import TorchDetector
+    from evenhand.models.torch import torch_detector
 
     class Fixed(torch.nn.Module):
         def forward(self, batch):
@@ -134,11 +135,11 @@ def test_a_torch_module_answers_and_stays_in_its_mode():
             return [{"boxes": boxes, "scores": torch.tensor([0.9, 0.1]), "labels": torch.tensor([1, 1])} for _ in batch]
 
     module = Fixed().train()
-    answers = TorchDetector(module, ("bus", "car")).recognise(pictures(2))
+    answers = torch_detector(module, ("bus", "car")).recognise(pictures(2))
     assert [[one.label for one in answer] for answer in answers] == [["car"], ["car"]]
     assert module.training
     with pytest.raises(WrongAnswer, match="boxes"):
-        TorchDetector(type("Odd", (Fixed,), {"forward": lambda self, batch: [3 for _ in batch]})(), ("car",)).recognise(pictures(1))
+        torch_detector(type("Odd", (Fixed,), {"forward": lambda self, batch: [3 for _ in batch]})(), ("car",)).recognise(pictures(1))
 
 
 def test_plain_onnx_boxes_are_read(tmp_path):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evenhand.contract import Editor, PictureModel
     from evenhand.media.album import Album
     from evenhand.media.editors.editor import Jury
-    from evenhand.models.picture_adapters import Preparation
+    from evenhand.models.preparation import Preparation
     from evenhand.verbs.examine_pictures import PictureRule
 
 app = typer.Typer(name="faces", help="Test image classifiers on pairs of faces that differ in one attribute.", no_args_is_help=True)
@@ -167,7 +167,7 @@ def _album(folder: Path, layout: str, reading: tuple[str, int, int | None], prot
 
 def _preparation(scale: float | None, mean: str | None, deviation: str | None, more: tuple[int | None, int, bool]) -> Preparation | None:
     """How bytes become the classifier's input, where anything was said about it."""
-    from evenhand.models.picture_adapters import Preparation
+    from evenhand.models.preparation import Preparation
 
     own_size, size, blue_first = more
     if scale is None and mean is None and deviation is None and own_size is None and not blue_first:
@@ -191,7 +191,7 @@ def _chain_page(model: PictureModel, training: Album, tested: Album, how: tuple[
     import numpy as np
 
     from evenhand.models.picture_training import accuracy
-    from evenhand.models.torch_pictures import TorchClassifier
+    from evenhand.models.torch import TorchClassifier
     from evenhand.report.chain_page import chain_page
     from evenhand.verbs.picture_chain import ChainMaterial, ChainPlan, Clock, examine
 

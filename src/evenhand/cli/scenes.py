@@ -17,8 +17,8 @@ import typer
 from evenhand.errors import DataError, EvenhandError, InvalidArgument, UnknownName
 
 if TYPE_CHECKING:
+    from evenhand.contract import Recogniser
     from evenhand.media.scene import Scene
-    from evenhand.models.recognisers.seen_objects import Recogniser
     from evenhand.verbs.scene_trials import CampaignOutcome, Workshop
 
 app = typer.Typer(no_args_is_help=True, help="Class-level fairness of object recognition (DistroFair).")

@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.errors import DataError
 from evenhand.media.album import Album
 from evenhand.models.picture_training import Course, train
-from evenhand.models.torch_pictures import TorchClassifier
+from evenhand.models.torch import TorchClassifier
 
 USUAL = Course(epochs=4)
 

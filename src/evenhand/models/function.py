@@ -1,16 +1,21 @@
-"""Any Python callable as a model: it gets a frame or a matrix, and returns labels, one probability, or scores."""
+"""Any Python callable as a model: of rows (it gets a frame or a matrix), of shown things (pictures, texts), or of objects in a picture."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from evenhand.arrays import Rows, Scores
+from evenhand.contract import Answer, Detection
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed
+from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, WrongAnswer
+from evenhand.media.scene import Picture
 from evenhand.models.answer_shapes import Reader, reader_for, settle
 from evenhand.models.inputs import Takes, fingerprint_by_answers, first_line, guarded, inputs_of, probe_rows
 
@@ -94,3 +99,127 @@ def _candidates(function: Callable[[Any], Any], takes: Takes | None) -> tuple[Ta
     if "ndarray" in hint or "NDArray" in hint:
         return ("codes",)
     return ("codes", "frame") if first.name.lower() in _CODES_NAMES else ("frame", "codes")
+
+
+@dataclass(frozen=True)
+class FunctionClassifier:
+    """Any function from shown things (pictures (n, height, width, 3) between 0 and 255, or texts) to its answers, asked in batches.
+
+    An answer is a row of scores for each, or one value for each: a class name, the place of a class, or, where there are two
+    classes, the probability of the second.
+    """
+
+    function: Callable[[Any], Any]
+    classes: tuple[str, ...]
+    batch: int = 256
+
+    def __post_init__(self) -> None:
+        if len(self.classes) < 2 or len(set(self.classes)) < len(self.classes):
+            raise InvalidArgument(f"classes={self.classes!r} must name at least two different classes")
+
+    def scores(self, shown: Any) -> Scores:
+        """Whatever the function says, checked; rows that do not add up to 1 go through softmax."""
+        parts = [self._ask(shown[start : start + self.batch]) for start in range(0, len(shown), self.batch)]
+        answer = np.concatenate(parts) if parts else np.empty((0, len(self.classes)))
+        return as_shares(checked(as_rows(answer, self.classes), len(shown), len(self.classes)))
+
+    def _ask(self, shown: Any) -> NDArray[Any]:
+        try:
+            answer = np.asarray(self.function(shown))
+        except EvenhandError:
+            raise
+        except Exception as fault:  # the function is foreign code
+            raise ModelFailed(f"the classifier raised {type(fault).__name__}: {fault}") from fault
+        if answer.ndim == 0 or len(answer) != len(shown):
+            raise WrongAnswer(f"the classifier answered {len(shown)} questions with shape {answer.shape}; expected one answer for each")
+        return answer.reshape(len(shown), -1) if answer.ndim > 2 else answer
+
+
+def as_rows(answer: NDArray[Any], classes: tuple[str, ...]) -> NDArray[np.float64]:
+    """One row of scores for each, also where the answers are class names, places of classes or one probability."""
+    single = answer[:, 0] if answer.ndim == 2 and answer.shape[1] == 1 else answer
+    if single.ndim == 1 and len(single) and single.dtype.kind in "USObiu":
+        return np.eye(len(classes))[_places(single, classes)]
+    try:
+        numbers = np.asarray(single, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise WrongAnswer(f"the classifier answered with {single.dtype} values that are not numbers") from None
+    if numbers.ndim == 2 or len(classes) != 2:
+        return numbers
+    if len(numbers) and not (numbers.min() >= 0.0 and numbers.max() <= 1.0):  # logits of the second class
+        numbers = 1.0 / (1.0 + np.exp(-numbers))
+    return np.stack([1.0 - numbers, numbers], axis=1)
+
+
+def _places(said: NDArray[Any], classes: tuple[str, ...]) -> NDArray[np.intp]:
+    names = {name: place for place, name in enumerate(classes)}
+    found = [
+        names.get(str(each), int(each) if not isinstance(each, str) and 0 <= int(each) < len(classes) else -1) for each in said.tolist()
+    ]
+    if min(found) < 0:
+        raise WrongAnswer(f"the classifier answered {said[found.index(-1)]!r}, which is none of the classes {', '.join(classes)}")
+    return np.array(found, dtype=np.intp)
+
+
+def as_shares(answer: Scores) -> Scores:
+    """Rows that already add up to 1 as they are, other rows through softmax."""
+    if (answer >= 0).all() and np.allclose(answer.sum(axis=1), 1.0, atol=1e-3):
+        return answer
+    raised = np.exp(answer - answer.max(axis=1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+def checked(answer: NDArray[np.float64], pictures: int, classes: int) -> Scores:
+    """Refuse answers of the wrong shape and answers that are not numbers."""
+    if answer.shape != (pictures, classes):
+        raise WrongAnswer(f"the classifier answered with shape {answer.shape} where ({pictures}, {classes}) was expected")
+    if not np.isfinite(answer).all():
+        raise WrongAnswer("the classifier answered with values that are not finite")
+    return answer
+
+
+@dataclass(frozen=True)
+class FunctionRecogniser:
+    """A Python function from one picture to labels, (label, score) pairs, or detections."""
+
+    function: Callable[[Picture], Sequence[Any]]
+    name: str = "function"
+    version: str = ""
+
+    def fingerprint(self) -> str:
+        """Name and version: a function cannot be read."""
+        return f"function:{self.name}:{self.version}"
+
+    def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
+        """One call for each picture."""
+        answers = []
+        for picture in pictures:
+            try:
+                raw = self.function(picture)
+            except EvenhandError:
+                raise
+            except Exception as fault:  # foreign code: whatever it raises is the recogniser's failure
+                raise ModelFailed(f"recogniser {self.name!r} raised {type(fault).__name__}: {fault}") from fault
+            if isinstance(raw, str | Mapping) or not isinstance(raw, Iterable):
+                raise WrongAnswer(
+                    f"recogniser {self.name!r} answered {raw!r}; expected a list of objects, an empty one when nothing is seen"
+                )
+            answers.append(tuple(as_detection(one, self.name) for one in raw))
+        return answers
+
+
+def as_detection(raw: Any, name: str) -> Detection:
+    """A detection from whatever a function returned for one object."""
+    if isinstance(raw, Detection):
+        return raw
+    if isinstance(raw, str):
+        return Detection(raw)
+    try:
+        if isinstance(raw, tuple | list) and raw and isinstance(raw[0], str):
+            score = float(raw[1]) if len(raw) > 1 else 1.0
+            box = tuple(float(value) for value in raw[2]) if len(raw) > 2 and raw[2] is not None else None
+            if box is None or len(box) == 4:
+                return Detection(raw[0], score, box)
+    except (TypeError, ValueError):
+        pass  # said below, with what came
+    raise WrongAnswer(f"recogniser {name!r} answered {raw!r}; expected a label, (label, score), (label, score, box) or a Detection")

@@ -14,7 +14,9 @@ from typing import Any
 
 from evenhand.contract import PictureModel
 from evenhand.errors import InvalidArgument, ModelFailed
-from evenhand.models.picture_adapters import FunctionClassifier, Preparation, onnx_classifier
+from evenhand.models.function import FunctionClassifier
+from evenhand.models.onnx import onnx_classifier
+from evenhand.models.preparation import Preparation
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def _loaded(given: GivenClassifier) -> Any:
 def _wrapped(found: Any, given: GivenClassifier) -> PictureModel:
     from torch import nn
 
-    from evenhand.models.torch_pictures import TorchClassifier, torch_classifier
+    from evenhand.models.torch import TorchClassifier, torch_classifier
 
     if isinstance(found, TorchClassifier | FunctionClassifier):
         return found

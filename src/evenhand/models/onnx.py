@@ -1,8 +1,8 @@
-"""ONNX files through onnxruntime: one matrix input or one input per column; labels with probabilities, or one score tensor."""
+"""ONNX files as models: of rows (one matrix input or one input per column; labels with probabilities, or scores), and of pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Rows, Scores
-from evenhand.contract import Port
+from evenhand.contract import Pictures, Port
 from evenhand.domain.columns import listing
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer
 from evenhand.models.answer_shapes import Reader, plain, reader_for, settle
+from evenhand.models.function import FunctionClassifier
 from evenhand.models.inputs import Takes, first_line, inputs_of, probe_rows
 from evenhand.models.onnx_session import NUMPY_TYPES, OnnxSession, open_onnx
+from evenhand.models.preparation import preparation_of
 
 USUAL_ROWS = 8192
 """How many rows one call takes best."""
@@ -178,3 +180,39 @@ def _declared_classes(content: bytes) -> list[Any] | None:
         if node.op_type == "ArrayFeatureExtractor" and "classes" in node.input[0] and node.input[0] in constants:
             return [value.decode() if isinstance(value, bytes) else plain(value) for value in constants[node.input[0]].reshape(-1)]
     return None
+
+
+@dataclass(frozen=True)
+class OnnxClassifier(FunctionClassifier):
+    """A classifier of pictures from a file."""
+
+    digest: str = ""
+
+    def fingerprint(self) -> str:
+        """A digest of the file."""
+        return f"onnx-{self.digest}"
+
+
+def onnx_classifier(
+    file: Path | str, classes: Sequence[str], prepare: Callable[[Pictures], NDArray[np.float32]] | None = None
+) -> OnnxClassifier:
+    """An ONNX file as a classifier; logits are made to add up to 1.
+
+    Without `prepare`, size, layout and number of channels are read from the file, and values are scaled to 0..1 (or left as bytes where
+    the file takes bytes).  A file that takes only so many pictures at once is asked in portions of that size.
+    """
+    session = open_onnx(file)
+    entry, usual = session.inputs[0], 256
+    prepared = prepare or preparation_of(entry.shape, entry.type)
+    kind, output = NUMPY_TYPES.get(entry.type, np.float32), _score_output(session)
+
+    def ask(pictures: Pictures) -> NDArray[Any]:
+        return np.asarray(session.run({entry.name: prepared(pictures).astype(kind, copy=False)}, [output])[0])
+
+    return OnnxClassifier(lambda pictures: session.portions(pictures, ask, usual), tuple(classes), usual, session.digest)
+
+
+def _score_output(session: OnnxSession) -> str:
+    """The output that holds scores: one called probabilities where there are several, else the first."""
+    names = [each.name for each in session.outputs]
+    return str(next((name for name in names if "prob" in name.lower()), names[0]))

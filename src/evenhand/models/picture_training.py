@@ -13,8 +13,9 @@ from evenhand.arrays import Labels
 from evenhand.contract import Pictures
 from evenhand.errors import DataError, InvalidArgument, UnknownName
 from evenhand.media.album import Album
+from evenhand.media.picture_tensors import to_tensor
 from evenhand.models.picture_networks import NETWORKS
-from evenhand.models.torch_pictures import TorchClassifier, to_tensor, torch_classifier
+from evenhand.models.torch import TorchClassifier, torch_classifier
 
 Told = Callable[[str, int, int], None]
 """Called with what is being done, the step and the number of steps."""

@@ -13,8 +13,10 @@ from torch import Tensor, nn
 
 from evenhand.errors import InvalidArgument
 from evenhand.media.album import Album
+from evenhand.media.picture_tensors import to_tensor
 from evenhand.models.picture_training import Course, fit
-from evenhand.models.torch_pictures import TorchClassifier, to_tensor, torch_classifier
+from evenhand.models.torch import TorchClassifier, torch_classifier
+from evenhand.models.torch_layers import watching
 
 USUAL = Course(epochs=4)
 
@@ -25,18 +27,15 @@ class SharedReader(nn.Module):
     def __init__(self, trunk: TorchClassifier, layer: str, sample: Tensor, values: int) -> None:
         super().__init__()
         self.trunk, self.layer = trunk.copy().module.requires_grad_(False), layer
-        self.heard: dict[str, Tensor] = {}
-        self.trunk.get_submodule(layer).register_forward_hook(self._keep)
         width = self._features(sample).shape[1]
         self.head = nn.Sequential(nn.Linear(width, 64), nn.ReLU(), nn.Linear(64, values))
 
-    def _keep(self, _module: nn.Module, _inputs: object, output: Tensor) -> None:
-        self.heard["values"] = output
-
     def _features(self, pictures: Tensor) -> Tensor:
         self.trunk.eval()
-        self.trunk(pictures)
-        return self.heard["values"].flatten(1)
+        with watching(self.trunk, (self.layer,), "graph") as seen:
+            self.trunk(pictures)
+        values: Tensor = seen[self.layer]
+        return values.flatten(1)
 
     def train(self, mode: bool = True) -> SharedReader:
         """Only the head ever enters training mode."""
@@ -64,9 +63,7 @@ def shared_reader(
 
 
 def _deepest_map(classifier: TorchClassifier, album: Album) -> str:
-    with torch.inference_mode(), classifier.listening(classifier.layers()) as heard:
-        classifier.logits(to_tensor(album.pictures[:2]))
-        maps = [name for name in classifier.layers() if heard["raw:" + name].ndim == 4]
+    maps = classifier.maps(album.pictures[:2])
     if not maps:
         raise InvalidArgument(f"none of the layers {classifier.layers()} is convolutional: there is no trunk to share")
     return maps[-1]

@@ -1,20 +1,25 @@
-"""How rows of codes become what a torch module eats, and how a gradient by those inputs becomes one by codes."""
+"""How what is asked (rows of codes, pictures) becomes what a torch module eats, and how a gradient goes the way back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Rows
+from evenhand.contract import Pictures
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument
+from evenhand.errors import InvalidArgument, MissingAbility
+from evenhand.media.picture_tensors import to_pictures, to_tensor
+from evenhand.models.inputs import probe_rows
+from evenhand.models.preparation import GREY, Preparation
 
 Inputs = Literal["codes", "standard", "one_hot", "long"]
+PICTURE_SEED = 20_211_114
 
 
 class _Settings(Protocol):
@@ -32,8 +37,34 @@ class _Settings(Protocol):
     def differences(self) -> Sequence[str]: ...
 
 
+class Front(Protocol):
+    """The way from what is asked to a module's inputs, and back."""
+
+    def sample(self, n: int) -> Any:
+        """A few things for trying the module out, always the same ones."""
+
+    def tensor(self, asked: Any) -> Any:
+        """The tensor that gradients are taken by."""
+
+    def prepare(self, inputs: Any) -> Any:
+        """What the module is called with."""
+
+    def units(self, values: Any) -> Any:
+        """A layer's values as one row of units per asked thing."""
+
+    def back(self, gradient: Any, asked: Any) -> NDArray[Any]:
+        """The gradient by what is asked, from the one by `tensor`."""
+
+    def around(self, module: Any) -> Front:
+        """The same way for another module."""
+
+    @property
+    def advice(self) -> str:
+        """What to say to a user whose module refuses its inputs."""
+
+
 @dataclass(frozen=True, eq=False)
-class Front:
+class CodesFront:
     """The compiled way from codes to inputs.
 
     One-hot columns have no derivative by their code.  Their gradient is the slope along the category axis: the difference of
@@ -49,9 +80,19 @@ class Front:
     spread: tuple[int, ...]  # places of the one-hot columns
     cut_places: tuple[int, ...]  # places whose gradient is taken between neighbouring codes
 
-    def around(self, module: Any) -> Front:
+    advice: ClassVar[str] = "TorchSettings(inputs=...) says how codes become its inputs"
+
+    def around(self, module: Any) -> CodesFront:
         """The same way for another module."""
         return replace(self, dtype=_dtype(module))
+
+    def sample(self, n: int) -> Rows:
+        """Rows of the domain, always the same ones."""
+        return probe_rows(self.domain, n)
+
+    def units(self, values: Any) -> Any:
+        """Every value of a layer is a unit."""
+        return flat(values)
 
     def tensor(self, rows: Rows) -> Any:
         """The tensor that gradients are taken by: float codes, or the one-hot matrix."""
@@ -106,8 +147,11 @@ class Front:
             return (inputs - mean) / scale
         return inputs.clone()  # a module may work in place, which a leaf of the graph forbids
 
-    def by_codes(self, gradient: NDArray[Any], rows: Rows) -> Rows:
+    def back(self, gradient: Any, rows: Rows) -> Rows:
         """The gradient by codes, from the one by `tensor`."""
+        return self._by_codes(gradient.double().numpy(), rows)
+
+    def _by_codes(self, gradient: NDArray[Any], rows: Rows) -> Rows:
         if not self.spread:
             return np.where(np.isnan(rows), 0.0, gradient)
         out = np.zeros(rows.shape)
@@ -119,6 +163,79 @@ class Front:
         return np.where(np.isnan(rows), 0.0, out)
 
 
+@dataclass(frozen=True, eq=False)
+class PictureFront:
+    """Pictures between 0 and 255, (n, height, width, 3), as a module takes them; by `prepare` where it takes other values."""
+
+    prepared_by: Preparation | None = None
+    device: str = "cpu"
+    sides: tuple[int, int] | None = None  # height and width of the pictures, where they are known
+    advice: ClassVar[str] = "Preparation(...) says how pictures become its inputs"
+
+    def around(self, _module: Any) -> PictureFront:
+        """The same way for another module."""
+        return self
+
+    @property
+    def known_sides(self) -> tuple[int, int] | None:
+        """Height and width of pictures that the module can be tried out with."""
+        return self.sides or ((self.prepared_by.size, self.prepared_by.size) if self.prepared_by else None)
+
+    def sample(self, n: int) -> Pictures:
+        """Pictures of noise, always the same ones."""
+        if self.known_sides is None:
+            raise MissingAbility("the size of the pictures is unknown; name the layers in readable=..., or give prepare=Preparation(size)")
+        return np.random.default_rng(PICTURE_SEED).integers(0, 256, (n, *self.known_sides, 3)).astype(np.uint8)
+
+    def tensor(self, pictures: Pictures) -> Any:
+        """Float32, (n, 3, height, width), still between 0 and 255."""
+        return to_tensor(pictures, self.device)
+
+    def prepare(self, inputs: Any) -> Any:
+        """What `prepared_by` does to pictures, in torch, so that gradients reach the pixels."""
+        return inputs if self.prepared_by is None else _prepared(inputs, self.prepared_by)
+
+    def units(self, values: Any) -> Any:
+        """A convolutional unit is the mean of its map, a unit of a transformer the mean over the places."""
+        if values.ndim == 4:
+            return values.mean(dim=(2, 3))
+        return values.mean(dim=1) if values.ndim == 3 else flat(values)
+
+    def back(self, gradient: Any, _pictures: Pictures) -> NDArray[Any]:
+        """The gradient by the pixels."""
+        return to_pictures(gradient)
+
+
+def _prepared(batch: Any, how: Preparation) -> Any:
+    import torch
+
+    area = torch.nn.functional.interpolate
+    sized = batch if batch.shape[2] == how.size == batch.shape[3] else area(batch, (how.size, how.size), mode="area")
+    mean, deviation, grey = (
+        torch.tensor(each, dtype=batch.dtype, device=batch.device)[:, None, None] for each in (how.mean, how.deviation, GREY)
+    )
+    values = (sized * how.scale - mean) / deviation
+    values = values.flip(1) if how.blue_first else values
+    values = (values * grey).sum(dim=1, keepdim=True) if how.grey else values
+    return values if how.channels_first else values.permute(0, 2, 3, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class DetectionFront(PictureFront):
+    """Pictures of any sizes for a detector: a list of (3, height, width), from 0 to 1."""
+
+    def tensor(self, pictures: Any) -> list[Any]:
+        """One tensor for each picture."""
+        import torch
+
+        return [torch.from_numpy(np.ascontiguousarray(one.transpose(2, 0, 1))).float() / 255 for one in pictures]
+
+
+def flat(values: Any) -> Any:
+    """One row of values per input."""
+    return values.reshape(values.shape[0], -1) if values.shape[0] else values.reshape(0, int(np.prod(values.shape[1:])))
+
+
 def _slope(block: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
     at = np.nan_to_num(codes).astype(np.intp)
     after, before = np.minimum(at + 1, block.shape[1] - 1), np.maximum(at - 1, 0)
@@ -126,7 +243,7 @@ def _slope(block: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
     return np.asarray((block[each, after] - block[each, before]) / np.maximum(after - before, 1))
 
 
-def make_front(module: Any, domain: TabularDomain, settings: _Settings) -> Front:
+def make_front(module: Any, domain: TabularDomain, settings: _Settings) -> CodesFront:
     """The way from codes to inputs that the settings describe."""
     inputs = settings.inputs
     if not callable(inputs) and inputs not in ("codes", "standard", "one_hot", "long"):
@@ -139,7 +256,7 @@ def make_front(module: Any, domain: TabularDomain, settings: _Settings) -> Front
         raise InvalidArgument("inputs='standard' needs TorchSettings(mean=[...], scale=[...]), one number per column")
     cut = range(len(domain.columns)) if inputs == "long" else [domain.place(name) for name in settings.differences]
     spread = _spread(domain, settings.one_hot) if inputs == "one_hot" else ()
-    return Front(domain, inputs, _dtype(module), parts["mean"], parts["scale"], parts["fill"], spread, tuple(cut))
+    return CodesFront(domain, inputs, _dtype(module), parts["mean"], parts["scale"], parts["fill"], spread, tuple(cut))
 
 
 def _spread(domain: TabularDomain, names: Sequence[str] | None) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 from evenhand.arrays import Labels, Rows
 from evenhand.contract import Pairs
 from evenhand.errors import InvalidArgument, MissingAbility
+from evenhand.models.torch_inputs import flat
 
 if TYPE_CHECKING:
     from evenhand.models.torch import TorchModel
@@ -103,8 +104,3 @@ def _reset(module: Any) -> None:
     for part in module.modules():
         if hasattr(part, "reset_parameters"):
             part.reset_parameters()
-
-
-def flat(values: Any) -> Any:
-    """One row of values per input."""
-    return values.reshape(values.shape[0], -1) if values.shape[0] else values.reshape(0, int(np.prod(values.shape[1:])))

@@ -18,7 +18,7 @@ from evenhand.measures.neurons.layer_studies import LayerStudy, pair_measures
 from evenhand.measures.picture_pairs import JudgedPairs, PicturePairs, judge
 from evenhand.media.album import Album, as_bytes
 from evenhand.models.picture_training import Course, train_further
-from evenhand.models.torch_pictures import TorchClassifier
+from evenhand.models.torch import TorchClassifier
 from evenhand.repairs.pair_selection import by_chance, k_multisection
 
 STRATEGIES = ("none", "random", *LAYER_MEASURES, "twins")

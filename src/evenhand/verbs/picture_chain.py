@@ -21,7 +21,7 @@ from evenhand.methods.pictures.gradient_generation import GradientGeneration
 from evenhand.methods.pictures.pair_generation import Generated, PairMethod, generate
 from evenhand.methods.pictures.random_generation import RandomGeneration
 from evenhand.models.picture_training import Course, accuracy, train
-from evenhand.models.torch_pictures import TorchClassifier
+from evenhand.models.torch import TorchClassifier
 from evenhand.planted.portraits import DARKER_SKIN_LOOKS_OLDER, Bias, synthetic_faces
 from evenhand.repairs.enhancement import EnhancementTrial, Remedy, remedy, score, unfair_of
 

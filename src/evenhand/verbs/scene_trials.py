@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from evenhand.contract import Answer
+from evenhand.contract import Answer, Recogniser
 from evenhand.errors import UnknownName
 from evenhand.media.operators.delete import delete
 from evenhand.media.operators.empty_patch import empty_patch
@@ -37,7 +37,7 @@ from evenhand.media.operators.rotate import rotate
 from evenhand.media.scene import Scene
 from evenhand.media.scene_clusters import Clusters, Range, cluster, distribution, orientation_bin
 from evenhand.media.vocabulary import Labels
-from evenhand.models.recognisers.seen_objects import Recogniser, seen_counts
+from evenhand.models.recognisers.seen_objects import seen_counts
 
 OUT, IN, CONTROL = "out of distribution", "in distribution", "control"
 ROTATION_TRIES = 4

@@ -14,7 +14,7 @@ from evenhand.measures.neurons.adequacy import TOP, Adequacy, Ruler, adequacy, j
 from evenhand.measures.neurons.importance import ImportanceCoverage, by_activation, by_relevance
 from evenhand.measures.neurons.kruskal import KruskalWallis, Rule, differences, kruskal_wallis
 from evenhand.measures.picture_pairs import JudgedPairs, PicturePairs
-from evenhand.models.torch_pictures import TorchClassifier
+from evenhand.models.torch import TorchClassifier
 
 LEAST_NEURONS = 3
 

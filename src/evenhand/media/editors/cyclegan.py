@@ -24,8 +24,8 @@ from evenhand.contract import EditorTools, Pictures
 from evenhand.errors import DataError, InvalidArgument, StoreError
 from evenhand.media.album import Album
 from evenhand.media.editors.parts.cyclegan_nets import Quartet, discerned, fooled
+from evenhand.media.picture_tensors import to_pictures, to_tensor
 from evenhand.media.png import sheet, write_png
-from evenhand.models.torch_pictures import to_pictures, to_tensor
 
 Told = Callable[[str, int, int], None]
 

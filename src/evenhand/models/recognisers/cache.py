@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evenhand.contract import Answer, Detection
+from evenhand.contract import Answer, Detection, Recogniser
 from evenhand.errors import StoreError
 from evenhand.media.scene import Picture
-from evenhand.models.recognisers.seen_objects import Recogniser
 
 
 def picture_key(picture: Picture) -> str:

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.contract import Answer
+from evenhand.contract import Answer, Recogniser
 from evenhand.errors import require
 from evenhand.media.scene import Picture
-from evenhand.models.recognisers.seen_objects import Recogniser
 
 
 class StandIn:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from evenhand.contract import Pictures
 from evenhand.errors import InvalidArgument
-from evenhand.models.torch_pictures import to_pictures, to_tensor
+from evenhand.media.picture_tensors import to_pictures, to_tensor
 from evenhand.synthesis.picture_latent.space import Latents
 
 
