@@ -6,7 +6,7 @@ import typer
 from rich.table import Table
 
 from evenhand.cli.output import out, say_json, wants_json
-from evenhand.contract import Method
+from evenhand.contract import Method, media_of
 from evenhand.errors import UnknownName
 from evenhand.methods import METHODS
 from evenhand.registry import Entry
@@ -21,7 +21,7 @@ def methods(
     name: str = typer.Argument("", help="Show one method with its parameters and its paper."),
     as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
 ) -> None:
-    """List the search methods, what each needs of a model, and its published parameters."""
+    """List the search methods, what each needs of a model and works on, and its published parameters."""
     as_json = wants_json(as_json)
     known = METHODS.entries()
     if name and name not in known:
@@ -41,14 +41,15 @@ def _facts(entry: Entry[Method]) -> dict[str, object]:
         "summary": entry.summary,
         "paper": entry.paper,
         "needs": entry.make.needs.__name__,  # type: ignore[attr-defined]
+        "works_on": list(media_of(entry.make)) or ["every medium"],  # type: ignore[arg-type]
         "parameters": entry.parameters,
     }
 
 
 def _list(entries: dict[str, Entry[Method]]) -> None:
-    table = Table("method", "needs", "what it does", box=None, pad_edge=False)
+    table = Table("method", "needs", "works on", "what it does", box=None, pad_edge=False)
     for entry in entries.values():
-        table.add_row(f"[bold]{entry.name}[/]", str(_facts(entry)["needs"]), entry.summary)
+        table.add_row(f"[bold]{entry.name}[/]", str(_facts(entry)["needs"]), ", ".join(media_of(entry.make)) or "every medium", entry.summary)  # type: ignore[arg-type]
     out.print(table)
     out.print("\n`evenhand methods NAME` shows the parameters of one.", style="dim")
 

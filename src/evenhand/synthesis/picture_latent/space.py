@@ -28,3 +28,11 @@ class PictureLatent(Protocol):
 
     def sample(self, n: int, rng: np.random.Generator) -> Latents:
         """Plausible points."""
+
+
+@runtime_checkable
+class FittedSpace(PictureLatent, Protocol):
+    """A space that is made from pictures alone; `fit` belongs to its class."""
+
+    def fit(self, pictures: Pictures, dimensions: int, rng: np.random.Generator) -> PictureLatent:
+        """The space of these pictures."""
