@@ -557,6 +557,49 @@ def words_of(oracle: Oracle) -> str:
     return str(getattr(oracle, "words", ANOTHER_OUTCOME))
 
 
+@dataclass(frozen=True)
+class Check:
+    """One thing that a result was asked to show, and how that ended; "failed" where it could not be looked at."""
+
+    name: str
+    outcome: Literal["pass", "violation", "inconclusive", "failed"]
+    message: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """What a study adds to a result: figures for its body, sentences for a reader, checks for its gate."""
+
+    figures: Mapping[str, Any]
+    sentences: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class StudyCase:
+    """What a study may look at: a model behind a medium, real rows, and what else is known of them."""
+
+    domain: TabularDomain
+    model: Meter
+    medium: Medium
+    rows: Rows
+    labels: Labels | None = None  # places among the domain's label values
+    frame: Any = None  # a table beside the rows, with columns that the domain leaves out
+    tolerance: float = 0.05  # a net change up to this is tolerated
+    confidence: float = 0.95
+    ordered: bool = False  # whether the classes have an order, as age groups have
+
+
+@runtime_checkable
+class Study(Protocol):
+    """A measure of what the rows of some media show; `measure` makes every one that fits the data, under its file's name."""
+
+    media: ClassVar[tuple[str, ...]]  # the kinds of media that it looks at
+
+    def study(self, case: StudyCase, rng: np.random.Generator) -> Section:
+        """What was seen, judged once."""
+
+
 def parameters(method: Method) -> Mapping[str, Any]:
     """A method's parameters by name."""
     return {each.name: getattr(method, each.name) for each in fields(method)} if is_dataclass(method) else {}
