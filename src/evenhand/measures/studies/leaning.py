@@ -1,0 +1,157 @@
+"""Leaning: whether a classifier of pictures moves one way when a protected attribute goes from one value to another.
+
+Every classifier flips some labels near its borders, in both directions alike.  A bias shows as flips that mostly go one way, so it is
+the difference of the two directions that is tested, against a tolerance rather than against zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+
+from evenhand.arrays import Labels, Rows
+from evenhand.contract import Check, Section, StudyCase, labels_of
+from evenhand.statistics.intervals import Interval, clopper_pearson
+from evenhand.statistics.net import net_interval
+
+UPWARD = "up the order"
+"""The name of the change that ordered classes add: labels that move up minus labels that move down."""
+
+MOST_VALUES = 12
+"""An attribute with more values than this is compared only between the first of them and each other one."""
+
+
+@dataclass(frozen=True)
+class Leaning:
+    """Whether a classifier leans one way: per class, how its share changes when the attribute goes from one value to another."""
+
+    net: dict[str, float]
+    low: dict[str, float]
+    high: dict[str, float]
+    tolerance: float
+    confidence: float
+    pairs: int
+    along: str = ""  # from which of the attribute's values to which
+
+    @property
+    def found(self) -> bool:
+        """Whether some class's change lies beyond the tolerance, with all of its interval."""
+        return any(self.low[name] > self.tolerance or self.high[name] < -self.tolerance for name in self.net)
+
+    @property
+    def absent(self) -> bool:
+        """Whether every class's change lies within the tolerance, with all of its interval."""
+        return all(self.high[name] <= self.tolerance and self.low[name] >= -self.tolerance for name in self.net)
+
+    @property
+    def strongest(self) -> str:
+        """The class that changes most."""
+        return max(self.net, key=lambda name: abs(self.net[name]))
+
+    @property
+    def sentence(self) -> str:
+        """For a reader."""
+        name = self.strongest
+        bounds = f"{self.low[name]:+.1%} to {self.high[name]:+.1%}, {self.pairs:,} pairs"
+        return f"when {self.along}, {name!r} changes by {self.net[name]:+.1%} ({bounds})"
+
+    @property
+    def check(self) -> Check:
+        """The leaning as one thing that was decided."""
+        if self.found:
+            return Check(self.along, "violation", f"the classifier leans: {self.sentence}, beyond the tolerated {self.tolerance:.1%}")
+        if self.absent:
+            return Check(self.along, "pass", f"no leaning beyond the tolerated {self.tolerance:.1%}: {self.sentence}")
+        return Check(self.along, "inconclusive", f"too few pairs to say: {self.sentence}; {self.tolerance:.1%} is tolerated")
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "outcome": self.check.outcome, "strongest": self.strongest}
+
+
+def leaning_of(lower: Labels, higher: Labels, classes: tuple[str, ...], rule: LeaningRule, along: str = "") -> Leaning:
+    """Exact intervals of the net change of every class, holding all together (Bonferroni; two classes have one change only).
+
+    Where classes have an order, such as age groups, the net movement along it is one more change, and the most telling one: a class in
+    the middle gains here what it loses there.
+    """
+    moves = {name: ((higher == code) & (lower != code), (higher != code) & (lower == code)) for code, name in enumerate(classes)}
+    if rule.ordered:
+        moves[UPWARD] = (higher > lower, higher < lower)
+    distinct = 1 if len(classes) == 2 else len(moves)
+    each = 1.0 - (1.0 - rule.confidence) / (distinct * rule.comparisons)
+    found = {name: net_interval(int(came.sum()), int(went.sum()), len(lower), each) for name, (came, went) in moves.items()}
+    net, low = {name: one.estimate for name, one in found.items()}, {name: one.low for name, one in found.items()}
+    high = {name: one.high for name, one in found.items()}
+    return Leaning(net, low, high, rule.tolerance, rule.confidence, len(lower), along)
+
+
+@dataclass(frozen=True)
+class LeaningRule:
+    """When a classifier is said to lean: beyond this net change, along the order of the classes too where they have one.
+
+    comparisons: how many leanings are judged together; the confidence holds for all of them.
+    """
+
+    tolerance: float = 0.05
+    confidence: float = 0.95
+    ordered: bool = False
+    comparisons: int = 1
+
+
+@dataclass(frozen=True)
+class LeaningStudy:
+    """Every two values of every protected attribute, all pictures shown under both."""
+
+    media: ClassVar[tuple[str, ...]] = ("album", "portraits")
+
+    def study(self, case: StudyCase, rng: np.random.Generator) -> Section:  # noqa: ARG002  (nothing is drawn)
+        """Net changes with exact intervals that hold together."""
+        said = {name: _said(case, name) for name in case.domain.protected}
+        pairs = [(name, *pair) for name, labels in said.items() for pair in _compared(len(labels))]
+        rule = LeaningRule(case.tolerance, case.confidence, case.ordered, len(pairs))
+        found = [
+            leaning_of(said[name][one], said[name][other], _words(case), rule, _along(case, name, one, other)) for name, one, other in pairs
+        ]
+        unfair = {name: _unfair(labels, case.confidence) for name, labels in said.items()}
+        figures = {
+            "leanings": [each.as_dict() for each in found],
+            "unfair_pictures": {name: share.as_dict() for name, share in unfair.items()},
+        }
+        sentences = [f"{share} of pictures get another label under another {name}" for name, share in unfair.items()]
+        return Section(figures, (*sentences, *(each.check.message for each in found)), tuple(each.check for each in found))
+
+
+def _said(case: StudyCase, name: str) -> Labels:
+    """Labels of every row under every value of one attribute, (values, n)."""
+    place = case.domain.place(name)
+    values = np.unique(case.domain.combinations[:, case.domain.protected.index(name)])
+    return np.stack([labels_of(case.model.scores(_with(case.rows, place, value))) for value in values])
+
+
+def _with(rows: Rows, place: int, value: float) -> Rows:
+    turned = rows.copy()
+    turned[:, place] = value
+    return turned
+
+
+def _compared(values: int) -> list[tuple[int, int]]:
+    """Which two values are compared: all pairs, or each with the first where there are many."""
+    return list(combinations(range(values), 2)) if values <= MOST_VALUES else [(0, other) for other in range(1, values)]
+
+
+def _along(case: StudyCase, name: str, one: int, other: int) -> str:
+    column = case.domain.columns[case.domain.place(name)]
+    values = np.unique(case.domain.combinations[:, case.domain.protected.index(name)])
+    return f"{name} goes from {column.value(float(values[one]))} to {column.value(float(values[other]))}"
+
+
+def _words(case: StudyCase) -> tuple[str, ...]:
+    return tuple(str(name) for name in case.model.classes)
+
+
+def _unfair(labels: Labels, confidence: float) -> Interval:
+    return clopper_pearson(int((labels != labels[0]).any(axis=0).sum()), labels.shape[1], confidence)
