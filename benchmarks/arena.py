@@ -22,7 +22,7 @@ import common
 from arena_tables import compact, keep
 
 from evenhand import datasets
-from evenhand.methods import METHODS
+from evenhand.methods import METHODS, working_on
 from evenhand.campaign.bench_records import Arena
 from evenhand.campaign.conduct import RUNS, Settings, conduct
 from evenhand.contract import Headway, Watch
@@ -193,7 +193,7 @@ def options() -> argparse.Namespace:
 
 def chosen_matrix(given: argparse.Namespace) -> Matrix:
     """The matrix of the options."""
-    methods: tuple[str | Entrant, ...] = tuple(given.methods) or (*METHODS.entries(), SHORTER_LIMI)
+    methods: tuple[str | Entrant, ...] = tuple(given.methods) or (*working_on("table"), SHORTER_LIMI)
     if given.quick:
         sources = tuple(Named(table, (column,), family) for table, column, family in QUICK_GROUNDS)
         return Matrix(tuple(m for m in methods if m not in QUICK_WITHOUT), sources, (given.seed,), QUICK_TERMS)

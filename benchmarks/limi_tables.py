@@ -25,7 +25,7 @@ import numpy as np
 from limi_data import SHIPPED, table, trained
 from limi_published import COMBINED, PAIRS, STEPS
 
-from evenhand.methods import METHODS
+from evenhand.methods import METHODS, working_on
 from evenhand.datasets.dataset import Dataset
 from evenhand.engine.run import Plan, Run, Subject, check_ability, run
 from evenhand.errors import EvenhandError, MissingAbility
@@ -143,9 +143,9 @@ def gan_of(name: str, protected: tuple[str, ...]) -> Population:
 
 def methods_for(model: Model) -> Iterator[str]:
     """Every method present that this model lends itself to."""
-    for name, entry in METHODS.entries().items():
+    for name in working_on("table"):
         try:
-            check_ability(entry.make(), model)
+            check_ability(METHODS.make(name), model)
         except MissingAbility:
             continue
         yield name

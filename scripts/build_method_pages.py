@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from evenhand import registry
-from evenhand.contract import Differentiable, Model, Transparent
+from evenhand.contract import Differentiable, Model, PixelDifferentiable, PixelTransparent, Transparent, media_of
+from evenhand.methods import METHODS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES, RESULT = ROOT / "docs" / "methods", ROOT / "docs" / "arena.json"
@@ -20,7 +21,13 @@ NEEDS = {
     Model: "any model that answers: labels are enough, scores help where the method uses them",
     Differentiable: "a model with gradients (a dense net or a torch module); in the arena others are lent finite differences",
     Transparent: "a model whose hidden layers can be read (a dense net or a torch module)",
+    PixelDifferentiable: "a classifier of pictures with gradients by the pixels (a torch module)",
+    PixelTransparent: "a classifier of pictures whose layers can be read and followed back to the pixels (a torch module)",
 }
+SHORT_NEEDS = {
+    Model: "answers", Differentiable: "gradients", Transparent: "hidden layers",
+    PixelDifferentiable: "gradients by pixels", PixelTransparent: "hidden layers, gradients by pixels",
+}  # fmt: skip
 MEANINGS = {
     "seeds": "inputs that the search starts from",
     "clusters": "K-means clusters that the seeds are taken from in turn",
@@ -110,6 +117,7 @@ def page(entry: registry.Entry, result: dict[str, Any] | None) -> str:
     parts = paragraphs(entry.module)
     told = [p for p in parts if not p.startswith(("Paper:", "Agrees", "Differs", "Better", "Measured"))]
     sections = [f"# {entry.name}", entry.summary, f"**Paper.** {entry.paper or 'none'}", f"**Needs.** {NEEDS[entry.make.needs]}."]  # type: ignore[attr-defined]
+    sections.append(f"**Works on.** {', '.join(media_of(entry.make)) or 'every medium'}.")
     sections.append(f"**Use.** `evenhand scan --method {entry.name}`, or `evenhand bench {entry.name} themis` beside random search.")
     if told:
         sections += ["## Idea", *told]
@@ -182,16 +190,16 @@ def index(entries: dict[str, registry.Entry]) -> str:
         "Written from the code by `python scripts/build_method_pages.py`; how they compare is in [the arena](../arena.md).",
         "",
     ]
-    lines += ["| method | needs | what it does |", "| --- | --- | --- |"]
+    lines += ["| method | needs | works on | what it does |", "| --- | --- | --- | --- |"]
     for name, entry in entries.items():
-        needs = {Model: "answers", Differentiable: "gradients", Transparent: "hidden layers"}[entry.make.needs]  # type: ignore[attr-defined]
-        lines.append(f"| [{name}]({name}.md) | {needs} | {_cell(entry.summary)} |")
+        needs, works_on = SHORT_NEEDS[entry.make.needs], ", ".join(media_of(entry.make)) or "every medium"  # type: ignore[attr-defined]
+        lines.append(f"| [{name}]({name}.md) | {needs} | {works_on} | {_cell(entry.summary)} |")
     return "\n".join(lines) + "\n"
 
 
 def own_entries() -> dict[str, registry.Entry]:
     """The methods of this package; those of others have their own documents."""
-    return {name: entry for name, entry in registry.entries().items() if entry.module.startswith("evenhand.")}
+    return {name: entry for name, entry in METHODS.entries().items() if entry.module.startswith("evenhand.")}
 
 
 def main() -> int:

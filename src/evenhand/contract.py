@@ -605,8 +605,8 @@ def parameters(method: Method) -> Mapping[str, Any]:
     return {each.name: getattr(method, each.name) for each in fields(method)} if is_dataclass(method) else {}
 
 
-def media_of(method: Method | type) -> tuple[str, ...]:
-    """The kinds of media that a method works on; none for every kind."""
+def media_of(method: object) -> tuple[str, ...]:
+    """The kinds of media that a method, or its class, works on; none for every kind."""
     return tuple(getattr(method, "media", ()))
 
 

@@ -13,12 +13,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.arrays import Rows, Scores
-from evenhand.contract import SCORES, Candidates, Method, Model, Search, Task, parameters
+from evenhand.contract import SCORES, Candidates, Method, Model, Search, Task, media_of, parameters
 from evenhand.engine.run import Plan, Run, Subject, run
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
+from evenhand.models.shown import shown
 from evenhand.oracles.flip import LabelFlip
 from evenhand.planted import shapes
+from evenhand.planted.pixel_net import PixelNet, labelled_portraits
 
 Make = Callable[[], Method]
 Check = Callable[[Make, Subject], None]
@@ -49,6 +51,17 @@ def standard_subject(shape: str = "wide_band", n: int = 600) -> Subject:
     rows = planted.domain.sample(n, np.random.default_rng(5))
     labels = Meter(planted.model).scores(rows).argmax(axis=1)
     return Subject(planted.domain, planted.model, rows, labels)
+
+
+def picture_subject(n: int = 120) -> Subject:
+    """A planted net on drawn portraits, with gradients by their pixels and a readable layer: any picture method can run on it."""
+    data = labelled_portraits(n, seed=5)
+    return Subject(data.domain, shown(data.medium, PixelNet()), data.rows, data.labels, medium=data.medium)
+
+
+def subject_for(make: Make) -> Subject:
+    """A subject of a kind that the method works on."""
+    return picture_subject() if "album" in media_of(make()) else standard_subject()
 
 
 def _run(make: Make, subject: Subject, seed: int = 0, budget: Budget | None = None) -> Run:
@@ -186,6 +199,16 @@ class _Counted:
         self.rows += len(rows)
         gradient: Rows = self._model.gradient(rows, cotangent, layer)
         return gradient
+
+    def pixel_gradient(self, rows: Rows, cotangent: Any, layer: str = SCORES) -> Any:
+        """The model's gradient by the pixels, counted."""
+        self.rows += len(rows)
+        return self._model.pixel_gradient(rows, cotangent, layer)
+
+    def layers(self) -> tuple[str, ...]:
+        """The model's own layers."""
+        layers: tuple[str, ...] = self._model.layers()
+        return layers
 
     def pullback(self, rows: Rows, slope: Any, layer: str = SCORES) -> Rows:
         """The gradient of a loss, counted."""

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.contract import Method
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import EvenhandError
-from evenhand.methods import METHODS
+from evenhand.methods import METHODS, working_on
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
@@ -64,7 +64,7 @@ def power_table(
     table = []
     for name, planted in shapes().items():
         yardstick = _findings(Themis(margin=0.0), planted, trial)
-        for method in methods or METHODS.entries():
+        for method in methods or working_on("table"):
             if progress:
                 progress(method, name)
             table.append(_power(method, planted, yardstick, trial))

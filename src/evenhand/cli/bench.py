@@ -87,10 +87,10 @@ def bench_command(
 
 
 def chosen_methods(names: Sequence[str]) -> list[str]:
-    """The methods by name; every one for `all`."""
-    from evenhand.methods import METHODS
+    """The methods by name; every one that works on tables for `all`."""
+    from evenhand.methods import working_on
 
-    return list(METHODS.entries()) if list(names) == ["all"] else list(dict.fromkeys(names))
+    return working_on("table") if list(names) == ["all"] else list(dict.fromkeys(names))
 
 
 def chosen_tables(datasets: Sequence[str], protected: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:

@@ -41,7 +41,7 @@ def _facts(entry: Entry[Method]) -> dict[str, object]:
         "summary": entry.summary,
         "paper": entry.paper,
         "needs": entry.make.needs.__name__,  # type: ignore[attr-defined]
-        "works_on": list(media_of(entry.make)) or ["every medium"],  # type: ignore[arg-type]
+        "works_on": list(media_of(entry.make)) or ["every medium"],
         "parameters": entry.parameters,
     }
 
@@ -49,7 +49,9 @@ def _facts(entry: Entry[Method]) -> dict[str, object]:
 def _list(entries: dict[str, Entry[Method]]) -> None:
     table = Table("method", "needs", "works on", "what it does", box=None, pad_edge=False)
     for entry in entries.values():
-        table.add_row(f"[bold]{entry.name}[/]", str(_facts(entry)["needs"]), ", ".join(media_of(entry.make)) or "every medium", entry.summary)  # type: ignore[arg-type]
+        table.add_row(
+            f"[bold]{entry.name}[/]", str(_facts(entry)["needs"]), ", ".join(media_of(entry.make)) or "every medium", entry.summary
+        )
     out.print(table)
     out.print("\n`evenhand methods NAME` shows the parameters of one.", style="dim")
 

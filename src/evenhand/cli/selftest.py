@@ -10,7 +10,7 @@ from rich.table import Table
 from evenhand.checks.power import Power, Trial, power_table
 from evenhand.cli.output import INCONCLUSIVE, err, out, say_json
 from evenhand.errors import UnknownName
-from evenhand.methods import METHODS
+from evenhand.methods import METHODS, working_on
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +28,7 @@ def selftest(
     for name in method or ():
         if name not in METHODS.entries():
             raise UnknownName("method", name, METHODS.entries())
-    chosen = list(method or METHODS.entries())
+    chosen = list(method or working_on("table"))
     trial = Trial(candidates, tuple(range(seeds)))
     with err.status("planting") as status:
         table = power_table(chosen, trial, lambda name, shape: status.update(f"{name} on {shape}"))

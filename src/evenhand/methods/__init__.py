@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenhand.contract import Method
+from evenhand.contract import Method, media_of
 from evenhand.registry import Registry
 
 METHODS: Registry[Method] = Registry("method", __name__, Method, strict=True)
@@ -18,3 +18,8 @@ def method(name: str, **parameters: Any) -> Method:
     500
     """
     return METHODS.make(name, parameters)
+
+
+def working_on(kind: str) -> list[str]:
+    """The names of the methods that work on this kind of medium."""
+    return [name for name, entry in METHODS.entries().items() if kind in (media_of(entry.make()) or (kind,))]

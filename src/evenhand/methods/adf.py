@@ -49,6 +49,7 @@ class Adf:
     epsilon: Positive = 1e-6
 
     needs: ClassVar[type] = Differentiable
+    media: ClassVar[tuple[str, ...]] = ("table", "portraits", "text")
 
     def __post_init__(self) -> None:
         check_limits(self)

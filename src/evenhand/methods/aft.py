@@ -67,6 +67,7 @@ class Aft:
     population: str = "domain"
 
     needs: ClassVar[type] = Model
+    media: ClassVar[tuple[str, ...]] = ("table", "portraits", "text")
 
     def __post_init__(self) -> None:
         check_limits(self)

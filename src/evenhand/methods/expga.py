@@ -82,6 +82,7 @@ class Expga:
     population: str = "domain"
 
     needs: ClassVar[type] = Model
+    media: ClassVar[tuple[str, ...]] = ("table", "portraits", "text")
 
     def __post_init__(self) -> None:
         check_limits(self)

@@ -20,7 +20,8 @@ from evenhand.methods.parts.perturbed_twins import FairTwins, PerturbedTwins, Pi
 class GaussianInjection:
     """Independent normal noise per pixel.
 
-    mean, deviation: of the noise, of 255.  steps: at most so many portions of noise for each picture.
+    mean, deviation: of the noise, of 255.
+    steps: at most so many portions of noise for each picture.
     """
 
     mean: float = 0.0

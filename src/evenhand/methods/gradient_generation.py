@@ -22,7 +22,8 @@ from evenhand.methods.parts.perturbed_twins import FairTwins, PerturbedTwins, Pi
 class GradientGeneration:
     """The sign of the gradient where the pair agrees on it, nothing elsewhere.
 
-    step_size: how far a pixel moves, of 255.  steps: at most so many steps for each picture.
+    step_size: how far a pixel moves, of 255.
+    steps: at most so many steps for each picture.
     """
 
     step_size: float = 5.0

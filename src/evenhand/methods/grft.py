@@ -77,6 +77,7 @@ class Grft:
     step: Positive = 1.0
 
     needs: ClassVar[type] = Model
+    media: ClassVar[tuple[str, ...]] = ("table", "portraits", "text")
 
     def __post_init__(self) -> None:
         check_limits(self)

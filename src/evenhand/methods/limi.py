@@ -59,6 +59,7 @@ class Limi:
     batch: Count = 8192
 
     needs: ClassVar[type] = Model
+    media: ClassVar[tuple[str, ...]] = ("table", "portraits", "text")
 
     def __post_init__(self) -> None:
         check_limits(self)

@@ -33,9 +33,12 @@ FITTING_PICTURES = 2_000
 class LimiPictures:
     """Latent boundary probing.
 
-    confidence: the score above which a point shows its class clearly.  points: drawn to find the boundary, and probed around it.
-    per_class: at most so many clear points of each class.  step: lambda, how far to either side of the boundary is probed.
-    space: the latent space, pca or autoencoder.  dimensions: at most so many of it, and a quarter of the pictures.
+    confidence: the score above which a point shows its class clearly.
+    points: drawn to find the boundary, and probed around it.
+    per_class: at most so many clear points of each class.
+    step: lambda, how far to either side of the boundary is probed.
+    space: the latent space, pca or autoencoder.
+    dimensions: at most so many of it, and a quarter of the pictures.
     """
 
     confidence: float = 0.7

@@ -47,6 +47,7 @@ class Maft:
     reach: float = 1.0
 
     needs: ClassVar[type] = Model
+    media: ClassVar[tuple[str, ...]] = ("table", "portraits", "text")
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.reach) and self.reach != 0):

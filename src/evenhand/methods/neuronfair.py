@@ -61,6 +61,7 @@ class NeuronFair:
     after_miss: float = 1.0
 
     needs: ClassVar[type] = Transparent
+    media: ClassVar[tuple[str, ...]] = ("table", "portraits", "text")
 
     def __post_init__(self) -> None:
         check_limits(self)

@@ -31,8 +31,10 @@ SMALLEST_ACTIVATION = 1e-2
 class NeuronFairPictures:
     """Momentum along the biased neurons' gradient.
 
-    step_size: how far the pixel with the largest gradient moves, of 255.  decay: how much of the last gradient is kept.
-    random_chance: how often random neurons take the place of the biased ones.  steps: at most so many steps for each picture.
+    step_size: how far the pixel with the largest gradient moves, of 255.
+    decay: how much of the last gradient is kept.
+    random_chance: how often random neurons take the place of the biased ones.
+    steps: at most so many steps for each picture.
     """
 
     step_size: float = 5.0

@@ -18,7 +18,8 @@ from evenhand.methods.parts.perturbed_twins import FairTwins, PerturbedTwins, Pi
 class RandomGeneration:
     """Steps of -1, 0 or 1 times the step size, drawn again for every pixel.
 
-    step_size: how far a pixel moves, of 255.  steps: at most so many steps for each picture.
+    step_size: how far a pixel moves, of 255.
+    steps: at most so many steps for each picture.
     """
 
     step_size: float = 5.0

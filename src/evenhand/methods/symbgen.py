@@ -79,6 +79,7 @@ class Symbgen:
     solution: str = "nearest"
 
     needs: ClassVar[type] = Model
+    media: ClassVar[tuple[str, ...]] = ("table", "portraits", "text")
 
     def __post_init__(self) -> None:
         check_limits(self)

@@ -131,7 +131,9 @@ class EditorJury:
         own = KnownValues(known[attribute].values, known[attribute].codes[learning])
         if not own.is_readable:
             message = f"too few pictures of two values of {attribute!r} to form a jury from: {FEWEST_PICTURES} of each are needed"
-            return Section({"attribute": attribute, "reason": message}, (message,), (Check(f"twins in {attribute}", "inconclusive", message),))
+            return Section(
+                {"attribute": attribute, "reason": message}, (message,), (Check(f"twins in {attribute}", "inconclusive", message),)
+            )
         pictures = case.medium.show(case.rows[learning])
         jury = {name: attribute_reader(pictures, each.codes[learning], each.values, rng) for name, each in known.items()}
         facts = facts_of(_edit(case, attribute, read, rng), {name: KnownValues(e.values, e.codes[read]) for name, e in known.items()}, jury)
