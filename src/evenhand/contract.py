@@ -558,7 +558,7 @@ def words_of(oracle: Oracle) -> str:
 
 
 @dataclass(frozen=True)
-class Check:
+class Checked:
     """One thing that a result was asked to show, and how that ended; "failed" where it could not be looked at."""
 
     name: str
@@ -567,12 +567,12 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Section:
+class StudySection:
     """What a study adds to a result: figures for its body, sentences for a reader, checks for its gate."""
 
     figures: Mapping[str, Any]
     sentences: tuple[str, ...] = ()
-    checks: tuple[Check, ...] = ()
+    checks: tuple[Checked, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -596,7 +596,7 @@ class Study(Protocol):
 
     media: ClassVar[tuple[str, ...]]  # the kinds of media that it looks at
 
-    def study(self, case: StudyCase, rng: np.random.Generator) -> Section:
+    def study(self, case: StudyCase, rng: np.random.Generator) -> StudySection:
         """What was seen, judged once."""
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.arrays import Labels, Rows
-from evenhand.contract import Check, Section, StudyCase, labels_of
+from evenhand.contract import Checked, StudyCase, StudySection, labels_of
 from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.statistics.net import net_interval
 
@@ -59,13 +59,13 @@ class Leaning:
         return f"when {self.along}, {name!r} changes by {self.net[name]:+.1%} ({bounds})"
 
     @property
-    def check(self) -> Check:
+    def check(self) -> Checked:
         """The leaning as one thing that was decided."""
         if self.found:
-            return Check(self.along, "violation", f"the classifier leans: {self.sentence}, beyond the tolerated {self.tolerance:.1%}")
+            return Checked(self.along, "violation", f"the classifier leans: {self.sentence}, beyond the tolerated {self.tolerance:.1%}")
         if self.absent:
-            return Check(self.along, "pass", f"no leaning beyond the tolerated {self.tolerance:.1%}: {self.sentence}")
-        return Check(self.along, "inconclusive", f"too few pairs to say: {self.sentence}; {self.tolerance:.1%} is tolerated")
+            return Checked(self.along, "pass", f"no leaning beyond the tolerated {self.tolerance:.1%}: {self.sentence}")
+        return Checked(self.along, "inconclusive", f"too few pairs to say: {self.sentence}; {self.tolerance:.1%} is tolerated")
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -108,7 +108,7 @@ class LeaningStudy:
 
     media: ClassVar[tuple[str, ...]] = ("album", "portraits")
 
-    def study(self, case: StudyCase, rng: np.random.Generator) -> Section:  # noqa: ARG002  (nothing is drawn)
+    def study(self, case: StudyCase, rng: np.random.Generator) -> StudySection:  # noqa: ARG002  (nothing is drawn)
         """Net changes with exact intervals that hold together."""
         said = {name: _said(case, name) for name in case.domain.protected}
         pairs = [(name, *pair) for name, labels in said.items() for pair in _compared(len(labels))]
@@ -122,7 +122,7 @@ class LeaningStudy:
             "unfair_pictures": {name: share.as_dict() for name, share in unfair.items()},
         }
         sentences = [f"{share} of pictures get another label under another {name}" for name, share in unfair.items()]
-        return Section(figures, (*sentences, *(each.check.message for each in found)), tuple(each.check for each in found))
+        return StudySection(figures, (*sentences, *(each.check.message for each in found)), tuple(each.check for each in found))
 
 
 def _said(case: StudyCase, name: str) -> Labels:
