@@ -19,9 +19,9 @@ import numpy as np
 from evenhand.arrays import Index, Rows, Scores
 from evenhand.contract import Candidates, Growing, Model, Search, Task
 from evenhand.errors import InvalidArgument
+from evenhand.media.hyperplane import Hyperplane, separating
 from evenhand.methods.parts.perturbed_twins import growing, seed_pictures
 from evenhand.synthesis.picture_latent import fitted_space
-from evenhand.synthesis.picture_latent.hyperplane import Hyperplane, separating
 from evenhand.synthesis.picture_latent.space import Latents, PictureLatent
 
 POINTS_AT_ONCE = 500
