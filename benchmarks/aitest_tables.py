@@ -11,6 +11,7 @@ import numpy as np
 
 from aitest_data import Coded, Make, Notes, Table, estimator, inside, split, synthesisers, tables
 from evenhand.arrays import Rows
+from evenhand.contract import LabelledRows
 from evenhand.domain.columns import Column
 from evenhand.measures.coverage.paths import cover, coverage_of, drawer
 from evenhand.measures.coverage.properties import group_fairness, individual_fairness, robustness
@@ -118,7 +119,7 @@ def _accuracies(table: Table, share: float, most: int, seed: int) -> list[list[f
         got = []
         for rows in made:
             pair = (Coded(estimator(model, seed), table), Coded(estimator(model, seed), table))
-            got.append(realism_judge.train_on_synthetic(pair, halves.train, halves.test, rows))
+            got.append(realism_judge.train_on_synthetic(pair, LabelledRows(*halves.train), LabelledRows(*halves.test), rows))
         lines.append([got[0].real, *(one.synthetic for one in got)])
     return lines
 

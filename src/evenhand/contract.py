@@ -294,6 +294,17 @@ class Detecting(Model, Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Rows with what is right for each."""
+
+    rows: Rows
+    labels: Labels
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """Rows that should be answered alike, side by side, and how much that counts beside the labels."""
 

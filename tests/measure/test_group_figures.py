@@ -9,7 +9,7 @@ from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.measures.group import BY_NAME, SHARES, Outcomes
-from evenhand.measures.group_curve import curve_figure
+from evenhand.measures.group_curve import ProtectedNumber, curve_figure
 from evenhand.measures.group_fairlearn import GroupAnswers, through_fairlearn
 from evenhand.measures.group_figures import GroupSettings, corrected, figure
 from evenhand.measures.groups import Grouping, continua, groupings
@@ -144,16 +144,19 @@ def test_a_number_is_compared_as_a_curve():
     age[:50] = np.nan
     parity = BY_NAME["statistical_parity"]
     bump = rng.random(3_000) < 0.3 + 0.3 * np.exp(-0.5 * ((age - 45) / 6) ** 2)
-    found = curve_figure(parity, Outcomes(bump), ("age", age), SETTINGS, rng)
+    found = curve_figure(parity, Outcomes(bump), ProtectedNumber("age", age), SETTINGS, rng)
     assert found.verdict == "different"
     top = found.curve["at"][int(np.argmax(found.curve["estimate"]))]
     assert 40 <= top <= 50
     assert 0.05 < found.size.low < 0.3 < found.size.high
-    flat = [curve_figure(parity, Outcomes(rng.random(400) < 0.3), ("age", age[-400:]), SETTINGS, rng).test.p_value for _ in range(40)]
+    flat = [
+        curve_figure(parity, Outcomes(rng.random(400) < 0.3), ProtectedNumber("age", age[-400:]), SETTINGS, rng).test.p_value
+        for _ in range(40)
+    ]
     assert np.mean(np.array(flat) <= 0.05) <= 0.125
-    few = curve_figure(parity, Outcomes(bump[-30:]), ("age", age[-30:]), SETTINGS, rng)
+    few = curve_figure(parity, Outcomes(bump[-30:]), ProtectedNumber("age", age[-30:]), SETTINGS, rng)
     assert few.size.estimate is None
-    assert curve_figure(BY_NAME["average_odds"], Outcomes(bump, bump.astype(np.int8)), ("age", age), SETTINGS, rng) is None
+    assert curve_figure(BY_NAME["average_odds"], Outcomes(bump, bump.astype(np.int8)), ProtectedNumber("age", age), SETTINGS, rng) is None
 
 
 def test_groups_intersect_and_numbers_stay_whole():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.errors import InvalidArgument
-from evenhand.measures.partition import LeafPairs, LeafRules, Pool
+from evenhand.measures.partition import LeafPairs, LeafRules, Pool, PoolJudge
 from evenhand.measures.plausible import Plausibility
 from evenhand.measures.unseen import good_turing, spread
 from evenhand.models.meter import Meter
@@ -24,7 +24,7 @@ def plausibility():
 
 @pytest.fixture(scope="module")
 def pool():
-    return Pool.draw(6_000, Uniform(), (PLANTED.domain, Meter(PLANTED.model), LabelFlip()), RNG(2))
+    return Pool.draw(6_000, Uniform(), PoolJudge(PLANTED.domain, Meter(PLANTED.model), LabelFlip()), RNG(2))
 
 
 class Uniform:
@@ -75,7 +75,7 @@ def test_rules_do_not_look_at_protected_columns(pool):
 
 def test_a_fair_model_has_no_rules_and_no_pairs():
     fair = shapes()["fair"]
-    judged = Pool.draw(1_000, Uniform(), (fair.domain, Meter(fair.model), LabelFlip()), RNG(2))
+    judged = Pool.draw(1_000, Uniform(), PoolJudge(fair.domain, Meter(fair.model), LabelFlip()), RNG(2))
     assert LeafRules.of(judged, fair.domain).is_rule.sum() == 0
     pairs = LeafPairs.of(judged, fair.domain, RNG(3))
     twins = fair.domain.twins(judged.rows).rows

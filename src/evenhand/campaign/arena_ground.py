@@ -14,7 +14,7 @@ from evenhand.engine.samples import Sampling, judged_samples
 from evenhand.engine.subject import Subject, subject_of
 from evenhand.errors import MissingAbility
 from evenhand.measures.likeness import LikenessReference
-from evenhand.measures.partition import LeafPairs, LeafRules, Pool
+from evenhand.measures.partition import LeafPairs, LeafRules, Pool, PoolJudge
 from evenhand.measures.plausible import FEWEST, Plausibility
 from evenhand.measures.rates import Rate, judge_all
 from evenhand.models.meter import Meter
@@ -65,7 +65,7 @@ class Ground:
         """Rows judged outside any budget; None without a population to draw them from."""
         if self.plausibility is None:
             return None
-        judge = self.subject.domain, Meter(self.subject.model), self.oracle
+        judge = PoolJudge(self.subject.domain, Meter(self.subject.model), self.oracle)
         return Pool.draw(self.pool_rows, self.plausibility.population, judge, np.random.default_rng([SEED, 4]))
 
     @cached_property

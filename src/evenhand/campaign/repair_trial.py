@@ -16,7 +16,7 @@ import numpy as np
 
 from evenhand.arrays import Labels, Rows
 from evenhand.campaign.repair_worth import Yardstick, measure
-from evenhand.contract import Method, Model, Trainable
+from evenhand.contract import LabelledRows, Method, Model, Trainable
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import Findings
 from evenhand.engine.run import Plan, Subject, check_ability, run
@@ -27,17 +27,6 @@ from evenhand.models.inputs import first_line
 from evenhand.repairs.parts.case import Case, Mended, Repair
 
 BEFORE = "no_change"
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledRows:
-    """Rows with what is right for each."""
-
-    rows: Rows
-    labels: Labels
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
 
 @dataclass(frozen=True, eq=False)

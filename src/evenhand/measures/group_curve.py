@@ -50,14 +50,22 @@ class _Smoother:
     kernel: Rows  # (bandwidths * points, knots)
 
 
+@dataclass(frozen=True, eq=False)
+class ProtectedNumber:
+    """A protected number that a figure is followed along: its name and everybody's value."""
+
+    name: str
+    values: Reals
+
+
 def curve_figure(
-    metric: ShareMetric | AmountMetric, outcomes: Outcomes, along: tuple[str, Reals], settings: GroupSettings, rng: np.random.Generator
+    metric: ShareMetric | AmountMetric, outcomes: Outcomes, along: ProtectedNumber, settings: GroupSettings, rng: np.random.Generator
 ) -> Figure | None:
     """One metric along one number; None where the outcomes lack what it needs, or where it compares more than one kind of cases."""
-    seen = _observations(metric, outcomes, along[1])
+    seen = _observations(metric, outcomes, along.values)
     if seen is None:
         return None
-    facts = (metric.name, metric.title, metric.meaning, along[0], "share" if seen.is_share else "amount", ())
+    facts = (metric.name, metric.title, metric.meaning, along.name, "share" if seen.is_share else "amount", ())
     if len(seen.values) < 2 or len(np.unique(seen.along)) < 2:
         return Figure(*facts, gaps.UNKNOWN, NOTHING, settings.alpha, exact=False)
     smoother = _smoother(seen)

@@ -29,6 +29,31 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
+class PoolJudge:
+    """Who judges a pool: the model in its domain, and the oracle."""
+
+    domain: TabularDomain
+    model: Model
+    oracle: Oracle
+
+
+@dataclass(frozen=True, eq=False)
+class TreeColumns:
+    """The columns that a tree looks at, by place, and every column's lowest code."""
+
+    places: tuple[int, ...]
+    lowest: Reals  # (columns,) what stands for a missing cell
+
+    def copies(self, rows: Rows) -> NDArray[np.float32]:
+        """What trees read: 32 bits, a missing cell below everything else."""
+        cells, lowest = rows[:, list(self.places)], self.lowest[list(self.places)]
+        missing = np.isnan(cells)
+        if missing.any():
+            cells = np.where(missing, np.where(np.isfinite(lowest), lowest, 0.0) - 1.0, cells)
+        return np.ascontiguousarray(np.clip(cells, -_LARGEST, _LARGEST), dtype=np.float32)
+
+
+@dataclass(frozen=True)
 class Pool:
     """Rows judged outside any budget: half realistic, half uniform over the domain."""
 
@@ -36,11 +61,10 @@ class Pool:
     verdict: Verdict
 
     @classmethod
-    def draw(cls, size: int, population: Population, judge: tuple[TabularDomain, Model, Oracle], rng: np.random.Generator) -> Pool:
+    def draw(cls, size: int, population: Population, judge: PoolJudge, rng: np.random.Generator) -> Pool:
         """Half the rows from the population, half from the domain."""
-        domain = judge[0]
-        rows = np.vstack([population.sample(size // 2, rng), domain.sample(size - size // 2, rng)])
-        return cls(rows, judge_all(rows, *judge))
+        rows = np.vstack([population.sample(size // 2, rng), judge.domain.sample(size - size // 2, rng)])
+        return cls(rows, judge_all(rows, judge.domain, judge.model, judge.oracle))
 
 
 @dataclass(frozen=True)
@@ -48,17 +72,16 @@ class PartitionTree:
     """A fitted decision tree over some columns, its leaves numbered from 0."""
 
     grown: Any  # sklearn's compiled tree
-    places: tuple[int, ...]
-    lowest: Reals  # (columns,) what stands for a missing cell
+    columns: TreeColumns
 
     @classmethod
-    def grow(cls, rows: Rows, classes: NDArray[Any], columns: tuple[tuple[int, ...], Reals], size: tuple[int, int]) -> PartitionTree:
+    def grow(cls, rows: Rows, classes: NDArray[Any], columns: TreeColumns, size: tuple[int, int]) -> PartitionTree:
         """A tree over these columns' places and lowest codes; of so many leaves at most, with so many rows each at least."""
         from sklearn.tree import DecisionTreeClassifier
 
         tree = DecisionTreeClassifier(max_leaf_nodes=size[0], min_samples_leaf=size[1], random_state=0)
-        tree.fit(_copies(rows, *columns), classes)
-        return cls(tree.tree_, *columns)
+        tree.fit(columns.copies(rows), classes)
+        return cls(tree.tree_, columns)
 
     @cached_property
     def nodes(self) -> Index:
@@ -74,13 +97,13 @@ class PartitionTree:
         """The number of every row's leaf."""
         if not len(rows):
             return np.empty(0, dtype=np.intp)
-        numbers: Index = np.searchsorted(self.nodes, self.grown.apply(_copies(rows, self.places, self.lowest)))
+        numbers: Index = np.searchsorted(self.nodes, self.grown.apply(self.columns.copies(rows)))
         return numbers
 
     def boxes(self) -> tuple[Rows, Rows]:
         """Lower (excluded) and upper (included) borders of every leaf in every one of the tree's columns, (leaves, places)."""
-        low = np.full((self.grown.node_count, len(self.places)), -np.inf)
-        high = np.full((self.grown.node_count, len(self.places)), np.inf)
+        low = np.full((self.grown.node_count, len(self.columns.places)), -np.inf)
+        high = np.full((self.grown.node_count, len(self.columns.places)), np.inf)
         for node in np.flatnonzero(self.grown.children_left >= 0):  # parents come before their children
             left, right, at = self.grown.children_left[node], self.grown.children_right[node], self.grown.feature[node]
             for child in (left, right):
@@ -100,7 +123,7 @@ class LeafRules:
     @classmethod
     def of(cls, pool: Pool, domain: TabularDomain) -> LeafRules:
         """Grow the tree on the pool."""
-        tree = PartitionTree.grow(pool.rows, pool.verdict.unfair, (domain.free_places, domain.low), (RULE_LEAVES, RULE_ROWS))
+        tree = PartitionTree.grow(pool.rows, pool.verdict.unfair, TreeColumns(domain.free_places, domain.low), (RULE_LEAVES, RULE_ROWS))
         leaves = tree.leaves(pool.rows)
         total = np.bincount(leaves, minlength=tree.count)
         return cls(tree, np.bincount(leaves, pool.verdict.unfair, minlength=tree.count) / np.maximum(total, 1))
@@ -132,7 +155,7 @@ class LeafPairs:
         labels = pool.verdict.labels[line, combination].astype(np.intp)
         possible = labels >= 0
         rows = domain.twins(pool.rows).rows[combination, line]
-        columns = tuple(range(rows.shape[1])), domain.low
+        columns = TreeColumns(tuple(range(rows.shape[1])), domain.low)
         tree = PartitionTree.grow(rows[possible], labels[possible], columns, (IMITATION_LEAVES, IMITATION_ROWS))
         votes = np.zeros((tree.count, int(labels.max()) + 1))
         np.add.at(votes, (tree.leaves(rows[possible]), labels[possible]), 1.0)
@@ -154,12 +177,3 @@ class LeafPairs:
         opposite = self.label[first] != self.label[second]
         pair = np.minimum(first, second) * self.tree.count + np.maximum(first, second)
         return len(np.unique(pair[opposite]))
-
-
-def _copies(rows: Rows, places: tuple[int, ...], lowest: Reals) -> NDArray[np.float32]:
-    """What trees read: 32 bits, a missing cell below everything else."""
-    cells = rows[:, list(places)]
-    missing = np.isnan(cells)
-    if missing.any():
-        cells = np.where(missing, np.where(np.isfinite(lowest[list(places)]), lowest[list(places)], 0.0) - 1.0, cells)
-    return np.ascontiguousarray(np.clip(cells, -_LARGEST, _LARGEST), dtype=np.float32)

@@ -148,6 +148,14 @@ class JudgedRows:
             raise InvalidArgument(f"rows has {len(self.rows)} rows and unfair {len(self.unfair)} entries; expected one verdict per row")
 
 
+@dataclass(frozen=True, eq=False)
+class _Half:
+    """Half of the judged rows: one half suggests rules, the other tests them."""
+
+    rows: Rows
+    unfair: Mask
+
+
 def mine_rules(judged: JudgedRows, domain: TabularDomain, rng: np.random.Generator, settings: RuleSettings | None = None) -> Rules:
     """Rules for where the unfair rows are, tested on rows that the search for rules never saw."""
     settings = settings or RuleSettings()
@@ -161,10 +169,10 @@ def mine_rules(judged: JudgedRows, domain: TabularDomain, rng: np.random.Generat
         return Rules(judged.population, len(unfair), int(unfair.sum()), "one half of the rows shows nothing to tell apart")
     tried = conditions(judged.rows[first], unfair[first], domain)
     mined = _Miner(judged.rows[first], unfair[first], tried, settings).rules()
-    rows, flips = judged.rows[second], unfair[second]
-    sharpened = [_sharpened([tried[at] for at in rule], (judged.rows[first], unfair[first]), domain, settings) for rule in mined]
-    rules = _tested(sharpened, (rows, flips), domain, settings)
-    tree = _tree(tried, (judged.rows[first], unfair[first]), (rows, flips), domain, settings)
+    seen, held = (_Half(judged.rows[half], unfair[half]) for half in (first, second))
+    sharpened = [_sharpened([tried[at] for at in rule], seen, domain, settings) for rule in mined]
+    rules = _tested(sharpened, held, domain, settings)
+    tree = _tree(tried, seen, held, domain, settings)
     sure = tuple(rule for rule in rules if rule.p_value <= 1 - settings.confidence)
     return Rules(judged.population, len(unfair), int(unfair.sum()), _said(len(mined), len(sure)), sure, influences(judged, domain), tree)
 
@@ -255,9 +263,9 @@ class _Miner:
         return sorted(((score, rule) for rule, score in found.items()), key=lambda pair: (-pair[0], pair[1]))
 
 
-def _sharpened(rule: list[RuleCondition], mined: tuple[Rows, Mask], domain: TabularDomain, settings: RuleSettings) -> list[RuleCondition]:
+def _sharpened(rule: list[RuleCondition], mined: _Half, domain: TabularDomain, settings: RuleSettings) -> list[RuleCondition]:
     """The rule with every range moved to the best borders, given the other conditions; the search itself only knows coarse bins."""
-    rows, unfair = mined
+    rows, unfair = mined.rows, mined.unfair
     rate = float(unfair.mean())
     fewest = max(10.0, settings.support * len(rows))
     for at, condition in enumerate(rule):
@@ -295,9 +303,9 @@ def _likelihood(hits: NDArray[Any], counts: NDArray[Any], rate: float) -> NDArra
     return np.where(share > rate, 2 * (gained + lost), 0.0)
 
 
-def _tested(rules: list[list[RuleCondition]], held: tuple[Rows, Mask], domain: TabularDomain, settings: RuleSettings) -> tuple[Rule, ...]:
+def _tested(rules: list[list[RuleCondition]], held: _Half, domain: TabularDomain, settings: RuleSettings) -> tuple[Rule, ...]:
     """The rules' figures on held-out rows, the surest first; a rule that nobody there fits is left out."""
-    rows, unfair = held
+    rows, unfair = held.rows, held.unfair
     masks = [np.logical_and.reduce([c.holds(rows) for c in rule]) for rule in rules]
     kept = [(rule, mask) for rule, mask in zip(rules, masks, strict=True) if mask.any()]
     if not kept:
@@ -321,19 +329,19 @@ def _tested(rules: list[list[RuleCondition]], held: tuple[Rows, Mask], domain: T
 
 def _tree(
     tried: Sequence[RuleCondition],
-    mined: tuple[Rows, Mask],
-    held: tuple[Rows, Mask],
+    mined: _Half,
+    held: _Half,
     domain: TabularDomain,
     settings: RuleSettings,
 ) -> Branch:
     """A tree of yes-no questions, grown on mined rows; its figures are those of held-out rows."""
-    holds = np.array([c.holds(mined[0]) for c in tried], dtype=np.float32).reshape(len(tried), len(mined[0]))
-    tested = np.array([c.holds(held[0]) for c in tried], dtype=bool).reshape(len(tried), len(held[0]))
-    fewest = max(10.0, 2 * settings.support * len(mined[0]))
+    holds = np.array([c.holds(mined.rows) for c in tried], dtype=np.float32).reshape(len(tried), len(mined.rows))
+    tested = np.array([c.holds(held.rows) for c in tried], dtype=bool).reshape(len(tried), len(held.rows))
+    fewest = max(10.0, 2 * settings.support * len(mined.rows))
 
     def grow(here: Mask, there: Mask, depth: int) -> Branch:
-        unfair, n = int(held[1][there].sum()), int(there.sum())
-        best = _question(holds, mined[1], here, fewest) if depth else None
+        unfair, n = int(held.unfair[there].sum()), int(there.sum())
+        best = _question(holds, mined.unfair, here, fewest) if depth else None
         if best is None:
             return Branch(unfair, n)
         passed, tested_passed = holds[best] > 0, tested[best]
@@ -341,7 +349,7 @@ def _tree(
         no = grow(here & ~passed, there & ~tested_passed, depth - 1)
         return Branch(unfair, n, tried[best].text(domain), yes, no)
 
-    return grow(np.ones(len(mined[0]), dtype=bool), np.ones(len(held[0]), dtype=bool), settings.depth)
+    return grow(np.ones(len(mined.rows), dtype=bool), np.ones(len(held.rows), dtype=bool), settings.depth)
 
 
 def _question(holds: Matrix, unfair: Mask, here: Mask, fewest: float) -> int | None:

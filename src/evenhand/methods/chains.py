@@ -106,7 +106,7 @@ class Chains:
         idle = 0
         while (fitting := task.fitting(len(here))) and idle < MOST_IDLE:
             move = int(rng.choice(len(moves.tries), p=moves.shares(self.favour)))
-            moved, there = proposed(here, rows, (space, *moves.describe(move)), rng)
+            moved, there = proposed(here, rows, moves.described(move), space, rng)
             new = task.domain.keys(there)
             asked = np.flatnonzero(new != keys)[:fitting]
             moves.tries[move] += len(here)
@@ -144,9 +144,9 @@ class ChainMoves:
         """What looking for seeds has told about fresh draws of everything."""
         self.tries[-1], self.asked[-1], self.led_on[-1] = samples, samples, findings
 
-    def describe(self, move: int) -> tuple[int, float]:
-        """Coordinate and reach of a move; EVERYTHING where all coordinates are drawn anew."""
-        return (EVERYTHING, 1.0) if move == len(self.tries) - 1 else (move % self.size, self.reaches[move // self.size])
+    def described(self, move: int) -> ChainMove:
+        """The move of this number; the last one draws all coordinates again."""
+        return ChainMove(EVERYTHING, 1.0) if move == len(self.tries) - 1 else ChainMove(move % self.size, self.reaches[move // self.size])
 
     def shares(self, favour: float) -> Reals:
         """How often each move is to be made."""
@@ -156,9 +156,17 @@ class ChainMoves:
         return shares
 
 
-def proposed(here: Latents, rows: Rows, move: tuple[LatentSpace, int, float], rng: np.random.Generator) -> tuple[Latents, Rows]:
-    """Every latent moved in one coordinate towards a fresh draw, or drawn anew as a whole; the population stays as it is."""
-    space, coordinate, reach = move
+@dataclass(frozen=True)
+class ChainMove:
+    """Which coordinate moves (EVERYTHING: all of them), and how far towards a fresh draw."""
+
+    coordinate: int
+    reach: float
+
+
+def proposed(here: Latents, rows: Rows, move: ChainMove, space: LatentSpace, rng: np.random.Generator) -> tuple[Latents, Rows]:
+    """Every latent moved in one coordinate towards a fresh draw, or drawn again as a whole; the population stays as it is."""
+    coordinate, reach = move.coordinate, move.reach
     if coordinate == EVERYTHING:
         fresh = space.latents(len(here), rng)
         return fresh, space.decode(fresh)

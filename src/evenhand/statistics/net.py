@@ -37,16 +37,15 @@ def _lower(up: int, down: int, n: int, tail: float) -> float:
     rejected, kept = -1.0, (up - down) / n
     for _ in range(ROUNDS):
         middle = (rejected + kept) / 2.0
-        if _chance(up, down, n, (middle, shares)) < (1.0 - NUISANCE_SHARE) * tail:
+        if _chance(up, down, n, middle, shares) < (1.0 - NUISANCE_SHARE) * tail:
             rejected = middle
         else:
             kept = middle
     return rejected
 
 
-def _chance(up: int, down: int, n: int, under: tuple[float, Reals]) -> float:
+def _chance(up: int, down: int, n: int, net: float, shares: Reals) -> float:
     """The largest chance, over the shares of moving trials, of a studentised net at least as large as the one seen."""
-    net, shares = under
     possible = np.maximum(shares, abs(net))[:, None]  # a net of this size needs at least that many moving trials
     around = OUTSIDE * np.sqrt(n * possible * (1.0 - possible))
     first, last = max(0, int((n * possible - around).min())), min(n, int((n * possible + around).max()) + 1)

@@ -343,7 +343,7 @@ def draw_number(step: NumberStep, column: Column, so_far: SoFar, unfitted: Unfit
     if column.is_integral:
         low, high = np.ceil(low), np.floor(high)
     values = _draw(step.fits, groups, unfitted, rng)
-    values = _settle(step, values, (groups, low, high, unfitted, column.is_integral), rng)
+    values = _settle(step.fits, values, _Room(groups, low, high, column.is_integral), unfitted, rng)
     values = rounded(values, low, high, step.decimals)
     if step.scaling is not None:
         values = rounded(step.scaling.apply(values), *step.scaling.new, step.decimals)
@@ -375,27 +375,40 @@ def _ranges(step: NumberStep, groups: Index, packed: Mapping[int, Index]) -> tup
     return low, high
 
 
-def _settle(step: NumberStep, values: Reals, within: tuple[Index, Reals, Reals, Unfitted, bool], rng: np.random.Generator) -> Reals:
+@dataclass(frozen=True, eq=False)
+class _Room:
+    """The group of every row and the range that its value must stay in."""
+
+    groups: Index
+    low: Reals
+    high: Reals
+    is_integral: bool
+
+    def __getitem__(self, chosen: Index) -> _Room:
+        return _Room(self.groups[chosen], self.low[chosen], self.high[chosen], self.is_integral)
+
+
+def _settle(fits: Fits, values: Reals, room: _Room, unfitted: Unfitted, rng: np.random.Generator) -> Reals:
     """Redraw what lies outside; what stays outside is drawn from the same distribution cut to the range."""
-    groups, low, high, unfitted, is_integral = within
-    if is_integral:
+    if room.is_integral:
         np.rint(values, out=values)
-    outside = np.flatnonzero((values < low) | (values > high))
+    outside = np.flatnonzero((values < room.low) | (values > room.high))
     for _ in range(REDRAWS):
         if not outside.size:
             return values
-        fresh = _draw(step.fits, groups[outside], unfitted, rng)
-        fresh = np.rint(fresh) if is_integral else fresh
-        fine = (fresh >= low[outside]) & (fresh <= high[outside])
+        fresh = _draw(fits, room.groups[outside], unfitted, rng)
+        fresh = np.rint(fresh) if room.is_integral else fresh
+        fine = (fresh >= room.low[outside]) & (fresh <= room.high[outside])
         values[outside[fine]] = fresh[fine]
         outside = outside[~fine]
     if outside.size:
-        values[outside] = _inside(step.fits, groups[outside], (low[outside], high[outside], is_integral), rng)
+        values[outside] = _inside(fits, room[outside], rng)
     return values
 
 
-def _inside(fits: Fits, groups: Index, ends: tuple[Reals, Reals, bool], rng: np.random.Generator) -> Reals:
-    low, high, is_integral = ends
+def _inside(fits: Fits, room: _Room, rng: np.random.Generator) -> Reals:
+    """Values of each group's distribution, cut to the range."""
+    groups, low, high, is_integral = room.groups, room.low, room.high, room.is_integral
     levels = rng.random(len(groups))
     spread = np.where(is_integral, 1.0, 0.0)
     values = low + (high - low + spread) * levels

@@ -31,6 +31,14 @@ _SLACK = 2e-5
 """More than the error of the interpolated borders; whatever may be the maximum within it is computed exactly."""
 
 
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """A distribution that may fit a group: its family and the parameters."""
+
+    family: int
+    parameters: Parameters
+
+
 @dataclass(frozen=True)
 class ExactTest:
     """Groups of one column, ready to be compared with distributions."""
@@ -59,7 +67,7 @@ class ExactTest:
         expected = _at_borders(family, parameters[tried], self.column.top)
         found = np.abs(expected - self._share[tried]).max(axis=1)
         for row in np.flatnonzero(found - _SLACK <= limit[tried]):
-            yield int(tried[row]), self._distance(int(tried[row]), (family, parameters[tried[row]]), expected[row])
+            yield int(tried[row]), self._distance(int(tried[row]), Guess(family, parameters[tried[row]]), expected[row])
 
     @cached_property
     def _share(self) -> Rows:
@@ -79,7 +87,7 @@ class ExactTest:
         lowest[tried] = found
         return lowest
 
-    def _distance(self, at: int, guess: tuple[int, Parameters], expected: Reals) -> float:
+    def _distance(self, at: int, guess: Guess, expected: Reals) -> float:
         """The exact distance of one group."""
         share = self._share[at]
         before = np.append(0.0, share[:-1])
@@ -110,7 +118,7 @@ class ExactTest:
     def _rows_in(self, bins: Index) -> int:
         return int((self.column.offsets[bins + 1] - self.column.offsets[bins]).sum())
 
-    def _inside(self, at: int, guess: tuple[int, Parameters], bins: Index) -> float:
+    def _inside(self, at: int, guess: Guess, bins: Index) -> float:
         """The exact largest distance within some bins."""
         upto = self.upto[at]
         n = upto[-1]
@@ -123,7 +131,7 @@ class ExactTest:
         distance -= rank / n
         np.maximum(distance, 1 / n - distance, out=distance)
         near = np.flatnonzero(distance + doubt >= (distance - doubt).max() - _SLACK)
-        exact, rank = families.cdf(guess[0], guess[1], values[near]), rank[near]
+        exact, rank = families.cdf(guess.family, guess.parameters, values[near]), rank[near]
         return max(float((exact - rank / n).max()), float(((rank + 1) / n - exact).max()))
 
     def _values(self, group: int, bins: Index) -> Reals:
@@ -133,13 +141,13 @@ class ExactTest:
             return np.concatenate([self.column.values[begin:end] for begin, end in spans])
         return self.column.values[self.groups.positions(group, spans)]
 
-    def _roughly(self, guess: tuple[int, Parameters], values: Reals, bins: Index, sizes: Index) -> tuple[Reals, Reals | float]:
+    def _roughly(self, guess: Guess, values: Reals, bins: Index, sizes: Index) -> tuple[Reals, Reals | float]:
         """The distribution at values inside bins, on a straight line between the exact ends of each bin, and how far off it may be.
 
         Bins of a usual mass are narrow enough for a line; in others, and at both ends, the bin's whole mass is the doubt.
         """
         bottom, top = self.column.bottom[bins], self.column.top[bins]
-        ends = families.cdf(guess[0], guess[1], np.concatenate([bottom, top]))
+        ends = families.cdf(guess.family, guess.parameters, np.concatenate([bottom, top]))
         low, high = ends[: len(bins)], ends[len(bins) :]
         slope = np.divide(high - low, top - bottom, out=np.zeros_like(low), where=top > bottom)
         rough: Reals = values - np.repeat(bottom, sizes)

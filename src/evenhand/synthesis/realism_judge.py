@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import Index, Labels, Mask, Reals, Rows
+from evenhand.contract import LabelledRows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 
@@ -186,13 +187,13 @@ class Accuracies:
 
 
 def train_on_synthetic(
-    learners: tuple[RealismLearner, RealismLearner], train: tuple[Rows, Labels], test: tuple[Rows, Labels], synthetic: Rows
+    learners: tuple[RealismLearner, RealismLearner], train: LabelledRows, test: LabelledRows, synthetic: Rows
 ) -> Accuracies:
     """Both models' accuracy on real test rows."""
-    first = learners[0].fit(*train)
+    first = learners[0].fit(train.rows, train.labels)
     labels = first.predict(synthetic)
-    accuracy = float(np.mean(first.predict(test[0]) == test[1]))
+    accuracy = float(np.mean(first.predict(test.rows) == test.labels))
     if len(np.unique(labels)) < 2:
-        return Accuracies(accuracy, float(np.mean(labels[0] == test[1])))
+        return Accuracies(accuracy, float(np.mean(labels[0] == test.labels)))
     second = learners[1].fit(synthetic, labels)
-    return Accuracies(accuracy, float(np.mean(second.predict(test[0]) == test[1])))
+    return Accuracies(accuracy, float(np.mean(second.predict(test.rows) == test.labels)))

@@ -27,21 +27,20 @@ def keep_constraints(draw: Callable[[Index], Rows], n: int, domain: TabularDomai
     while wanting.size and left > 0:
         repeats = int(np.clip(max(n, 2_000) // wanting.size, 1, 200))
         left -= repeats * wanting.size
-        wanting = _redraw(rows, wanting, repeats, (draw, domain))
+        places = np.repeat(wanting, repeats)
+        served = _serve(rows, places, draw(places), domain)
+        wanting = np.setdiff1d(wanting, served, assume_unique=True)
     if wanting.size:
         _project(rows, wanting, domain, fixed)
     return rows
 
 
-def _redraw(rows: Rows, wanting: Index, repeats: int, source: tuple[Callable[[Index], Rows], TabularDomain]) -> Index:
-    """Give every wanting row its first fitting draw of several; return those that got none."""
-    draw, domain = source
-    places = np.repeat(wanting, repeats)
-    drawn = draw(places)
+def _serve(rows: Rows, places: Index, drawn: Rows, domain: TabularDomain) -> Index:
+    """Give every place its first draw that keeps the constraints; return the places that got one."""
     fits = domain.keeps_constraints(drawn)
     served, first = np.unique(places[fits], return_index=True)
     rows[served] = drawn[fits][first]
-    return np.setdiff1d(wanting, served, assume_unique=True)
+    return np.asarray(served, dtype=np.intp)
 
 
 def _project(rows: Rows, wanting: Index, domain: TabularDomain, fixed: Sequence[int]) -> None:

@@ -23,7 +23,7 @@ from evenhand.engine.run import Plan, Subject, run
 from evenhand.engine.subject import Data
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.measures.group import AMOUNTS, BY_NAME, SHARES
-from evenhand.measures.group_curve import curve_figure
+from evenhand.measures.group_curve import ProtectedNumber, curve_figure
 from evenhand.measures.group_fairlearn import USUAL, FairlearnFigure, GroupAnswers, through_fairlearn
 from evenhand.measures.group_figures import Figure, GroupSettings, corrected, figure
 from evenhand.measures.groups import Grouping, continua, groupings
@@ -288,7 +288,7 @@ class _Measurer:
             found += self._by_class(answer, grouping, settings, rng)
         for name in continua(self.data.rows, self.domain):
             self._say(f"along {name}")
-            along = name, self.data.rows[:, self.domain.place(name)]
+            along = ProtectedNumber(name, self.data.rows[:, self.domain.place(name)])
             found += [
                 each for metric in (*SHARES, *AMOUNTS) if (each := curve_figure(metric, answer.outcomes, along, settings, rng))
             ]  # fmt: skip

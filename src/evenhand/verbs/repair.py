@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from evenhand.campaign.repair_comparison import RepairComparison, RepairTerms, compare
-from evenhand.campaign.repair_trial import BEFORE, Effort, LabelledRows, Material, SeedOutcome, trial
-from evenhand.contract import Consistent, Method, Model, Trainable
+from evenhand.campaign.repair_trial import BEFORE, Effort, Material, SeedOutcome, trial
+from evenhand.contract import Consistent, LabelledRows, Method, Model, Trainable
 from evenhand.engine.digest import domain_digest, rows_digest
 from evenhand.engine.subject import Data, subject_of
 from evenhand.errors import InvalidArgument, UnknownName

@@ -95,20 +95,33 @@ def best_split(rows: Rows, labels: Labels, domain: TabularDomain, m_of_n: int = 
     if m_of_n <= 1:
         return best
     partners = [candidate for _, candidate in sorted(scored, key=lambda pair: -pair[0])[:12]]
-    return _grown(best, gain, partners, (rows, labels, classes, m_of_n))
+    return _grown(best, gain, _Partners(partners, rows, labels, m_of_n))
 
 
-def _grown(best: Split, gain: float, partners: list[SplitTest], data: tuple[Rows, Labels, int, int]) -> Split:
+@dataclass(frozen=True, eq=False)
+class _Partners:
+    """Literals that may join a split, and the rows that decide whether they do."""
+
+    literals: list[SplitTest]
+    rows: Rows
+    labels: Labels
+    most: int
+
+    def gain(self, option: Split) -> float:
+        """What the split tells about the labels."""
+        return _gain(self.labels, option.holds(self.rows), int(self.labels.max()) + 1)
+
+
+def _grown(best: Split, gain: float, partners: _Partners) -> Split:
     """Greedy m-of-n search: add a literal, with or without raising m, while the gain grows by a tenth."""
-    rows, labels, classes, most = data
-    while len(best.literals) < most:
+    while len(best.literals) < partners.most:
         options = [
             Split(needed, (*best.literals, extra))
-            for extra in partners
+            for extra in partners.literals
             if extra.place not in {literal.place for literal in best.literals}
             for needed in (best.needed, best.needed + 1)
         ]
-        gains = [_gain(labels, option.holds(rows), classes) for option in options]
+        gains = [partners.gain(option) for option in options]
         if not gains or max(gains) < 1.1 * gain:
             return best
         best, gain = options[int(np.argmax(gains))], max(gains)

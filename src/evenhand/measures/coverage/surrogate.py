@@ -118,15 +118,15 @@ class Imitated:
 
 def grow(subject: Imitated, draw: Drawer, rows: Rows, rng: np.random.Generator, settings: SurrogateSettings | None = None) -> Surrogate:
     """Grow the surrogate of a model; `rows` are real ones, `draw` makes more where a node has too few."""
-    return _Grower((subject.predict, draw), subject.domain, settings or SurrogateSettings(), rng).grow(rows, tuple(subject.classes))
+    return _Grower(subject, draw, settings or SurrogateSettings(), rng).grow(rows, tuple(subject.classes))
 
 
 class _Grower:
     """The queue of open leaves, the worst imitated first."""
 
-    def __init__(self, ask: tuple[Predict, Drawer], domain: TabularDomain, settings: SurrogateSettings, rng: np.random.Generator) -> None:
-        self.predict, self.draw = ask
-        self.domain, self.settings, self.rng = domain, settings, rng
+    def __init__(self, subject: Imitated, draw: Drawer, settings: SurrogateSettings, rng: np.random.Generator) -> None:
+        self.predict, self.domain, self.draw = subject.predict, subject.domain, draw
+        self.settings, self.rng = settings, rng
         self.queue: list[tuple[float, int, Node, Rows, Labels]] = []
         self.made = 0
         self.total = 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def certify(
     judge, kind, facts = _judge(model, domain)
     outcome = search(judge, limits or ProofLimits(), progress)
     facts |= {"asked_of_the_model": judge.asked} if judge.asked else {}
-    return _certificate(model, domain, (outcome, judge), (kind, facts), (begun, sample_rows))
+    return _certificate(_Proof(model, domain, outcome, judge.examples, kind, facts), sample_rows, begun)
 
 
 def _judge(model: Model, domain: TabularDomain) -> tuple[Any, str, dict[str, Any]]:
@@ -126,12 +127,23 @@ def _cells(domain: TabularDomain, rows: Rows) -> list[dict[str, Any]]:
     return [{column.name: column.value(code) for column, code in zip(domain.columns, row, strict=True)} for row in rows]
 
 
-def _certificate(
-    model: Model, domain: TabularDomain, found: tuple[ProofOutcome, Any], about: tuple[str, dict[str, Any]], spent: tuple[float, int]
-) -> Certificate:
-    outcome, judge = found
-    sample, unfair_rows = _sampled(model, domain, spent[1])
-    examples = np.array([row for _, row in judge.examples]).reshape(-1, len(domain.columns))
+@dataclass(frozen=True, eq=False)
+class _Proof:
+    """What the search through boxes left behind."""
+
+    model: Model
+    domain: TabularDomain
+    outcome: ProofOutcome
+    examples: Sequence[Any]  # pairs of a share and an unfair row
+    kind: str
+    facts: dict[str, Any]
+
+
+def _certificate(proof: _Proof, sample_rows: int, begun: float) -> Certificate:
+    """The bounds, compared with what the model itself says of random rows and of the examples."""
+    model, domain, outcome = proof.model, proof.domain, proof.outcome
+    sample, unfair_rows = _sampled(model, domain, sample_rows)
+    examples = np.array([row for _, row in proof.examples]).reshape(-1, len(domain.columns))
     flips = _asking(model, domain)(examples) if len(examples) else np.ones(0, dtype=bool)
     examples = np.concatenate([examples[flips], unfair_rows])[:MOST_EXAMPLES]
     lower = min(1.0, outcome.unfair)
@@ -139,16 +151,16 @@ def _certificate(
     pairs = _pairs(model, domain, examples)
     certificate = Certificate(
         domain,
-        about[0],
+        proof.kind,
         lower,
         upper,
         outcome.ended,
         tuple(outcome.steps),
         examples,
         pairs,
-        time.process_time() - spent[0],
+        time.process_time() - begun,
         sample,
-        about[1],
+        proof.facts,
     )
     if not certificate.agrees or not flips.all():
         raise ModelError(

@@ -57,14 +57,14 @@ def _backward(layers: Sequence[Layer], hidden: Sequence[tuple[Reals, Reals]], lo
     """Lines that bound the last of these layers, pulled back through every ReLU to the input."""
     weights, bias = layers[-1]
     start = np.broadcast_to(weights.T, (len(low), *weights.T.shape))
-    lower, upper = (start, np.broadcast_to(bias, (len(low), len(bias)))), (start, np.broadcast_to(bias, (len(low), len(bias))))
+    lower = upper = _Lines(start, np.broadcast_to(bias, (len(low), len(bias))))
     for depth in range(len(layers) - 2, -1, -1):
         lines = _relu_lines(*hidden[depth])
         lower = _through(lower, lines, layers[depth], is_upper=False)
         upper = _through(upper, lines, layers[depth], is_upper=True)
     lowest = _extreme(lower, low, high)
-    highest = -_extreme((-upper[0], -upper[1]), low, high)
-    slopes = np.abs(lower[0]).sum(axis=1) + np.abs(upper[0]).sum(axis=1)
+    highest = -_extreme(_Lines(-upper.slopes, -upper.constant), low, high)
+    slopes = np.abs(lower.slopes).sum(axis=1) + np.abs(upper.slopes).sum(axis=1)
     return LinearBounds(lowest, highest, slopes * (high - low))
 
 
@@ -78,8 +78,17 @@ def _relu_lines(low: Reals, high: Reals) -> tuple[Reals, Reals, Reals]:
     return below, slope, height
 
 
-def _through(line: tuple[Cube, Reals], lines: tuple[Reals, Reals, Reals], layer: Layer, *, is_upper: bool) -> tuple[Cube, Reals]:
-    slopes, constant = line
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """Lines that bound every unit of a layer from one side, in terms of an earlier layer's values."""
+
+    slopes: Cube  # (boxes, units, inputs)
+    constant: Reals  # (boxes, units)
+
+
+def _through(line: _Lines, lines: tuple[Reals, Reals, Reals], layer: Layer, *, is_upper: bool) -> _Lines:
+    """The same lines in terms of what goes into the ReLU's layer."""
+    slopes, constant = line.slopes, line.constant
     below, above, height = lines
     first, second = (above, below) if is_upper else (below, above)
     up, down = np.maximum(slopes, 0.0), np.minimum(slopes, 0.0)
@@ -89,12 +98,11 @@ def _through(line: tuple[Cube, Reals], lines: tuple[Reals, Reals, Reals], layer:
     up += down
     weights, bias = layer
     flat = up.reshape(-1, up.shape[2])  # one large product instead of many small ones
-    return (flat @ weights.T).reshape(*up.shape[:2], -1), constant + (flat @ bias).reshape(up.shape[:2])
+    return _Lines((flat @ weights.T).reshape(*up.shape[:2], -1), constant + (flat @ bias).reshape(up.shape[:2]))
 
 
-def _extreme(line: tuple[Cube, Reals], low: Reals, high: Reals) -> Reals:
+def _extreme(line: _Lines, low: Reals, high: Reals) -> Reals:
     """The smallest value of a line over a box."""
-    slopes, constant = line
-    up, down = np.maximum(slopes, 0.0), np.minimum(slopes, 0.0)
-    found: Reals = np.einsum("nmu,nu->nm", up, low) + np.einsum("nmu,nu->nm", down, high) + constant
+    up, down = np.maximum(line.slopes, 0.0), np.minimum(line.slopes, 0.0)
+    found: Reals = np.einsum("nmu,nu->nm", up, low) + np.einsum("nmu,nu->nm", down, high) + line.constant
     return found

@@ -54,7 +54,7 @@ def strips_of(network: Network, domain: TabularDomain) -> list[CellStrip]:
 def _strip(network: Network, domain: TabularDomain, places: tuple[int, ...], base: Rows) -> CellStrip:
     codes, ends, weights = _cells(domain, places)
     is_protected = bool(set(places) & set(domain.protected_places))
-    starts_at, ends_at = (_features(network, domain, (places, each, base), is_protected) for each in (codes, ends))
+    starts_at, ends_at = (_features(network, domain, _with_cells(base, places, each), is_protected) for each in (codes, ends))
     seen = np.concatenate([starts_at, ends_at], axis=1)
     fed = np.flatnonzero((seen != seen[:1, :1]).any(axis=(0, 1)))
     low, high = np.minimum(starts_at, ends_at)[:, :, fed], np.maximum(starts_at, ends_at)[:, :, fed]
@@ -98,11 +98,15 @@ def _intervals(column: object, edges: Reals, step: float) -> tuple[Rows, Rows, R
     return starts[:, None], ends[:, None], weights
 
 
-def _features(network: Network, domain: TabularDomain, cells: tuple[tuple[int, ...], Rows, Rows], is_protected: bool) -> Reals:
-    """The network's inputs for every combination and cell, (combinations or 1, cells, inputs)."""
-    places, codes, base = cells
+def _with_cells(base: Rows, places: tuple[int, ...], codes: Rows) -> Rows:
+    """The one base row, once for every line of codes, which stand in it at these places."""
     rows = np.repeat(base, len(codes), axis=0)
     rows[:, list(places)] = codes
+    return rows
+
+
+def _features(network: Network, domain: TabularDomain, rows: Rows, is_protected: bool) -> Reals:
+    """The network's inputs for every combination and row, (combinations or 1, rows, inputs)."""
     orbit = domain.twins(rows).rows if is_protected else rows[None]
     found = network.features(orbit.reshape(-1, orbit.shape[2]))
     if np.isnan(found).any():

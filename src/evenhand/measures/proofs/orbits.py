@@ -239,14 +239,12 @@ class _Builder:
             return at
         axis, inside = self._cells(int(self.tree.question[nodes[opened]]), opened)
         made.split[at] = OrbitSplit(axis, tuple(self.layout.pack(axis, inside)))
-        below = [self._branch(nodes, region, at, (axis, side)) for side in (region[axis] & inside, region[axis] & ~inside)]
+        below = []
+        for side in (region[axis] & inside, region[axis] & ~inside):
+            met = tuple((word, bits) for word, bits in self.layout.pack(axis, side) if bits)
+            below.append(self._grow(nodes, [*region[:axis], side, *region[axis + 1 :]], at, met))
         made.children[at] = (below[0], below[1])
         return at
-
-    def _branch(self, nodes: tuple[int, ...], region: list[Mask], parent: int, cut: tuple[int, Mask]) -> int:
-        axis, side = cut
-        met = tuple((word, bits) for word, bits in self.layout.pack(axis, side) if bits)
-        return self._grow(nodes, [side if place == axis else held for place, held in enumerate(region)], parent, met)
 
     def _close(self, at: int, nodes: tuple[int, ...]) -> None:
         self.made.leaf[at] = len(self.made.values)
