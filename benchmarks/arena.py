@@ -34,7 +34,7 @@ from evenhand.checks import Trial, power_table
 from evenhand.models import zoo
 from evenhand.models.budget import Budget
 from evenhand.models.dense import DenseNet
-from evenhand.report.arena import write
+from evenhand.report import write
 
 PAIRS = (
     ("adult", "sex"), ("adult", "race"), ("adult", "age"), ("credit", "sex"), ("credit", "age"), ("bank", "age"), ("compas", "race"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.report import html
+from evenhand import report
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 import sample_results as results
@@ -50,7 +50,7 @@ def look(page: Path) -> tuple[str, set[str]]:
 
 
 def test_hostile_result_runs_nothing_and_asks_nothing(tmp_path: Path) -> None:
-    dom, asked = look(html.write(results.hostile(), tmp_path / "hostile.html"))
+    dom, asked = look(report.write(results.hostile(), tmp_path / "hostile.html"))
     title = re.search("<title>(.*?)</title>", dom, flags=re.DOTALL)
     assert title is not None
     assert title.group(1).startswith("Violation: &lt;script&gt;")
@@ -72,7 +72,7 @@ def test_page_is_never_wider_than_the_screen(tmp_path: Path) -> None:
     cases = {"ordinary": results.ordinary(), "hostile": results.hostile(), "wide": results.wide()}
     frames = []
     for name, result in cases.items():
-        html.write(result, tmp_path / f"{name}.html")
+        report.write(result, tmp_path / f"{name}.html")
         frames += [f"<iframe src={name}.html style='width:{width}px;height:800px;border:0'></iframe>" for width in (390, 1280)]
     # A window cannot be as narrow as a phone, a frame can.
     look = "[...document.querySelectorAll('iframe')].map(f=>f.contentDocument.documentElement).map(e=>e.scrollWidth+' of '+e.clientWidth)"
@@ -86,7 +86,7 @@ def test_page_is_never_wider_than_the_screen(tmp_path: Path) -> None:
 
 def test_style_is_applied_under_the_pages_own_policy(tmp_path: Path) -> None:
     """The policy admits the one style sheet by its digest: a wrong digest would leave the page bare."""
-    page = html.write(results.ordinary(), tmp_path / "report.html")
+    page = report.write(results.ordinary(), tmp_path / "report.html")
     styled, bare = tmp_path / "styled.png", tmp_path / "bare.png"
     browse(page, f"--screenshot={styled}", "--window-size=1280,900")
     spoilt = tmp_path / "spoilt.html"

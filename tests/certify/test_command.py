@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evenhand.cli.main import build
-from evenhand.report import certificate_page
+from evenhand.report.sections.proof_bounds import bounds_picture
 
 CITIES = ("<i>north</i>", "south", "east | west")
 
@@ -83,4 +83,4 @@ def test_page_and_summary_are_written_and_escaped(project: Path) -> None:
 
 
 def test_the_curve_of_no_steps_is_no_picture() -> None:
-    assert certificate_page.curve([]) == ""
+    assert bounds_picture([]) is None

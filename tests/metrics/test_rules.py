@@ -12,8 +12,8 @@ from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.measures.rules import JudgedRows, RuleSettings, mine_rules
-from evenhand.report import where
-from evenhand.report.html import render
+from evenhand.report import render
+from evenhand.report.sections.concentration import concentration
 
 DOMAIN = TabularDomain(
     (
@@ -140,10 +140,8 @@ def test_a_scan_says_where_and_the_page_shows_it_escaped(scanned: eh.scanning.Sc
 
 
 def test_the_summary_and_markdown_name_the_rule(scanned: eh.scanning.ScanResult) -> None:
-    from evenhand.report.markdown import render as markdown
-
     assert "Where it concentrates" in scanned.summary()
-    assert "## Where it concentrates" in markdown(scanned.as_dict())
+    assert "## Where it concentrates" in render(scanned.as_dict(), "md")
 
 
 def test_a_result_without_rules_has_no_section(scanned: eh.scanning.ScanResult) -> None:
@@ -151,5 +149,5 @@ def test_a_result_without_rules_has_no_section(scanned: eh.scanning.ScanResult) 
 
     told = scanned.as_dict()
     without = told | {"body": told["body"] | {"where": None}}
-    assert where.section(read(without)) is None
+    assert concentration(read(without)) is None
     assert "Where it concentrates" not in render(without)

@@ -13,7 +13,7 @@ from evenhand.campaign.paired_differences import Design, change_of
 from evenhand.campaign.repair_comparison import RepairTerms, compare
 from evenhand.campaign.repair_trial import Effort, Material, SeedOutcome, split
 from evenhand.errors import InvalidArgument, UnknownName
-from evenhand.report.repair_page import render
+from evenhand.report import render
 from evenhand.verbs.repair import ALWAYS, RepairOptions
 
 from .tables import table, tree_subject
@@ -176,7 +176,7 @@ def test_a_fall_to_a_tenth_is_shown_though_what_was_before_varies():
 def test_the_page_fetches_nothing_and_escapes_names():
     found = judged(FALLS)
     page = render(
-        type(found)(dict(found.header) | {"data": "<script>x</script>"}, found.outcomes, found.lines, {"<b>": "<i>"}, found.terms)
+        type(found)(dict(found.header) | {"data": "<script>x</script>"}, found.outcomes, found.lines, {"<b>": "<i>"}, found.terms).as_dict()
     )
     assert "<script" not in page
     assert "<b>" not in page.split("</style>")[1].split("not possible")[0].split("<tbody>")[-1] or "&lt;b&gt;" in page

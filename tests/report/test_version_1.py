@@ -27,10 +27,10 @@ def test_an_old_file_is_loaded_as_version_2(file: Path) -> None:
     assert read(told) == read(old(file.name))
 
 
-@pytest.mark.parametrize("name", report.FORMATS)
+@pytest.mark.parametrize("name", report.known_formats())
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_an_old_file_is_rendered_in_every_format(file: Path, name: str, tmp_path: Path) -> None:
-    assert report.write(report.load(file), tmp_path / "rendered", name).stat().st_size > 100
+    assert report.write(report.load(file), tmp_path / "rendered", name).stat().st_size > 50
 
 
 def test_what_an_old_scan_said_stands_in_its_new_places() -> None:

@@ -136,9 +136,9 @@ class RepairComparison:
 
     def report(self, path: str | Path) -> Path:
         """Write the comparison as one self-contained HTML page."""
-        from evenhand.report.repair_page import write
+        from evenhand.report import write
 
-        return write(self, Path(path))
+        return write(self.as_dict(), path)
 
     def save(self, name: str, folder: str | Path) -> Path:
         """Write the first seed's mended model, which is one of those that were judged; the path to give to `evenhand.wrap`."""

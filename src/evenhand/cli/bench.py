@@ -124,7 +124,7 @@ def _write(records: list[dict[str, Any]], json_file: Path | None, parquet: Path 
 
         write_parquet(records, parquet)
     if report:
-        from evenhand.report.arena import write
+        from evenhand.report import write
 
         write(Standings(tuple(records)).as_dict(), report)
 

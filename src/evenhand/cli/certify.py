@@ -41,7 +41,7 @@ def certify_command(
     Exits with 0 proved within the tolerated share, 1 proved above it, 2 usage, 3 inconclusive, 4 model refused or failed, 130 interrupted.
     """
     from evenhand.measures.proofs import ProofLimits, certify
-    from evenhand.report import certificate_page as page
+    from evenhand.report import write
 
     as_json = wants_json(as_json)
     loaded = load_all(file, model, trusted)
@@ -51,7 +51,7 @@ def certify_command(
     gate = loaded.project.gate
     outcome, reason = found.decide(gate.max_rate if max_rate is None else max_rate, gate.resolution if max_rate is None else 0.0)
     content: dict[str, Any] = found.as_dict() | {"outcome": outcome, "reason": reason}
-    written = page.write(content, free_path(report or loaded.project.scan.runs / "certificate.html"))
+    written = write(content, free_path(report or loaded.project.scan.runs / "certificate.html"))
     if as_json:
         say_json(content)
     else:

@@ -61,12 +61,13 @@ def _show(again: witness.Replay) -> None:
 
 def report(
     source: Path = typer.Argument(..., help="A result.json, or the folder that holds it."),
-    target: Path = typer.Argument(Path("report.html"), help="What to write: .html, .md, .xml (JUnit), .sarif or .json."),
+    target: Path = typer.Argument(Path("report.html"), help="What to write: .html, .md, .xml (JUnit), .sarif, .json or .csv (pairs)."),
+    name: str = typer.Option(None, "--format", help="The format, whatever the file's ending: html, md, junit, sarif, json or csv."),
 ) -> None:
-    """Render a stored result."""
+    """Render a stored result of any verb, of this version or the one before."""
     from evenhand.report import load, write
 
     if target.exists():
         raise StoreError(f"{target} exists already and is not overwritten; name another file")
     path = source / "result.json" if source.is_dir() else source
-    out.print(f"Written: {write(load(path), target)}", markup=False)
+    out.print(f"Written: {write(load(path), target, name, beside=path.parent)}", markup=False)

@@ -194,7 +194,7 @@ def _bench(old: Old) -> dict[str, Any]:
 
 def _bench_reason(old: Old) -> str:
     finished = f"{old['runs']:,} runs of {len(old['methods'])} methods on {len(old['grounds'])} grounds"
-    return f"{finished}; {len(old['troubles'])} entries were not finished" if old["troubles"] else finished
+    return f"{finished}; {len(old['troubles'])} not finished" if old["troubles"] else finished
 
 
 CONVERTERS: dict[str, Callable[[Old], dict[str, Any]]] = {

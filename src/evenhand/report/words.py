@@ -142,3 +142,8 @@ def treated(name: str, columns: str) -> str:
         return words_of(oracle_of(name))
     except EvenhandError:
         return f"would be treated differently if only {columns} were different"
+
+
+def signed(share: float) -> str:
+    """A share that may be negative, with a real minus."""
+    return f"−{percent(-share)}" if share < 0 else percent(share)

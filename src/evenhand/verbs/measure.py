@@ -5,11 +5,9 @@ Searches for nothing that a rate would rest on; `scan` searches.  Where differen
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +35,7 @@ from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.oracles import oracle_of, oracle_text, ready, usual_oracle
 from evenhand.oracles.parts.tolerated import usual_tolerance
+from evenhand.report.rendered import Rendered
 from evenhand.statistics import gaps
 from evenhand.statistics.permutation import table_test
 from evenhand.synthesis.trees import ChainedTrees
@@ -103,8 +102,8 @@ class IndividualRate:
         return {"name": self.name, "meaning": self.meaning, **self.rate.as_dict()}
 
 
-@dataclass(frozen=True)
-class Measurement:
+@dataclass(frozen=True, repr=False)
+class Measurement(Rendered):
     """Everything that was measured; reports are renderings of it."""
 
     header: dict[str, Any]
@@ -149,12 +148,6 @@ class Measurement:
             "fairlearn": [each.as_dict() for each in self.fairlearn],
             "oracles": self.comparison.as_dict() if self.comparison else None,
         }
-
-    def report(self, path: str | Path) -> Path:
-        """Write the result as one self-contained HTML page."""
-        # The report reads results, so it stands above this layer; it is looked up only when asked for.
-        write: Callable[[dict[str, Any], Path], Path] = importlib.import_module("evenhand.report.measure_page").write
-        return write(self.as_dict(), Path(path))
 
 
 def measure(

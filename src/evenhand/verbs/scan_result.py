@@ -18,13 +18,14 @@ from evenhand.engine.run import Run
 from evenhand.engine.witness import Witness
 from evenhand.measures.rates import Rate
 from evenhand.measures.rules import Rules
+from evenhand.report.rendered import Rendered
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
-class ScanResult:
+@dataclass(frozen=True, repr=False)
+class ScanResult(Rendered):
     """Everything that a scan computed; reports are renderings of it."""
 
     domain: TabularDomain
@@ -108,12 +109,6 @@ class ScanResult:
         elif done.ended == "interrupted":
             outcome, message = "inconclusive", f"interrupted after {tried:,} candidates"
         return {"name": done.method, "outcome": outcome, "message": message, "seconds": done.wall_seconds}
-
-    def report(self, path: str | Path) -> Path:
-        """Write the result as one self-contained HTML page."""
-        from evenhand.report.html import write
-
-        return write(self.as_dict(), Path(path))
 
 
 @dataclass(frozen=True)

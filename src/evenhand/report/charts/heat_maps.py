@@ -1,0 +1,59 @@
+"""A table of values as coloured squares: stronger is darker, below zero in another colour, a missing value is empty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from markupsafe import Markup
+
+from evenhand.report.charts.canvas import fixed, label, short
+
+STRONGEST = 0.7
+"""Opacity of the strongest square: words on it stay readable."""
+
+MOST_NAME = 18
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Values by line and column.  `full` is the value drawn strongest; without `words` squares say nothing and are small."""
+
+    told: str
+    lines: Sequence[str]
+    columns: Sequence[str]
+    values: Sequence[Sequence[float | None]]
+    full: float = 1.0
+    words: Sequence[Sequence[str]] | None = None
+
+
+def heat_map(chart: HeatMap) -> Markup:
+    """The picture; it keeps its size."""
+    side = 30.0 if chart.words else max(4.0, min(16.0, 720 / max(1, max((len(line) for line in chart.values), default=1))))
+    tall = 30.0 if chart.words else 22.0
+    left = 10 + 6.6 * max((len(short(name, MOST_NAME)) for name in chart.lines), default=0)
+    top = 10 + (5.4 * max((len(short(name, MOST_NAME)) for name in chart.columns), default=0) if chart.columns else 0)
+    parts = [label(left - 6, top + tall * (at + 0.5) + 4, short(name, MOST_NAME), "tick", "end") for at, name in enumerate(chart.lines)]
+    parts += [_turned(left + side * (at + 0.6), top - 5, short(name, MOST_NAME)) for at, name in enumerate(chart.columns)]
+    for row, line in enumerate(chart.values):
+        for column, value in enumerate(line):
+            said = chart.words[row][column] if chart.words else ""
+            parts.append(_square((left + side * column, top + tall * row), (side, tall), value, (chart.full, said)))
+    width = left + side * max((len(line) for line in chart.values), default=0) + 40
+    return fixed(parts, (width, top + tall * len(chart.values) + 8), chart.told)
+
+
+def _turned(x: float, y: float, words: str) -> str:
+    return f'<text class="tick" transform="translate({x:.1f},{y:.1f}) rotate(-55)">{escape(words)}</text>'
+
+
+def _square(corner: tuple[float, float], size: tuple[float, float], value: float | None, look: tuple[float, str]) -> str:
+    (x, y), (wide, tall), (full, said) = corner, size, look
+    where = f'x="{x:.1f}" y="{y:.1f}" width="{max(wide - 1, 1):.1f}" height="{tall - 1:.1f}"'
+    if value is None:
+        return f'<rect class="heat empty-square" {where}/>'
+    opacity = STRONGEST * min(1.0, abs(value) / full) if full else 0.0
+    kind = "heat negative" if value < 0 else "heat"
+    words = label(x + wide / 2, y + tall / 2 + 4, said, "cell", "middle") if said else ""
+    return f'<rect class="{kind}" fill-opacity="{opacity:.3f}" {where}><title>{value:.4g}</title></rect>{words}'

@@ -1,0 +1,58 @@
+"""What a page says first: the rate with its interval and its population where one was measured, else the result's own first sentence."""
+
+from __future__ import annotations
+
+from evenhand.report import words
+from evenhand.report.record import RateRecord, Record
+from evenhand.report.sections import standings
+
+SYMBOLS = {"pass": "✓", "violation": "✕", "inconclusive": "?"}
+WORDS = {"pass": "Pass", "violation": "Violation", "inconclusive": "Inconclusive"}
+
+NOUNS = {
+    "album": ("picture", "pictures"),
+    "portraits": ("portrait", "portraits"),
+    "scenes": ("scene", "scenes"),
+    "streets": ("scene", "scenes"),
+    "text": ("text", "texts"),
+}
+"""What a row shows, by its medium; a row of a table stands for a person."""
+
+
+def nouns(record: Record) -> tuple[str, str]:
+    """One and many of what a row shows."""
+    return NOUNS.get(record.header.medium.kind or "table", ("person", "people"))
+
+
+def lead(record: Record) -> str:
+    """The sentence that leads."""
+    rate = record.body.rates[0] if record.body.rates else None
+    if rate is not None and rate.is_measured:
+        return rate_sentence(rate, record)
+    if record.body.standings:
+        return standings.headline(record.body.standings)
+    return words.text(record.sentences[0], 600) if record.sentences else sentence(record.reason)
+
+
+def rate_sentence(rate: RateRecord, record: Record) -> str:
+    """A rate in one sentence."""
+    among = {"data": "Among the real rows", "domain": "Of everything that the domain allows"}.get(
+        rate.population, f"In the population “{words.text(rate.population, 60)}”"
+    )
+    columns = listed([words.text(name, 60) for name in record.protected]) or "the protected columns"
+    treated = words.treated(record.header.oracle or "", columns)
+    return (
+        f"{among}, {words.percent(rate.estimate)} {treated} "
+        f"({words.level(rate.confidence)} interval {words.percent(rate.low)} to {words.percent(rate.high)}, n = {rate.n:,})."
+    )
+
+
+def listed(names: list[str]) -> str:
+    """Names as a sentence holds them."""
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def sentence(told: str) -> str:
+    """Words as a sentence: shortened, with a capital and one full stop."""
+    shown = words.text(told, 600).rstrip(".")
+    return f"{shown[:1].upper()}{shown[1:]}."

@@ -1,0 +1,103 @@
+"""One self-contained page of any result: nothing is fetched, no script runs, everything from the data is escaped.
+
+The sections are chosen by what the result holds; what a result lacks is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from markupsafe import Markup
+
+from evenhand.report import frame, words
+from evenhand.report.frame import Section
+from evenhand.report.lead import SYMBOLS, WORDS, lead, sentence
+from evenhand.report.provenance import gate_sentence
+from evenhand.report.record import Record
+from evenhand.report.sections import (
+    check_list,
+    concentration,
+    group_gaps,
+    how_often,
+    meaning,
+    neuron_maps,
+    oracle_views,
+    proof_bounds,
+    repair_lines,
+    searches,
+    sheets,
+    standings,
+    statements,
+    synthesis_fit,
+    witness_cards,
+)
+
+MAKERS: tuple[Callable[[Record], Section | None], ...] = (
+    proof_bounds.section,
+    how_often.section,
+    statements.classes,
+    statements.leaning,
+    concentration.section,
+    witness_cards.section,
+    sheets.contact_sheets,
+    group_gaps.section,
+    oracle_views.section,
+    repair_lines.section,
+    standings.ranks,
+    standings.good_sets,
+    standings.discovery,
+    standings.grounds,
+    statements.jury,
+    neuron_maps.section,
+    synthesis_fit.section,
+    searches.section,
+    sheets.further,
+    check_list.section,
+    meaning.meaning,
+    meaning.reproduce,
+)
+"""The order in which a page tells."""
+
+TITLES = {
+    "scan": "fairness report",
+    "measure": "fairness measurement",
+    "certify": "certificate",
+    "repair": "repair comparison",
+    "synth": "synthetic rows",
+    "bench": "methods side by side",
+    "compare": "models side by side",
+    "doctor": "examination of a model",
+    "replay": "replay",
+}
+
+
+def render(record: Record) -> str:
+    """The page as text; equal results give equal pages."""
+    sections = [made for maker in MAKERS if (made := maker(record)) is not None]
+    return frame.filled("page.html.j2", sections=sections, **banner(record))
+
+
+def banner(record: Record) -> dict[str, Any]:
+    """What stands at the top of every rendering in HTML."""
+    first = lead(record)
+    reason = sentence(record.reason)
+    return {
+        "style": Markup(frame.style()),  # noqa: S704 - our own file, with nothing of the data in it
+        "style_digest": frame.style_digest(),
+        "outcome": record.outcome,
+        "symbol": SYMBOLS[record.outcome],
+        "word": WORDS[record.outcome],
+        "lead": first,
+        "reason": reason if reason != first else "",
+        "gate": gate_sentence(record),
+        "title": TITLES[record.verb],
+        "data_name": words.text(record.header.data.name, 80) if record.header.data.name else "",
+        "protected": [words.text(name, 80) for name in record.protected],
+        "date": words.text(record.header.date, 40) if record.header.date else "",
+        "version": words.text(record.header.evenhand, 40) if record.header.evenhand else "",
+        "alarms": [words.text(each, 900).rstrip(".") for each in record.body.alarms],
+        "notes": [words.text(each, 1200).rstrip(".") for each in record.body.notes],
+        "failures": [(words.text(c.name, 60), words.text(c.message, 600)) for c in record.checks if c.outcome == "failed"],
+        "interrupted": [words.text(run.method, 60) for run in record.body.runs if run.is_interrupted],
+    }

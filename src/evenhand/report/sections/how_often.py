@@ -1,0 +1,70 @@
+"""How often it happens: every rate with its population, all on one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from evenhand.report import facts, words
+from evenhand.report.charts.canvas import Axis, nice
+from evenhand.report.charts.rows import IntervalChart, IntervalRow, intervals
+from evenhand.report.frame import Section, filled
+from evenhand.report.record import RateRecord, Record
+
+
+def section(record: Record) -> Section | None:
+    """The section; a verb that measures no rates has none."""
+    body = record.body
+    if not (body.rates or body.anytime or body.weighted or record.verb in ("scan", "measure")):
+        return None
+    html = filled(
+        "sections/how_often.html.j2",
+        oracle=words.oracle(record.header.oracle or "") if record.header.oracle else "",
+        rates=[_told(rate) for rate in body.rates],
+        anytime=_anytime(body.anytime),
+        weighted=body.weighted,
+        picture=picture(record),
+        tolerated=_tolerated(record),
+    )
+    return Section("often", "How often it happens", "How often", html)
+
+
+def _told(rate: RateRecord) -> dict[str, Any]:
+    heading, explanation = words.population(rate.population.split(",")[0])
+    name = f"{words.text(rate.name, 40)}: {heading}" if rate.name else heading
+    meaning = f"{words.text(rate.meaning, 300).rstrip('.')}. " if rate.meaning else ""
+    return {"rate": rate, "heading": name, "explanation": f"{meaning[:1].upper()}{meaning[1:]}{explanation}"}
+
+
+def _anytime(told: Mapping[str, Any] | None) -> str:
+    return words.text(told.get("sentence"), 300) if told and told.get("sentence") else ""
+
+
+def _tolerated(record: Record) -> float:
+    value = record.gate.get("max_rate")
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+
+
+def picture(record: Record) -> Markup | None:
+    """All measured rates on one axis, those of the methods beside those of the verb; None when there are none."""
+    named = [(_told(rate)["heading"], rate) for rate in record.body.rates if rate.is_measured]
+    for run in record.body.runs:
+        named += [
+            (f"{words.population(str(fact['population']))[0]}, by {words.text(run.method, 20)}", RateRecord.model_validate(fact))
+            for fact in run.facts.values()
+            if facts.is_rate(fact)
+        ]
+    if not named:
+        return None
+    tolerated = _tolerated(record)
+    top = nice(max([rate.high or 0.0 for _, rate in named] + [tolerated]))
+    rows = [_row(name, rate) for name, rate in named]
+    return intervals(IntervalChart("Rates with their intervals.", rows, Axis(0.0, top, unit="share"), tolerated or None))
+
+
+def _row(name: str, rate: RateRecord) -> IntervalRow:
+    low, estimate, high = rate.low or 0.0, rate.estimate or 0.0, rate.high or 0.0
+    caption = f"{words.percent(estimate)} ({words.percent(low)} to {words.percent(high)}, {words.level(rate.confidence)})"
+    return IntervalRow(words.shorten(name, 48), caption, low, estimate, high)

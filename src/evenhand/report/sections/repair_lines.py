@@ -1,0 +1,134 @@
+"""Repairs side by side: accuracy against unfairness, every figure with its change, and what each is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from evenhand.report import words
+from evenhand.report.charts.canvas import Axis
+from evenhand.report.charts.plots import WIDE, Dot, Line, Plot, Whiskers, plot
+from evenhand.report.frame import DataTable, Section, TableCell, TableRow, filled
+from evenhand.report.record import Record
+
+TONES = {"better": "good", "better, at a price": "unsure", "worse": "bad", "alarm": "bad", "no evidence of improvement": "unsure"}
+GIVEN = "as_given"
+UNFAIR, RIGHT = "if_o", "accuracy"
+"""The two figures of the picture: unfairly treated held-out people, and accuracy."""
+
+
+def section(record: Record) -> Section | None:
+    """The section; None where nothing was mended."""
+    told = record.body.repairs
+    if not told or not told.get("lines"):
+        return None
+    details = record.header.details
+    lines, measures = told["lines"], told.get("measures") or []
+    html = filled(
+        "sections/repairs.html.j2",
+        picture=pareto(lines),
+        left_out=[words.text(line["name"], 40) for line in lines if line.get("verdict") == "alarm"],
+        figures=_figures(lines, measures, _alpha(details)),
+        measures=[{name: words.text(each.get(name), 200) for name in ("title", "meaning", "better")} for each in measures],
+        verdicts=_verdicts(told),
+        terms=_terms(details),
+        how=_how(details),
+    )
+    return Section("repairs", "Accuracy against unfairness", "Repairs", html)
+
+
+def _alpha(details: Mapping[str, Any]) -> float:
+    terms = details.get("terms")
+    confidence = terms.get("confidence") if isinstance(terms, Mapping) else None
+    return 1 - float(confidence) if isinstance(confidence, (int, float)) else 0.05
+
+
+def _terms(details: Mapping[str, Any]) -> dict[str, str]:
+    terms = details.get("terms")
+    terms = terms if isinstance(terms, Mapping) else {}
+    return {
+        "seeds": words.plural(len(details.get("seeds") or []), "seed", "seeds"),
+        "confidence": words.level(terms.get("confidence")),
+        "tolerance": words.percent(terms.get("tolerance")),
+    }
+
+
+def pareto(lines: Sequence[Mapping[str, Any]]) -> Markup | None:
+    """Every repair a dot with its intervals, and the front of what nothing beats; constant answers would squeeze all others."""
+    shown = [line for line in lines if line.get("verdict") != "alarm" and line.get("name") != GIVEN and _is_drawn(line)]
+    if not shown:
+        return None
+    dots = [_dot(line) for line in shown]
+    front = sorted((dot.x, dot.y) for dot, line in zip(dots, shown, strict=True) if line.get("on_front"))
+    edges = [Line("what nothing beats in both", front, "front", is_dashed=True)] if len(front) > 1 else []
+    across = Axis.over([dot.x for dot in dots], "unfairly treated among held-out people", "share", floor=0.0)
+    up = Axis.over([dot.y for dot in dots], "accuracy", "share")
+    told = "; ".join(f"{dot.name}: accuracy {dot.y:.1%}, unfair {dot.x:.1%}" for dot in dots)
+    return plot(Plot(told, across, up, edges, dots, WIDE))
+
+
+def _is_drawn(line: Mapping[str, Any]) -> bool:
+    means = line.get("means") or {}
+    return all((means.get(name) or {}).get("estimate") is not None for name in (UNFAIR, RIGHT))
+
+
+def _dot(line: Mapping[str, Any]) -> Dot:
+    x, y = line["means"][UNFAIR], line["means"][RIGHT]
+    low = None if x.get("low") is None else max(0.0, x["low"])
+    whiskers = Whiskers(low, x.get("high"), y.get("low"), y.get("high"))
+    return Dot(words.text(line["name"], 40), x["estimate"], y["estimate"], f"point {words.text(line.get('role'), 20)}", whiskers)
+
+
+def _figures(lines: Sequence[Mapping[str, Any]], measures: Sequence[Mapping[str, Any]], alpha: float) -> DataTable:
+    rows = [
+        TableRow(words.text(line["name"], 40), [_cell(line, measure, alpha) for measure in measures], words.text(line.get("role"), 20))
+        for line in lines
+    ]
+    return DataTable("Every repair with every figure", ["Repair", *(words.text(each.get("title"), 60) for each in measures)], rows, True)
+
+
+def _cell(line: Mapping[str, Any], measure: Mapping[str, Any], alpha: float) -> TableCell:
+    mean, change = ((line.get(part) or {}).get(measure.get("name")) or {} for part in ("means", "changes"))
+    estimate, moved = mean.get("estimate"), change.get("estimate")
+    if estimate is None:
+        return TableCell("–", "not measured")
+    low, high = mean.get("low"), mean.get("high")
+    interval = "" if low is None or high is None else f"{words.percent(max(0.0, low))} to {words.percent(min(1.0, high))}"
+    p_value = change.get("p_value")
+    if line.get("role") == "control" or not moved or p_value is None or p_value > alpha:
+        return TableCell(words.percent(estimate), interval)
+    is_good = (moved < 0) == (measure.get("better") == "lower")
+    return TableCell(f"{words.percent(estimate)} {'▼' if moved < 0 else '▲'}", interval, "good" if is_good else "bad")
+
+
+def _verdicts(told: Mapping[str, Any]) -> DataTable:
+    facts = told.get("facts") or {}
+    rows = [_verdict(line, facts.get(line["name"]) or {}) for line in told["lines"]]
+    rows += [
+        TableRow(words.text(name, 40), [TableCell("not possible"), TableCell(words.text(why, 400), kind="words")])
+        for name, why in (told.get("refused") or {}).items()
+    ]
+    return DataTable("What each repair is worth", ("Repair", "Verdict", "Why"), rows)
+
+
+def _verdict(line: Mapping[str, Any], facts: Mapping[str, Any]) -> TableRow:
+    verdict = words.text(line.get("verdict"), 40)
+    why = "; ".join([words.text(line.get("reason"), 400), *(words.text(note, 300) for note in line.get("notes") or [])])
+    told = "; ".join(f"{name.replace('_', ' ')} {words.text(value, 60)}" for name, value in facts.items())
+    note = f"First seed: {words.shorten(told, 400)}" if told else ""
+    return TableRow(words.text(line["name"], 40), [TableCell(verdict, kind=TONES.get(verdict, "")), TableCell(why, note, "words")])
+
+
+def _how(details: Mapping[str, Any]) -> str:
+    needed = ("train_method", "judge_method", "train_rows", "held_out_rows")
+    if any(details.get(name) is None for name in needed):
+        return ""
+    train, judge = (words.text(details[name], 400).split("(")[0].lower() for name in needed[:2])
+    return (
+        f"For every seed a model of the given kind was fitted to about {words.number(details['train_rows'])} training rows and judged on "
+        f"{words.number(details['held_out_rows'])} held-out ones. The findings of {train} trained. The findings of {judge} that are no "
+        "twins of those, a new search of that method on every mended model, held-out real rows and inputs from the whole domain judged. "
+        "Repairs that fit a new model are held against the same model fitted again with another seed; the others against the old one."
+    )

@@ -1,0 +1,55 @@
+"""How well made-up rows fit the real ones: column by column, pair by pair, and the graph that draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from evenhand.report import words
+from evenhand.report.charts.fit_charts import GraphEdge, GraphNode, graph, share_panel
+from evenhand.report.charts.heat_maps import HeatMap, heat_map
+from evenhand.report.frame import Section, filled
+from evenhand.report.record import Record
+
+WORST = 0.3
+"""A pair of columns that differs by this much, or more, is drawn strongest."""
+
+
+def section(record: Record) -> Section | None:
+    """The section; None where nothing was made up."""
+    told = record.body.synthesis
+    if not told:
+        return None
+    pairs, associations = told.get("pairs"), told.get("graph")
+    html = filled(
+        "sections/synthesis.html.j2",
+        sentence=words.text(told["sentence"], 600) if told.get("sentence") else "",
+        panels=[(words.text(each.get("name"), 60), share_panel(each)) for each in told.get("columns") or []],
+        pairs=pairs_picture(pairs) if pairs and pairs.get("names") else None,
+        graph=graph_picture(associations) if associations and associations.get("nodes") else None,
+    )
+    return Section("synthesis", "Real and synthetic rows", "Synthetic rows", html)
+
+
+def pairs_picture(pairs: Mapping[str, Any]) -> Markup:
+    """How alike the relation of every two columns is, 1 being equal: darker is worse."""
+    names = [words.text(name, 60) for name in pairs["names"]]
+    scores: Sequence[Sequence[float | None]] = pairs["scores"]
+    values = [[None if score is None else max(0.0, 1.0 - score) for score in line] for line in scores]
+    shown = [["" if score is None else f"{100 * score:.0f}" for score in line] for line in scores]
+    return heat_map(HeatMap("Similarity of pairs of columns in real and synthetic rows.", names, names, values, WORST, shown))
+
+
+def graph_picture(told: Mapping[str, Any]) -> Markup:
+    """The constraint graph."""
+    nodes = [
+        GraphNode(words.text(n["name"], 60), words.text(n.get("words") or "", 60) if n.get("words") else "", bool(n.get("category")))
+        for n in told["nodes"]
+    ]
+    edges = [
+        GraphEdge(int(e["source"]), int(e["target"]), float(e.get("strength") or 0.0), bool(e.get("used", True)), bool(e.get("yours")))
+        for e in told.get("edges") or []
+    ]
+    return graph(nodes, edges, [int(place) for place in told.get("order") or []])

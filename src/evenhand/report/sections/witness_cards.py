@@ -1,0 +1,211 @@
+"""Witnesses as cards: what differs between the two people first, what both share after it, and how far they are from a real row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from evenhand.report import words
+from evenhand.report.charts.canvas import short
+from evenhand.report.charts.rows import BarRow, Mark, bars, length
+from evenhand.report.frame import Section, filled
+from evenhand.report.lead import nouns
+from evenhand.report.record import Record, WitnessRecord
+
+MOST_SHARED = 14
+"""Shared cells that a card shows at once; the others are folded."""
+
+PAIRS_AT_ONCE = 6
+"""Pairs that are open at first; the others are folded."""
+
+MOST_COLUMNS = 12
+TONES = 4
+"""Outcomes beyond this many share the last colour."""
+
+
+@dataclass(frozen=True)
+class CardCell:
+    """One column of a pair."""
+
+    column: str
+    person: str
+    twin: str
+    role: str  # "protected" and "implied" differ between the two, "held" is protected but alike, "shared" is alike
+    real: str | None  # the real row's value where the pair departs from it
+
+
+@dataclass(frozen=True)
+class PairCard:
+    """One card."""
+
+    number: int
+    id: str
+    headline: str
+    outcome: str
+    twin_outcome: str
+    tones: tuple[int, int]
+    is_flip: bool
+    gap: float | None
+    method: str
+    origin: str
+    departures: tuple[CardCell, ...]
+    differing: tuple[CardCell, ...]
+    shown: tuple[CardCell, ...]
+    folded: tuple[CardCell, ...]
+    pictures: dict[str, str]  # data URIs of what was shown: person, twin and, where it was kept, the difference
+    texts: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Which protected values go with which outcomes, and in how many pairs."""
+
+    sides: tuple[tuple[str, str], tuple[str, str]]
+    count: int
+
+
+def section(record: Record) -> Section | None:
+    """The section of pairs; a verb that looks for none has none."""
+    if not record.witnesses and record.verb not in ("scan", "certify"):
+        return None
+    cards = pairs_of(record)
+    one, many = nouns(record)
+    html = filled(
+        "sections/witnesses.html.j2",
+        pairs=cards,
+        at_once=PAIRS_AT_ONCE,
+        directions=directions(record),
+        differences=picture(record) if not any(card.pictures for card in cards) else None,
+        left_out=max(0, len(differences(record)) - MOST_COLUMNS),
+        nothing=_nothing(record),
+        one=one,
+        many=many,
+        can_replay=record.verb != "certify",
+    )
+    return Section("evidence", f"Evidence: pairs of {many}", "Evidence", html)
+
+
+def _nothing(record: Record) -> str:
+    """Why there are no pairs to show."""
+    body = record.body
+    sampled = max((rate.unfair or 0 for rate in body.rates), default=0)
+    if record.verb == "certify":
+        proof = body.certificate or {}
+        none = " There is none in the whole domain." if proof.get("exact") and not proof.get("upper") else ""
+        return f"No pair was met.{none}"
+    if record.findings:
+        return (
+            f"The searches have {record.findings:,} findings, but this result keeps no pairs to show. "
+            "Scan with at least one witness to see them."
+        )
+    if sampled:
+        opening = "The searches found nothing" if body.runs else "No search was completed"
+        return (
+            f"{opening}, but {sampled:,} of the people sampled for the rate are treated differently. "
+            "This result keeps no pairs of them to show."
+        )
+    if body.runs:
+        return (
+            "No pair of people was found that the model treats differently. This shows that the searches below found none, "
+            "not that there is none."
+        )
+    return "There are no pairs, because no search was completed."
+
+
+def picture(record: Record) -> Markup | None:
+    """In how many pairs each column differs between the twins, and from the real row; None without pairs."""
+    every, total = differences(record), len(record.witnesses)
+    if not every:
+        return None
+    rows = [_difference_row(name, twins, real, total) for name, twins, real in every[:MOST_COLUMNS]]
+    return bars(rows, f"Cells that differ, of {words.plural(total, 'pair', 'pairs')}.", beside=True)
+
+
+def _difference_row(name: str, twins: int, real: int, total: int) -> BarRow:
+    marks = [Mark("candidates", 20, 100.0, 14), Mark("twins", 20, length(twins, total), 7), Mark("real", 27, length(real, total), 7)]
+    shown = tuple(mark for mark in marks if mark.width)
+    return BarRow(short(words.text(name, 400), 26), f"twins {twins:,} · real row {real:,}", shown)
+
+
+def pairs_of(record: Record) -> list[PairCard]:
+    """All witnesses as cards, in the result's order."""
+    classes = [words.text(name) for name in record.header.domain.classes]
+    return [_pair(place, witness, record.protected, classes) for place, witness in enumerate(record.witnesses, 1)]
+
+
+def _pair(place: int, witness: WitnessRecord, protected: Sequence[str], classes: Sequence[str]) -> PairCard:
+    cells = [_cell(name, witness, witness.protected or protected) for name in witness.columns]
+    differing = [c for c in cells if c.role == "protected"] + [c for c in cells if c.role == "implied"]
+    shared = [c for c in cells if c.role in ("held", "shared")]
+    if len(shared) > MOST_SHARED:  # too many to show them all: the telling ones come first
+        shared.sort(key=lambda c: (c.role != "held", c.real is None))
+    outcome, twin_outcome = words.text(witness.outcome), words.text(witness.twin_outcome)
+    return PairCard(
+        number=place,
+        id=words.text(witness.id, 40),
+        headline="; ".join(f"{c.column}: {c.person} → {c.twin}" for c in differing if c.role == "protected") or "the same protected cells",
+        outcome=outcome,
+        twin_outcome=twin_outcome,
+        tones=(_tone(outcome, classes), _tone(twin_outcome, classes)),
+        is_flip=witness.outcome != witness.twin_outcome,
+        gap=witness.gap,
+        method=words.text(witness.method, 60) if witness.method else "",
+        origin=_origin(witness),
+        departures=tuple(c for c in cells if c.real is not None),
+        differing=tuple(differing),
+        shown=tuple(shared[:MOST_SHARED]),
+        folded=tuple(shared[MOST_SHARED:]),
+        pictures={name: each for name, each in witness.pictures.items() if each.startswith("data:image/png;base64,")},
+        texts={name: words.text(each, 2000) for name, each in witness.texts.items()},
+    )
+
+
+def _cell(name: str, witness: WitnessRecord, protected: Sequence[str]) -> CardCell:
+    first, second = witness.person.get(name), witness.twin.get(name)
+    is_different = first != second
+    role = ("protected" if is_different else "held") if name in protected else ("implied" if is_different else "shared")
+    person, twin = words.different(first, second) if is_different else (words.text(first), words.text(first))
+    change = witness.changed.get(name)
+    return CardCell(words.text(name, 80), person, twin, role, words.text(change.get("real")) if change is not None else None)
+
+
+def _origin(witness: WitnessRecord) -> str:
+    if witness.real_row is None:
+        return "Not compared with a real row"
+    row = f"a real row (row {witness.real_row:,} of the data)"
+    if not witness.changed:
+        return f"{row[0].upper()}{row[1:]}, nothing changed but the protected cells"
+    return f"{row[0].upper()}{row[1:]} with {words.plural(len(witness.changed), 'cell', 'cells')} changed"
+
+
+def _tone(outcome: str, classes: Sequence[str]) -> int:
+    return min(classes.index(outcome), TONES - 1) if outcome in classes else TONES - 1
+
+
+def directions(record: Record) -> list[Direction]:
+    """Which protected values got which outcome in the pairs, the most frequent first; pairs whose outcomes agree are left out."""
+    sides = Counter(
+        tuple(
+            sorted([(_protected(w, w.person, record), words.text(w.outcome)), (_protected(w, w.twin, record), words.text(w.twin_outcome))])
+        )
+        for w in record.witnesses
+        if w.outcome != w.twin_outcome
+    )
+    return [Direction((side[0], side[1]), count) for side, count in sides.most_common()]
+
+
+def _protected(witness: WitnessRecord, who: dict[str, object], record: Record) -> str:
+    listed = witness.protected or record.protected
+    names = [name for name in witness.differing if name in listed] or witness.differing
+    return ", ".join(f"{words.text(name, 40)} = {words.text(who.get(name), 60)}" for name in names)
+
+
+def differences(record: Record) -> list[tuple[str, int, int]]:
+    """For each column that is not alike everywhere: in how many pairs the twins differ, and in how many the real row does."""
+    twins = Counter(name for w in record.witnesses for name in w.differing)
+    real = Counter(name for w in record.witnesses for name in w.changed)
+    names = sorted({*twins, *real}, key=lambda name: (-twins[name], -real[name], name))
+    return [(name, twins[name], real[name]) for name in names]
