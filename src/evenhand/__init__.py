@@ -26,6 +26,7 @@ _HOMES = {
     "infer": "evenhand.domain.infer",
     "measure": "evenhand.verbs.measure",
     "method": "evenhand.methods",
+    "open": "evenhand.verbs.open",
     "planted": "",
     "repair": "evenhand.verbs.repair",
     "scan": "evenhand.verbs.scan",
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from evenhand.models.wrap import wrap
     from evenhand.verbs.doctor import examine
     from evenhand.verbs.measure import MeasureOptions, measure
+    from evenhand.verbs.open import open  # noqa: A004 - the data's door
     from evenhand.verbs.repair import repair
     from evenhand.verbs.scan import Options, scan
 
@@ -64,6 +66,7 @@ __all__ = [
     "infer",
     "measure",
     "method",
+    "open",
     "planted",
     "repair",
     "scan",

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Index, Labels, Mask, Reals, Rows, Scores
 
 if TYPE_CHECKING:
+    from evenhand.datasets.dataset import Dataset
     from evenhand.domain.heard import Heard
     from evenhand.domain.tabular import TabularDomain
     from evenhand.media.album import Album
@@ -118,6 +119,37 @@ class NamedEditor(Editor, Protocol):
     @classmethod
     def made(cls, album: Album, attribute: str, tools: EditorTools) -> Editor:
         """The editor for this attribute."""
+
+
+@dataclass(frozen=True)
+class DataWishes:
+    """What the caller says about data that is to be opened.
+
+    protected: names, or editors of pictures.  tools: what an editor that is named may be made with.
+    """
+
+    tools: EditorTools
+    label: str | None = None
+    favourable: tuple[Any, ...] = ()
+    protected: tuple[str | Editor, ...] = ()
+
+    @property
+    def protected_names(self) -> tuple[str, ...]:
+        """What is protected, by name."""
+        return tuple(each if isinstance(each, str) else each.attribute for each in self.protected)
+
+
+@runtime_checkable
+class Loader(Protocol):
+    """A way to open data of one kind.  Its settings are the fields of a frozen dataclass, and the keys of a project file's medium."""
+
+    kind: ClassVar[str]
+
+    def claims(self, source: object) -> int:
+        """How sure it is that the source is for it: 0 for not at all; of several loaders the surest opens it."""
+
+    def load(self, source: object, wishes: DataWishes) -> Dataset:
+        """The data."""
 
 
 @runtime_checkable

@@ -24,7 +24,7 @@ def test_a_folder_with_a_table(tmp_path):
     save(tmp_path, [f"p{i}.png" for i in range(6)])
     rows = [f"p{i}.png,{'ab'[i % 2]},{'' if i == 3 else i * 10}" for i in range(6)]
     (tmp_path / "attributes.csv").write_text("\n".join(["file,group,age", *rows]))
-    album = folder(tmp_path, Reading("group", 32))
+    album = folder.read(tmp_path, Reading("group", 32))
     assert np.array_equal(album.pictures, PORTRAITS)
     assert album.label.values == ("a", "b")
     assert album.attribute("age").values == ("0", "10", "20", "40", "50")
@@ -38,12 +38,12 @@ def test_celeba_layout(tmp_path):
     save(tmp_path, [f"img_align_celeba/{i:06d}.png" for i in range(1, 5)])
     rows = [f"{i:06d}.png  {1 if i % 2 else -1} -1" for i in range(1, 5)]
     (tmp_path / "list_attr_celeba.txt").write_text("\n".join(["4", "Male Young", *rows]))
-    album = celeba(tmp_path, Reading("Young", 16))
+    album = celeba.read(tmp_path, Reading("Young", 16))
     assert album.pictures.shape == (4, 16, 16, 3)
     assert [album.attribute("Male").values[code] for code in album.attribute("Male").codes] == ["yes", "no", "yes", "no"]
     (tmp_path / "list_attr_celeba.txt").write_text("1\nMale Young\n000001.png 1")
     with pytest.raises(DataError, match=r"list_attr_celeba\.txt:3"):
-        celeba(tmp_path, Reading("Young"))
+        celeba.read(tmp_path, Reading("Young"))
 
 
 def test_fairface_layout_keeps_ages_in_order(tmp_path):
@@ -51,29 +51,29 @@ def test_fairface_layout_keeps_ages_in_order(tmp_path):
     ages = ["20-29", "3-9", "more than 70", "0-2"]
     rows = [f"val/{i}.png,{age},Male,East Asian,True" for i, age in enumerate(ages, start=1)]
     (tmp_path / "fairface_label_val.csv").write_text("\n".join(["file,age,gender,race,service_test", *rows]))
-    album = fairface(tmp_path, Reading("age", 32, limit=4))
+    album = fairface.read(tmp_path, Reading("age", 32, limit=4))
     assert album.label.values == ("0-2", "3-9", "20-29", "more than 70")
     assert album.label.codes.tolist() == [2, 1, 3, 0]
     (tmp_path / "val" / "2.png").unlink()
     with pytest.raises(DataError, match=r"1 pictures that are not there"):
-        fairface(tmp_path, Reading("age"))
+        fairface.read(tmp_path, Reading("age"))
 
 
 def test_utkface_layout_reads_names(tmp_path):
     save(tmp_path, ["25_1_2_20170116174525125.png", "71_0_4_20170116174525126.png"])
-    album = utkface(tmp_path, Reading("gender", 32))
+    album = utkface.read(tmp_path, Reading("gender", 32))
     assert [album.label.values[code] for code in album.label.codes] == ["female", "male"]
     assert album.attribute("age_group").values == ("20-29", "70-79")
     save(tmp_path, ["portrait.png"])
     with pytest.raises(DataError, match=r"portrait\.png must be named"):
-        utkface(tmp_path, Reading("gender"))
+        utkface.read(tmp_path, Reading("gender"))
 
 
 def test_lfw_layout_reads_scores(tmp_path):
     save(tmp_path / "lfw", ["Ada_Example/Ada_Example_0001.jpg", "Bo_Example/Bo_Example_0002.jpg"])
     table = "# lfw attributes\n#\tperson\timagenum\tMale\tSmiling\nAda Example\t1\t-1.5\t0.5\nBo Example\t2\t1.2\t-0.4\nNobody\t1\t1\t1\n"
     (tmp_path / "lfw_attributes.txt").write_text(table.replace("#\tperson", "# person"))
-    album = lfw(tmp_path, Reading("Smiling", 32))
+    album = lfw.read(tmp_path, Reading("Smiling", 32))
     assert len(album) == 2
     assert [album.attribute("Male").values[code] for code in album.attribute("Male").codes] == ["no", "yes"]
 
@@ -81,7 +81,7 @@ def test_lfw_layout_reads_scores(tmp_path):
 def test_a_file_that_is_no_picture_is_named(tmp_path):
     (tmp_path / "25_1_2_1.jpg").write_text("no picture")
     with pytest.raises(DataError, match=r"25_1_2_1\.jpg"):
-        utkface(tmp_path, Reading("gender"))
+        utkface.read(tmp_path, Reading("gender"))
 
 
 def test_pictures_of_every_kind_are_read_as_colour(tmp_path):
@@ -95,7 +95,7 @@ def test_pictures_of_every_kind_are_read_as_colour(tmp_path):
     for name, picture in kinds.items():
         picture.save(tmp_path / f"{name}.png")
     (tmp_path / "attributes.csv").write_text("\n".join(["file,group", *(f"{name}.png,a" for name in kinds)]))
-    album = folder(tmp_path, Reading("group", 32))
+    album = folder.read(tmp_path, Reading("group", 32))
     by_name = dict(zip(kinds, album.pictures, strict=True))
     assert (by_name["clear"] == 255).all()  # transparency is white
     assert np.abs(by_name["grey"].astype(int) - by_name["deep"]).max() <= 1
@@ -104,7 +104,7 @@ def test_pictures_of_every_kind_are_read_as_colour(tmp_path):
 
 def test_a_published_name_that_leaves_a_part_out_is_unknown_there(tmp_path):
     save(tmp_path, ["61_1_20170109142408075.png", "25_1_2_20170116174525125.png", "53__0_20170116184028385.png"])
-    album = utkface(tmp_path, Reading("gender", 32))
+    album = utkface.read(tmp_path, Reading("gender", 32))
     said = dict(zip(album.sources, album.attribute("race").codes.tolist(), strict=True))
     assert said["61_1_20170109142408075.png"] == -1
     assert album.label.codes[album.sources.index("53__0_20170116184028385.png")] == -1
@@ -114,7 +114,7 @@ def test_two_groups_of_a_many_valued_attribute(tmp_path):
     save(tmp_path, [f"p{i}.png" for i in range(6)])
     groups = ["white", "black", "asian", "", "nan", "white"]
     (tmp_path / "attributes.csv").write_text("\n".join(["file,race", *(f"p{i}.png,{group}" for i, group in enumerate(groups))]))
-    album = folder(tmp_path, Reading("race", 32))
+    album = folder.read(tmp_path, Reading("race", 32))
     with pytest.raises(DataError, match="--between"):
         album.sides("race")
     assert len(album.between("race", ["white"], ["black"])) == 3

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from evenhand.cli.output import BY_OUTCOME, PASS, VIOLATION, err, free_path, out, say_json
-from evenhand.errors import InvalidArgument, UnknownName, require
+from evenhand.errors import InvalidArgument, require
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -154,9 +154,7 @@ def _album(folder: Path, layout: str, reading: tuple[str, int, int | None], prot
     from evenhand.datasets import albums
     from evenhand.datasets.albums.reading import Reading
 
-    if layout not in albums.__all__:
-        raise UnknownName("layout", layout, albums.__all__)
-    read: Album = getattr(albums, layout)(folder, Reading(*reading))
+    read = albums.LAYOUTS.entry(layout).make().read(folder, Reading(*reading))
     attribute, between = protected
     if between is not None:
         first, _, second = between.partition("/")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.domain.project_file import ModelSource, Project, read_project
+from evenhand.domain.project_file import ModelSource, Project
 from evenhand.errors import DomainError
 
 if TYPE_CHECKING:
@@ -27,13 +27,11 @@ class Loaded:
 
 
 def load_data(file: Path) -> tuple[Project, Dataset]:
-    """The project and its table."""
-    from evenhand.datasets.dataset import from_frame
+    """The project and its data."""
+    from evenhand.verbs.open import open_project
 
-    project = read_project(file)
-    if project.data is None:
-        raise DomainError("the file names no data; add `data: table.csv` (or .parquet)", file=str(file))
-    return project, from_frame(project.data.read(), project.domain, project.data.path.stem)
+    opened = open_project(file)
+    return opened.project, opened.data
 
 
 def load_all(file: Path, model: str | None = None, trusted: bool = False) -> Loaded:

@@ -100,6 +100,10 @@ class Dataset:
         """The labels of `rows` as positions in the label's values."""
         return self.domain.encode_labels(self.frame)[self.inside]
 
+    def named(self, name: str) -> Dataset:
+        """The same data under another name."""
+        return replace(self, name=name)
+
     def protect(self, *names: str) -> Dataset:
         """The same data with other protected columns."""
         return replace(self, domain=self.domain.protect(*names))

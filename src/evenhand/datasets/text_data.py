@@ -12,6 +12,7 @@ from evenhand.arrays import Rows
 from evenhand.datasets.albums.reading import read_table
 from evenhand.datasets.dataset import Dataset
 from evenhand.domain.tabular import Label, TabularDomain
+from evenhand.domain.yamltext import Document, read_yaml
 from evenhand.errors import DataError
 from evenhand.media.text_medium import Slot, TextMedium, WordLists
 
@@ -110,3 +111,51 @@ def _read(file: Path, needed: Sequence[str]) -> list[dict[str, str]]:
     if not rows:
         raise DataError(f"{file} has no rows below its header")
     return rows
+
+
+def read_text_yaml(file: Path, label: str | None = None) -> tuple[Templates, WordLists]:
+    """One YAML file: `templates` are texts, or texts with labels; `words` are lists by slot, or lists by the values of an attribute.
+
+    templates: ["{name} is a {job}", {text: "{name} sleeps", label: calm}]
+    words: {job: [nurse, clerk], name: {gender: {woman: [Emily, Anne], man: [Greg, Brad]}}}
+    """
+    document = read_yaml(file.read_text(encoding="utf-8-sig"), str(file))
+    content = document.value
+    if not isinstance(content, dict) or not isinstance(content.get("templates"), list) or not isinstance(content.get("words"), dict):
+        raise document.error("the file must hold templates: [...] and words: {...}", ())
+    texts, labels = [], []
+    for place, each in enumerate(content["templates"]):
+        text, said = (
+            (each, None)
+            if isinstance(each, str)
+            else (each.get(TEXT), each.get(label or "label"))
+            if isinstance(each, dict)
+            else (None, None)
+        )
+        if not isinstance(text, str) or (label is not None and said is None):
+            raise document.error(
+                f"a template is a text, or a mapping with text{f' and {label}' if label else ''}; got {each!r}", ("templates", place)
+            )
+        texts.append(text)
+        labels.append(str(said))
+    slots = tuple(Slot(name, *_lists(words, document, ("words", name))) for name, words in content["words"].items())
+    values: dict[str, tuple[str, ...]] = {}
+    for slot in slots:
+        for place, name in enumerate(slot.attributes):
+            values[name] = tuple(dict.fromkeys((*values.get(name, ()), *(key[place] for key in slot.lists))))
+    return Templates(tuple(texts), tuple(labels) if label else (), label or "label"), WordLists(slots, values)
+
+
+def _lists(words: object, document: Document, path: tuple[object, ...]) -> tuple[dict[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
+    """Word lists by the values of attributes, and the attributes; they may be nested."""
+    if isinstance(words, list) and all(isinstance(word, str) for word in words):
+        return {(): tuple(words)}, ()
+    if not isinstance(words, dict) or len(words) != 1 or not isinstance(next(iter(words.values())), dict):
+        raise document.error("words are a list of texts, or one attribute with a list for each of its values", path)
+    attribute, by_value = next(iter(words.items()))
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    inner: tuple[str, ...] = ()
+    for value, part in by_value.items():
+        lists, inner = _lists(part, document, (*path, attribute, value))
+        found |= {(str(value), *key): texts for key, texts in lists.items()}
+    return found, (str(attribute), *inner)

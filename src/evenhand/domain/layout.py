@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from evenhand.domain.infer import Proposal
 
 _HEAD = "# What an input of the model may be, and which part of it is protected.  Edit freely: mistakes are reported with their line.\n"
+MEDIUM_HEAD = "# What a row shows, and which part of it is protected.  Edit freely: mistakes are reported with their line.\nversion: 1\n"
 _COMMENTS = {
+    "medium": "# What a row shows: an album of pictures, portraits, scenes or text, and how it is made.",
     "label": "# What the model predicts.  `favourable`: the outcomes that a person hopes for.",
     "protected": "# Columns that must not change the model's answer.  Each person is compared with its twins under every other value.",
     "columns": "# One line per input.  kind: category, ordinal (values in order), boolean, integer, real, date, datetime (low to high).\n"
@@ -22,7 +24,7 @@ _COMMENTS = {
     "# implied: what else must change with a protected value, so that a twin is a possible person.",
     "constraints": '# Rules that a possible person keeps: age >= 18, start <= end, relationship == "Husband" => sex == "Male",\n'
     "# education determines education_num.  A missing cell breaks no rule, except through `is missing`.",
-    "data": "# The table, beside this file.",
+    "data": "# The data, beside this file.",
     "model": "# The model under test: a file or a URL.  `trusted: true` allows formats that run code when loaded (pickle, joblib).",
     "scan": "# How the model is searched.",
     "gate": "# When a scan passes: the largest tolerated rate, how sure it must be, and the rate that counts as none.",

@@ -13,7 +13,7 @@ from evenhand.domain.columns import Column, Value
 from evenhand.domain.constraints import CompiledConstraint, compile_constraint, is_learned
 from evenhand.domain.frames import MISSING_VALUES, read_table
 from evenhand.domain.infer import Proposal
-from evenhand.domain.layout import domain_text, section_text
+from evenhand.domain.layout import MEDIUM_HEAD, domain_text, section_text
 from evenhand.domain.schema import ColumnSection, ModelSection, ScanSection
 from evenhand.domain.tabular import Label, TabularDomain, satisfiable
 from evenhand.domain.twins import Comparison, Implied, check_implied
@@ -84,14 +84,41 @@ class GateSettings:
 
 
 @dataclass(frozen=True)
-class Project:
-    """Everything that an evenhand.yaml says.  Paths are taken from the folder of the file."""
+class MediumSource:
+    """The medium of a project: its kind, the settings of that kind, and what the data is to be read for."""
 
-    domain: TabularDomain
+    kind: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    label: str | None = None
+    favourable: tuple[Value, ...] = ()
+    protected: tuple[str, ...] = ()
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)  # of the settings in their file
+
+    def line(self, name: str) -> int:
+        """Where a setting stands; where the medium does, for one that is not there."""
+        return self.lines.get(name, self.lines.get("kind", 0))
+
+
+@dataclass(frozen=True)
+class Project:
+    """Everything that an evenhand.yaml says.  Paths are taken from the folder of the file.
+
+    A table declares its domain.  The domain of another medium is known once its data is opened.
+    """
+
+    declared: TabularDomain | None
     data: DataSource | None = None
     model: ModelSource | None = None
     scan: ScanSettings = field(default_factory=ScanSettings)
     gate: GateSettings = field(default_factory=GateSettings)
+    medium: MediumSource | None = None
+
+    @property
+    def domain(self) -> TabularDomain:
+        """What a row may be."""
+        if self.declared is None:
+            raise DomainError("the domain of this project is made by its medium: open its data first")
+        return self.declared
 
 
 def save(domain: TabularDomain, path: str | Path) -> None:
@@ -102,7 +129,7 @@ def save(domain: TabularDomain, path: str | Path) -> None:
 def save_project(project: Project, path: str | Path, proposal: Proposal | None = None) -> None:
     """Write a project file; what a proposal suggests stands in it as comments, for a person to decide."""
     base = Path(path).parent
-    text = domain_text(project.domain, proposal)
+    text = domain_text(project.domain, proposal) if project.medium is None else medium_text(project.medium)
     for title, section in _sections(project, base):
         text += section_text(title, section)
     _write(Path(path), text)
@@ -147,6 +174,15 @@ def _relative(path: Path, base: Path) -> str:
     return path.relative_to(base).as_posix() if path.is_relative_to(base) else path.as_posix()
 
 
+def medium_text(medium: MediumSource) -> str:
+    """The head of a project file whose domain a medium makes."""
+    text = MEDIUM_HEAD + section_text("medium", {"kind": medium.kind, **medium.settings} if medium.settings else medium.kind)
+    if medium.label is not None:
+        favourable = {"favourable": list(medium.favourable)} if medium.favourable else {}
+        text += section_text("label", {"column": medium.label, **favourable})
+    return text + (section_text("protected", list(medium.protected)) if medium.protected else "")
+
+
 def load(path: str | Path, rows: Rows | None = None) -> TabularDomain:
     """The domain in a file.  `rows` are what dependencies without a map are learned from; else the file's own data is read."""
     return _Reader(Path(path), rows).domain()
@@ -155,7 +191,8 @@ def load(path: str | Path, rows: Rows | None = None) -> TabularDomain:
 def read_project(path: str | Path, rows: Rows | None = None) -> Project:
     """Everything in a project file."""
     reader = _Reader(Path(path), rows)
-    return Project(reader.domain(), reader.data(), reader.model(), reader.scan(), reader.gate())
+    medium = reader.medium()
+    return Project(None if medium else reader.domain(), reader.data(), reader.model(), reader.scan(), reader.gate(), medium)
 
 
 class _Reader:
@@ -167,7 +204,27 @@ class _Reader:
         self.document = read_yaml(_text(path), str(path))
         self.content = validated(self.document)
 
+    def medium(self) -> MediumSource | None:
+        section = self.content.medium
+        if section is None:
+            return None
+        for name in ("columns", "twins", "constraints"):
+            if name in self.document.value:
+                raise self.document.error(f"{name} are for a table; the medium {section.kind!r} makes its own: remove them", (name,))
+        label = self.content.label
+        lines = {name: self.document.line(("medium", name)) for name in ("kind", *(section.model_extra or {}))}
+        return MediumSource(
+            section.kind,
+            section.model_extra or {},
+            label.column if label else None,
+            tuple(label.favourable) if label else (),
+            tuple(self.content.protected),
+            lines,
+        )
+
     def domain(self) -> TabularDomain:
+        if self.content.columns is None:
+            raise self.document.error("the key 'columns' is missing", ())
         columns = tuple(self._column(name, section) for name, section in self.content.columns.items())
         plain = TabularDomain(columns, label=self._label(columns))
         comparisons = self._comparisons(plain)
@@ -206,7 +263,10 @@ class _Reader:
         if section.column in [column.name for column in columns]:
             message = f"label {section.column!r} is declared as an input column too; remove it from columns"
             raise self.document.error(message, ("label", "column"))
-        return self._at(("label",), lambda: Label(section.column, tuple(section.values), tuple(section.favourable)))  # type: ignore[no-any-return]
+        if section.values is None:
+            raise self.document.error("the key 'values' is missing in 'label'", ("label",))
+        values = tuple(section.values)
+        return self._at(("label",), lambda: Label(section.column, values, tuple(section.favourable)))  # type: ignore[no-any-return]
 
     def _comparisons(self, plain: TabularDomain) -> dict[str, Comparison]:
         found = {}

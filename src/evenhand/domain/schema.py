@@ -53,7 +53,7 @@ class LabelSection(SchemaSection):
     """The column that the model predicts."""
 
     column: StrictStr
-    values: list[Cell] = Field(min_length=2)
+    values: list[Cell] | None = Field(default=None, min_length=2, description="Needed for a table; a medium reads them from its data.")
     favourable: list[Cell] = Field(default_factory=list, description="The outcomes that a person hopes for.")
 
 
@@ -98,6 +98,14 @@ class DataSection(SchemaSection):
     delimiter: StrictStr | None = None
     encoding: StrictStr = "utf-8"
     missing_values: list[StrictStr] | None = Field(default=None, description="CSV cells that are missing, such as ['', '?'].")
+
+
+class MediumSection(BaseModel):
+    """What a row shows where it is no line of a table; beside `kind` stand the settings of that kind."""
+
+    model_config = ConfigDict(extra="allow")
+
+    kind: StrictStr = Field(description="album, portraits, scenes or text.")
 
 
 class HttpSection(SchemaSection):
@@ -159,6 +167,10 @@ def _as_data(value: object) -> object:
     return {"path": value} if isinstance(value, str) else value
 
 
+def _as_medium(value: object) -> object:
+    return {"kind": value} if isinstance(value, str) else value
+
+
 def _as_model(value: object) -> object:
     if isinstance(value, str):
         return {"url" if value.startswith(("http://", "https://")) else "path": value}
@@ -166,12 +178,15 @@ def _as_model(value: object) -> object:
 
 
 class ProjectFile(SchemaSection):
-    """The whole file: the domain, and optionally the data, the model, the scan and the gate."""
+    """The whole file: the domain or the medium that makes it, and optionally the data, the model, the scan and the gate."""
 
     version: Literal[1]
     label: LabelSection | None = None
     protected: list[StrictStr] = Field(default_factory=list)
-    columns: dict[StrictStr, ColumnSection] = Field(min_length=1)
+    medium: Annotated[MediumSection | None, BeforeValidator(_as_medium, json_schema_input_type=StrictStr | MediumSection | None)] = None
+    columns: dict[StrictStr, ColumnSection] | None = Field(
+        default=None, min_length=1, description="Needed for a table; a medium makes its own."
+    )
     twins: TwinsSection = Field(default_factory=TwinsSection)
     constraints: list[Rule] = Field(default_factory=list)
     data: Annotated[DataSection | None, BeforeValidator(_as_data, json_schema_input_type=StrictStr | DataSection | None)] = None

@@ -11,7 +11,12 @@ from evenhand.media.album import Album
 WORDS = {"1": "yes", "-1": "no", "0": "no"}
 
 
-def celeba(root: Path | str, reading: Reading) -> Album:
+def fits(root: Path) -> bool:
+    """By its table of attributes."""
+    return (root / "list_attr_celeba.txt").exists() or (root / "list_attr_celeba.csv").exists()
+
+
+def read(root: Path | str, reading: Reading) -> Album:
     """Pictures with attributes "yes" and "no"; the label is one of them, such as Young or Smiling."""
     root = Path(root)
     text, table = root / "list_attr_celeba.txt", root / "list_attr_celeba.csv"

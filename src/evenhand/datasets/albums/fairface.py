@@ -9,7 +9,12 @@ from evenhand.datasets.albums.reading import Reading, album_from, present, read_
 from evenhand.media.album import Album
 
 
-def fairface(root: Path | str, reading: Reading, part: Literal["train", "val"] = "val") -> Album:
+def fits(root: Path) -> bool:
+    """By its table of labels."""
+    return any((root / f"fairface_label_{part}.csv").exists() for part in ("train", "val"))
+
+
+def read(root: Path | str, reading: Reading, part: Literal["train", "val"] = "val") -> Album:
     """Pictures with age (nine groups, in order), gender and race."""
     root = Path(root)
     table = root / f"fairface_label_{part}.csv"

@@ -9,7 +9,12 @@ from evenhand.errors import DataError
 from evenhand.media.album import Album
 
 
-def lfw(root: Path | str, reading: Reading) -> Album:
+def fits(root: Path) -> bool:
+    """By its table of attributes."""
+    return (root / "lfw_attributes.txt").exists()
+
+
+def read(root: Path | str, reading: Reading) -> Album:
     """Pictures with attributes "yes" (score above 0) and "no"; rows whose picture is absent are left out."""
     root = Path(root)
     table = root / "lfw_attributes.txt"

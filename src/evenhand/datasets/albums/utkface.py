@@ -5,6 +5,7 @@ A few of the published files leave a part out, such as `61_1_20170109142408075.j
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from evenhand.datasets.albums.reading import KINDS, Reading, album_from
@@ -16,7 +17,13 @@ RACES = ("white", "black", "asian", "indian", "other")
 DECADES = tuple(f"{start}-{start + 9}" for start in range(0, 120, 10))
 
 
-def utkface(root: Path | str, reading: Reading) -> Album:
+def fits(root: Path) -> bool:
+    """By the name of its first picture."""
+    first = next((file for file in sorted(root.iterdir()) if file.suffix.lower() in KINDS), None)
+    return first is not None and re.match(r"\d{1,3}_[01]_", first.name) is not None
+
+
+def read(root: Path | str, reading: Reading) -> Album:
     """Pictures with gender, race and age_group (by decade); a file whose name says none of them is named in the error."""
     root = Path(root)
     files = sorted(file for file in root.rglob("*") if file.suffix.lower() in KINDS)[: reading.limit]

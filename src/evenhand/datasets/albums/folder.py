@@ -8,7 +8,12 @@ from evenhand.datasets.albums.reading import Reading, album_from, present, read_
 from evenhand.media.album import Album
 
 
-def folder(root: Path | str, reading: Reading, table: str = "attributes.csv", column: str = "file") -> Album:
+def fits(root: Path) -> bool:
+    """By its table of attributes."""
+    return (root / "attributes.csv").exists()
+
+
+def read(root: Path | str, reading: Reading, table: str = "attributes.csv", column: str = "file") -> Album:
     """Pictures named in the column `file` of `attributes.csv`, relative to the folder; every other column is an attribute."""
     root = Path(root)
     rows = read_table(root / table, (column, reading.label))[: reading.limit]

@@ -1,0 +1,73 @@
+"""Albums: a folder of pictures with what is known about them, in one of the layouts of `datasets.albums`, or an Album."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from evenhand.contract import DataWishes, Editor
+from evenhand.datasets.album_data import from_album
+from evenhand.datasets.albums import LAYOUTS
+from evenhand.datasets.albums.reading import Reading
+from evenhand.datasets.dataset import Dataset
+from evenhand.errors import DataError, InvalidArgument
+from evenhand.media.album import Album
+from evenhand.media.editors import editor_for
+
+LEARNED = "reflection"
+"""The editor of pictures that were not drawn, where none is chosen: it needs nothing but the core."""
+
+
+@dataclass(frozen=True)
+class AlbumFolder:
+    """Reads pictures and gives each protected attribute an editor.
+
+    layout: how the folder is laid out; found out where none is given.  size: the side of the pictures in pixels.  limit: at most so many
+    pictures, 0 for all.  editor: what makes twins; by default drawn portraits are drawn again, and others mirrored in a latent space.
+    between: for an attribute with more than two values, the two groups to compare, as in {race: [[white], [black, indian]]}.
+    """
+
+    kind: ClassVar[str] = "album"
+
+    layout: str = ""
+    size: int = 64
+    limit: int = 0
+    editor: str = ""
+    between: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+
+    def claims(self, source: object) -> int:
+        """An album, or a folder in a layout that it knows."""
+        if isinstance(source, Album):
+            return 3
+        return 2 if isinstance(source, str | Path) and Path(source).is_dir() and self._fitting(Path(source)) else 0
+
+    def _fitting(self, folder: Path) -> list[str]:
+        return [name for name, entry in LAYOUTS.entries().items() if entry.make().fits(folder)]
+
+    def load(self, source: object, wishes: DataWishes) -> Dataset:
+        """One row for every picture whose label and protected attributes are known."""
+        if not wishes.protected:
+            raise InvalidArgument("protected: name at least one attribute of the album; a picture's twin shows another value of it")
+        album = source if isinstance(source, Album) else self._read(Path(str(source)), wishes)
+        for name, groups in self.between.items():
+            if len(groups) != 2:
+                raise InvalidArgument(f"between: {name!r} needs two groups of values, such as [[white], [black, indian]], not {groups!r}")
+            album = album.between(name, tuple(groups[0]), tuple(groups[1]))
+        editors = [each if not isinstance(each, str) else self._made(each, album, wishes) for each in wishes.protected]
+        return from_album(album, editors, wishes.favourable, wishes.label or "label")
+
+    def _read(self, folder: Path, wishes: DataWishes) -> Album:
+        if not folder.is_dir():
+            raise DataError(f"{folder} is no folder of pictures")
+        if wishes.label is None:
+            raise InvalidArgument("label: name the attribute that the classifier predicts")
+        layout = self.layout or next(iter(self._fitting(folder)), "")
+        if not layout:
+            known = ", ".join(LAYOUTS.entries())
+            raise DataError(f"{folder}: no attributes.csv, and no other known layout ({known}); name it with layout, or add attributes.csv")
+        return LAYOUTS.entry(layout).make().read(folder, Reading(wishes.label, self.size, self.limit or None))
+
+    def _made(self, attribute: str, album: Album, wishes: DataWishes) -> Editor:
+        return editor_for(self.editor or ("rerender" if album.is_synthetic else LEARNED), album, attribute, wishes.tools)

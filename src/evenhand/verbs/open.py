@@ -1,0 +1,154 @@
+"""open(): the one door for data, whatever the medium: a frame, a file, a folder, a project, or the name of an embedded table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.contract import DataWishes, DifferentiablePictureModel, Editor, EditorTools, Loader
+from evenhand.datasets.dataset import Dataset, from_frame
+from evenhand.datasets.loaders import LOADERS, loader_of_kind
+from evenhand.domain.project_file import MediumSource, Project, read_project
+from evenhand.errors import DataError, DomainError, EvenhandError, InvalidArgument
+from evenhand.media.album import Album
+from evenhand.registry import Entry
+
+PROJECT = "evenhand.yaml"
+DIMENSIONS = 40
+"""Of the latent space that the editor `reflection` is given."""
+
+
+def open(  # noqa: A001 - the public name is evenhand.open
+    source: object,
+    *,
+    label: str | None = None,
+    favourable: object = None,
+    protected: Sequence[str | Editor] | str = (),
+    kind: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Dataset:
+    """Data of any medium, ready to be scanned.
+
+    source: a pandas or polars frame, an Album, a path (a CSV or Parquet table, a folder of pictures, templates of texts, scenes, an
+    evenhand.yaml or its folder), or the name of an embedded table.
+    label: what the model predicts.  favourable: the outcome or outcomes that a person hopes for.
+    protected: columns, attributes or slots that must not change the answer; for pictures also editors.
+    kind: album, text, portraits, table, ... where the source leaves that open.  settings: what a loader of this kind takes, the same keys
+    as below `medium:` in evenhand.yaml.  seed: of what an editor learns.
+
+    >>> import evenhand as eh
+    >>> eh.open("credit", protected=["age"]).domain.protected
+    ('age',)
+    >>> letters = eh.open("portraits", protected=["tone"], settings={"count": 20, "size": 16})
+    >>> letters.medium.show(letters.rows[:3]).shape
+    (3, 16, 16, 3)
+    """
+    names = (protected,) if isinstance(protected, str) else tuple(protected)
+    if isinstance(source, Dataset):
+        return source.protect(*(str(name) for name in names)) if names else source
+    if (project := _project_file(source)) is not None and kind is None:
+        data = open_project(project).data
+        return data.protect(*(str(name) for name in names)) if names else data
+    wishes = DataWishes(_tools(seed), label, _as_tuple(favourable), names)
+    entry = loader_of_kind(kind) if kind else _surest(source)
+    return entry.with_parameters(settings or {}).load(source, wishes)
+
+
+@dataclass(frozen=True)
+class OpenedProject:
+    """A project whose data has been read; its domain is the data's."""
+
+    project: Project
+    data: Dataset
+
+
+def open_project(file: str | Path) -> OpenedProject:
+    """The project in an evenhand.yaml, and its data."""
+    project = read_project(file)
+    if project.medium is not None:
+        data = _in_medium(project.medium, project, Path(file))
+        return OpenedProject(replace(project, declared=data.domain), data)
+    if project.data is None:
+        raise DomainError("the file names no data; add `data: table.csv` (or .parquet)", file=str(file))
+    return OpenedProject(project, from_frame(project.data.read(), project.domain, project.data.path.stem))
+
+
+def _in_medium(medium: MediumSource, project: Project, file: Path) -> Dataset:
+    """The data of a medium; whatever is wrong with its settings is told with their line."""
+    try:
+        loader = _configured(medium)
+        wishes = DataWishes(_tools(project.scan.seed, file.parent), medium.label, medium.favourable, medium.protected)
+        return loader.load(project.data.path if project.data else medium.kind, wishes)
+    except DomainError:
+        raise
+    except EvenhandError as fault:
+        named = next((name for name in medium.settings if repr(name) in str(fault) or f"{name}=" in str(fault)), "kind")
+        raise DomainError(str(fault), file=str(file), line=medium.line(named)) from fault
+
+
+def _configured(medium: MediumSource) -> Loader:
+    return loader_of_kind(medium.kind).with_parameters(medium.settings)
+
+
+def _project_file(source: object) -> Path | None:
+    """The project file that a source is or holds."""
+    if not isinstance(source, str | Path):
+        return None
+    path = Path(source)
+    if path.is_dir():
+        return path / PROJECT if (path / PROJECT).exists() else None
+    is_yaml = path.suffix.lower() in (".yaml", ".yml")
+    return path if is_yaml and not any(entry.make().claims(source) for entry in LOADERS.entries().values()) else None
+
+
+def _surest(source: object) -> Entry[Loader]:
+    claims = {name: entry.make().claims(source) for name, entry in LOADERS.entries().items()}
+    best = max(claims, key=lambda name: claims[name])
+    if claims[best] == 0:
+        raise _unknown(source)
+    return LOADERS.entry(best)
+
+
+def _unknown(source: object) -> EvenhandError:
+    if not isinstance(source, str | Path):
+        return InvalidArgument(f"source is a {type(source).__name__}; expected a frame, an album, a path, or the name of an embedded table")
+    from evenhand.datasets import names
+
+    what = (
+        "is a folder of no known layout" if Path(source).is_dir() else "is of no known kind" if Path(source).exists() else "does not exist"
+    )
+    return DataError(
+        f"source={str(source)!r} {what}; embedded tables are {', '.join(names())}; say kind=... for a source of a certain kind"
+    )
+
+
+def _tools(seed: int, folder: Path | None = None) -> EditorTools:
+    """What editors are made with: a latent space of principal components, classifiers of attributes that are trained here."""
+    kept = folder / "editors" if folder is not None else None
+    return EditorTools(np.random.default_rng([seed, 6]), _attribute_reader, _latent, kept)
+
+
+def _latent(album: Album, rng: np.random.Generator) -> Any:
+    from evenhand.synthesis.picture_latent.pca import PcaSpace
+
+    return PcaSpace.fit(album.pictures, min(DIMENSIONS, len(album) - 1), rng)
+
+
+def _attribute_reader(album: Album, attribute: str, rng: np.random.Generator) -> DifferentiablePictureModel:
+    from evenhand.errors import require
+
+    require("torch", "torch")
+    from evenhand.models.picture_training import train
+
+    return train("vgg", replace(album, label=album.attribute(attribute)), rng)
+
+
+def _as_tuple(favourable: object) -> tuple[Any, ...]:
+    if favourable is None:
+        return ()
+    return tuple(favourable) if isinstance(favourable, list | tuple) else (favourable,)
