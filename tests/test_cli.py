@@ -90,7 +90,7 @@ def test_doctor_says_that_the_wiring_is_right(project):
     assert "deterministic" in done.stdout
     assert "protected: changing group moves" in done.stdout
     checks = json.loads(evenhand("doctor", "--json", "--candidates", 1000, cwd=project, check=0).stdout)
-    assert checks["cost"]["rows"] == 2000
+    assert checks["body"]["cost"]["rows"] == 2000
 
 
 def test_a_scan_that_finds_unfairness_exits_with_1_and_leaves_its_evidence(project):
@@ -105,7 +105,7 @@ def test_a_scan_that_finds_unfairness_exits_with_1_and_leaves_its_evidence(proje
     again = evenhand("replay", ids[0], "--text", cwd=project, check=1)
     assert "still unfair" in again.stdout
     whole = json.loads(evenhand("replay", "runs/witnesses", "--json", cwd=project, check=1).stdout)
-    assert len(whole) == len(ids)
+    assert len(whole["checks"]) == len(whole["witnesses"]) == len(ids)
     for ending in ("html", "md", "xml", "sarif"):
         evenhand("report", "runs", f"again.{ending}", cwd=project, check=0)
         assert (project / f"again.{ending}").stat().st_size > 500

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Budget": "evenhand.models.budget",
     "Column": "evenhand.domain.columns",
+    "CompareOptions": "evenhand.verbs.compare",
     "Comparison": "evenhand.domain.twins",
     "Gate": "evenhand.engine.gate",
     "Implied": "evenhand.domain.twins",
@@ -20,15 +21,19 @@ _HOMES = {
     "Label": "evenhand.domain.tabular",
     "MeasureOptions": "evenhand.verbs.measure",
     "Options": "evenhand.verbs.scan",
+    "ProofLimits": "evenhand.measures.proofs",
     "TabularDomain": "evenhand.domain.tabular",
+    "certify": "evenhand.verbs.certify",
+    "compare": "evenhand.verbs.compare",
     "datasets": "",
-    "examine": "evenhand.verbs.doctor",
+    "doctor": "evenhand.verbs.doctor",
     "infer": "evenhand.domain.infer",
     "measure": "evenhand.verbs.measure",
     "method": "evenhand.methods",
     "open": "evenhand.verbs.open",
     "planted": "",
     "repair": "evenhand.verbs.repair",
+    "replay": "evenhand.verbs.replay",
     "scan": "evenhand.verbs.scan",
     "wrap": "evenhand.models.wrap",
 }
@@ -41,34 +46,43 @@ if TYPE_CHECKING:
     from evenhand.domain.tabular import Label, TabularDomain
     from evenhand.domain.twins import Comparison, Implied
     from evenhand.engine.gate import Gate
+    from evenhand.measures.proofs import ProofLimits
     from evenhand.methods import method
     from evenhand.models.budget import Budget
     from evenhand.models.wrap import wrap
-    from evenhand.verbs.doctor import examine
+    from evenhand.verbs.certify import certify
+    from evenhand.verbs.compare import CompareOptions, compare
+    from evenhand.verbs.doctor import doctor
     from evenhand.verbs.measure import MeasureOptions, measure
     from evenhand.verbs.open import open  # noqa: A004 - the data's door
     from evenhand.verbs.repair import repair
+    from evenhand.verbs.replay import replay
     from evenhand.verbs.scan import Options, scan
 
 __all__ = [
     "Budget",
     "CausalGraph",
     "Column",
+    "CompareOptions",
     "Comparison",
     "Gate",
     "Implied",
     "Label",
     "MeasureOptions",
     "Options",
+    "ProofLimits",
     "TabularDomain",
+    "certify",
+    "compare",
     "datasets",
-    "examine",
+    "doctor",
     "infer",
     "measure",
     "method",
     "open",
     "planted",
     "repair",
+    "replay",
     "scan",
     "wrap",
 ]

@@ -16,6 +16,10 @@ from numpy.typing import NDArray
 from evenhand.arrays import Index, Labels, Mask, Reals, Rows, Scores
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
     from evenhand.datasets.dataset import Dataset
     from evenhand.domain.heard import Heard
     from evenhand.domain.tabular import TabularDomain
@@ -641,6 +645,35 @@ class Study(Protocol):
 
     def study(self, case: StudyCase, rng: np.random.Generator) -> StudySection:
         """What was seen, judged once."""
+
+
+@runtime_checkable
+class Result(Protocol):
+    """What every verb returns; every page, file and notebook view is a rendering of its dictionary."""
+
+    @property
+    def header(self) -> Any:
+        """What fixes it: an `engine.header.Header`."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Pass, violation or inconclusive."""
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+
+    def summary(self) -> str:
+        """A few lines for a person."""
+
+    def frame(self) -> pd.DataFrame:
+        """What was found as a table."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The versioned JSON that every rendering reads."""
+
+    def report(self, path: str | Path) -> Path:
+        """Write it; the file's ending says how: .html, .md, .xml, .sarif, .json."""
 
 
 def parameters(method: Method) -> Mapping[str, Any]:

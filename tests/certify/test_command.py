@@ -52,10 +52,11 @@ def run(folder: Path, code: int, *words: object) -> str:
 
 def test_a_proved_violation_exits_with_1_and_says_the_exact_share(project: Path) -> None:
     told = json.loads(run(project, 1, "certify", "--model", "biased.joblib", "--trusted", "--json"))
-    assert told["exact"]
-    assert told["lower"] == told["upper"] == pytest.approx(2 / 3 * 29 / 60, abs=0.02)
-    assert told["outcome"] == "violation"
-    assert told["pairs"][0]["person"]["sex"] != told["pairs"][0]["twin"]["sex"]
+    proved = told["body"]["certificate"]
+    assert proved["exact"]
+    assert proved["lower"] == proved["upper"] == pytest.approx(2 / 3 * 29 / 60, abs=0.02)
+    assert (told["verb"], told["outcome"]) == ("certify", "violation")
+    assert told["witnesses"][0]["person"]["sex"] != told["witnesses"][0]["twin"]["sex"]
 
 
 def test_a_proved_absence_exits_with_0(project: Path) -> None:
@@ -66,7 +67,8 @@ def test_a_proved_absence_exits_with_0(project: Path) -> None:
 
 def test_too_little_time_exits_with_3(project: Path) -> None:
     told = json.loads(run(project, 3, "certify", "--model", "biased.joblib", "--trusted", "--json", "--boxes", 1, "--max-rate", 0.2))
-    assert (told["lower"], told["upper"], told["ended"]) == (0.0, 1.0, "boxes")
+    proved = told["body"]["certificate"]
+    assert (proved["lower"], proved["upper"], proved["ended"]) == (0.0, 1.0, "boxes")
 
 
 def test_a_tolerated_share_exits_with_0(project: Path) -> None:

@@ -209,13 +209,13 @@ def test_bounds_hold_at_every_moment_and_only_tighten() -> None:
 
 
 def test_an_interruption_leaves_the_bounds_so_far() -> None:
-    def interrupt(step: Any) -> None:
-        if step.boxes > 3:
+    def interrupt(headway: Any) -> None:
+        if headway.done > 3:
             raise KeyboardInterrupt
 
     domain = domain_of()
     model = wrapped(estimators()["forest"], domain)
-    certificate = certify(model, domain, progress=interrupt)
+    certificate = certify(model, domain, watch=interrupt)
     assert certificate.ended == "interrupted"
     assert certificate.lower <= counted_share(model, domain) <= certificate.upper
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import sys
+import tempfile
+import traceback
 import warnings
+from pathlib import Path
 from typing import Any
 
 import typer
 
 import evenhand
 from evenhand import cli
-from evenhand.cli.output import INTERRUPTED, USAGE, err, exit_code
+from evenhand.cli.output import INTERNAL, INTERRUPTED, USAGE, err, exit_code
+from evenhand.engine.header import COMMAND, command_line
 from evenhand.errors import EvenhandError
 
 # typer may carry its own copy of click, whose base of all usage errors is reached in either case through this one.
@@ -27,7 +32,7 @@ def build() -> typer.Typer:
         add_completion=False,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
-        epilog="Exit codes: 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed, 130 interrupted (resumable).",
+        epilog="Exit codes: 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed, 5 internal error, 130 interrupted (resumable).",
     )
     app.callback(invoke_without_command=True)(root)
     for info in pkgutil.iter_modules(cli.__path__):
@@ -50,6 +55,7 @@ def main() -> None:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _tell  # type: ignore[assignment]  # it needs no more than the message
+            COMMAND.set(command_line())
             code = build()(standalone_mode=False)
     except EvenhandError as fault:
         err.print(f"[bold red]error:[/] {_escaped(str(fault))}", soft_wrap=True)
@@ -60,7 +66,23 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         err.print("interrupted")
         code = INTERRUPTED
+    except Exception as fault:  # a mistake of Evenhand's own: never the exit code of a verdict
+        err.print(f"internal error: {_one_line(fault)}; the traceback is in {_traceback_file(fault)}", markup=False, soft_wrap=True)
+        code = INTERNAL
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _one_line(fault: Exception) -> str:
+    return " ".join(f"{type(fault).__name__}: {fault}".split())[:300]
+
+
+def _traceback_file(fault: Exception) -> Path:
+    """A file of its own with the traceback and what it happened to."""
+    handle, name = tempfile.mkstemp(prefix="evenhand-error-", suffix=".txt")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(f"evenhand {evenhand.__version__}, Python {sys.version}\n{command_line()}\n\n")
+        file.writelines(traceback.format_exception(fault))
+    return Path(name)
 
 
 def _tell(message: Warning | str, *_: object) -> None:

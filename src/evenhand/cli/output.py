@@ -10,16 +10,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 
-from evenhand.contract import Headway, Watch
+from evenhand.contract import Headway, Result, Watch
 from evenhand.errors import BudgetSpent, EvenhandError, InvalidArgument, MethodError, ModelError, StoreError
 from evenhand.models.budget import Budget
 
-PASS, VIOLATION, USAGE, INCONCLUSIVE, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+PASS, VIOLATION, USAGE, INCONCLUSIVE, MODEL_FAILED, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 BY_OUTCOME = {"pass": PASS, "violation": VIOLATION, "inconclusive": INCONCLUSIVE}
 
 out = Console()
@@ -56,6 +57,46 @@ def free_path(path: Path) -> Path:
     if not path.exists():
         return path
     return next(p for n in range(2, 1_000_000) if not (p := path.with_name(f"{path.stem}-{n}{path.suffix}")).exists())
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Where a command leaves its result: `result.json` and a report below a folder, under the verb's own name where it is no scan."""
+
+    folder: Path
+    name: str = "result"
+    report: Path | None = None  # where the page goes instead
+    as_json: bool = False
+
+
+def leave(result: Result, where: Leaving) -> NoReturn:
+    """Keep the result and its page, say what it is and where they are, and exit with its outcome."""
+    page = kept(result, where)
+    if where.as_json:
+        say_json(result.as_dict())
+    else:
+        tell(f"{result.summary()}\n\nReport: {page}")
+    if getattr(result, "is_interrupted", False):
+        err.print("interrupted: everything so far is kept; the same command continues where it stopped", soft_wrap=True)
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(BY_OUTCOME[result.outcome])
+
+
+def kept(result: Result, where: Leaving) -> Path:
+    """Write the result and its page, neither over anything that is there; the page's path."""
+    say_json(result.as_dict(), free_path(where.folder / f"{where.name}.json"))
+    page = "report" if where.name == "result" else where.name
+    return result.report(free_path(where.report or where.folder / f"{page}.html"))
+
+
+def tell(text: str) -> None:
+    """Text as it is: no markup, no highlighting, no line broken."""
+    out.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def names_in(text: str | None) -> list[str] | None:
+    """Names separated by commas; None where nothing was given."""
+    return [name.strip() for name in text.split(",")] if text else None
 
 
 def as_budget(candidates: int | None, model_rows: int | None, seconds: float | None) -> Budget:

@@ -1,20 +1,27 @@
-"""Checks a model's wiring before anything it says is trusted: every check is a sentence with ok, warn or fail."""
+"""doctor(): a model's wiring, checked before anything it says is trusted; every check is a sentence with ok, warn or fail."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from evenhand.arrays import Labels, Mask, Rows, Scores
-from evenhand.contract import Model, labels_of
+from evenhand.contract import Model, Outcome, labels_of
 from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.header import Header, header_of
+from evenhand.engine.result import Telling, result_dict
+from evenhand.engine.subject import Data, Subject
 from evenhand.errors import InvalidArgument, ModelError
 from evenhand.models.inputs import probe_places, probe_rows
 from evenhand.models.meter import Meter
+from evenhand.report.rendered import Rendered
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Status = Literal["ok", "warn", "fail"]
 
@@ -69,6 +76,75 @@ class Examination:
         """What a scan of so many candidates would take of the model."""
         rows = candidates * self.rows_per_candidate
         return Cost(candidates, rows, rows / self.rows_per_second)
+
+
+@dataclass(frozen=True, repr=False)
+class DoctorResult(Rendered):
+    """What was looked at, and what a scan would cost.  A check that fails means that no answer of the model should be trusted."""
+
+    header: Header
+    examination: Examination
+    candidates: int
+    broken_rules: Mapping[str, float]  # the domain's rules, and the share of the data's rows that break each
+    left_out: int = 0  # rows of the data outside the domain
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        """The checks that fail."""
+        return tuple(check for check in self.examination.checks if check.status == "fail")
+
+    @property
+    def outcome(self) -> Outcome:
+        """Nothing can be said about a model that is wired wrongly."""
+        return "inconclusive" if self.failed else "pass"
+
+    @property
+    def reason(self) -> str:
+        """How many checks hold."""
+        count = len(self.examination.checks)
+        if self.failed:
+            return f"{len(self.failed)} of {count} checks fail: {', '.join(check.name for check in self.failed)}"
+        warned = sum(check.status == "warn" for check in self.examination.checks)
+        return f"none of {count} checks fails" + (f"; {warned} warn" if warned else "")
+
+    @property
+    def cost(self) -> Cost:
+        """What the scan would take."""
+        return self.examination.cost(self.candidates)
+
+    def summary(self) -> str:
+        """One line for each check."""
+        lines = [f"{check.status:4} {check.name}: {check.sentence}" for check in self.examination.checks]
+        lines += [f"data {rule}: broken by {share:.2%} of the rows" for rule, share in self.broken_rules.items()]
+        lines += [f"data {self.left_out:,} rows lie outside the domain and are left out"] if self.left_out else []
+        return "\n".join([*lines, f"cost {self.cost}"])
+
+    def frame(self) -> pd.DataFrame:
+        """One row for each check."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(check) for check in self.examination.checks])
+
+    def as_dict(self) -> dict[str, Any]:
+        """The versioned JSON that every rendering reads."""
+        outcomes = {"ok": "pass", "warn": "inconclusive", "fail": "failed"}
+        checks = [{"name": c.name, "outcome": outcomes[c.status], "message": c.sentence} for c in self.examination.checks]
+        body = {"cost": asdict(self.cost), "data_breaks": dict(self.broken_rules), "left_out": self.left_out}
+        return result_dict(self, Telling([f"{self.reason}.", f"A scan of {self.cost}."], checks, (), body))
+
+
+def doctor(model: Model, data: Data, *, rows: int = 1000, candidates: int = 100_000) -> DoctorResult:
+    """Check the model's wiring before anything it says is trusted.
+
+    model, data: as for `scan`.  rows: how many the model is asked about, in several ways.
+    candidates: says what a scan of so many would cost.
+    """
+    labels = data.labels if data.domain.has_classes else None
+    found = examine(model, data.domain, data.rows, labels, rows)
+    subject = Subject(data.domain, model, data.rows, labels, medium=getattr(data, "medium", None))
+    header = header_of("doctor", subject, data.name, None, {"rows_asked": rows, "candidates": candidates})
+    broken = data.domain.broken_shares(data.rows)
+    return DoctorResult(header, found, candidates, broken, int(getattr(data, "left_out", 0)))
 
 
 @dataclass(frozen=True)

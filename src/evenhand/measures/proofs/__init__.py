@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from evenhand.arrays import Mask, Rows
-from evenhand.contract import Model
+from evenhand.contract import Model, Watch
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, ModelError
-from evenhand.measures.proofs.branch_and_bound import Progress, ProofLimits, ProofOutcome, search
+from evenhand.measures.proofs.branch_and_bound import ProofLimits, ProofOutcome, search
 from evenhand.measures.proofs.certificate import Certificate, Pair
 from evenhand.measures.rates import judge_all, rate_of, uniform_sample
 from evenhand.models.meter import Meter
@@ -37,13 +37,13 @@ def certify(
     *,
     protected: Sequence[str] | None = None,
     limits: ProofLimits | None = None,
-    progress: Progress | None = None,
+    watch: Watch | None = None,
     sample_rows: int = 4_096,
 ) -> Certificate:
     """Bound the share of the domain's inputs whose label depends on the protected columns, exactly where time allows.
 
     model: a wrapped tree ensemble (scikit-learn, XGBoost, LightGBM; also behind encoders that treat each column by itself) or ReLU net.
-    limits: when to stop; an interruption (Ctrl-C) returns the bounds so far.  progress: called with every step.
+    limits: when to stop; an interruption (Ctrl-C) returns the bounds so far.  watch: told of every step.
     sample_rows: random rows that the model is asked about as an independent check; bounds that contradict them raise a ModelError.
     """
     begun = time.process_time()
@@ -51,7 +51,7 @@ def certify(
     domain = domain.protect(*protected) if protected is not None else domain
     _check(model, domain)
     judge, kind, facts = _judge(model, domain)
-    outcome = search(judge, limits or ProofLimits(), progress)
+    outcome = search(judge, limits or ProofLimits(), watch)
     facts |= {"asked_of_the_model": judge.asked} if judge.asked else {}
     return _certificate(_Proof(model, domain, outcome, judge.examples, kind, facts), sample_rows, begun)
 

@@ -6,13 +6,13 @@ Knows boxes only by their weight: what a box is, whether it is decided and how i
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from evenhand.arrays import Index, Mask, Reals
+from evenhand.contract import Headway, Watch
 from evenhand.limits import Count, Positive, ShareBelowOne, check_limits
 
 Boxes = TypeVar("Boxes")
@@ -80,9 +80,6 @@ class Step:
     seconds: float
 
 
-Progress = Callable[[Step], None]
-
-
 @dataclass
 class ProofOutcome:
     """The bounds, every step that led to them, and why it ended: exact, gap, seconds, boxes, resolution or interrupted.
@@ -142,7 +139,7 @@ class _Frontier(Generic[Boxes]):
         return self.judge.join([boxes for boxes, _ in parts]), pulled
 
 
-def search(judge: Judge[Any], limits: ProofLimits, progress: Progress | None = None) -> ProofOutcome:
+def search(judge: Judge[Any], limits: ProofLimits, watch: Watch | None = None) -> ProofOutcome:
     """Split until nothing is open; an interruption leaves the bounds that hold so far."""
     frontier: _Frontier[Any] = _Frontier(judge)
     frontier.put(*judge.start())
@@ -158,7 +155,7 @@ def search(judge: Judge[Any], limits: ProofLimits, progress: Progress | None = N
             outcome.boxes += len(weights)
             frontier.put(judged.halves, judged.weights)
             step = _step(outcome, frontier, begun)
-            _note(outcome, step, progress)
+            _note(outcome, step, watch)
             if ended := _reached(limits, step):
                 outcome.ended = ended
                 break
@@ -178,12 +175,12 @@ def _step(outcome: ProofOutcome, frontier: _Frontier[Any], begun: float) -> Step
     return Step(outcome.unfair, upper, outcome.boxes, frontier.size, time.monotonic() - begun)
 
 
-def _note(outcome: ProofOutcome, step: Step, progress: Progress | None) -> None:
+def _note(outcome: ProofOutcome, step: Step, watch: Watch | None) -> None:
     """Keep steps at growing distances, so that a long search leaves a short curve."""
     if not outcome.steps or step.open == 0 or step.boxes >= 1.05 * outcome.steps[-1].boxes:
         outcome.steps.append(step)
-    if progress is not None:
-        progress(step)
+    if watch is not None:
+        watch(Headway("certify", step.boxes, None, f"between {step.lower:.4%} and {step.upper:.4%}; {step.open:,} boxes open"))
 
 
 def _reached(limits: ProofLimits, step: Step) -> str:

@@ -1,0 +1,45 @@
+"""`evenhand compare`: two results, or two models on one project: better, worse, new, gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from evenhand.cli.output import Leaving, leave, names_in, wants_json
+from evenhand.cli.project import DEFAULT_FILE, load_all
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("compare")(compare_command)
+
+
+def compare_command(
+    first: str = typer.Argument(..., help="A result.json, a folder with one, or a model file or URL: what there was."),
+    second: str = typer.Argument(..., help="The same kind of thing: what there is now."),
+    file: Path = typer.Option(DEFAULT_FILE, "--project", "-p", help="The project file whose data two models are asked about."),
+    protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
+    trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
+    tolerance: float = typer.Option(0.001, min=0.0, max=0.999, help="By how much the rate may rise."),
+    rate_rows: int = typer.Option(10_000, min=1, help="How many people two models are asked about."),
+    seed: int = typer.Option(0, min=0, help="Seed of the people that are drawn."),
+    folder: Path = typer.Option(Path("runs"), help="Where comparison.json and its page go; results: never overwritten."),
+    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
+) -> None:
+    """Say whether the second is worse.  Exits with 0 no worse, 1 worse, 2 usage, 3 inconclusive, 4 model failed."""
+    from evenhand.verbs.compare import CompareOptions, compare
+
+    options = CompareOptions(rate_rows=rate_rows, tolerance=tolerance)
+    if _is_result(first) and _is_result(second):
+        result = compare(first, second, options=options)
+    else:
+        old, new = (load_all(file, each, trusted) for each in (first, second))
+        result = compare(old.model, new.model, new.data, protected=names_in(protected), seed=seed, options=options)
+    leave(result, Leaving(folder, "comparison", None, bool(wants_json(as_json))))
+
+
+def _is_result(given: Any) -> bool:
+    path = Path(given)
+    return path.suffix == ".json" or (path / "result.json").exists()

@@ -1,0 +1,34 @@
+"""`evenhand doctor`: is the model wired right, and what would a scan cost?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from evenhand.cli.output import MODEL_FAILED, PASS, say_json, tell, wants_json
+from evenhand.cli.project import DEFAULT_FILE, load_all
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("doctor")(doctor_command)
+
+
+def doctor_command(
+    file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
+    model: str = typer.Option(None, help="A model file or URL instead of the file's."),
+    trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
+    candidates: int = typer.Option(100_000, min=1, help="Say what a scan of this many candidates would cost."),
+    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
+) -> None:
+    """Check the model's wiring before anything is trusted.  Exits with 0 when every check holds, 2 usage, 4 where one fails."""
+    from evenhand.verbs.doctor import doctor
+
+    loaded = load_all(file, model, trusted)
+    result = doctor(loaded.model, loaded.data, candidates=candidates)
+    if wants_json(as_json):
+        say_json(result.as_dict())
+    else:
+        tell(result.summary())
+    raise typer.Exit(MODEL_FAILED if result.failed else PASS)

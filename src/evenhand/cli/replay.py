@@ -1,0 +1,34 @@
+"""`evenhand replay`: ask the model again about pairs that were kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from evenhand.cli.output import BY_OUTCOME, say_json, tell, wants_json
+from evenhand.cli.project import DEFAULT_FILE, load_all
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("replay")(replay_command)
+
+
+def replay_command(
+    which: str = typer.Argument(..., metavar="ID", help="A witness id, a witness file, or a folder of them."),
+    file: Path = typer.Option(DEFAULT_FILE, "--project", "-p", help="The project file."),
+    model: str = typer.Option(None, help="A model file or URL instead of the file's."),
+    trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
+    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
+) -> None:
+    """Ask the model again about a witness.  Exits with 1 when any pair is still treated differently, 0 when none is, 2 usage, 4 model."""
+    from evenhand.verbs.replay import replay
+
+    loaded = load_all(file, model, trusted)
+    result = replay(which, loaded.model, loaded.data, folders=(loaded.project.scan.runs, Path.cwd()))
+    if wants_json(as_json):
+        say_json(result.as_dict())
+    else:
+        tell(result.summary())
+    raise typer.Exit(BY_OUTCOME[result.outcome])

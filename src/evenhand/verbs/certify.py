@@ -1,0 +1,94 @@
+"""certify(): prove how much of the domain is treated differently, or bound it as closely as time allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenhand.contract import Model, Outcome, Watch
+from evenhand.engine.gate import Gate
+from evenhand.engine.header import Header, header_of
+from evenhand.engine.result import Telling, result_dict
+from evenhand.engine.subject import Data, Subject
+from evenhand.engine.witness import witness_id
+from evenhand.measures.proofs import ProofLimits
+from evenhand.measures.proofs import certify as prove
+from evenhand.measures.proofs.certificate import Certificate, Pair
+from evenhand.report.rendered import Rendered
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TOLD = ("lower", "upper", "exact", "ended", "measure", "boxes", "cpu_seconds", "sample", "sample_agrees", "facts", "curve")
+
+
+@dataclass(frozen=True, repr=False)
+class CertifyResult(Rendered):
+    """A certificate and what the gate says of it."""
+
+    header: Header
+    certificate: Certificate
+    outcome: Outcome
+    reason: str
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C ended it early; the bounds hold all the same."""
+        return self.certificate.ended == "interrupted"
+
+    def summary(self) -> str:
+        """A few lines for a person."""
+        return f"{self.outcome.upper()}: {self.reason}.\n{self.certificate.summary()}"
+
+    def frame(self) -> pd.DataFrame:
+        """How the bounds came together: one row for each step."""
+        import pandas as pd
+
+        return pd.DataFrame(self.certificate.as_dict()["curve"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """The versioned JSON that every rendering reads."""
+        told, domain = self.certificate.as_dict(), self.certificate.domain
+        witnesses = [_witness(pair, domain.protected) for pair in self.certificate.pairs]
+        checks = [{"name": "proof", "outcome": self.outcome, "message": self.reason}]
+        body = {"certificate": {name: told[name] for name in TOLD} | {"kind": self.certificate.kind}}
+        return result_dict(self, Telling([self.certificate.sentence], checks, witnesses, body))
+
+
+def certify(
+    model: Model,
+    data: Data,
+    *,
+    protected: Sequence[str] | None = None,
+    limits: ProofLimits | None = None,
+    gate: Gate | None = None,
+    watch: Watch | None = None,
+) -> CertifyResult:
+    """Bound the share of the domain's inputs whose label depends on the protected columns, exactly where time allows.
+
+    model: a wrapped tree ensemble (scikit-learn, XGBoost, LightGBM) or ReLU network.  data: whose domain is looked at.
+    limits: when to stop; Ctrl-C keeps the bounds so far.  gate: the tolerated share.  watch: who is told of the headway.
+    """
+    gate, domain = gate or Gate(), data.domain.protect(*protected) if protected is not None else data.domain
+    found = prove(model, domain, limits=limits or ProofLimits(), watch=watch)
+    outcome, reason = found.decide(gate.max_rate, gate.resolution)
+    details = {"gate": {"max_rate": gate.max_rate, "resolution": gate.resolution}, "limits": vars(limits or ProofLimits())}
+    subject = Subject(found.domain, model, data.rows, medium=getattr(data, "medium", None))
+    return CertifyResult(header_of("certify", subject, data.name, None, details), found, outcome, reason)
+
+
+def _witness(pair: Pair, protected: tuple[str, ...]) -> dict[str, Any]:
+    person, twin = dict(pair.person), dict(pair.twin)
+    return {
+        "id": witness_id(protected, person, twin),
+        "protected": list(protected),
+        "person": person,
+        "twin": twin,
+        "outcome": pair.label,
+        "twin_outcome": pair.twin_label,
+        "gap": None,
+        "changed": {},
+        "real_row": None,
+        "method": "proof",
+    }

@@ -1,0 +1,296 @@
+"""compare(): is the second better or worse than the first, which pairs are new, and which are gone?
+
+Two models are asked about the same rows, so that every row is its own control; of two results only the rates' intervals are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.arrays import Mask
+from evenhand.contract import Model, Outcome, Result
+from evenhand.engine import witness
+from evenhand.engine.findings import findings_of
+from evenhand.engine.gate import Ruling
+from evenhand.engine.header import COMMAND, Header, header_of
+from evenhand.engine.result import Telling, result_dict
+from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
+from evenhand.errors import DataError, InvalidArgument
+from evenhand.measures.rates import Sample, data_sample, judge_all, rate_of, uniform_sample
+from evenhand.models.budget import Budget
+from evenhand.models.meter import Meter
+from evenhand.oracles import OracleChoice
+from evenhand.report.rendered import Rendered
+from evenhand.statistics.intervals import clopper_pearson
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_WITNESSES = 12
+"""Pairs of each kind that are shown."""
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """How two are compared.
+
+    oracle: what decides that an input is treated unfairly: a name or an oracle; None takes what fits the model's answers.
+    rate_rows: people judged in each population; both models see the same ones.  confidence: of every interval.
+    tolerance: by how much the rate may rise without being worse.
+    """
+
+    oracle: OracleChoice | None = None
+    rate_rows: int = 10_000
+    confidence: float = 0.95
+    tolerance: float = 0.001
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.confidence < 1.0:
+            raise InvalidArgument(f"confidence={self.confidence!r} must lie strictly between 0 and 1")
+        if not 0.0 <= self.tolerance < 1.0:
+            raise InvalidArgument(f"tolerance={self.tolerance!r} must be a share of at least 0 and below 1")
+
+
+@dataclass(frozen=True)
+class RateChange:
+    """The rate in one population, before and after, and the difference with its interval."""
+
+    population: str
+    before: float
+    after: float
+    difference: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def verdict(self) -> str:
+        """Better, worse, or not shown."""
+        return "better" if self.high < 0 else "worse" if self.low > 0 else "not shown"
+
+    @property
+    def sentence(self) -> str:
+        """For a reader."""
+        told = f"{self.before:.2%} before, {self.after:.2%} after: {100 * self.difference:+.2f} points"
+        return f"Population “{self.population}”: {told} ({100 * self.low:+.2f} to {100 * self.high:+.2f}); {self.verdict}."
+
+
+@dataclass(frozen=True)
+class ComparedWitnesses:
+    """Pairs by what became of them: only the second treats the new ones differently, only the first the gone ones."""
+
+    new: tuple[Mapping[str, Any], ...] = ()
+    gone: tuple[Mapping[str, Any], ...] = ()
+    kept: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """For a reader."""
+        return f"Pairs: {len(self.new)} new, {len(self.gone)} gone, {len(self.kept)} as before."
+
+
+@dataclass(frozen=True, repr=False)
+class CompareResult(Rendered):
+    """What has changed from the first to the second."""
+
+    header: Header
+    changes: tuple[RateChange, ...]
+    witnesses: ComparedWitnesses
+    outcome: Outcome
+    reason: str
+
+    def summary(self) -> str:
+        """A few lines for a person."""
+        lines = [f"{self.outcome.upper()}: {self.reason}.", *(change.sentence for change in self.changes), self.witnesses.sentence]
+        for word, pairs in (("new ", self.witnesses.new), ("gone", self.witnesses.gone)):
+            lines += [f"{word} {pair['id']}  {_sentence(pair)}" for pair in pairs[:5]]
+        return "\n".join(lines)
+
+    def frame(self) -> pd.DataFrame:
+        """One row for each population."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(change) | {"verdict": change.verdict} for change in self.changes])
+
+    def as_dict(self) -> dict[str, Any]:
+        """The versioned JSON that every rendering reads."""
+        outcomes = {"better": "pass", "worse": "violation", "not shown": "inconclusive"}
+        checks = [
+            {"name": f"rate in {change.population}", "outcome": outcomes[change.verdict], "message": change.sentence}
+            for change in self.changes
+        ]
+        marked = {"new": self.witnesses.new, "gone": self.witnesses.gone}
+        pairs = [{**pair, "method": f"{word}: {pair.get('method', '')}".rstrip(": ")} for word, each in marked.items() for pair in each]
+        told = [change.sentence for change in self.changes] + [self.witnesses.sentence]
+        ids = {word: [pair["id"] for pair in getattr(self.witnesses, word)] for word in ("new", "gone", "kept")}
+        body = {"changes": [asdict(change) | {"verdict": change.verdict} for change in self.changes], "pairs": ids}
+        return result_dict(self, Telling(told, checks, pairs, body))
+
+
+def compare(
+    first: Model | Result | Mapping[str, Any] | str | Path,
+    second: Model | Result | Mapping[str, Any] | str | Path,
+    data: Data | None = None,
+    *,
+    protected: Sequence[str] | None = None,
+    seed: int = 0,
+    options: CompareOptions | None = None,
+) -> CompareResult:
+    """Whether the second is better or worse than the first.
+
+    first, second: two models, with `data` to ask them about; or two results of `scan` (as returned, as dictionaries, or as files).
+    protected: columns instead of the data's own.  seed: of the people that are drawn.  options: oracle, sample size, tolerance.
+    """
+    options = options or CompareOptions()
+    if isinstance(first, Model) and isinstance(second, Model):
+        if data is None:
+            raise InvalidArgument("data: two models need data to be asked about; pass what evenhand.open returns")
+        return _models(subject_of(first, data, protected), second, data.name, seed, options)
+    if isinstance(first, Model) or isinstance(second, Model):
+        raise InvalidArgument("first and second must be two models or two results; one of each cannot be compared")
+    return _results(_content(first), _content(second), options)
+
+
+def _models(subject: Subject, second: Model, data: str, seed: int, options: CompareOptions) -> CompareResult:
+    """Both models about the same rows."""
+    plan = Plan(seed, Budget(model_rows=options.rate_rows), oracle_for(subject, options.oracle))
+    rng = np.random.default_rng([seed, 2])
+    samples = [data_sample(subject.rows, options.rate_rows, rng)] if subject.rows is not None else []
+    samples.append(uniform_sample(subject.domain, options.rate_rows, rng))
+    judged = [_judged(sample, subject, second, plan, options) for sample in samples]
+    details = {"second": {"kind": type(second).__name__, "digest": second.fingerprint()}, "tolerance": options.tolerance}
+    header = header_of("compare", subject, data, plan, details)
+    changes = tuple(each.change for each in judged)
+    ruling = _ruling(changes[0], options, is_same=subject.model.fingerprint() == second.fingerprint())
+    return CompareResult(header, changes, judged[0].witnesses, ruling.outcome, ruling.reason)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """One population: the change of the rate, and pairs that show it."""
+
+    change: RateChange
+    witnesses: ComparedWitnesses
+
+
+def _judged(sample: Sample, subject: Subject, second: Model, plan: Plan, options: CompareOptions) -> _Judged:
+    domain, oracle = subject.domain, plan.oracle
+    before = judge_all(sample.rows, domain, Meter(subject.model), oracle)
+    after = judge_all(sample.rows, domain, Meter(second), oracle)
+    rates = [rate_of(verdict, sample.population, options.confidence).interval for verdict in (before, after)]
+    only = {"new": after.unfair & ~before.unfair, "gone": before.unfair & ~after.unfair, "kept": before.unfair & after.unfair}
+    low, high = paired_difference(only["new"], only["gone"], options.confidence)
+    change = RateChange(
+        sample.population, rates[0].estimate, rates[1].estimate, rates[1].estimate - rates[0].estimate, low, high, rates[0].n
+    )
+    shown = {}
+    for word, mask in only.items():
+        verdict, model = (before, subject.model) if word == "gone" else (after, second)
+        every = findings_of(sample.rows, verdict, domain, np.arange(len(sample.rows)), sample.population)
+        found = every[np.isin(every.candidate, np.flatnonzero(mask))]
+        chosen = found[witness.select(found, domain, MOST_WITNESSES)]
+        shown[word] = tuple(asdict(each) for each in witness.witnesses_of(chosen, None, domain, model, oracle))
+    return _Judged(change, ComparedWitnesses(**shown))
+
+
+def paired_difference(new: Mask, gone: Mask, confidence: float) -> tuple[float, float]:
+    """Bounds on the change of a share, from rows judged twice: exact bounds on the share of the rows that changed which got worse.
+
+    Conditional on how many rows changed, a row that changed got worse with some probability p; the difference of the shares is
+    (2p - 1) times the share that changed.  The share that changed is bounded too, each part at half of the error that is allowed.
+    """
+    n, worse, changed = len(new), int(new.sum()), int(new.sum() + gone.sum())
+    if not n or not changed:
+        most = clopper_pearson(0, max(n, 1), confidence).high if n else 1.0
+        return -most, most
+    each = 1 - (1 - confidence) / 2
+    share, direction = clopper_pearson(changed, n, each), clopper_pearson(worse, changed, each)
+    lean = 2 * direction.low - 1, 2 * direction.high - 1
+    low = lean[0] * (share.low if lean[0] > 0 else share.high)
+    high = lean[1] * (share.high if lean[1] > 0 else share.low)
+    return low, high
+
+
+def _content(given: Model | Result | Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
+    """A result as its dictionary, checked."""
+    from evenhand.report import load
+    from evenhand.report.record import read
+
+    if isinstance(given, str | Path):
+        path = Path(given)
+        return load(path / "result.json" if path.is_dir() else path)
+    content = given.as_dict() if isinstance(given, Result) else given
+    if not isinstance(content, Mapping):
+        raise InvalidArgument(f"first and second must be models, results, or files of results; got a {type(given).__name__}")
+    read(content)
+    return content
+
+
+def _results(first: Mapping[str, Any], second: Mapping[str, Any], options: CompareOptions) -> CompareResult:
+    """Two results by their rates' intervals and their witnesses."""
+    _check_comparable(first, second)
+    rates = [{rate["population"]: rate for rate in content["body"].get("rates", ())} for content in (first, second)]
+    changes = tuple(_change(rates[0][name], rates[1][name]) for name in rates[0] if name in rates[1])
+    if not changes:
+        raise DataError("the two results measured no rate in the same population, so that nothing can be compared")
+    header = Header(**{
+        **second["header"], "verb": "compare", "command": COMMAND.get() or "evenhand.compare()",
+        "details": {"first": first["header"].get("model"), "tolerance": options.tolerance},
+    })  # fmt: skip
+    before, after = ({pair["id"]: pair for pair in content["witnesses"]} for content in (first, second))
+    pairs = ComparedWitnesses(
+        tuple(pair for name, pair in after.items() if name not in before),
+        tuple(pair for name, pair in before.items() if name not in after),
+        tuple(pair for name, pair in after.items() if name in before),
+    )
+    models = [content["header"].get("model", {}).get("digest") for content in (first, second)]
+    ruling = _ruling(changes[0], options, is_same=models[0] is not None and models[0] == models[1])
+    return CompareResult(header, changes, pairs, ruling.outcome, ruling.reason)
+
+
+def _check_comparable(first: Mapping[str, Any], second: Mapping[str, Any]) -> None:
+    for part, field in (("domain", "digest"), ("data", "digest"), ("domain", "protected")):
+        values = [content["header"].get(part, {}).get(field) for content in (first, second)]
+        if None not in values and values[0] != values[1]:
+            raise DataError(
+                f"the two results have another {part} ({field} {values[0]} and {values[1]}); only results on one can be compared"
+            )
+    if first["header"].get("oracle") != second["header"].get("oracle"):
+        raise DataError(f"the two results have different oracles: {first['header'].get('oracle')} and {second['header'].get('oracle')}")
+
+
+def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> RateChange:
+    """Newcombe's interval for the difference of two independent shares, from their own intervals."""
+    (p, low, high), (q, floor, ceiling) = ((rate["estimate"], rate["low"], rate["high"]) for rate in (before, after))
+    down, up = float(np.hypot(q - floor, high - p)), float(np.hypot(ceiling - q, p - low))
+    return RateChange(before["population"], p, q, q - p, q - p - down, q - p + up, min(before["n"], after["n"]))
+
+
+def _ruling(change: RateChange, options: CompareOptions, *, is_same: bool) -> Ruling:
+    """On the most realistic population."""
+    if is_same:
+        return Ruling("pass", "both are of one and the same model")
+    people = f"the population “{change.population}”"
+    if change.low > options.tolerance:
+        return Ruling("violation", f"the rate in {people} rises by at least {100 * change.low:.2f} points")
+    if change.high <= options.tolerance:
+        fall = (
+            f"falls by at least {-100 * change.high:.2f} points" if change.high < 0 else f"rises by at most {100 * change.high:.2f} points"
+        )
+        return Ruling("pass", f"the rate in {people} {fall}")
+    return Ruling(
+        "inconclusive",
+        f"the rate in {people} changes by {100 * change.low:+.2f} to {100 * change.high:+.2f} points, which may be more than the tolerated "
+        f"{100 * options.tolerance:.2f}; judge more people, or tolerate more",
+    )
+
+
+def _sentence(pair: Mapping[str, Any]) -> str:
+    differing = [name for name in pair["person"] if pair["person"][name] != pair["twin"].get(name)]
+    change = ", ".join(f"{name} {pair['person'][name]!r} to {pair['twin'][name]!r}" for name in differing)
+    return f"{change}: {pair['outcome']!r} becomes {pair['twin_outcome']!r}"
