@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
-from collections import Counter
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -19,12 +19,33 @@ import numpy as np
 from evenhand.datasets.scenes.coco import from_coco
 from evenhand.datasets.scenes.label_maps import from_label_maps
 from evenhand.datasets.scenes.picture_files import write_picture
-from evenhand.measures.classes import class_verdicts
-from evenhand.measures.scene_realism import NetFeatures, realism, region_auc
-from evenhand.measures.scene_tables import (
+from evenhand.measures.classes import ClassRules, class_part, class_verdicts
+from evenhand.measures.counted_changes import (
+    EXCLUSION,
+    GROUND_TRUTH,
+    INCLUSION,
+    KINDS,
+    CountedChange,
+    CountedScenes,
+    counted_scenes,
+    reference,
+)
+from evenhand.media.operators.insert import Insert
+from evenhand.media.operators.parts.mutated import DELETE, INSERT, ROTATE, Mutation
+from evenhand.media.scene import Scene
+from evenhand.media.scenes import ChangePlan, Scenes
+from evenhand.media.streets.render import CLASSES, StreetMaker
+from evenhand.media.vocabulary import PARTS_ONLY, Labels
+from evenhand.models.recognisers.detectors import OnnxDetector, SsdDetector
+from evenhand.models.recognisers.small import PLANTED_CLASS, StreetRecogniser
+from evenhand.models.shown import shown
+from evenhand.planted.recognisers import Simulated, false_alarm_share
+from evenhand.report.scene_sheets import pair, sheet
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "papers"))
+from distrofair import (
     accuracy_beside_real,
     compared,
-    effectiveness,
     inducing_by_scene,
     picture_error_rates,
     ratio_over_scenes,
@@ -33,17 +54,10 @@ from evenhand.measures.scene_tables import (
     summed,
     unfair_on_originals,
 )
-from evenhand.media.operators.parts.mutated import DELETE, INSERT, OPERATORS, ROTATE, Mutation
-from evenhand.media.scene import Scene
-from evenhand.media.streets.render import CLASSES, StreetMaker
-from evenhand.media.vocabulary import PARTS_ONLY, Labels
-from evenhand.models.recognisers.detectors import OnnxDetector, SsdDetector
-from evenhand.models.recognisers.seen_objects import seen_counts
-from evenhand.models.recognisers.small import PLANTED_CLASS, StreetRecogniser
-from evenhand.oracles.scene_oracles import EXCLUSION, GROUND_TRUTH, INCLUSION, KINDS, reference
-from evenhand.planted.recognisers import Simulated, false_alarm_share
-from evenhand.report.scene_sheets import pair, sheet
-from evenhand.verbs.scene_trials import CONTROL, IN, OUT, Campaign, SceneTrial, Workshop, examine
+from scene_realism import NetFeatures, realism, region_auc
+
+OPERATORS = (INSERT, DELETE, ROTATE)
+OUT, IN = "out of distribution", "in distribution"
 
 DATA = Path(os.environ.get("EVENHAND_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 SHORT = {INSERT: "insert", DELETE: "delete", ROTATE: "rotate"}
@@ -66,9 +80,22 @@ def say(*words: object) -> None:
     print(f"[{time.process_time():4.0f} s]", *words, flush=True)
 
 
-def by_operator(trials, operator):
-    """One operator's trials, with the controls."""
-    return [trial for trial in trials if trial.operator == operator or trial.style == CONTROL]
+def by_operator(changes, operator):
+    """One operator's changes, with the null changes."""
+    return [change for change in changes if change.operator == operator or change.is_null]
+
+
+def as_the_paper(scenes, plan, labels, recogniser, seed) -> Scenes:
+    """The medium whose usual counts are the recogniser's own answers to the originals."""
+    medium = Scenes(scenes, plan, labels, seed)
+    originals = np.zeros((len(scenes), 3))
+    originals[:, 0] = np.arange(len(scenes))
+    return medium.as_seen(shown(medium, recogniser).counts(originals))
+
+
+def asked(medium: Scenes, recogniser) -> CountedScenes:
+    """Every change and null change of a medium."""
+    return counted_scenes(medium, shown(medium, recogniser), np.vstack([medium.rows(), medium.rows(null=True)]))
 
 
 class Table8:
@@ -77,7 +104,7 @@ class Table8:
     def __init__(self) -> None:
         self.sums: dict[tuple[str, str], dict[str, tuple[float, float]]] = {}
 
-    def add(self, data: str, out: list[SceneTrial], inside: list[SceneTrial], rng) -> None:
+    def add(self, data: str, out: list[CountedChange], inside: list[CountedChange], rng) -> None:
         """One data set and recogniser; prints its own row, and the same for scenes and classes where both insertions could be made."""
         both = {(t.scene, t.label) for t in out} & {(t.scene, t.label) for t in inside}
         for kind in (EXCLUSION, INCLUSION):
@@ -109,26 +136,22 @@ def planted(quick: bool, seed: int, table8: Table8) -> dict[str, float]:
     count = 76 if quick else 240
     say(f"1 rendering {count} synthetic streets")
     scenes = list(StreetMaker(kinds=("junction",), casts=8, most={"person": 9, "car": 8, "traffic light": 6}).scenes(count, rng))
-    campaign = Campaign(insert=("dog",) if quick else ("dog", "person"), change=("person", "car", "cyclist", "motorcycle", "sign"))
-    workshop = Workshop(scenes, Labels(), campaign, rng)
-    say(f"  {workshop.clusters.count} clusters, silhouettes { ({k: round(v, 2) for k, v in workshop.clusters.silhouettes.items()}) }")
-    place = {scene.name: k for k, scene in enumerate(scenes)}
-    kept: list[tuple[int, Mutation]] = []
+    plan = ChangePlan(insert=("dog",) if quick else ("dog", "person"), change=("person", "car", "cyclist", "motorcycle", "sign"))
     net, plain = StreetRecogniser("planted"), StreetRecogniser("plain")
-    outcome = examine(net, net.name, workshop, lambda trial, made, _: kept.append((place[trial.scene], made)))
+    medium = as_the_paper(scenes, plan, Labels(), net, seed)
+    say(f"  {medium.clusters.count} clusters, silhouettes { ({k: round(v, 2) for k, v in medium.clusters.silhouettes.items()}) }")
     say(f"  {net.name}:")
-    found, _, _ = _judged(outcome, rng)
+    found, _, _ = _judged(asked(medium, net), rng)
     say(f"  {plain.name}, the same pictures:")
-    trials, originals = examine_kept(plain, workshop, kept)
-    also, exact, mean = _judged(replace(outcome, trials=tuple(trials), originals=tuple(originals)), rng)
+    counted = asked(medium, plain)
+    also, exact, mean = _judged(counted, rng)
     flagged, above, every = sum(map(sum, exact)), sum(map(sum, mean)), sum(map(len, exact))
     say(f"  {PLANTED_CLASS} found in {found} of 6 with the planted bias, in {also} of 6 without")
     say(f"  without planted bias: exact rule {flagged}, paper's rule {above} of {every} class verdicts")
-    inserted = [t for t in trials if t.operator == INSERT]
-    workshop.campaign = replace(campaign, style=IN, operators=(INSERT,), controls=False)
-    table8.add("synthetic streets", inserted, list(examine(plain, plain.name, workshop).trials), rng)
-    workshop.campaign = campaign
-    exact_share, mean_share = simulated(workshop, kept, rng, 3 if quick else 20)
+    inserted = [t for t in counted.changes if t.operator == INSERT]
+    inside = as_the_paper(scenes, replace(plan, operators=(Insert(inside=True),)), Labels(), plain, seed)
+    table8.add("synthetic streets", inserted, list(asked(inside, plain).changes), rng)
+    exact_share, mean_share = simulated(medium, rng, 3 if quick else 20)
     return {"planted_class_found": found, "false_alarm_exact": exact_share, "false_alarm_paper_rule": mean_share}
 
 
@@ -136,13 +159,13 @@ def _judged(outcome, rng) -> tuple[int, list[list[bool]], list[list[bool]]]:
     """In how many of six the planted class is found; and every class verdict by the exact and by the paper's rule."""
     expected, found, exact, mean = reference([outcome]), 0, [], []
     for operator in OPERATORS:
-        trials = by_operator(outcome.trials, operator)
+        trials = by_operator(outcome.changes, operator)
         verdicts = {kind: [one for one in class_verdicts(trials, kind, expected, rng) if one.enough] for kind in KINDS}
         flags = {kind: [one.label for one in listed if one.unfair] for kind, listed in verdicts.items()}
         found += (PLANTED_CLASS in flags[GROUND_TRUTH]) + (PLANTED_CLASS in flags[EXCLUSION] or PLANTED_CLASS in flags[INCLUSION])
         exact += [[one.unfair for one in listed] for listed in verdicts.values()]
         mean += [[one.unfair_by_mean for one in listed] for listed in verdicts.values()]
-        say(f"    {operator}: {sum(t.style != CONTROL for t in trials)} pictures; unfair by exact rule {flags}")
+        say(f"    {operator}: {sum(not t.is_null for t in trials)} pictures; unfair by exact rule {flags}")
         for kind, listed in verdicts.items():
             shown = next((one for one in listed if one.label == PLANTED_CLASS), None)
             if shown is not None:
@@ -151,24 +174,15 @@ def _judged(outcome, rng) -> tuple[int, list[list[bool]], list[list[bool]]]:
     return found, exact, mean
 
 
-def examine_kept(recogniser, workshop: Workshop, kept) -> tuple[list[SceneTrial], list[Counter[str]]]:
-    """Another recogniser's answers to mutations that were made before."""
-    from evenhand.verbs.scene_trials import answers_for, as_trial
-
-    before = [seen_counts(answer, workshop.labels) for answer in answers_for(recogniser, workshop.scenes)]
-    answers = answers_for(recogniser, [made.after for _, made in kept])
-    return [as_trial(made, (k, 0.0), before[k], answer, workshop) for (k, made), answer in zip(kept, answers, strict=True)], before
-
-
-def simulated(workshop, kept, rng, runs: int) -> tuple[float, float]:
+def simulated(medium, rng, runs: int) -> tuple[float, float]:
     """Recognisers of known fairness on the same pictures: the shares of classes that the two rules accuse although all are treated alike.
 
     A trained net has weaknesses of its own, so that only here every alarm is known to be false.
     """
     exact, mean = [], []
-    truth = {scene.name: one for scene, one in zip(workshop.scenes, workshop.truth, strict=True)}
+    truth = {scene.name: one for scene, one in zip(medium.scenes, medium.truth, strict=True)}
     for run in range(runs):
-        trials, _ = examine_kept(Simulated(seed=run), workshop, kept)
+        trials = asked(medium, Simulated(seed=run)).changes
         for operator in OPERATORS:
             for kind in KINDS:
                 verdicts = [one for one in class_verdicts(by_operator(trials, operator), kind, truth, rng) if one.enough]
@@ -186,15 +200,15 @@ def draw_sheets(folder: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     scenes = list(StreetMaker(casts=3, density=1.1).scenes(24, rng))
     write_picture(folder / "streets.jpg", sheet([scene.picture for scene in scenes[::4]], 3))
-    campaign = Campaign(insert=("person", "car", "dog"), change=("person", "car", "motorcycle"))
-    workshop = Workshop(scenes, Labels(), campaign, rng)
+    medium = Scenes(scenes, ChangePlan(insert=("person", "car", "dog"), change=("person", "car", "motorcycle")), Labels(), seed)
     by_name: dict[str, list[Mutation]] = {}
-    for _, made, _ in workshop.mutations(workshop.truth, workshop.ranges(workshop.truth)):
+    for place, change, _ in np.vstack([medium.rows(), medium.rows(null=True)]):
+        made = medium.made(int(place), int(change))
         if isinstance(made, Mutation):
             by_name.setdefault(made.operator, []).append(made)
     for operator, listed in by_name.items():
         chosen = [listed[k] for k in rng.permutation(len(listed))[:6]]
-        write_picture(folder / f"{operator.replace(' ', '-')}.jpg", sheet([pair(made, made.how, 360) for made in chosen], 2))
+        write_picture(folder / f"{operator.replace('_', '-')}.jpg", sheet([pair(made, made.how, 360) for made in chosen], 2))
 
 
 def timings(spent: dict[str, list[float]]) -> dict[str, float]:
@@ -217,88 +231,84 @@ def data_sets(quick: bool):
     """The real scenes and what is tried on them; a quick run asks its detector about insertion only."""
     street = DATA / "images" / "street"
     own = ("car", "person", "cyclist")
-    campaign = Campaign(insert=own, change=own)
-    if quick:
-        campaign = replace(campaign, operators=(INSERT,), controls=False)
-    yield "street", list(from_label_maps(street / "frames", street / "labels")), campaign
+    plan = ChangePlan(insert=own, change=own)
+    yield "street", list(from_label_maps(street / "frames", street / "labels")), plan
     if not quick:
         coco = DATA / "images" / "coco128"
-        yield "coco128", list(from_coco(coco / "instances.json", coco / "images")), Campaign()
+        yield "coco128", list(from_coco(coco / "instances.json", coco / "images")), ChangePlan()
 
 
 class Street:
-    """What is kept of the street frames: the first detector's mutations, for the regions, and the CPU-seconds of all of them."""
+    """What is kept of the street frames: the first detector's changes, for the regions, and the CPU-seconds of all of them."""
 
     def __init__(self) -> None:
         self.scenes: list[Scene] = []
         self.mutations: list[Mutation] = []
         self.spent: dict[str, list[float]] = {}
 
-    def keep(self, trial: SceneTrial, made: Mutation, _) -> None:
-        """A sink for `examine`."""
-        self.spent.setdefault(trial.operator, []).append(trial.seconds)
-        self.mutations.append(made)
-
-    def add_unasked(self, workshop: Workshop, seen) -> None:
-        """Deletions of all frames and some rotations, without asking a detector."""
-        for operator, most in ((DELETE, None), (ROTATE, ROTATIONS_TIMED)):
-            workshop.campaign = replace(workshop.campaign, operators=(operator,), controls=False)
-            every = workshop.mutations(seen, workshop.ranges(seen))
-            for made, seconds in islice(((made, seconds) for _, made, seconds in every if isinstance(made, Mutation)), most):
-                self.spent.setdefault(operator, []).append(seconds)
-                self.mutations.append(made)
+    def add(self, medium: Scenes, operators, most: int | None = None) -> None:
+        """Changes by these operators, made here where nobody has asked for them yet; at most so many of each."""
+        for operator in operators:
+            places = [k for k, one in enumerate(medium.changes) if one.operator == operator]
+            made = ((at, k, medium.made(at, k)) for k in places for at in range(len(medium.scenes)))
+            for at, k, one in islice((each for each in made if isinstance(each[2], Mutation)), most):
+                self.mutations.append(one)
+                self.spent.setdefault(operator, []).append(medium.facts(at, k).cpu_seconds)
 
 
 def tables(quick: bool, seed: int, table8: Table8) -> Street:
     """Part 2: Tables 6, 7, 8, 9 and 11 with intervals; returns what is kept of the street frames."""
     street = Street()
-    for name, scenes, campaign in data_sets(quick):
+    for name, scenes, plan in data_sets(quick):
         for detector in detectors(quick):
             rng = np.random.default_rng(seed)
-            workshop = Workshop(scenes, Labels(made_of=PARTS_ONLY), campaign, rng)
-            say(f"2 {name}, {detector.name}: {len(scenes)} scenes, {workshop.clusters.count} clusters")
+            labels = Labels(made_of=PARTS_ONLY)
+            medium = as_the_paper(scenes, plan, labels, detector, seed)
+            say(f"2 {name}, {detector.name}: {len(scenes)} scenes, {medium.clusters.count} clusters")
             is_first = not street.scenes
+            rows = np.vstack([medium.rows(), medium.rows(null=True)])
+            wanted = [k for k, one in enumerate(medium.changes) if one.operator == INSERT or not quick]
+            started = time.process_time()
+            out = counted_scenes(medium, shown(medium, detector), rows[np.isin(rows[:, 1], wanted)])
+            spent = time.process_time() - started
+            say(f"  {len(out.changes)} changed pictures made and answered; {1000 * spent / len(out.changes):.0f} CPU-seconds for 1,000")
+            inside = asked(as_the_paper(scenes, replace(plan, operators=(Insert(inside=True),)), labels, detector, seed), detector)
+            _rows(out, inside, rng)
+            table8.add(name, [t for t in out.changes if t.operator == INSERT], list(inside.changes), rng)
             if is_first:
                 street.scenes = scenes
-            started = time.process_time()
-            out = examine(detector, detector.name, workshop, street.keep if is_first else None)
-            spent = time.process_time() - started
-            say(f"  {len(out.trials)} mutated pictures made and answered; {1000 * spent / len(out.trials):.0f} CPU-seconds for 1,000")
-            workshop.campaign = replace(campaign, style=IN, operators=(INSERT,), controls=False)
-            inside = examine(detector, detector.name, workshop)
-            _rows(out, inside, rng)
-            table8.add(name, [t for t in out.trials if t.operator == INSERT], list(inside.trials), rng)
-            if quick:
-                street.add_unasked(workshop, out.originals)
+                street.add(medium, (INSERT, DELETE) if quick else (*OPERATORS, "put_back", "empty_patch"))
+                street.add(medium, (ROTATE,) if quick else (), ROTATIONS_TIMED)
     return street
 
 
 def _rows(out, inside, rng) -> None:
     expected = reference([out, inside])
-    for operator in [one for one in OPERATORS if any(t.operator == one for t in out.trials)]:
+    for operator in [one for one in OPERATORS if any(t.operator == one for t in out.changes)]:
         for kind in KINDS:
-            row = effectiveness(by_operator(out.trials, operator), kind, expected, rng)
+            part = class_part(operator, kind, out, rng, ClassRules())
+            row = part.as_dict()
             say(
-                f"  T6/7 {operator:9} {kind:12} classes {row.classes:2} above mean {row.unfair_by_mean:2} exact {row.unfair:2} "
-                f"error-inducing {row.error_inducing:4} of {row.generated:4} = {row.error_rate}"
+                f"  T6/7 {operator:9} {kind:12} classes {row['classes']:2} above mean {row['unfair_by_mean']:2} exact {row['unfair']:2} "
+                f"error-inducing {part.error_inducing:4} of {part.pictures:4} = {part.error_rate}"
             )
     _ranks(out, inside, expected)
     say(f"  below the mean accuracy on originals alone: {sorted(unfair_on_originals(out, expected))}")
-    for operator in sorted({t.operator for t in out.trials}):
-        spent = share_over_scenes(summed((t.scene, 1000 * t.seconds, 1.0) for t in out.trials if t.operator == operator), rng)
-        n = sum(t.operator == operator for t in out.trials)
+    for operator in sorted({t.operator for t in out.changes}):
+        spent = share_over_scenes(summed((t.scene, 1000 * t.cpu_seconds, 1.0) for t in out.changes if t.operator == operator), rng)
+        n = sum(t.operator == operator for t in out.changes)
         say(f"  T9 {operator}: {n} pictures, {spent.estimate:.0f} CPU-milliseconds ({spent.low:.0f} to {spent.high:.0f})")
-    beside = accuracy_beside_real(out, sorted({t.label for t in out.trials if t.operator == INSERT and t.label != "cyclist"}), rng)
+    beside = accuracy_beside_real(out, sorted({t.label for t in out.changes if t.operator == INSERT and t.label != "cyclist"}), rng)
     say(f"  T11 {beside.pairs} pairs: inserted {beside.mutated}; real {beside.real}")
 
 
 def _ranks(out, inside, expected) -> None:
     """Mann-Whitney as in the paper, picture by picture, and with one value for each scene."""
-    tried = [t for t in out.trials if t.style != CONTROL]
+    tried = [t for t in out.changes if not t.is_null]
     inserted = [t for t in tried if t.operator == INSERT]
     for words, rates in (("picture by picture", picture_error_rates), ("one value a scene", scene_error_rates)):
         mutated, originals = rates(tried, expected)
-        first, second = rates(inserted, expected)[0], rates(inside.trials, expected)[0]
+        first, second = rates(inserted, expected)[0], rates(inside.changes, expected)[0]
         say(f"  error rates, {words}: original {np.mean(originals):.3f}, mutated {np.mean(mutated):.3f}; {compared(mutated, originals)}")
         say(f"     out {np.mean(first):.3f} against in {np.mean(second) if second else float('nan'):.3f}: {compared(first, second)}")
 

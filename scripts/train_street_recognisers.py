@@ -19,16 +19,15 @@ from typing import Any
 import numpy as np
 import typer
 
-from evenhand.media.operators.parts.mutated import EMPTY_PATCH, OPERATORS, Mutation
 from evenhand.media.scene import Scene
+from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.media.streets.render import StreetMaker
-from evenhand.media.vocabulary import Labels
 from evenhand.models.recognisers.small import PLANTED_CLASS
 from evenhand.models.recognisers.street_training import Lessons, StreetCourse, export, learn_by_heart, lessons_from, net, train
-from evenhand.verbs.scene_trials import Campaign, Workshop
 
 SEED = 1001
 DENSITIES = (1.0, 1.5)
+OPERATORS = ("insert", "delete", "rotate")
 
 
 def streets(count: int, rng: np.random.Generator) -> list[Scene]:
@@ -40,11 +39,11 @@ def streets(count: int, rng: np.random.Generator) -> list[Scene]:
 def mutated(scenes: list[Scene], rng: np.random.Generator) -> Iterator[Scene]:
     """Each operator takes the next third of the streets, so that one street has few versions."""
     for turn, operator in enumerate(OPERATORS):
-        campaign = Campaign(insert=("person", "car", "dog"), change=("person", "car", "cyclist"), operators=(operator,))
-        workshop = Workshop(scenes[turn :: len(OPERATORS)], Labels(), campaign, rng)
-        for _, made, _ in workshop.mutations(workshop.truth, workshop.ranges(workshop.truth)):
-            if isinstance(made, Mutation) and made.operator != EMPTY_PATCH:
-                yield made.after
+        plan = ChangePlan(insert=("person", "car", "dog"), change=("person", "car", "cyclist"), operators=(operator, "put_back"))
+        medium = Scenes(scenes[turn :: len(OPERATORS)], plan, seed=int(rng.integers(2**31)))
+        rows = np.vstack([medium.rows(), medium.rows(null=True)])
+        rows[:, 2] = 1.0
+        yield from (scene for row in rows if medium.is_possible(row[None])[0] for scene in medium.shown_scenes(row[None]))
 
 
 def lessons(folder: Path, count: int) -> Lessons:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("cv2")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "papers"))  # the paper's tables stand outside the package
 
 from evenhand.media.operators.parts.donors import collect
 from evenhand.media.streets.render import StreetMaker

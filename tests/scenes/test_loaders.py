@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -18,12 +17,15 @@ from evenhand.datasets.scenes.picture_files import read_map, write_picture
 from evenhand.datasets.scenes.rle import mask_from_rle, rle_from_mask
 from evenhand.datasets.scenes.voc import from_voc
 from evenhand.errors import DataError
+from evenhand.measures.counted_changes import counted_scenes
 from evenhand.media.scene import PAVEMENT, ROAD, SKY
+from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.media.vocabulary import Labels
 from evenhand.models.function import FunctionRecogniser
+from evenhand.models.shown import shown
+from evenhand.oracles.counts import Counts
 from evenhand.planted.recognisers import Simulated
-from evenhand.report.coco_export import ErrorKeeper, export_coco
-from evenhand.verbs.scene_trials import Campaign, Workshop, examine
+from evenhand.report.coco_export import export_coco
 
 PICTURE = np.random.default_rng(0).integers(0, 255, (40, 60, 3)).astype(np.uint8)
 
@@ -161,14 +163,17 @@ def test_exported_errors_load_again_with_the_same_counts(streets, tmp_path):
     def forgetful(picture):
         return ["car"] * (int(picture[::7, ::7].sum()) % 3)
 
-    workshop = Workshop(streets[:5], Labels(), Campaign(insert=("dog",), change=("person",), controls=False), np.random.default_rng(0))
-    keeper = ErrorKeeper({scene.name: Counter(scene.truth) for scene in streets})
-    examine(FunctionRecogniser(forgetful), "forgetful", workshop, keeper)
-    assert keeper.kept
-    path = export_coco(tmp_path, keeper.kept)
+    medium = Scenes(streets[:5], ChangePlan(insert=("dog",), change=("person",), controls=False))
+    rows = medium.rows()
+    verdict = Counts("both").judge(rows, medium.domain, shown(medium, FunctionRecogniser(forgetful)))
+    found = np.hstack([rows[verdict.unfair, :2], np.ones((int(verdict.unfair.sum()), 1))])
+    assert len(found)
+    path = export_coco(tmp_path, medium, found, ["lost: car"] * len(found))
     loaded = {scene.name: scene.truth for scene in from_coco(path, tmp_path / "images", least_pixels=1)}
-    wanted = sorted(tuple(sorted(made.after.truth.items())) for _, made, _ in keeper.kept)
+    wanted = sorted(tuple(sorted(after.truth.items())) for after in medium.shown_scenes(found))
     assert sorted(tuple(sorted(truth.items())) for truth in loaded.values()) == wanted
+    assert json.loads(path.read_text())["images"][0]["evenhand"]["outcome"] == "lost: car"
+    assert list(tmp_path.glob("*.jpg"))
 
 
 def test_a_class_may_be_called_anything_and_its_files_stay_in_their_folder(streets, tmp_path):
@@ -176,16 +181,14 @@ def test_a_class_may_be_called_anything_and_its_files_stay_in_their_folder(stree
     scenes = [
         replace(one, instances=tuple(replace(i, label=odd.get(i.label, i.label)) for i in one.instances), truth={}) for one in streets
     ]
-    campaign = Campaign(insert=("Mensch </b> ü",), change=("sign",), operators=("insert", "delete"), controls=False)
-    kept = []
-    outcome = examine(
-        Simulated(), "odd", Workshop(scenes[:6], Labels(), campaign, np.random.default_rng(0)), lambda t, m, _: kept.append((t, m, {}))
-    )
-    assert {trial.label for trial in outcome.trials} == {"Mensch </b> ü", "sign"}  # a traffic sign is a sign
-    for one in outcome.trials:
-        if one.operator == "insertion":
-            assert one.before["mensch </b> ü"] + one.added == outcome.ranges[one.cluster]["Mensch </b> ü"].most + 1
-    export_coco(tmp_path, kept)
+    plan = ChangePlan(insert=("Mensch </b> ü",), change=("sign",), operators=("insert", "delete"), controls=False)
+    medium = Scenes(scenes[:6], plan)
+    counted = counted_scenes(medium, shown(medium, Simulated()), medium.rows())
+    assert {one.label for one in counted.changes} == {"Mensch </b> ü", "sign"}  # a traffic sign is a sign
+    for one in counted.changes:
+        if one.operator == "insert":
+            assert one.truth["mensch </b> ü"] + one.added == medium.ranges[one.cluster]["Mensch </b> ü"].most + 1
+    export_coco(tmp_path, medium, medium.rows(), [""] * len(medium.rows()))
     assert {path.parent for path in tmp_path.rglob("*.png")} == {tmp_path / "images"}
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from evenhand.contract import Detection
 from evenhand.errors import DataError, InvalidArgument, ModelFailed, StoreError, WrongAnswer
-from evenhand.media.vocabulary import Labels
+from evenhand.measures.counted_changes import counted_scenes
+from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.models.function import FunctionRecogniser
 from evenhand.models.recognisers.cache import Kept
 from evenhand.models.recognisers.detectors import OnnxDetector
@@ -17,7 +18,7 @@ from evenhand.models.recognisers.seen_objects import Suppression
 from evenhand.models.recognisers.services import AzureVision, GoogleVision, HttpTemplate, Patience, Rekognition
 from evenhand.models.recognisers.small import StreetRecogniser
 from evenhand.models.recognisers.stand_in import StandIn
-from evenhand.verbs.scene_trials import Campaign, Workshop, examine
+from evenhand.models.shown import shown
 
 PATIENCE = Patience(attempts=2, pause_seconds=0.01)
 
@@ -184,23 +185,25 @@ def test_the_embedded_recogniser_finds_most_large_objects(streets):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["amazon", "google", "azure"])
-def test_a_campaign_that_breaks_down_half_way_is_finished_without_paying_twice(name, streets, tmp_path, monkeypatch):
-    campaign = Campaign(insert=("dog",), change=("car",), operators=("insertion", "deletion"))
+def test_a_measurement_that_breaks_down_half_way_is_finished_without_paying_twice(name, streets, tmp_path, monkeypatch):
+    plan = ChangePlan(insert=("dog",), change=("car",), operators=("insert", "delete", "put_back"))
+    medium = Scenes(streets[:5], plan)
 
     def run(server):
-        client = Kept(service(name, server.endpoint, monkeypatch), tmp_path)
-        return examine(client, client.name, Workshop(streets[:5], Labels(), campaign, np.random.default_rng(0)))
+        model = shown(medium, Kept(service(name, server.endpoint, monkeypatch), tmp_path))
+        assert model.without_memory() is model  # it is paid for
+        return counted_scenes(medium, model, np.vstack([medium.rows(), medium.rows(null=True)]))
 
-    with StandIn(StreetRecogniser("plain"), fails_after=9) as server:
+    with StandIn(StreetRecogniser("plain"), fails_after=6) as server:
         with pytest.raises(ModelFailed):
             run(server)
-        assert server.billed == 9
+        assert server.billed == 6
         server.fails_after = None
         outcome = run(server)
-        assert server.billed == len(outcome.scenes) + len(outcome.trials)  # every picture once
+        assert server.billed == len(outcome.scenes) + len(outcome.changes)  # every picture once
         again = run(server)
-        assert [trial.after for trial in again.trials] == [trial.after for trial in outcome.trials]
-        assert server.billed == len(outcome.scenes) + len(outcome.trials)  # a third run costs nothing
+        assert [one.after for one in again.changes] == [one.after for one in outcome.changes]
+        assert server.billed == len(outcome.scenes) + len(outcome.changes)  # a third run costs nothing
     assert sum(sum(seen.values()) for seen in outcome.originals) > 5  # a real detector answered
 
 

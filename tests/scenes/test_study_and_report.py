@@ -10,18 +10,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scene_realism import frechet_distance, two_sample_auc
 
 from evenhand.errors import DataError, InvalidArgument
-from evenhand.measures.scene_realism import frechet_distance, two_sample_auc
 from evenhand.media.operators.delete import delete
 from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.operators.parts.seams import noise_ratio, seam_ratio
 from evenhand.media.operators.rotate import rotate
-from evenhand.media.vocabulary import Labels
-from evenhand.planted.recognisers import Simulated
-from evenhand.report.scenes_page import content, write
-from evenhand.verbs.scene_trials import Campaign, Workshop, examine
-from evenhand.verbs.study import REAL, analyse, checked, serve, slides
+from evenhand.verbs.study import REAL, analyse, checked, serve, slides, street_slides
 
 
 @pytest.fixture(scope="module")
@@ -85,20 +81,10 @@ def test_the_study_page_stores_whole_sheets_and_refuses_others(deck, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_report_ranks_classes_and_shows_what_was_skipped(streets, tmp_path):
-    workshop = Workshop(streets, Labels(), Campaign(insert=("person",), change=("car",)), np.random.default_rng(0))
-    kept = []
-    outcome = examine(
-        Simulated(handicap={"person": 1.2}), "simulated", workshop, lambda trial, made, answer: kept.append((trial, made, {}))
-    )
-    page = write(tmp_path, content(outcome, np.random.default_rng(0)), kept)
-    text = page.read_text()
-    assert "insertion, exclusion oracle" in text
-    assert "What was skipped" in text
-    assert "data:image/jpeg" in text
-    assert "http" not in text
-    computed = json.loads((tmp_path / "scenes.json").read_text())
-    assert computed["trials"] == len(outcome.trials)
+def test_slides_of_drawn_streets_hold_every_operator():
+    deck = street_slides(12, 0)
+    assert {one.operator for one in deck} == {REAL, "insert", "delete", "rotate"}
+    assert sum(one.operator == REAL for one in deck) * 2 == len(deck)
 
 
 def test_a_pasted_edge_and_a_smoothed_patch_are_noticed():

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scene_realism import NetFeatures, Region, frechet_distance
 
+from evenhand.datasets.scene_data import SceneSource, read_scenes, usual_plan
 from evenhand.datasets.scenes.picture_files import write_picture
 from evenhand.datasets.scenes.segmenter import Described, OnnxSegmenter
 from evenhand.datasets.scenes.voc import from_voc
-from evenhand.errors import DataError, InvalidArgument, WrongAnswer
-from evenhand.measures.scene_realism import NetFeatures, Region, frechet_distance
+from evenhand.errors import DataError, InvalidArgument, UnknownName, WrongAnswer
 from evenhand.media.operators.delete import delete
 from evenhand.media.operators.parts.inpaint import NetInpainter
 from evenhand.media.scene import ROAD, Instance, Scene
+from evenhand.media.vocabulary import Labels
 from evenhand.models.onnx_session import open_onnx
 
 onnx = pytest.importorskip("onnx")
@@ -98,22 +100,15 @@ def test_a_described_segmenter_makes_scenes_of_a_folder_and_its_file_is_checked(
             Described.from_yaml(path)
 
 
-def test_the_command_reads_bare_pictures_with_a_segmenter(tmp_path, segmenter):
-    from typer.testing import CliRunner
-
-    from evenhand.cli.scenes import app
-
+def test_bare_pictures_are_read_with_a_segmenter(tmp_path, segmenter):
     (tmp_path / "s.yaml").write_text(DESCRIBED)
     write_picture(tmp_path / "p" / "one.png", painted())
-    where = ["--pictures", str(tmp_path / "p"), "--out", str(tmp_path / "out"), "--recogniser", "street"]
-    bare = ["scan", "--format", "pictures", *where]
-    result = CliRunner().invoke(app, [*bare, "--segmenter", str(tmp_path / "s.yaml"), "--classes", "car"])
-    assert result.exit_code == 0, result.output
-    assert (tmp_path / "out" / "scenes.html").is_file()
-    for wrong, said in (([], "--segmenter"), (["--segmenter", str(tmp_path / "s.yaml"), "--classes", "cow"], "cow")):
-        refused = CliRunner().invoke(app, [*bare, *wrong])
-        assert refused.exit_code == 2
-        assert said in refused.output
+    (scene,) = read_scenes(SceneSource("pictures", tmp_path / "p", segmenter=tmp_path / "s.yaml"))
+    assert scene.truth == {"car": 1, "dog": 1}
+    with pytest.raises(InvalidArgument, match="need segmenter"):
+        SceneSource("pictures", tmp_path / "p")
+    with pytest.raises(UnknownName, match="cow"):
+        usual_plan([scene], Labels(), ("cow",))
 
 
 @pytest.mark.parametrize("top", [1.0, 255.0])

@@ -1,25 +1,38 @@
-"""Which classes are treated unfairly: the paper's rule (above the mean), and exact tests against the other classes with correction.
+"""Which classes of objects a recogniser treats unfairly: the paper's rule (above the mean), and exact tests against the other classes.
 
-Several mutations of one scene are not independent, so a test takes one mutation of each scene, drawn at random; many draws are merged
-by twice their median p-value, which is valid whatever their dependence.  Intervals are at the size of one draw.  Null mutations are
-the control: a class must also be wrong more often than under them, by a second exact test; the larger of the two p-values counts.
+Several changes of one scene are not independent, so a test takes one change of each scene, drawn at random; many draws are merged by
+twice their median p-value, which is valid whatever their dependence.  Intervals are at the size of one draw.  Null changes are the
+control: a class must also be wrong more often than under them, by a second exact test; the larger of the two p-values counts.
+Everything is judged once, each operator under each oracle with a generator of its own, so that no figure hangs on what is asked first.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.oracles.scene_oracles import SceneMarks, judge
+from evenhand.arrays import Rows
+from evenhand.contract import Model, Outcome
+from evenhand.errors import InvalidArgument
+from evenhand.measures.counted_changes import (
+    KINDS,
+    CountedChange,
+    CountedScenes,
+    SceneMarks,
+    counted_scenes,
+    judge,
+    new_classes,
+    reference,
+)
+from evenhand.media.scenes import Scenes
 from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.statistics.multiplicity import benjamini_hochberg, twice_the_median
 from evenhand.statistics.shares import above_others
-from evenhand.verbs.scene_trials import CONTROL, SceneTrial
 
 Draws: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]  # hits and objects, each (draws, classes)
 LEAST_OBJECTS = 10
@@ -35,37 +48,47 @@ class ClassVerdict:
     errors: int  # signed, as the paper counts
     rate: float  # Equation 4
     wrong: Interval  # share of objects lost or invented, at the size of one draw
-    control: float | None  # the same share under null mutations
+    control: float | None  # the same share under null changes
     p_value: float  # corrected; the larger one of two tests
     unfair_by_mean: bool  # Equation 5
     unfair: bool  # the exact verdict
     enough: bool  # at least ten objects
-    shaky: bool  # null mutations alone shake it at a similar rate
+    shaky: bool  # null changes alone shake it at a similar rate
 
     @property
     def excess(self) -> float:
-        """The share of wrong objects beyond what null mutations cause."""
+        """The share of wrong objects beyond what null changes cause."""
         return self.wrong.estimate - (self.control or 0.0)
 
 
 @dataclass(frozen=True)
 class ClassRules:
-    """Levels of the verdict."""
+    """Levels of the verdict.
+
+    level: chance of blaming a class of a fair recogniser.  least_objects: fewer are not judged.  draws: of one change for each scene.
+    track_hidden: whether objects that a change covers are not expected any more.
+    tolerance: for a pass, how much more often than all classes together an object of one class may be wrong, at most.
+    """
 
     level: float = 0.05
     least_objects: int = LEAST_OBJECTS
     draws: int = DRAWS
     track_hidden: bool = True
+    tolerance: float = 0.1
 
 
 def class_verdicts(
-    trials: Sequence[SceneTrial], kind: str, expected: Mapping[str, Counter[str]], rng: np.random.Generator, rules: ClassRules | None = None
+    changes: Sequence[CountedChange],
+    kind: str,
+    expected: Mapping[str, Counter[str]],
+    rng: np.random.Generator,
+    rules: ClassRules | None = None,
 ) -> list[ClassVerdict]:
-    """Every class that has objects, worst first; trials of style "control" serve as the control."""
+    """Every class that has objects, worst first; null changes serve as the control."""
     rules = rules or ClassRules()
-    marks = [(trial, judge(trial, kind, expected.get(trial.scene, Counter()), rules.track_hidden)) for trial in trials]
-    tried = [(trial.scene, mark) for trial, mark in marks if trial.style != CONTROL]
-    quiet = [(trial.scene, mark) for trial, mark in marks if trial.style == CONTROL]
+    marks = [(change, judge(change, kind, expected.get(change.scene, Counter()), rules.track_hidden)) for change in changes]
+    tried = [(change.scene, mark) for change, mark in marks if not change.is_null]
+    quiet = [(change.scene, mark) for change, mark in marks if change.is_null]
     control, totals = _totals(quiet), _totals(tried)
     names = sorted(totals)
     if not names:
@@ -83,7 +106,7 @@ def class_verdicts(
 
 
 def _totals(marks: Sequence[tuple[str, SceneMarks]]) -> dict[str, tuple[int, int, int]]:
-    """Objects, signed errors and wrong objects of each class over all trials."""
+    """Objects, signed errors and wrong objects of each class over all changes."""
     sums: dict[str, NDArray[np.int64]] = defaultdict(lambda: np.zeros(3, np.int64))
     for _, mark in marks:
         for label, n in mark.objects.items():
@@ -92,7 +115,7 @@ def _totals(marks: Sequence[tuple[str, SceneMarks]]) -> dict[str, tuple[int, int
 
 
 def _draws(marks: Sequence[tuple[str, SceneMarks]], names: Sequence[str], draws: int, rng: np.random.Generator) -> Draws:
-    """Wrong objects and objects of each class (draws, classes), with one trial of each scene in each draw."""
+    """Wrong objects and objects of each class (draws, classes), with one change of each scene in each draw."""
     cells: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
     place = {name: k for k, name in enumerate(names)}
     for scene, mark in marks:
@@ -108,7 +131,7 @@ def _draws(marks: Sequence[tuple[str, SceneMarks]], names: Sequence[str], draws:
 
 
 def _corrected(tried: Draws, calm: Draws, names: Sequence[str], listed: Sequence[str]) -> dict[str, float]:
-    """The larger p-value of two exact tests, against the other classes and against the null mutations, merged and corrected."""
+    """The larger p-value of two exact tests, against the other classes and against the null changes, merged and corrected."""
     columns = [names.index(name) for name in listed]
     result = dict.fromkeys(names, 1.0)
     if len(columns) < 2:
@@ -121,7 +144,7 @@ def _corrected(tried: Draws, calm: Draws, names: Sequence[str], listed: Sequence
 
 
 def _above_null(tried: Draws, calm: Draws, place: tuple[int, int]) -> float:
-    """Fisher's exact p-value that a class is wrong more often than under null mutations; 0 where there are none to compare with."""
+    """Fisher's exact p-value that a class is wrong more often than under null changes; 0 where there are none to compare with."""
     here, there = place
     hits, sizes = tried[0][:, here], tried[1][:, here]
     still, quiet = calm[0][:, there], calm[1][:, there]
@@ -141,7 +164,7 @@ def _one(
     objects, errors, wrong = totals
     p_value, mean, rules = against
     size = max(1, round(draw[1]))
-    # The estimate uses every trial; its bounds use the size of one draw, which repeats of a scene cannot inflate.
+    # The estimate uses every change; its bounds use the size of one draw, which repeats of a scene cannot inflate.
     bounds = clopper_pearson(min(size, round(wrong / max(objects, 1) * size)), size)
     share = Interval(wrong / max(objects, 1), bounds.low, bounds.high, size, bounds.confidence)
     enough = objects >= rules.least_objects
@@ -151,3 +174,180 @@ def _one(
     return ClassVerdict(
         name, objects, errors, rate, share, quiet, p_value, enough and rate > mean, unfair, enough, quiet is not None and quiet >= share.low
     )
+
+
+@dataclass(frozen=True)
+class ClassPart:
+    """One operator under one of the paper's three oracles."""
+
+    operator: str
+    oracle: str
+    verdicts: tuple[ClassVerdict, ...]
+    pictures: int  # changed ones
+    error_inducing: int  # that err on a class which the paper's rule calls unfair
+    error_rate: Interval
+
+    @property
+    def judged(self) -> tuple[ClassVerdict, ...]:
+        """Classes with enough objects."""
+        return tuple(one for one in self.verdicts if one.enough)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        counts = {
+            "classes": len(self.judged),
+            "unfair_by_mean": sum(one.unfair_by_mean for one in self.judged),
+            "unfair": sum(one.unfair for one in self.judged),
+        }
+        return {**asdict(self), **counts, "verdicts": [{**asdict(one), "excess": one.excess} for one in self.verdicts]}
+
+
+def class_part(operator: str, kind: str, counted: CountedScenes, rng: np.random.Generator, rules: ClassRules) -> ClassPart:
+    """The verdicts of one operator's changes, and what follows from these very verdicts."""
+    expected = reference([counted])
+    changes = [change for change in counted.changes if change.operator == operator or change.is_null]
+    verdicts = class_verdicts(changes, kind, expected, rng, rules)
+    blamed = {one.label for one in verdicts if one.enough and one.unfair_by_mean}
+    tried = [change for change in changes if not change.is_null]
+    marks = [judge(change, kind, expected.get(change.scene, Counter()), rules.track_hidden) for change in tried]
+    inducing = sum(any(mark.errors.get(label, 0) > 0 for label in blamed) for mark in marks)
+    return ClassPart(operator, kind, tuple(verdicts), len(tried), inducing, clopper_pearson(inducing, len(tried)))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMeasure:
+    """How a recogniser treats classes of objects, operator by operator and oracle by oracle."""
+
+    parts: tuple[ClassPart, ...]
+    counted: CountedScenes
+    clusters: Mapping[str, Any]
+    rules: ClassRules
+
+    @property
+    def blamed(self) -> list[tuple[ClassPart, ClassVerdict]]:
+        """Classes that are treated unfairly even when every operator and oracle is another chance of an error, worst first."""
+        level = self.rules.level / max(1, len(self.parts))
+        found = [(part, one) for part in self.parts for one in part.judged if one.p_value <= level]
+        return sorted(found, key=lambda entry: entry[1].p_value)
+
+    @property
+    def unfair(self) -> list[str]:
+        """Their names."""
+        return list(dict.fromkeys(one.label for _, one in self.blamed))
+
+    def ruling(self) -> tuple[Outcome, str]:
+        """Pass, violation or inconclusive, and why."""
+        if not any(sum(seen.values()) for seen in self.counted.originals):
+            return "inconclusive", "the recogniser recognised no object in any unchanged picture; look at its least score and its input"
+        if not any(part.pictures for part in self.parts):
+            reasons = "; ".join(f"{reason} ({n})" for reason, n in Counter(one.reason for one in self.counted.skips).most_common(3))
+            return "inconclusive", f"no picture could be changed believably: {reasons}; other pictures or other classes are needed"
+        if self.blamed:
+            part, one = self.blamed[0]
+            more = f", and {len(self.unfair) - 1} more classes" if len(self.unfair) > 1 else ""
+            return "violation", f"{_told(part, one)}, more often than other classes{more}"
+        return self._passing()
+
+    def _passing(self) -> tuple[Outcome, str]:
+        judged = [(part, one) for part in self.parts for one in part.judged]
+        if len({one.label for _, one in judged}) < 2:
+            return "inconclusive", f"fewer than two classes have {self.rules.least_objects} objects, so that there is nothing to compare"
+        open_ones = sorted({one.label for part, one in judged if one.wrong.high > _pooled(part) + self.rules.tolerance})
+        if open_ones:
+            named = ", ".join(open_ones[:4]) + (f" and {len(open_ones) - 4} more" if len(open_ones) > 4 else "")
+            limit = f"{self.rules.tolerance:.0%}"
+            return "inconclusive", f"no class is proven to be worse off, but {named} may be by more than {limit}; more scenes would tell"
+        return "pass", f"no class is wrong more than {self.rules.tolerance:.0%} oftener than all classes together"
+
+    @property
+    def sentences(self) -> list[str]:
+        """For a reader."""
+        pictures = sum(part.pictures for part in self.parts if part.oracle == KINDS[0])
+        lines = [
+            f"{pictures:,} changed pictures of {len(self.counted.scenes):,} scenes; {len(self.counted.skips):,} changes could not be made."
+        ]
+        told = [f"{_told(part, one)}; {_compared(part, one)}." for part, one in self.blamed[:6]]
+        return [*lines, *(told or ["No class is treated unfairly by the exact rule."])]
+
+    def checks(self) -> list[dict[str, Any]]:
+        """One check for each class, whatever the operator and oracle."""
+        found = []
+        for name in sorted({one.label for part in self.parts for one in part.verdicts}):
+            judged = [(part, one) for part in self.parts for one in part.judged if one.label == name]
+            blamed = [(part, one) for part, one in self.blamed if one.label == name]
+            outcome = "violation" if blamed else "pass" if judged else "inconclusive"
+            worst = max(judged, key=lambda entry: entry[1].wrong.estimate, default=None)
+            message = _told(*(blamed or [worst])[0]) if worst else f"fewer than {self.rules.least_objects} objects of class {name}"
+            found.append({"name": f"class {name}", "outcome": outcome, "message": message})
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: the parts, and what the scenes and changes were."""
+        skips = Counter((one.operator, one.reason) for one in self.counted.skips).most_common(20)
+        return {
+            "parts": [part.as_dict() for part in self.parts],
+            "scenes": len(self.counted.scenes),
+            "clusters": dict(self.clusters),
+            "new_classes": dict(new_classes(self.counted.changes)),
+            "skips": [{"operator": operator, "reason": reason, "changes": n} for (operator, reason), n in skips],
+            "cpu_seconds": _spent(self.counted.changes),
+        }
+
+
+def class_measure(model: Model, rows: Rows | None, rng: np.random.Generator, rules: ClassRules | None = None) -> ClassMeasure:
+    """Ask a recogniser of scenes about these rows, all of the medium's without, and about every null change of their scenes; judge once."""
+    medium = getattr(model, "medium", None)
+    if not isinstance(medium, Scenes):
+        raise InvalidArgument("classes of objects are measured on scenes with a recogniser; this model takes other rows")
+    rules, rows = rules or ClassRules(), medium.rows() if rows is None else rows
+    null = medium.rows(null=True)
+    counted = counted_scenes(medium, model, np.vstack([rows, null[np.isin(null[:, 0], rows[:, 0])]]))
+    return ClassMeasure(tuple(class_parts(counted, rng, rules)), counted, _clusters(medium, counted), rules)
+
+
+def class_parts(counted: CountedScenes, rng: np.random.Generator, rules: ClassRules) -> list[ClassPart]:
+    """Every operator under every oracle, each with random numbers of its own."""
+    operators = sorted({change.operator for change in counted.changes if not change.is_null})
+    wanted = [(operator, kind) for operator in operators for kind in KINDS]
+    return [class_part(operator, kind, counted, own, rules) for (operator, kind), own in zip(wanted, rng.spawn(len(wanted)), strict=True)]
+
+
+def _clusters(medium: Scenes, counted: CountedScenes) -> dict[str, Any]:
+    """How many clusters there are, and for each of them and each operator how many pictures err under each oracle."""
+    expected = reference([counted])
+    rows = []
+    for place in range(medium.clusters.count):
+        for operator in sorted({change.operator for change in counted.changes if not change.is_null}):
+            changes = [change for change in counted.changes if change.cluster == place and change.operator == operator]
+            erring = {kind: sum(judge(one, kind, expected.get(one.scene, Counter())).is_erring for one in changes) for kind in KINDS}
+            scenes = int((medium.clusters.of == place).sum())
+            rows.append({"cluster": place, "scenes": scenes, "operator": operator, "pictures": len(changes), "erring": erring})
+    return {"count": medium.clusters.count, "silhouettes": {str(k): v for k, v in medium.clusters.silhouettes.items()}, "rows": rows}
+
+
+def _spent(changes: Sequence[CountedChange]) -> dict[str, dict[str, float]]:
+    """For each operator how many pictures, and the mean CPU-seconds to make one."""
+    spent: dict[str, list[float]] = defaultdict(list)
+    for change in changes:
+        spent[change.operator].append(change.cpu_seconds)
+    return {operator: {"pictures": len(values), "mean": float(np.mean(values))} for operator, values in spent.items()}
+
+
+def _pooled(part: ClassPart) -> float:
+    """The share of wrong objects over all judged classes."""
+    objects = sum(one.objects for one in part.judged)
+    return sum(one.wrong.estimate * one.objects for one in part.judged) / objects if objects else 0.0
+
+
+_WRONG = {"ground truth": "counted worse than before", "exclusion": "lost", "inclusion": "invented"}
+
+
+def _told(part: ClassPart, one: ClassVerdict) -> str:
+    how = _WRONG[part.oracle]
+    interval = f"{one.wrong.low:.1%} to {one.wrong.high:.1%}"
+    return f"{one.wrong.estimate:.1%} of class {one.label!r} ({interval}) are {how} when others change by {part.operator!r}"
+
+
+def _compared(part: ClassPart, one: ClassVerdict) -> str:
+    calm = "" if one.control is None else f", {one.control:.1%} under null changes"
+    return f"all classes {_pooled(part):.1%}{calm}; corrected p {one.p_value:.2g}"

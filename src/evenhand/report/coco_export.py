@@ -1,44 +1,34 @@
-"""Error-inducing pictures with their annotations in the COCO format, ready for retraining, and a sink that keeps them during a run."""
+"""The changed pictures of findings with annotations in the COCO format, for retraining, and sheets of them for looking at."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from evenhand.contract import Answer
+from evenhand.arrays import Rows
+from evenhand.datasets.scenes.coco_writer import AnnotatedScene, write_coco
 from evenhand.datasets.scenes.picture_files import write_picture
-from evenhand.datasets.scenes.rle import rle_from_mask
 from evenhand.media.operators.parts.mutated import Mutation
-from evenhand.oracles.scene_oracles import KINDS, judge
-from evenhand.verbs.scene_trials import CONTROL, SceneTrial
+from evenhand.media.scene import Picture
+from evenhand.media.scenes import Scenes
+from evenhand.report.scene_sheets import pair, sheet
+
+SHOWN = 8  # pairs on the sheet of one operator
 
 
-@dataclass(eq=False)
-class ErrorKeeper:
-    """A sink for `examine`: keeps the mutations that err under any oracle, at most `most` for each operator and class."""
+def export_coco(folder: Path, medium: Scenes, rows: Rows, outcomes: Sequence[str]) -> Path:
+    """The pictures that these rows' changes make, each with what went wrong; returns the path of the annotations."""
+    made = [medium.made(int(place), int(change)) for place, change, _ in rows]
+    kept = [(one, words) for one, words in zip(made, outcomes, strict=True) if isinstance(one, Mutation)]
+    for operator, picture in contact_sheets(kept).items():
+        write_picture(folder / f"{operator}.jpg", picture)
+    return write_coco(folder, (_annotated(number, one, words) for number, (one, words) in enumerate(kept, 1)))
 
-    expected: Mapping[str, Counter[str]]
-    most: int = 40
-    kept: list[tuple[SceneTrial, Mutation, dict[str, dict[str, int]]]] = field(default_factory=list)
-    _counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def __call__(self, trial: SceneTrial, made: Mutation, _: Answer) -> None:
-        """Keep it when some untouched class errs."""
-        key = (trial.operator, trial.label)
-        if trial.style == CONTROL or self._counts[key] >= self.most:
-            return
-        found = {}
-        for kind in KINDS:
-            errors = {label: n for label, n in judge(trial, kind, self.expected.get(trial.scene, Counter())).errors.items() if n > 0}
-            if errors:
-                found[kind] = errors
-        if found:
-            self._counts[key] += 1
-            self.kept.append((trial, made, found))
+def _annotated(number: int, made: Mutation, outcome: str) -> AnnotatedScene:
+    stem = f"{number:05d}-{_word(made.operator)}-{_word(made.label)}-{_word(made.before.name)}"
+    facts = {"operator": made.operator, "class": made.label, "source": made.before.name, "outcome": outcome, "how": made.how}
+    return AnnotatedScene(stem, made.after, {"evenhand": facts})
 
 
 def _word(text: str) -> str:
@@ -46,41 +36,11 @@ def _word(text: str) -> str:
     return "".join(letter if letter.isalnum() or letter == "-" else "_" for letter in text)
 
 
-def export_coco(folder: Path, kept: Sequence[tuple[SceneTrial, Mutation, Mapping[str, Mapping[str, int]]]]) -> Path:
-    """Pictures under `images/` and one `instances.json` beside them; returns the path of the latter."""
-    names = sorted({one.label for _, made, _ in kept for one in made.after.instances if one.counted})
-    numbers = {name: place + 1 for place, name in enumerate(names)}
-    images: list[dict[str, Any]] = []
-    annotations: list[dict[str, Any]] = []
-    for place, (trial, made, errors) in enumerate(kept, 1):
-        file = f"{place:05d}-{_word(trial.operator)}-{_word(trial.label)}-{_word(trial.scene)}.png"
-        write_picture(folder / "images" / file, made.after.picture)
-        height, width = made.after.shape
-        facts = {
-            "operator": trial.operator,
-            "class": trial.label,
-            "source": trial.scene,
-            "cluster": trial.cluster,
-            "errors": errors,
-            "how": trial.how,
-        }
-        images.append({"id": place, "file_name": file, "height": height, "width": width, "evenhand": facts})
-        for one in made.after.instances:
-            if one.counted:
-                left, top, right, bottom = one.box
-                annotations.append(
-                    {
-                        "id": len(annotations) + 1,
-                        "image_id": place,
-                        "category_id": numbers[one.label],
-                        "iscrowd": 0,
-                        "area": one.area,
-                        "bbox": [left, top, right - left, bottom - top],
-                        "segmentation": rle_from_mask(one.mask(made.after.shape)),
-                    }
-                )
-    categories = [{"id": number, "name": name} for name, number in numbers.items()]
-    path = folder / "instances.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"images": images, "annotations": annotations, "categories": categories}), encoding="utf-8")
-    return path
+def contact_sheets(pairs: Sequence[tuple[Mutation, str]]) -> dict[str, Picture]:
+    """For each operator, its first pairs with what went wrong."""
+    found: dict[str, list[Picture]] = {}
+    for made, words in pairs:
+        cells = found.setdefault(made.operator, [])
+        if len(cells) < SHOWN:
+            cells.append(pair(made, words, 360))
+    return {operator: sheet(cells, 2) for operator, cells in found.items()}

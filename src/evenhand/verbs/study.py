@@ -17,10 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.datasets.scene_data import drawn_streets
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.scene import Picture
-from evenhand.report.scenes_page import _jpeg
+from evenhand.media.scenes import ChangePlan, Scenes
+from evenhand.models.recognisers.services import jpeg
 from evenhand.statistics.shares import RankTest, mann_whitney
 
 REAL = "real"
@@ -28,6 +30,7 @@ KEY = "slides.key"
 VEHICLES = ("car", "truck", "bus", "motorcycle")
 RIGHT_AT_LEAST = 0.6  # of the control pictures
 AGREEMENT = 0.75
+PAIRS_PER_OPERATOR = 10
 QUESTIONS = (
     "On a scale of 0 to 10, how realistic is the picture? (Realistic: it shows, or seems to show, real people, objects or scenes.)",
     "On a scale of 0 to 10, how likely is the scene to occur in real life?",
@@ -59,6 +62,19 @@ def slides(mutations: Sequence[Mutation], rng: np.random.Generator, pairs: int =
     return _shuffled(made, rng)
 
 
+def street_slides(count: int, seed: int) -> list[Slide]:
+    """Ten changes of drawn streets by each operator and their originals, as many as can be made."""
+    rng = np.random.default_rng(seed)
+    plan = ChangePlan(("person", "car", "dog"), ("person", "car"), controls=False)
+    medium = Scenes(drawn_streets(count, seed), plan, seed=seed)
+    every = [medium.made(int(place), int(change)) for place, change, _ in medium.rows()]
+    chosen: list[Mutation] = []
+    for operator in sorted(plan.made_by):
+        found = [one for one in every if isinstance(one, Mutation) and one.operator == operator]
+        chosen += [found[k] for k in rng.permutation(len(found))[:PAIRS_PER_OPERATOR]]
+    return slides(chosen, rng, len(chosen))
+
+
 def _shuffled(made: list[Slide], rng: np.random.Generator) -> list[Slide]:
     order = [made[k] for k in rng.permutation(len(made))]
     for _ in range(200 * len(order)):
@@ -79,7 +95,7 @@ def page(deck: Sequence[Slide]) -> str:
     from jinja2 import Environment
 
     entries = [
-        {"key": one.key, "src": "data:image/jpeg;base64," + base64.b64encode(_jpeg(one.picture)).decode()} for one in _anonymous(deck)
+        {"key": one.key, "src": "data:image/jpeg;base64," + base64.b64encode(jpeg(one.picture)).decode()} for one in _anonymous(deck)
     ]
     return (
         Environment(autoescape=True)

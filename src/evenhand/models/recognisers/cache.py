@@ -55,6 +55,16 @@ class Kept:
         """The recogniser's own."""
         return self.recogniser.name
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The classes that the recogniser says it knows; none where it says nothing."""
+        return tuple(getattr(self.recogniser, "names", ()))
+
+    @property
+    def price_per_thousand(self) -> float:
+        """What a thousand pictures cost."""
+        return float(getattr(self.recogniser, "price_per_thousand", 0.0))
+
     def fingerprint(self) -> str:
         """The recogniser's own."""
         return self.recogniser.fingerprint()
@@ -62,7 +72,7 @@ class Kept:
     def estimate(self, pictures: Sequence[Picture]) -> CallEstimate:
         """How many of these must still be asked, and at what price."""
         kept = sum(picture_key(picture) in self._answers for picture in pictures)
-        return CallEstimate(len(pictures), kept, float(getattr(self.recogniser, "price_per_thousand", 0.0)))
+        return CallEstimate(len(pictures), kept, self.price_per_thousand)
 
     def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
         """Kept answers, and new ones one by one, each on disk before the next is asked."""

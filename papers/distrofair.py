@@ -1,4 +1,4 @@
-"""The paper's tables from the trials of a campaign: effectiveness (6, 7, 8), time (9), accuracy beside real pictures (11).
+"""Tables 6 to 11 of DistroFair from what a recogniser counted: effectiveness (6, 7, 8), time (9), accuracy beside real pictures (11).
 
 Pictures of one scene are not independent, so intervals of means and ratios come from scenes drawn again with replacement.
 """
@@ -7,55 +7,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.measures.classes import ClassRules, class_verdicts
-from evenhand.oracles.scene_oracles import expected_after, judge
-from evenhand.statistics.intervals import Interval, clopper_pearson
+from evenhand.measures.classes import ClassRules
+from evenhand.measures.counted_changes import CountedChange, CountedScenes, expected_after, judge
+from evenhand.statistics.intervals import Interval
 from evenhand.statistics.shares import RankTest, mann_whitney
-from evenhand.verbs.scene_trials import CONTROL, CampaignOutcome, SceneTrial
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
 
 
-@dataclass(frozen=True)
-class Effectiveness:
-    """One row of Tables 6, 7 or 8, with the exact verdict beside the paper's rule."""
-
-    classes: int
-    unfair_by_mean: int
-    unfair: int
-    generated: int
-    error_inducing: int
-    error_rate: Interval
-
-    def row(self) -> dict[str, Any]:
-        """Flat, for a table."""
-        return {**asdict(self), "error_rate": self.error_rate.estimate, "low": self.error_rate.low, "high": self.error_rate.high}
-
-
-def effectiveness(
-    trials: Sequence[SceneTrial], kind: str, expected: Mapping[str, Counter[str]], rng: np.random.Generator, rules: ClassRules | None = None
-) -> Effectiveness:
-    """An input is error-inducing when it errs on a class that the paper's rule calls unfair."""
-    rules = rules or ClassRules()
-    listed = [one for one in class_verdicts(trials, kind, expected, rng, rules) if one.enough]
-    blamed = {one.label for one in listed if one.unfair_by_mean}
-    flags = _errs_on(blamed, trials, kind, expected, rules)
-    return Effectiveness(
-        len(listed), len(blamed), sum(one.unfair for one in listed), len(flags), sum(flags), clopper_pearson(sum(flags), len(flags))
-    )
-
-
 def _errs_on(
-    blamed: set[str], trials: Sequence[SceneTrial], kind: str, expected: Mapping[str, Counter[str]], rules: ClassRules
+    blamed: set[str], trials: Sequence[CountedChange], kind: str, expected: Mapping[str, Counter[str]], rules: ClassRules
 ) -> list[bool]:
     """For each trial that is no control, whether it errs on one of these classes."""
-    tried = [trial for trial in trials if trial.style != CONTROL]
+    tried = [trial for trial in trials if not trial.is_null]
     marks = [judge(trial, kind, expected.get(trial.scene, Counter()), rules.track_hidden) for trial in tried]
     return [any(mark.errors.get(label, 0) > 0 for label in blamed) for mark in marks]
 
@@ -66,10 +35,10 @@ AS_IN_TABLE_8 = ClassRules(
 
 
 def inducing_by_scene(
-    trials: Sequence[SceneTrial], kind: str, prefix: str, rules: ClassRules = AS_IN_TABLE_8
+    trials: Sequence[CountedChange], kind: str, prefix: str, rules: ClassRules = AS_IN_TABLE_8
 ) -> dict[str, tuple[float, float]]:
     """Table 8's counts for a metamorphic oracle: of each scene the error-inducing inputs and all inputs; `prefix` keeps data sets apart."""
-    tried = [trial for trial in trials if trial.style != CONTROL]
+    tried = [trial for trial in trials if not trial.is_null]
     sums: dict[str, list[int]] = {}
     for trial in tried:
         for label, n in (mark := judge(trial, kind, Counter(), rules.track_hidden)).objects.items():
@@ -83,7 +52,7 @@ def inducing_by_scene(
     return summed((f"{prefix}/{trial.scene}", flag, 1.0) for trial, flag in zip(tried, flags, strict=True))
 
 
-def picture_error_rates(trials: Sequence[SceneTrial], expected: Mapping[str, Counter[str]]) -> tuple[list[float], list[float]]:
+def picture_error_rates(trials: Sequence[CountedChange], expected: Mapping[str, Counter[str]]) -> tuple[list[float], list[float]]:
     """Wrong objects over objects against the reference, for each mutated picture and for its original.
 
     Both leave out the classes that the mutation touches: with all classes in the originals, the two would be shares of different objects.
@@ -104,7 +73,7 @@ def compared(first: Sequence[float], second: Sequence[float]) -> RankTest | None
     return mann_whitney(first, second) if first and second else None
 
 
-def unfair_on_originals(outcome: CampaignOutcome, expected: Mapping[str, Counter[str]]) -> set[str]:
+def unfair_on_originals(outcome: CountedScenes, expected: Mapping[str, Counter[str]]) -> set[str]:
     """The baseline without mutations: classes whose accuracy on the original pictures is below the mean accuracy."""
     right, total = Counter[str](), Counter[str]()
     for name, seen in zip(outcome.scenes, outcome.originals, strict=True):
@@ -116,9 +85,9 @@ def unfair_on_originals(outcome: CampaignOutcome, expected: Mapping[str, Counter
     return {label for label, value in accuracy.items() if value < mean}
 
 
-def scene_error_rates(trials: Sequence[SceneTrial], expected: Mapping[str, Counter[str]]) -> tuple[list[float], list[float]]:
+def scene_error_rates(trials: Sequence[CountedChange], expected: Mapping[str, Counter[str]]) -> tuple[list[float], list[float]]:
     """As above, with the mean of each scene: values that are independent of each other, for a rank test that may be believed."""
-    gathered: dict[str, list[SceneTrial]] = {}
+    gathered: dict[str, list[CountedChange]] = {}
     for trial in trials:
         gathered.setdefault(trial.scene, []).append(trial)
     pairs = [picture_error_rates(group, expected) for group in gathered.values()]
@@ -159,11 +128,11 @@ def ratio_over_scenes(first: Sums, second: Sums, rng: np.random.Generator) -> In
     return Interval(float(whole), float(low), float(high), len(names), CONFIDENCE)
 
 
-def seconds_per_picture(trials: Sequence[SceneTrial]) -> dict[str, tuple[int, float]]:
+def seconds_per_picture(trials: Sequence[CountedChange]) -> dict[str, tuple[int, float]]:
     """Table 9: pictures and mean CPU-seconds for each operator, without the recogniser."""
     spent: dict[str, list[float]] = {}
     for trial in trials:
-        spent.setdefault(trial.operator, []).append(trial.seconds)
+        spent.setdefault(trial.operator, []).append(trial.cpu_seconds)
     return {operator: (len(values), float(np.mean(values))) for operator, values in spent.items()}
 
 
@@ -176,16 +145,16 @@ class BesideReal:
     real: Interval
 
 
-def accuracy_beside_real(outcome: CampaignOutcome, labels: Sequence[str], rng: np.random.Generator) -> BesideReal:
+def accuracy_beside_real(outcome: CountedScenes, labels: Sequence[str], rng: np.random.Generator) -> BesideReal:
     """Each insertion picture is paired with a random original that has equal true counts of the considered classes."""
     by_counts: dict[tuple[int, ...], list[int]] = {}
     for place, truth in enumerate(outcome.truth):
         by_counts.setdefault(tuple(truth[label] for label in labels), []).append(place)
     entries: list[tuple[str, list[int], int]] = []
-    for trial in outcome.trials:
+    for trial in outcome.changes:
         wanted = expected_after(trial, labels)
         others = [place for place in by_counts.get(tuple(wanted[label] for label in labels), ()) if outcome.scenes[place] != trial.scene]
-        if trial.operator != "insertion" or not others:
+        if trial.operator != "insert" or not others:
             continue
         real = outcome.originals[int(rng.choice(others))]
         hits = [sum(min(seen[label], wanted[label]) for label in labels) for seen in (trial.after, real)]

@@ -1,0 +1,212 @@
+"""Scenes as a data set: every scene with every change, shown by its medium; and the formats that scenes are read from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from evenhand.datasets.dataset import Dataset
+from evenhand.errors import DataError, InvalidArgument, UnknownName
+from evenhand.media.scene import Scene
+from evenhand.media.scenes import ChangePlan, Scenes
+from evenhand.media.vocabulary import Labels
+
+FORMATS = ("streets", "coco", "panoptic", "cityscapes", "cityscapes-ids", "maps", "voc", "pictures")
+MOST_SCENES = 60
+"""So many scenes are read unless another number is asked for: each is changed some twenty times."""
+JUNCTIONS = ("junction",)
+"""What is drawn where no data is given: streets with many traffic lights, which the planted recogniser loses."""
+
+Reader: TypeAlias = Callable[["SceneSource"], Iterator[Scene]]
+
+
+@dataclass(frozen=True)
+class SceneSource:
+    """Where scenes come from.
+
+    form: one of the formats.  pictures: their folder.  annotations: a file or a folder of them.  count: most scenes to read.
+    segmenter: a file that describes a segmentation net, for pictures without masks.  seed: of streets that are drawn.
+    """
+
+    form: str
+    pictures: Path | None = None
+    annotations: Path | None = None
+    count: int = MOST_SCENES
+    segmenter: Path | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.form not in FORMATS:
+            raise UnknownName("format of scenes", self.form, FORMATS)
+        if self.count < 1:
+            raise InvalidArgument(f"count={self.count!r} of scenes must be a whole number of at least 1")
+        needed = {"streets": (), "pictures": ("pictures", "segmenter")}.get(self.form, ("pictures", "annotations"))
+        missing = [name for name in needed if getattr(self, name) is None]
+        if missing:
+            raise InvalidArgument(f"scenes of the format {self.form!r} need {' and '.join(missing)}")
+
+
+def read_scenes(source: SceneSource) -> list[Scene]:
+    """The scenes of a source; none at all is an error."""
+    found = list(islice(_READERS[source.form](source), source.count))
+    if not found:
+        raise DataError(f"no scene was found in {source.annotations or source.pictures} (format {source.form!r})")
+    return found
+
+
+def drawn_streets(count: int, seed: int, kinds: tuple[str, ...] | None = None) -> list[Scene]:
+    """Synthetic streets of these kinds, or of all usual ones."""
+    from evenhand.media.streets.render import StreetMaker
+
+    maker = StreetMaker(casts=4) if kinds is None else StreetMaker(casts=4, kinds=kinds, most={"person": 9, "car": 8, "traffic light": 6})
+    return list(maker.scenes(count, np.random.default_rng(seed)))
+
+
+def from_scenes(scenes: Sequence[Scene], plan: ChangePlan | None = None, labels: Labels | None = None, seed: int = 0) -> Dataset:
+    """Scenes with every change of a plan.  Without one, the paper's classes are changed as far as the scenes show them."""
+    labels = labels or Labels()
+    medium = Scenes(scenes, plan or usual_plan(scenes, labels), labels, seed)
+    return dataset_of(medium)
+
+
+def dataset_of(medium: Scenes, name: str = "scenes") -> Dataset:
+    """The rows of a medium of scenes, in words; null changes are left to the measures, which use them as a control."""
+    return Dataset(name, medium.domain.decode(medium.rows()), medium.domain, shown_by=medium)
+
+
+def usual_plan(scenes: Sequence[Scene], labels: Labels, classes: Sequence[str] = ()) -> ChangePlan:
+    """The paper's classes, or these; a class that no scene shows is an error, and so is a plan without any class."""
+    known = sorted({label for scene in scenes for label in scene.truth})
+    meant = {labels.canonical(label) for label in known}
+    for name in classes:
+        if labels.canonical(name) not in meant:
+            raise UnknownName("class of these scenes", name, known)
+    if classes:
+        return ChangePlan(tuple(classes), tuple(classes))
+    plan = ChangePlan()
+    if not meant & {*plan.insert, *plan.change}:
+        raise InvalidArgument(
+            f"the scenes show none of the paper's classes ({', '.join(plan.insert)}); "
+            f"choose classes among {', '.join(known) or 'nothing: they hold no object'}"
+        )
+    return plan
+
+
+def as_seen_by(data: Dataset, originals: Sequence[Counter[str]]) -> Dataset:
+    """The same scenes with a recogniser's counts of the originals deciding what is usual, as the paper does it."""
+    medium = data.medium
+    if not isinstance(medium, Scenes):
+        raise InvalidArgument(f"data {data.name!r} shows {medium.kind}, not scenes")
+    return replace(dataset_of(medium.as_seen(originals)), name=data.name)
+
+
+def found_scenes(path: Path, count: int = MOST_SCENES) -> SceneSource | None:
+    """What kind of scenes a file or folder holds; None where it holds none that is known."""
+    if path.is_file():
+        return _from_file(path, count) if path.suffix == ".json" else None
+    if not path.is_dir():
+        return None
+    files = sorted(path.glob("*.json")) + sorted(path.glob("annotations/*.json"))
+    known = next((source for file in files if (source := _from_file(file, count)) is not None), None)
+    return known or _from_folder(path, count)
+
+
+def _from_file(path: Path, count: int) -> SceneSource | None:
+    """COCO, by the keys of the file; its pictures are in `images` beside it, or beside its folder, or next to it."""
+    import json
+
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(content, dict) or not {"images", "annotations", "categories"} <= set(content):
+        return None
+    folders = [path.parent / "images", path.parent.parent / "images", path.parent]
+    pictures = next((folder for folder in folders if folder.is_dir()), path.parent)
+    is_panoptic = any("segments_info" in one for one in content["annotations"][:1])
+    return SceneSource("panoptic" if is_panoptic else "coco", pictures, path, count)
+
+
+def _from_folder(path: Path, count: int) -> SceneSource | None:
+    if next(path.rglob("*_polygons.json"), None) is not None:
+        return SceneSource("cityscapes", path, path, count)
+    if next(path.rglob("*_instanceIds.png"), None) is not None:
+        return SceneSource("cityscapes-ids", path, path, count)
+    if (path / "Annotations").is_dir() and (path / "JPEGImages").is_dir():
+        return SceneSource("voc", path / "JPEGImages", path / "Annotations", count)
+    for frames, maps in (("frames", "labels"), ("images", "labels"), ("images", "masks")):
+        if (path / frames).is_dir() and any((path / maps).glob("*.png")):
+            return SceneSource("maps", path / frames, path / maps, count)
+    return None
+
+
+def _streets(source: SceneSource) -> Iterator[Scene]:
+    return iter(drawn_streets(source.count, source.seed, JUNCTIONS))
+
+
+def _coco(source: SceneSource) -> Iterator[Scene]:
+    from evenhand.datasets.scenes.coco import from_coco
+
+    return from_coco(_given(source.annotations), _given(source.pictures))
+
+
+def _panoptic(source: SceneSource) -> Iterator[Scene]:
+    from evenhand.datasets.scenes.coco import from_coco_panoptic
+
+    annotations = _given(source.annotations)
+    return from_coco_panoptic(annotations, annotations.with_suffix(""), _given(source.pictures))
+
+
+def _polygons(source: SceneSource) -> Iterator[Scene]:
+    from evenhand.datasets.scenes.cityscapes import from_polygons
+
+    return from_polygons(_given(source.pictures), _given(source.annotations))
+
+
+def _instance_ids(source: SceneSource) -> Iterator[Scene]:
+    from evenhand.datasets.scenes.cityscapes import from_instance_ids
+
+    return from_instance_ids(_given(source.pictures), _given(source.annotations))
+
+
+def _maps(source: SceneSource) -> Iterator[Scene]:
+    from evenhand.datasets.scenes.label_maps import from_label_maps
+
+    return from_label_maps(_given(source.pictures), _given(source.annotations))
+
+
+def _voc(source: SceneSource) -> Iterator[Scene]:
+    from evenhand.datasets.scenes.segmenter import Described
+    from evenhand.datasets.scenes.voc import from_voc
+
+    described = Described.from_yaml(source.segmenter) if source.segmenter else None
+    return from_voc(_given(source.annotations), _given(source.pictures), described.segmenter if described else None)
+
+
+def _bare(source: SceneSource) -> Iterator[Scene]:
+    from evenhand.datasets.scenes.segmenter import Described
+
+    return Described.from_yaml(_given(source.segmenter)).scenes(_given(source.pictures))
+
+
+def _given(path: Path | None) -> Path:
+    assert path is not None  # a source without what its format needs is refused when it is made
+    return path
+
+
+_READERS: dict[str, Reader] = {
+    "streets": _streets,
+    "coco": _coco,
+    "panoptic": _panoptic,
+    "cityscapes": _polygons,
+    "cityscapes-ids": _instance_ids,
+    "maps": _maps,
+    "voc": _voc,
+    "pictures": _bare,
+}
