@@ -25,13 +25,13 @@ from evenhand.measures.rates import Sample, discrimination_rate
 from evenhand.models import zoo
 from evenhand.oracles.flip import LabelFlip
 from evenhand.synthesis.bins import bin_column
+from evenhand.synthesis.chained_trees import ChainedTrees
+from evenhand.synthesis.constraint_graph import ConstraintGraph
 from evenhand.synthesis.families import NONE, cdf
 from evenhand.synthesis.fitting import ACCEPTED, candidates
 from evenhand.synthesis.generation import make_plan
 from evenhand.synthesis.graph import graph_of
 from evenhand.synthesis.inference import DataConstraints, infer
-from evenhand.synthesis.population import ConstraintGraph
-from evenhand.synthesis.trees import ChainedTrees
 
 
 def generated_table(n: int, seed: int, fitting: int = 25, categories: int = 35, numbers: int = 35) -> tuple[Rows, TabularDomain]:

@@ -19,10 +19,10 @@ from evenhand.arrays import Labels, Rows, Scores
 from evenhand.contract import labels_of
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
+from evenhand.synthesis.chained_trees import ChainedTrees
+from evenhand.synthesis.constraint_graph import ConstraintGraph
 from evenhand.synthesis.copula import Copula
 from evenhand.synthesis.learning import cache_folder
-from evenhand.synthesis.population import ConstraintGraph
-from evenhand.synthesis.trees import ChainedTrees
 
 Make = Callable[[Rows, TabularDomain, np.random.Generator], Any]
 

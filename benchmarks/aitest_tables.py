@@ -18,7 +18,7 @@ from evenhand.measures.coverage.properties import group_fairness, individual_fai
 from evenhand.measures.coverage.surrogate import Imitated, SurrogateSettings, grow
 from evenhand.statistics.ranking import mean_interval
 from evenhand.synthesis import realism_judge
-from evenhand.synthesis.population import ConstraintGraph
+from evenhand.synthesis.constraint_graph import ConstraintGraph
 
 Line = dict[str, Any]
 

@@ -42,7 +42,7 @@ from evenhand.models.dense import DenseNet
 from evenhand.oracles.flip import LabelFlip
 from evenhand.contract import Method, Population
 from evenhand.synthesis.ctgan import Ctgan
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis.chained_trees import ChainedTrees
 
 EPOCHS = 300
 CPU_SECONDS_PUBLISHED = 2_176  # of the published CTGAN's 300 epochs on a like machine

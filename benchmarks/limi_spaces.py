@@ -23,7 +23,7 @@ from evenhand.measures.naturalness import atn, two_sample_auc
 from evenhand.synthesis.copula import Copula
 from evenhand.synthesis.ctgan import Ctgan, CtganSettings
 from evenhand.synthesis.latent import LatentSpace
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.tvae import Tvae, TvaeSettings
 
 Fit = Callable[[Dataset, np.random.Generator], LatentSpace]

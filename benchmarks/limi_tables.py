@@ -37,7 +37,7 @@ from evenhand.models.budget import Budget
 from evenhand.contract import Population
 from evenhand.synthesis.ctgan import Ctgan
 from evenhand.synthesis.learning import cache_folder
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis.chained_trees import ChainedTrees
 
 FAMILIES = {"mlp": "DNN", "forest": "random forest", "svm": "SVM"}
 EPOCHS = {"adult": 300, "credit": 300, "bank": 25, "meps": 25}

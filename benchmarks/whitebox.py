@@ -33,7 +33,7 @@ from evenhand.methods.neuronfair import NeuronFair
 from evenhand.methods.parts.walks import AUTHORS_ACCEPTANCE
 from evenhand.models.budget import Budget
 from evenhand.oracles.flip import LabelFlip
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis.chained_trees import ChainedTrees
 from whitebox_fresh import fresh_power
 from whitebox_tables import TABLES, Contest, net, retraining, side_by_side
 

@@ -443,6 +443,15 @@ class Population(Protocol):
         """Rows inside the domain."""
 
 
+@runtime_checkable
+class Synthesiser(Population, Protocol):
+    """A population that is learnt from real rows.  One that has a latent space can be searched in (`synthesis.latent`)."""
+
+    @classmethod
+    def fit(cls, rows: Rows, domain: TabularDomain, rng: np.random.Generator) -> Synthesiser:
+        """Learn from rows inside the domain."""
+
+
 @dataclass(frozen=True)
 class Candidates:
     """Rows that a method wants judged, and the phase of the method that made them.

@@ -18,8 +18,8 @@ from evenhand.measures.coverage.paths import cover, coverage_of, drawer, shares_
 from evenhand.measures.coverage.properties import Perturbation, Reference, accuracy, group_fairness, individual_fairness, robustness
 from evenhand.measures.coverage.surrogate import Imitated, SurrogateSettings, grow
 from evenhand.report.surrogate_tree import tree_picture
-from evenhand.synthesis.population import ConstraintGraph
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis.chained_trees import ChainedTrees
+from evenhand.synthesis.constraint_graph import ConstraintGraph
 
 COLUMNS = (
     Column("sex", "category", ("f", "m")),

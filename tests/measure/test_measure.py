@@ -19,7 +19,7 @@ from evenhand.oracles.parts.counterfactuals import ResampledChain
 from evenhand.oracles.parts.learned import LearnedOracle
 from evenhand.oracles.resampled import ResampledDescendants
 from evenhand.planted.shapes import shapes
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis.chained_trees import ChainedTrees
 
 QUICK = eh.MeasureOptions(rate_rows=1_000, natural_candidates=0, null_draws=1, compare_rows=200, draws=199)
 

@@ -23,7 +23,7 @@ from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.planted import shapes
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis.chained_trees import ChainedTrees
 
 DOMAIN = TabularDomain(
     (

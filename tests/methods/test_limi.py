@@ -21,8 +21,8 @@ from evenhand.methods.parts.probing import Line
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
+from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.copula import Copula
-from evenhand.synthesis.trees import ChainedTrees
 
 DOMAIN = TabularDomain(
     (

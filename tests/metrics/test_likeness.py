@@ -8,7 +8,7 @@ import pytest
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.measures.likeness import Axis, LikenessReference, distinct, likeness, picture
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis.chained_trees import ChainedTrees
 
 DOMAIN = TabularDomain(
     (Column("sex", "category", ("f", "m")), Column("age", "integer", low=0, high=99), Column("hours", "integer", low=0, high=99)),

@@ -13,12 +13,12 @@ from evenhand.errors import ConstraintError, InvalidArgument, UnknownName
 from evenhand.synthesis import realism_judge
 from evenhand.synthesis.bins import bin_column
 from evenhand.synthesis.box import Box
+from evenhand.synthesis.constraint_graph import ConstraintGraph
 from evenhand.synthesis.families import FAMILIES, NONE
 from evenhand.synthesis.fitting import candidates
 from evenhand.synthesis.generation import kl_divergence
 from evenhand.synthesis.graph import Edge, break_cycles, find_cycle, graph_of
 from evenhand.synthesis.inference import infer
-from evenhand.synthesis.population import ConstraintGraph
 from evenhand.synthesis.steered_trees import SteeredTrees
 from evenhand.synthesis.wishes import Wishes
 
@@ -124,7 +124,7 @@ def test_reals_have_as_many_decimals_as_the_data():
     for wishes in ({}, {"presets": ["price up 20 %"]}, {"modify": [{"column": "price", "range": [3.0, 9.5]}]}):
         rng = np.random.default_rng(1)
         graph = ConstraintGraph.fit(prices, domain, rng).steered(wishes, rng)
-        trees = SteeredTrees.fit(prices, domain, Wishes.parse(wishes, domain), rng)
+        trees = SteeredTrees.of(prices, domain, Wishes.parse(wishes, domain), rng)
         for population in (graph, trees):
             drawn = population.sample(500, rng)
             assert np.array_equal(np.round(drawn, 2), drawn)

@@ -12,7 +12,7 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.measures import naturalness
 from evenhand.synthesis import realism_judge
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis.chained_trees import ChainedTrees
 
 DOMAIN = TabularDomain(
     (

@@ -17,11 +17,11 @@ from evenhand.errors import ConstraintError, InvalidArgument
 from evenhand.measures.naturalness import pair_scores
 from evenhand.report.synthesis_charts import columns_picture, graph_picture, pairs_picture
 from evenhand.synthesis.box import Box
+from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.chunks import Stream, write_rows
-from evenhand.synthesis.population import ConstraintGraph
+from evenhand.synthesis.constraint_graph import ConstraintGraph
 from evenhand.synthesis.steered_trees import SteeredTrees
 from evenhand.synthesis.table import read_wishes, write_table
-from evenhand.synthesis.trees import ChainedTrees
 from evenhand.synthesis.wishes import Wishes
 
 DOMAIN = TabularDomain(
@@ -128,7 +128,7 @@ WISHES = [
 def test_steered_trees_keep_every_wish(graph, words):
     rng = np.random.default_rng(0)
     wishes = Wishes.parse(words, DOMAIN)
-    rows = SteeredTrees.fit(people(2_000, 0), DOMAIN, wishes, rng).sample(500, rng)
+    rows = SteeredTrees.of(people(2_000, 0), DOMAIN, wishes, rng).sample(500, rng)
     assert len(rows) == 500
     assert graph.steered(wishes, rng).obeyed(rows).all()
 
@@ -136,7 +136,7 @@ def test_steered_trees_keep_every_wish(graph, words):
 def test_trees_say_which_wish_only_the_graph_can_grant():
     wishes = Wishes.parse({"delete": [{"association": ["sex", "pay"]}]}, DOMAIN)
     with pytest.raises(InvalidArgument, match="constraint graph"):
-        SteeredTrees.fit(people(300, 0), DOMAIN, wishes, np.random.default_rng(0))
+        SteeredTrees.of(people(300, 0), DOMAIN, wishes, np.random.default_rng(0))
 
 
 def test_trees_in_a_box_stay_in_it():

@@ -13,7 +13,7 @@ from evenhand.arrays import Mask, Rows
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, DataError, InvalidArgument
-from evenhand.synthesis.trees import ChainedTrees, TreeSettings
+from evenhand.synthesis.chained_trees import ChainedTrees, TreeSettings
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.oracles import oracle_of
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis.chained_trees import ChainedTrees
 
 MOST_REAL_ROWS = 50_000
 """Real rows that findings are held against at most."""

@@ -12,7 +12,7 @@ from evenhand.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from evenhand.datasets.dataset import Dataset
-    from evenhand.synthesis.population import ConstraintGraph
+    from evenhand.synthesis.constraint_graph import ConstraintGraph
     from evenhand.synthesis.wishes import Wishes
 
 
@@ -25,7 +25,7 @@ def synth(
     data: str = typer.Argument("adult", help="An embedded table, a CSV or Parquet file, or an evenhand.yaml."),
     rows: int = typer.Option(1_000, min=1, help="How many rows."),
     output: Path = typer.Option(Path("synthetic.parquet"), "--out", "-o", help="A .parquet or .csv file; an existing one is kept."),
-    synthesiser: str = typer.Option("trees", help="trees: chained trees; graph: AITEST's constraint graph."),
+    synthesiser: str = typer.Option("trees", help="A synthesiser by name; trees: chained trees, graph: AITEST's constraint graph."),
     wishes: Path | None = typer.Option(None, help="Your constraints: a .yaml file, or the edited .csv table of --explain."),
     preset: list[str] = typer.Option([], help="A what-if, as '1:1 sex', 'income up 20 %', 'region X only'; repeat for several."),
     unfitted: str = typer.Option("range", help="graph: numbers that no distribution fits come from their range, or by quantiles."),
@@ -36,8 +36,9 @@ def synth(
     """Write any number of realistic rows, learnt from a table and steered by your constraints."""
     import numpy as np
 
-    if synthesiser not in ("trees", "graph"):
-        raise InvalidArgument(f"--synthesiser {synthesiser!r} must be trees or graph")
+    from evenhand import synthesis
+
+    kind = synthesis.synthesiser(synthesiser)
     if unfitted not in ("range", "quantiles"):
         raise InvalidArgument(f"--unfitted {unfitted!r} must be range or quantiles")
     table = _open(data, label)
@@ -45,11 +46,13 @@ def synth(
     if explain is not None:
         _explain(_graph(table, wishes, preset, unfitted, rng), table, explain, rng)
         return
-    if synthesiser == "graph":
+    if kind.name == "constraint graph":
         source: Any = _graph(table, wishes, preset, unfitted, rng)
         left_out = [table.domain.names[at] for at in source.graph.dropped]
     else:
-        source, left_out = _trees(table, wishes, preset, rng)
+        wished = _wishes(table, wishes, preset, None)
+        left_out = [wish.column for wish in wished.wishes if wish.action == "delete" and not wish.source]
+        source = synthesis.fit_steered(kind, table.rows, table.domain, wished, rng)
     _write(source, rows, free_path(output), left_out, rng)
 
 
@@ -83,22 +86,11 @@ def _wishes(table: Dataset, file: Path | None, presets: list[str], graph: Constr
 
 
 def _graph(table: Dataset, file: Path | None, presets: list[str], unfitted: str, rng: Any) -> ConstraintGraph:
-    from evenhand.synthesis.population import ConstraintGraph
+    from evenhand.synthesis.constraint_graph import ConstraintGraph
 
     graph = ConstraintGraph.fit(table.rows, table.domain, rng, unfitted)  # type: ignore[arg-type]
     wishes = _wishes(table, file, presets, graph)
     return graph.steered(wishes, rng) if wishes.wishes or wishes.rules else graph
-
-
-def _trees(table: Dataset, file: Path | None, presets: list[str], rng: Any) -> tuple[Any, list[str]]:
-    from evenhand.synthesis.steered_trees import SteeredTrees
-    from evenhand.synthesis.trees import ChainedTrees
-
-    wishes = _wishes(table, file, presets, None)
-    left_out = [wish.column for wish in wishes.wishes if wish.action == "delete" and not wish.source]
-    if wishes.wishes or wishes.rules:
-        return SteeredTrees.fit(table.rows, table.domain, wishes, rng), left_out
-    return ChainedTrees.fit(table.rows, table.domain, rng), left_out
 
 
 def _write(source: Any, rows: int, path: Path, left_out: list[str], rng: Any) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.arrays import Mask, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis.chained_trees import ChainedTrees
 
 FEWEST = 20
 """Real rows below which nothing can be said about likelihoods."""

@@ -19,7 +19,7 @@ from evenhand.limits import TwoOrMore, check_argument
 from evenhand.measures.rates import judge_all
 from evenhand.statistics.intervals import Interval
 from evenhand.statistics.weighted import Draws, weighted_interval, weights_of
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis.chained_trees import ChainedTrees
 
 FEWEST_FINDINGS = 50
 MOST_FINDINGS = 20_000

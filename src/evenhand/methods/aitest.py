@@ -23,19 +23,17 @@ import numpy as np
 
 from evenhand.arrays import Rows
 from evenhand.contract import Model, Search, Task
-from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.errors import InvalidArgument
 from evenhand.limits import Count, Positive, ShareAboveZero, TwoOrMore, WholeNumber, check_limits
 from evenhand.measures.coverage.lime import Lime, top_columns
 from evenhand.measures.coverage.neighbourhood import neighbours
 from evenhand.measures.coverage.paths import Sampler, cover, coverage_of, drawer
 from evenhand.measures.coverage.surrogate import Drawer, Imitated, Surrogate, SurrogateSettings, grow
 from evenhand.methods.parts.known import Known
-from evenhand.synthesis.population import ConstraintGraph
-from evenhand.synthesis.steered_trees import SteeredTrees
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis import fit_steered, synthesiser
+from evenhand.synthesis.constraint_graph import ConstraintGraph
 from evenhand.synthesis.wishes import Wishes
 
-SYNTHESISERS = ("graph", "trees", "task")
 _WITHOUT_DATA = 5_000
 _IDLE_ROUNDS = 20
 """After as many rounds without a new row the population is taken to be exhausted."""
@@ -60,8 +58,8 @@ class Aitest:
 
     def __post_init__(self) -> None:
         check_limits(self)
-        if self.synthesiser not in SYNTHESISERS:
-            raise UnknownName("synthesiser", self.synthesiser, SYNTHESISERS)
+        if self.synthesiser != "task":
+            synthesiser(self.synthesiser)  # an unknown name is refused before anything is asked
         if self.unfitted not in ("range", "quantiles"):
             raise InvalidArgument(f"unfitted={self.unfitted!r} must be range or quantiles")
 
@@ -97,10 +95,11 @@ class Aitest:
             if task.population is None:
                 raise InvalidArgument("synthesiser='task' needs a run with a population; choose graph or trees")
             return task.population
-        if self.synthesiser == "trees":
-            return ChainedTrees.fit(data, task.domain, rng) if wishes is None else SteeredTrees.fit(data, task.domain, wishes, rng)
-        graph = ConstraintGraph.fit(data, task.domain, rng, "quantiles" if self.unfitted == "quantiles" else "range")
-        return graph if wishes is None else graph.steered(wishes, rng)
+        kind = synthesiser(self.synthesiser)
+        if kind is ConstraintGraph:
+            graph = ConstraintGraph.fit(data, task.domain, rng, "quantiles" if self.unfitted == "quantiles" else "range")
+            return graph if wishes is None else graph.steered(wishes, rng)
+        return fit_steered(kind, data, task.domain, wishes or Wishes(), rng)
 
     def _surrogate(self, task: Task, draw: Drawer, data: Rows, rng: np.random.Generator) -> Surrogate:
         settings = SurrogateSettings(leaves=self.paths)

@@ -156,7 +156,7 @@ class Evenhand:
             return space_named(self.space, replace(task, rows=few, labels=None), rng)
         if task.population is not None:
             return space_named(self.space, task, rng)
-        from evenhand.synthesis.trees import ChainedTrees
+        from evenhand.synthesis.chained_trees import ChainedTrees
 
         task.facts["plausible"] = "no data was given: every row of the domain counts as plausible"
         return ChainedTrees.fit(task.domain.sample(self.learnt_from, rng), task.domain, rng)

@@ -38,7 +38,7 @@ from evenhand.oracles.parts.tolerated import usual_tolerance
 from evenhand.report.rendered import Rendered
 from evenhand.statistics import gaps
 from evenhand.statistics.permutation import table_test
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.verbs.measurement import Answer, answer_of
 
 FEWEST_FOR_TREES = 50

@@ -11,8 +11,8 @@ from evenhand.arrays import Index, Reals, Rows
 from evenhand.errors import ConstraintError
 from evenhand.measures.coverage.surrogate import Drawer, Surrogate, draw_in_boxes
 from evenhand.synthesis.box import Box
-from evenhand.synthesis.population import ConstraintGraph
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis.chained_trees import ChainedTrees
+from evenhand.synthesis.constraint_graph import ConstraintGraph
 
 
 @dataclass(frozen=True)

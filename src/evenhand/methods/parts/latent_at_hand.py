@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from evenhand.arrays import Reals, Rows
 from evenhand.contract import Task
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.synthesis import SYNTHESISERS, synthesiser
 from evenhand.synthesis.latent import LatentSpace
-
-Fit = Callable[[Rows, TabularDomain, np.random.Generator], LatentSpace]
-
-
-def _chained_trees(rows: Rows, domain: TabularDomain, rng: np.random.Generator) -> LatentSpace:
-    from evenhand.synthesis.trees import ChainedTrees
-
-    return ChainedTrees.fit(rows, domain, rng, first=quiet_first(rows, domain))
 
 
 def quiet_first(rows: Rows, domain: TabularDomain) -> list[str]:
@@ -36,42 +27,28 @@ def entropy(codes: Reals) -> float:
     return float(-(shares * np.log(shares)).sum())
 
 
-def _ctgan(rows: Rows, domain: TabularDomain, rng: np.random.Generator) -> LatentSpace:
-    from evenhand.synthesis.ctgan import Ctgan
-
-    return Ctgan.fit(rows, domain, rng)
-
-
-def _tvae(rows: Rows, domain: TabularDomain, rng: np.random.Generator) -> LatentSpace:
-    from evenhand.synthesis.tvae import Tvae
-
-    return Tvae.fit(rows, domain, rng)
-
-
-def _copula(rows: Rows, domain: TabularDomain, rng: np.random.Generator) -> LatentSpace:
-    from evenhand.synthesis.copula import Copula
-
-    return Copula.fit(rows, domain, rng)
-
-
-SPACES: dict[str, Fit] = {"chained-trees": _chained_trees, "ctgan": _ctgan, "tvae": _tvae, "copula": _copula}
-"""Every latent space that can be learnt by name."""
-
-
 def space_named(name: str, task: Task, rng: np.random.Generator) -> LatentSpace:
     """The task's own population where it is this space (or the name is `task`), else the space learnt from the task's rows."""
     brought = task.population
     if isinstance(brought, LatentSpace) and name in ("task", spaced(brought.name)):
         return brought
     if name == "task":
-        raise InvalidArgument("space='task' needs a population with a latent space; bring one along, or name one of " + ", ".join(SPACES))
-    if name not in SPACES:
-        raise UnknownName("latent space", name, (*SPACES, "task"))
+        raise InvalidArgument("space='task' needs a population with a latent space; bring one along, or name one of " + ", ".join(spaces()))
+    if name not in spaces():
+        raise UnknownName("latent space", name, (*spaces(), "task"))
     if task.rows is None or not len(task.rows):
         raise InvalidArgument(f"space={name!r} is learnt from data; pass some rows, or bring along a fitted population")
-    return SPACES[name](task.rows, task.domain, rng)
+    kind = synthesiser(name)
+    if spaced(kind.name) == "chained-trees":
+        return kind.fit(task.rows, task.domain, rng, first=quiet_first(task.rows, task.domain))  # type: ignore[no-any-return]
+    return kind.fit(task.rows, task.domain, rng)  # type: ignore[no-any-return]
+
+
+def spaces() -> list[str]:
+    """Every synthesiser that has a latent space, as methods call it: `chained-trees`."""
+    return [spaced(name) for name, entry in SYNTHESISERS.entries().items() if hasattr(entry.make, "decode")]
 
 
 def spaced(name: str) -> str:
     """A population's name as a space is called: `chained trees` is `chained-trees`."""
-    return name.replace(" ", "-")
+    return name.replace(" ", "-").replace("_", "-")

@@ -10,6 +10,7 @@ from evenhand.arrays import Rows
 from evenhand.contract import Population, Task
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
+from evenhand.synthesis import SYNTHESISERS, synthesiser
 
 
 @dataclass(frozen=True)
@@ -41,18 +42,16 @@ class DataPopulation:
 
 
 def population_named(name: str, task: Task, rng: np.random.Generator) -> Population:
-    """The population of a run: `domain`, `data`, a synthesiser fitted to the data (`chained trees`), or the task's own."""
+    """The population of a run: `domain`, `data`, a synthesiser fitted to the data (such as `chained trees`), or the task's own."""
     if task.population is not None and name == task.population.name:
         return task.population
     if name == "domain":
         return UniformPopulation(task.domain)
-    known = ["domain", "data", "chained trees"] + ([task.population.name] if task.population else [])
+    fitted = {told.replace("_", " ") for told in SYNTHESISERS.entries()}
+    known = ["domain", "data", *sorted(fitted)] + ([task.population.name] if task.population else [])
     if name.replace("-", " ") not in known:
         raise InvalidArgument(f"population={name!r} must be one of {', '.join(known)}")
     if task.rows is None or not len(task.rows):
         raise InvalidArgument(f"population={name!r} needs data; pass some rows, or choose population='domain'")
-    if name == "data":
-        return DataPopulation(task.rows)
-    from evenhand.synthesis.trees import ChainedTrees  # scikit-learn is loaded only where trees are fitted
-
-    return ChainedTrees.fit(task.rows, task.domain, rng)
+    made: Population = DataPopulation(task.rows) if name == "data" else synthesiser(name).fit(task.rows, task.domain, rng)
+    return made

@@ -18,7 +18,7 @@ from evenhand.arrays import Reals, Rows
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.keys import hash_cells
 from evenhand.domain.tabular import TabularDomain
-from evenhand.synthesis.trees import ChainedTrees
+from evenhand.synthesis.chained_trees import ChainedTrees
 
 
 class RowChance:

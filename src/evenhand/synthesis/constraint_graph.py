@@ -41,6 +41,11 @@ class ConstraintGraph:
         graph = graph_of(infer(rows, domain))
         return cls(domain, graph, make_plan(graph, domain.columns, unfitted, rng))
 
+    @classmethod
+    def fit_steered(cls, rows: Rows, domain: TabularDomain, wishes: Wishes, rng: np.random.Generator) -> ConstraintGraph:
+        """Infer the constraints of real rows and put a user's wishes in their place."""
+        return cls.fit(rows, domain, rng).steered(wishes, rng)
+
     def steered(self, wishes: Wishes | Mapping[str, object], rng: np.random.Generator) -> ConstraintGraph:
         """The same data under a user's constraints."""
         if not isinstance(wishes, Wishes):

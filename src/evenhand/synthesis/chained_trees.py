@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,10 @@ from evenhand.synthesis.box import Box
 from evenhand.synthesis.cells import Cells, cut
 from evenhand.synthesis.leaves import leaf_numbers, leaf_shares
 from evenhand.synthesis.rejection import keep_constraints
+
+if TYPE_CHECKING:
+    from evenhand.synthesis.steered_trees import SteeredTrees
+    from evenhand.synthesis.wishes import Wishes
 
 Copies = NDArray[np.float32]  # (n, columns): what the trees read
 Latents = NDArray[np.float64]  # (n, columns) standard normal
@@ -149,6 +153,13 @@ class ChainedTrees:
         structure = rng.permutation(len(rows))[: settings.structure_rows]
         maker = _Maker(rows, domain, copies, structure, settings)
         return cls(domain, order, tuple(maker.link(order, step, rng) for step in range(len(order))))
+
+    @classmethod
+    def fit_steered(cls, rows: Rows, domain: TabularDomain, wishes: Wishes, rng: np.random.Generator) -> SteeredTrees:
+        """Learn a chain whose rows obey a user's wishes."""
+        from evenhand.synthesis.steered_trees import SteeredTrees
+
+        return SteeredTrees.of(rows, domain, wishes, rng)
 
     def within(self, box: Box) -> ChainedTrees:
         """The same chain cut to a box: each column is drawn among its allowed cells, given the columns before it."""
