@@ -639,7 +639,7 @@ class StudyCase:
     model: Meter
     medium: Medium
     rows: Rows
-    labels: Labels | None = None  # places among the domain's label values
+    labels: Labels | None = None  # places among the model's classes, -1 unknown
     frame: Any = None  # a table beside the rows, with columns that the domain leaves out
     tolerance: float = 0.05  # a net change up to this is tolerated
     confidence: float = 0.95

@@ -6,13 +6,13 @@ Searches for nothing that a rate would rest on; `scan` searches.  Where differen
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from evenhand.contract import Model, Oracle, Outcome
+from evenhand.contract import Medium, Model, Oracle, Outcome, StudyCase, StudySection
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.tabular import TabularDomain
 from evenhand.domain.twins import Comparison as ComparedValues
@@ -29,6 +29,8 @@ from evenhand.measures.oracles_side_by_side import CompareSettings, OracleCompar
 from evenhand.measures.rate_stream import RateStream
 from evenhand.measures.rates import Rate, Sample, data_sample, discrimination_rate, uniform_sample
 from evenhand.measures.reweighted_rate import RateQuestion, WeightedRate, natural_rate
+from evenhand.measures.studies import sections_of
+from evenhand.media.table import Table
 from evenhand.methods import METHODS
 from evenhand.models.amounts import is_regressor, wrap_amounts
 from evenhand.models.budget import Budget
@@ -56,6 +58,8 @@ class MeasureOptions:
     oracle: what counts as unfair to an individual, as in `scan`; None takes labels, or amounts for a regression.
     graph: a causal graph for the resampled oracle; None learns the chain.  extra: more metrics of Fairlearn or scikit-learn by name.
     natural_candidates: budget of the natural search behind the weighted rate; 0 leaves it out.  null_draws: 0 leaves the null out.
+    leaning: the net change of a class between two protected values of a picture that is tolerated.
+    ordered: whether the classes have an order, as age groups have.
     draws: random deals behind a permutation test; the smallest p-value that it can give is one over their number.
     """
 
@@ -75,13 +79,15 @@ class MeasureOptions:
     natural_candidates: int = 20_000
     extra: tuple[str, ...] = ()
     draws: int = 4_999
+    leaning: float = 0.05
+    ordered: bool = False
     watch: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         for name in ("confidence", "smallest_gap"):
             if not 0.0 < getattr(self, name) < 1.0:
                 raise InvalidArgument(f"{name}={getattr(self, name)!r} must lie strictly between 0 and 1")
-        for name in ("max_gap", "max_rate"):
+        for name in ("max_gap", "max_rate", "leaning"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise InvalidArgument(f"{name}={getattr(self, name)!r} must be at least 0 and below 1")
         for name, least in (("rate_rows", 1), ("compare_rows", 0), ("null_draws", 0), ("natural_candidates", 0), ("draws", 19)):
@@ -117,6 +123,7 @@ class Measurement(Rendered):
     reason: str
     alarms: tuple[str, ...]
     notes: tuple[str, ...]
+    studies: Mapping[str, StudySection] = field(default_factory=dict)  # of what the rows show, by name
 
     def figure(self, metric: str, attribute: str | None = None) -> Figure:
         """One figure by its metric, and by the attribute where there are several."""
@@ -147,6 +154,7 @@ class Measurement(Rendered):
             "groups": [each.as_dict() for each in self.figures],
             "fairlearn": [each.as_dict() for each in self.fairlearn],
             "oracles": self.comparison.as_dict() if self.comparison else None,
+            "studies": {name: asdict(section) for name, section in self.studies.items()},
         }
 
 
@@ -213,12 +221,33 @@ class _Measurer:
         comparison = self._comparison()
         alarms = comparison.alarms if comparison else ()
         notes = [*answer.notes, *notes, *(comparison.notes if comparison else ())]
+        studies = self._studies(answer)
         outcome, reason = decide(individual, figures, self.options, bool(alarms))
+        if any(section.checks for section in studies.values()) and not alarms:
+            outcome, reason = decide_by_studies(studies, individual, figures, self.options)
         rest = self._rest(answer)
         header = self._header(judge)
         return Measurement(
-            header, individual, anytime, weighted, figures, rest, comparison, outcome, reason, tuple(alarms), tuple(notes)
+            header, individual, anytime, weighted, figures, rest, comparison, outcome, reason, tuple(alarms), tuple(notes), studies
         )  # fmt: skip
+
+    @property
+    def _medium(self) -> Medium:
+        return getattr(self.data, "medium", None) or Table(self.domain)
+
+    @property
+    def _has_columns(self) -> bool:
+        """Whether a row is made of columns that plausible people can be learned from, and not a number of a picture or a scene."""
+        return not any(column.reserve for column in self.domain.columns)
+
+    def _studies(self, answer: Answer) -> dict[str, StudySection]:
+        """Measures of what the rows show, where there are some for the medium."""
+        self._say(f"studies of {self._medium.kind} data")
+        frame = getattr(self.data, "frame", None)
+        whole = None if frame is None or len(frame) != len(self.data.rows) else frame
+        case = StudyCase(self.domain, self.model, self._medium, self.data.rows, answer.truth, whole, confidence=self.options.confidence)
+        case = replace(case, tolerance=self.options.leaning, ordered=self.options.ordered)
+        return sections_of(case, self._rng(9))
 
     def _say(self, what: str) -> None:
         if self.options.watch:
@@ -252,6 +281,8 @@ class _Measurer:
 
     def _plausible(self, oracle: Oracle) -> tuple[dict[str, Any] | None, WeightedRate | None, list[str]]:
         """The anytime rate and the weighted rate among plausible people."""
+        if not self._has_columns:
+            return None, None, []
         if len(self.data.rows) < FEWEST_FOR_TREES:
             return None, None, [f"{len(self.data.rows)} rows are too few to learn plausible people from; {FEWEST_FOR_TREES} would do"]
         trees = ChainedTrees.fit(self.data.rows, self.domain, self._rng(2))
@@ -330,7 +361,7 @@ class _Measurer:
         return tuple(found)
 
     def _comparison(self) -> OracleComparison | None:
-        if not self.options.compare_rows or len(self.data.rows) < FEWEST_FOR_TREES:
+        if not self.options.compare_rows or len(self.data.rows) < FEWEST_FOR_TREES or not self._has_columns:
             return None
         self._say("oracles side by side, with the null of shuffled groups")
         is_amount = len(self.model.classes) == 1
@@ -382,6 +413,24 @@ def decide(
     if open_ones or not figures:
         return "inconclusive", f"no difference is proven, but {len(open_ones)} of {len(figures)} figures cannot be judged from so few rows"
     return "pass", "no person and no group was seen to be treated differently beyond what is tolerated"
+
+
+def decide_by_studies(
+    studies: Mapping[str, StudySection], individual: Sequence[IndividualRate], figures: Sequence[Figure], options: MeasureOptions
+) -> tuple[Outcome, str]:
+    """Where studies judge what rows show, they decide about individuals: single flips near a border are no bias by themselves.
+
+    A leaning counts only where every other check holds: twins that are not what they claim prove nothing.
+    """
+    checks = [check for section in studies.values() for check in section.checks]
+    worst = next((check for check in checks if check.outcome == "violation"), None)
+    doubtful = next((check for check in checks if check.outcome in ("inconclusive", "failed")), None)
+    unproven = next((check for check in studies["jury"].checks if check.outcome != "pass"), None) if "jury" in studies else None
+    if worst is not None:
+        return ("inconclusive", unproven.message) if unproven is not None else ("violation", worst.message)
+    rest = replace(options, max_rate=options.max_rate or 0.999)
+    outcome, reason = decide(individual, figures, rest, False)
+    return ("inconclusive", doubtful.message) if doubtful is not None and outcome == "pass" else (outcome, reason)
 
 
 def _exceeds(each: Figure, tolerated: float) -> bool:

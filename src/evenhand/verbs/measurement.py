@@ -182,6 +182,8 @@ def summary_of(result: Mapping[str, Any]) -> str:
     lines += _small_lines(result["groups"], result["header"]["smallest_gap"])
     if result["oracles"]:
         lines += ["", "Oracles side by side"] + [_view_line(view) for view in result["oracles"]["views"]]
+    for name, section in result.get("studies", {}).items():
+        lines += ["", name.capitalize(), *(f"  {sentence}" for sentence in section["sentences"])]
     lines += [f"Note: {note}." for note in result["notes"]]
     return "\n".join(lines)
 

@@ -49,7 +49,7 @@ class EditorFacts:
     attribute: str
     flip: str
     confirmed: Interval  # of the pictures whose attribute the jury read rightly, the share whose twin it reads as the other value
-    collateral: dict[str, Interval]  # of other attributes, the share that changed along with it
+    collateral: dict[str, Interval]  # of other attributes that the jury can read, the share that changed along with it
     baseline: dict[str, float]  # how often the jury is right about unedited pictures
     guessing: dict[str, float]  # how often the commonest value is right
     pixel_change: float  # mean absolute change, of 255
@@ -101,10 +101,11 @@ def facts_of(edit: Edit, known: Mapping[str, KnownValues], jury: Mapping[str, Pi
         first, second = reader.scores(edit.before).argmax(axis=1), reader.scores(edit.after).argmax(axis=1)
         right: Mask = first == known[name].codes
         changed = second == edit.wanted if name == edit.attribute else second != first
-        shares[name] = clopper_pearson(int(np.sum(right & changed)), int(right.sum()))
-        heard = known[name].codes >= 0
-        baseline[name] = float(right[heard].mean()) if heard.any() else float("nan")
-        guessing[name] = known[name].guessing
+        heard = int((known[name].codes >= 0).sum())
+        reading = clopper_pearson(int(right.sum()), heard)
+        baseline[name], guessing[name] = reading.estimate, known[name].guessing
+        if name == edit.attribute or reading.low > guessing[name]:  # a reader that only guesses says nothing about an edit
+            shares[name] = clopper_pearson(int(np.sum(right & changed)), int(right.sum()))
     confirmed = shares.pop(edit.attribute)
     change = float(np.abs(edit.after.astype(np.float32) - edit.before.astype(np.float32)).mean())
     return EditorFacts(edit.attribute, edit.flip, confirmed, shares, baseline, guessing, change)
