@@ -72,6 +72,20 @@ class Growing(Medium, Protocol):
 
 
 @runtime_checkable
+class Restoring(Growing, Protocol):
+    """A growing medium that knows where a made picture comes from, and takes one back that another process made."""
+
+    def parents(self, rows: Rows) -> Rows:
+        """The rows with every derived picture replaced by the one that it was derived from."""
+
+    def knows(self, rows: Rows) -> Mask:
+        """Which rows it can show."""
+
+    def restore(self, rows: Rows, pictures: Pictures) -> None:
+        """Show these rows as these pictures from now on; twins that were not kept are not known."""
+
+
+@runtime_checkable
 class Editor(Protocol):
     """Gives every picture of an album a twin that differs in one attribute."""
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from evenhand.arrays import Index, Mask, Rows
-from evenhand.contract import Model, Oracle, PairOracle, Verdict, outcome_names
+from evenhand.contract import Medium, Model, Oracle, PairOracle, Restoring, Verdict, outcome_names
 from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.exhibits import exhibit, read_pictures, restore_pair, write_pictures
 from evenhand.engine.findings import Findings, findings_of
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 from evenhand.models.meter import Meter
@@ -46,6 +47,8 @@ class Witness:
     model: str = ""
     oracle: str = "flip"  # the line that makes the oracle again, which judges a replay
     answers: tuple[float, float] | None = None  # the scores or amounts that were compared; None where labels were
+    pictures: dict[str, str] = field(default_factory=dict)  # of person and twin, where a row shows one: data URIs, in a file names
+    texts: dict[str, str] = field(default_factory=dict)  # of person and twin, where a row shows one
 
     @property
     def sentence(self) -> str:
@@ -65,6 +68,16 @@ def _change_said(outcomes: tuple[Any, Any], answers: tuple[float, float] | None)
 
 
 @dataclass(frozen=True)
+class Hearing:
+    """Before whom findings are heard again while they are shrunk."""
+
+    domain: TabularDomain
+    model: Model
+    oracle: Oracle
+    medium: Medium | None = None
+
+
+@dataclass(frozen=True)
 class Replay:
     """What the model says of a witness now, and what its oracle says of that."""
 
@@ -75,20 +88,35 @@ class Replay:
     gap: float
 
 
-def shrink(findings: Findings, real: Rows | None, domain: TabularDomain, model: Model, oracle: Oracle) -> tuple[Findings, Index, Rows]:
+def shrink(
+    findings: Findings, real: Rows | None, domain: TabularDomain, model: Model, oracle: Oracle, medium: Medium | None = None
+) -> tuple[Findings, Index, Rows]:
     """Findings moved as close to real rows as still flips; with the real row of each (-1 without data) and that row's cells."""
     if real is None or not len(real) or not len(findings):
         return findings, np.full(len(findings), -1, dtype=np.intp), findings.rows
+    hearing = Hearing(domain, model, oracle, medium)
+    if isinstance(medium, Restoring):
+        return _shrink_to_parents(findings, real, hearing, medium)
     best = findings
     fewest = np.full(len(findings), len(domain.columns) + 1)
     chosen = np.full(len(findings), -1, dtype=np.intp)
     for neighbour in nearest(findings.rows, real, domain).T:
-        shrunk = _shrink_towards(findings, real[neighbour], domain, model, oracle)
+        shrunk = _shrink_towards(findings, real[neighbour], hearing)
         count = _differing(shrunk.rows, real[neighbour], domain).sum(axis=1)
         better = count < fewest
         best = _where(better, shrunk, best)
         fewest, chosen = np.where(better, count, fewest), np.where(better, neighbour, chosen)
     return best, chosen, real[chosen]
+
+
+def _shrink_to_parents(findings: Findings, real: Rows, hearing: Hearing, medium: Restoring) -> tuple[Findings, Index, Rows]:
+    """Numbers of pictures have no neighbours: a picture goes back to its own row or its parent's, where that one flips too."""
+    keys, homes = hearing.domain.keys(real), hearing.domain.keys(medium.parents(findings.rows))
+    order = np.argsort(keys, kind="stable")
+    at = np.searchsorted(keys, homes, sorter=order).clip(0, len(keys) - 1)
+    found = np.where(keys[order[at]] == homes, order[at], -1)
+    cells = np.where((found >= 0)[:, None], real[found], findings.rows)
+    return _shrink_towards(findings, cells, hearing), found, cells
 
 
 def nearest(rows: Rows, real: Rows, domain: TabularDomain) -> Index:
@@ -108,18 +136,16 @@ def nearest(rows: Rows, real: Rows, domain: TabularDomain) -> Index:
     return places
 
 
-def _shrink_towards(findings: Findings, target: Rows, domain: TabularDomain, model: Model, oracle: Oracle) -> Findings:
+def _shrink_towards(findings: Findings, target: Rows, hearing: Hearing) -> Findings:
     """First every choice of at most EXHAUSTIVE cells; where none flips, cells are put back while the flip survives."""
-    differs = _differing(findings.rows, target, domain)
+    differs = _differing(findings.rows, target, hearing.domain)
     best, solved = findings, np.zeros(len(findings), dtype=bool)
     for size in range(EXHAUSTIVE + 1):
-        best, solved = _try_choices(best, findings.rows, target, (differs, solved, size), (domain, model, oracle))
-    return _where(solved, best, _put_back(findings, target, differs & ~solved[:, None], (domain, model, oracle)))
+        best, solved = _try_choices(best, findings.rows, target, (differs, solved, size), hearing)
+    return _where(solved, best, _put_back(findings, target, differs & ~solved[:, None], hearing))
 
 
-def _try_choices(
-    best: Findings, rows: Rows, target: Rows, state: tuple[Mask, Mask, int], court: tuple[TabularDomain, Model, Oracle]
-) -> tuple[Findings, Mask]:
+def _try_choices(best: Findings, rows: Rows, target: Rows, state: tuple[Mask, Mask, int], hearing: Hearing) -> tuple[Findings, Mask]:
     differs, solved, size = state
     trials, owners = [], []
     for line in np.flatnonzero(~solved):
@@ -130,7 +156,7 @@ def _try_choices(
             owners.append(line)
     if not trials:
         return best, solved
-    judged, hit_owner = _judge(np.array(trials), np.array(owners), court)
+    judged, hit_owner = _judge(np.array(trials), np.array(owners), hearing)
     first_hit, at = np.unique(hit_owner, return_index=True)
     fresh = np.zeros(len(solved), dtype=bool)
     fresh[first_hit] = True
@@ -142,14 +168,14 @@ def _mixed(target: Rows, row: Rows, differs: Mask) -> Rows:
     return np.where(differs, target, row)
 
 
-def _put_back(findings: Findings, target: Rows, differs: Mask, court: tuple[TabularDomain, Model, Oracle]) -> Findings:
+def _put_back(findings: Findings, target: Rows, differs: Mask, hearing: Hearing) -> Findings:
     best = findings
     differs = differs.copy()
     while differs.any():
         owners, cells = np.nonzero(differs)
         trials = best.rows[owners]
         trials[np.arange(len(owners)), cells] = target[owners, cells]
-        judged, hits = _judge(trials, np.arange(len(owners)), court)
+        judged, hits = _judge(trials, np.arange(len(owners)), hearing)
         differs[:] = False if not len(hits) else differs
         if not len(hits):
             break
@@ -165,8 +191,8 @@ def _put_back(findings: Findings, target: Rows, differs: Mask, court: tuple[Tabu
     return best
 
 
-def _judge(rows: Rows, owners: Index, court: tuple[TabularDomain, Model, Oracle]) -> tuple[Findings, Index]:
-    domain, model, oracle = court
+def _judge(rows: Rows, owners: Index, hearing: Hearing) -> tuple[Findings, Index]:
+    domain, model, oracle = hearing.domain, hearing.model, hearing.oracle
     verdict: Verdict = oracle.judge(rows, domain, model)
     # A witness must be a possible person: rows that break a constraint do not count.
     verdict = verdict.only(domain.contains(rows))
@@ -202,12 +228,14 @@ def select(findings: Findings, domain: TabularDomain, most: int) -> Index:
     return order[np.lexsort((-findings.gap[order], turn, ~findings.valid[order]))][:most]
 
 
-def witnesses_of(findings: Findings, real: Rows | None, domain: TabularDomain, model: Model, oracle: Oracle) -> list[Witness]:
-    """Shrink findings and write them down; findings that shrink to the same pair become one witness.
+def witnesses_of(
+    findings: Findings, real: Rows | None, domain: TabularDomain, model: Model, oracle: Oracle, medium: Medium | None = None
+) -> list[Witness]:
+    """Shrink findings and write them down, with what the medium shows; findings that shrink to the same pair become one witness.
 
     A finding's phase is kept as the witness's origin; pass findings whose phase names the method.
     """
-    shrunk, real_rows, cells = shrink(findings, real, domain, model, oracle)
+    shrunk, real_rows, cells = shrink(findings, real, domain, model, oracle, medium)
     names = outcome_names(oracle, model)
     kept: dict[str, Witness] = {}
     for place in range(len(shrunk)):
@@ -233,6 +261,7 @@ def witnesses_of(findings: Findings, real: Rows | None, domain: TabularDomain, m
             model=model.fingerprint(),
             oracle=oracle_text(oracle),
             answers=answers if np.isfinite(answers).all() else None,
+            **asdict(exhibit(np.stack([shrunk.rows[place], shrunk.twins[place]]), medium)),
         )
         kept.setdefault(witness.id, witness)
     return list(kept.values())
@@ -245,10 +274,11 @@ def witness_id(protected: tuple[str, ...], person: dict[str, Any], twin: dict[st
 
 
 def replay(witness: Witness, domain: TabularDomain, model: Model) -> Replay:
-    """Ask the model again about both people."""
+    """Ask the model again about both people; pictures that a method made are taken from the witness where they are no longer known."""
     rows = np.array([[column.code(who.get(column.name)) for column in domain.columns] for who in (witness.person, witness.twin)])
     if not domain.inside(rows).all():
         raise StoreError(f"witness {witness.id} does not fit the domain: a cell is outside its column's range; has the domain changed?")
+    restore_pair(rows, witness.pictures, getattr(model, "medium", None))
     oracle, meter = _oracle_of(witness), Meter(model)
     verdict, labels = _judged_again(oracle, rows, domain, meter)
     if len(model.classes) == 1 and verdict.pairs is not None:
@@ -276,12 +306,13 @@ def _judged_again(oracle: Oracle, rows: Rows, domain: TabularDomain, model: Mode
 
 
 def save(witness: Witness, folder: Path) -> Path:
-    """Write the witness as JSON; an equal one that is there already is left as it is."""
+    """Write the witness as JSON, its pictures beside it; an equal one that is there already is left as it is."""
     path = folder / f"{witness.id}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            path.write_text(json.dumps({"witness": 1, **asdict(witness)}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            told = {"witness": 1, **asdict(witness), "pictures": write_pictures(witness.pictures, witness.id, folder)}
+            path.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as fault:
         raise StoreError(f"cannot write witness {path}: {fault.strerror or fault}") from fault
     return path
@@ -297,11 +328,12 @@ def load(path: Path) -> Witness:
         raise StoreError(f"{path} is not a witness: {fault}") from None
     if not isinstance(content, dict) or content.pop("witness", None) != 1:
         raise StoreError(f'{path} is not a witness file (expected a JSON object with "witness": 1)')
-    known, later = set(Witness.__dataclass_fields__), {"oracle", "answers"}  # which files of earlier versions lack
+    known, later = set(Witness.__dataclass_fields__), {"oracle", "answers", "pictures", "texts"}  # which files of earlier versions lack
     if set(content) | later != known:
         raise StoreError(f"{path}: fields {sorted((set(content) | later) ^ known)} are missing or unknown")
     answers = content.get("answers")
-    return Witness(**{**content, "protected": tuple(content["protected"]), "answers": tuple(answers) if answers else None})
+    told = {**content, "protected": tuple(content["protected"]), "answers": tuple(answers) if answers else None}
+    return Witness(**{**told, "pictures": read_pictures(content.get("pictures", {}), path.parent)})
 
 
 def find(identity: str, folders: list[Path]) -> list[Path]:

@@ -73,6 +73,7 @@ class AlbumMedium:
     label: Label | None = None
     made: MadePictures = field(init=False, repr=False)
     _twins: KeptTwins = field(init=False, repr=False, default_factory=KeptTwins)
+    _restored: dict[tuple[int, ...], NDArray[np.uint8]] = field(init=False, repr=False, default_factory=dict)
 
     @classmethod
     def of(cls, album: Album, editors: Sequence[Editor], label: Label | None = None) -> AlbumMedium:
@@ -135,6 +136,16 @@ class AlbumMedium:
         return shown
 
     def _shown(self, codes: Index) -> NDArray[np.uint8]:
+        restored = np.array([tuple(code) in self._restored for code in codes.tolist()], dtype=bool)
+        if not restored.any():
+            return self._kept(codes)
+        shown = np.empty((len(codes), *self.album.pictures.shape[1:]), np.uint8)
+        shown[~restored] = self._kept(codes[~restored])
+        shown[restored] = [self._restored[tuple(code)] for code in codes[restored].tolist()]
+        return shown
+
+    def _kept(self, codes: Index) -> NDArray[np.uint8]:
+        """Pictures of the album, their twins, and made ones."""
         made = codes[:, 0] >= len(self.album)
         parents = np.array([self._parent(int(code)) for code in codes[:, 0]], dtype=np.int64)
         shown = self._originals(np.column_stack([np.maximum(parents, 0), codes[:, 1:]]))
@@ -204,6 +215,31 @@ class AlbumMedium:
         return np.array([[code + len(self.album), *self._combinations[0]] for code in new], dtype=np.float64).reshape(
             -1, 1 + len(self.editors)
         )
+
+    def parents(self, rows: Rows) -> Rows:
+        """The rows with every derived picture replaced by the album's picture behind it; others stay as they are."""
+        codes = [self._parent(int(code)) if self._is_made(int(code)) else int(code) for code in rows[:, 0]]
+        back = np.array(rows, dtype=np.float64)
+        back[:, 0] = [code if parent < 0 else parent for code, parent in zip(rows[:, 0], codes, strict=True)]
+        return back
+
+    def _is_made(self, code: int) -> bool:
+        return code - len(self.album) in self.made
+
+    def knows(self, rows: Rows) -> Mask:
+        """Which rows it can show: pictures of the album, made ones, and those that were restored."""
+        known = [0 <= code < len(self.album) or self._is_made(code) or key in self._restored for code, key in self._keyed(rows)]
+        return np.array(known, dtype=bool)
+
+    def restore(self, rows: Rows, pictures: Pictures) -> None:
+        """Show these rows as these pictures from now on."""
+        for (_, key), picture in zip(self._keyed(rows), as_bytes(np.asarray(pictures)), strict=True):
+            if picture.shape != self.album.pictures.shape[1:]:
+                raise InvalidArgument(f"pictures of shape {picture.shape} must be as large as the album's: {self.album.pictures.shape[1:]}")
+            self._restored[key] = picture
+
+    def _keyed(self, rows: Rows) -> list[tuple[int, tuple[int, ...]]]:
+        return [(int(row[0]), tuple(int(cell) for cell in row)) for row in rows]
 
     def digest(self) -> str:
         """Equal for albums of the same pictures under editors that say the same of themselves."""

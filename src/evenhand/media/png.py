@@ -1,4 +1,4 @@
-"""Pictures to PNG files and back to text for a page, with nothing but zlib; and sheets of many pictures."""
+"""Pictures to PNG files and back, with nothing but zlib; and sheets of many pictures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.errors import InvalidArgument
+from evenhand.errors import DataError, InvalidArgument
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def png_bytes(picture: NDArray[np.uint8]) -> bytes:
@@ -27,7 +29,7 @@ def png_bytes(picture: NDArray[np.uint8]) -> bytes:
         _chunk(b"IDAT", zlib.compress(lines.tobytes(), 6)),
         _chunk(b"IEND", b""),
     ]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+    return SIGNATURE + b"".join(parts)
 
 
 def _chunk(kind: bytes, content: bytes) -> bytes:
@@ -38,6 +40,34 @@ def write_png(file: Path, picture: NDArray[np.uint8]) -> None:
     """Write one picture."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(png_bytes(picture))
+
+
+def picture_of(content: bytes) -> NDArray[np.uint8]:
+    """The picture (height, width, 3) in a PNG file of eight bits and three colours, which is what is written here."""
+    if not content.startswith(SIGNATURE):
+        raise DataError("the content is no PNG file")
+    at, packed, head = len(SIGNATURE), b"", b""
+    while at + 8 <= len(content):
+        length, kind = struct.unpack(">I4s", content[at : at + 8])
+        body = content[at + 8 : at + 8 + length]
+        head, packed = (body, packed) if kind == b"IHDR" else (head, packed + body if kind == b"IDAT" else packed)
+        at += 12 + length
+    width, height, depth, colour, *rest = struct.unpack(">IIBBBBB", head)
+    if (depth, colour, rest[2]) != (8, 2, 0):
+        raise DataError(f"a PNG file of depth {depth} and colour type {colour} cannot be read back; expected eight bits and three colours")
+    lines = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 1 + 3 * width)
+    return _unfiltered(lines[:, 0], lines[:, 1:].reshape(height, width, 3))
+
+
+def _unfiltered(filters: NDArray[np.uint8], lines: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Lines as they were before filter 0 (none), 1 (left) or 2 (above) was applied; sums go round at 256."""
+    picture = np.zeros_like(lines)
+    for place, (kind, line) in enumerate(zip(filters, lines, strict=True)):
+        if kind > 2:
+            raise DataError(f"a PNG file with line filter {kind} cannot be read back; it was not written by this package")
+        above = picture[place - 1] if place else np.zeros_like(line)
+        picture[place] = line if kind == 0 else np.cumsum(line, axis=0, dtype=np.uint8) if kind == 1 else line + above
+    return picture
 
 
 def data_uri(picture: NDArray[np.uint8]) -> str:

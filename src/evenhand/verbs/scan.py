@@ -195,4 +195,4 @@ def _evidence(real: Findings, found: Findings, subject: Subject, oracle: Oracle,
     shown_real = witness.select(real, subject.domain, max(most // 2, most - len(found)))
     shown_found = witness.select(found, subject.domain, most - len(shown_real))
     evidence = Findings.join([real[shown_real], found[shown_found]], len(subject.domain.columns))
-    return witness.witnesses_of(evidence, subject.rows, subject.domain, subject.model, oracle)
+    return witness.witnesses_of(evidence, subject.rows, subject.domain, subject.model, oracle, subject.medium)

@@ -1,0 +1,70 @@
+"""What a witness shows: both pictures or both texts of a pair, kept with it, so that a reader sees them and a replay can ask about them."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Rows
+from evenhand.contract import Medium, Restoring
+from evenhand.errors import StoreError
+from evenhand.media.album import as_bytes
+from evenhand.media.png import data_uri, picture_of
+
+SIDES = ("person", "twin")
+DATA_URI = "data:image/png;base64,"
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """Both sides of a pair as pictures (data URIs) or as texts; empty where a row is a line of a table."""
+
+    pictures: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+
+
+def exhibit(pair: Rows, medium: Medium | None) -> Exhibit:
+    """What the medium shows of the two rows."""
+    shown: Any = medium.show(pair) if medium is not None and medium.kind != "table" else ()
+    sides = list(shown) if isinstance(shown, list | np.ndarray) else []
+    if sides and all(isinstance(side, str) for side in sides):
+        return Exhibit(texts=dict(zip(SIDES, sides, strict=True)))
+    if sides and all(isinstance(side, np.ndarray) and side.ndim == 3 for side in sides):
+        return Exhibit(pictures={name: data_uri(as_bytes(side)) for name, side in zip(SIDES, sides, strict=True)})
+    return Exhibit()
+
+
+def write_pictures(pictures: dict[str, str], stem: str, folder: Path) -> dict[str, str]:
+    """Each picture as a PNG file beside the witness; the names of the files."""
+    named = {side: f"{stem}-{side}.png" for side in pictures}
+    for side, uri in pictures.items():
+        if uri.startswith(DATA_URI) and not (folder / named[side]).exists():
+            (folder / named[side]).write_bytes(base64.b64decode(uri.removeprefix(DATA_URI)))
+    return named
+
+
+def read_pictures(named: dict[str, str], folder: Path) -> dict[str, str]:
+    """The pictures again; a file that is gone leaves its name."""
+    files = {side: folder / Path(name).name for side, name in named.items()}
+    return {
+        side: DATA_URI + base64.b64encode(file.read_bytes()).decode("ascii") if file.is_file() else file.name
+        for side, file in files.items()
+    }
+
+
+def restore_pair(pair: Rows, pictures: dict[str, str], medium: Medium | None) -> None:
+    """Give the medium back what another process made; raises where neither the medium nor the witness has the pictures."""
+    if not isinstance(medium, Restoring) or medium.knows(pair).all():
+        return
+    if not all(pictures.get(side, "").startswith(DATA_URI) for side in SIDES):
+        raise StoreError("the pictures of this witness were made by a method and are not kept beside it: their PNG files are missing")
+    medium.restore(pair, np.stack([_decoded(pictures[side]) for side in SIDES]))
+
+
+def _decoded(uri: str) -> NDArray[np.uint8]:
+    return picture_of(base64.b64decode(uri.removeprefix(DATA_URI)))
