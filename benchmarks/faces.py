@@ -56,8 +56,10 @@ from evenhand.planted.portraits import (
     synthetic_faces,
 )
 from evenhand.repairs.enhancement import STRATEGIES
-from evenhand.report import svg_charts
 from evenhand.report.chain_page import figure_3, figure_4
+from evenhand.report.charts.canvas import Axis, standalone
+from evenhand.report.charts.heat_maps import HeatMap, heat_map
+from evenhand.report.charts.plots import Column, columns
 from evenhand.report.contact_sheet import contact_picture
 from evenhand.statistics.intervals import clopper_pearson
 from evenhand.synthesis.picture_latent.pca import PcaSpace
@@ -434,7 +436,9 @@ def tell_selection(book: Book, harvest: Harvest) -> None:
 
 def figure_6(kind: str, attribute: str, drawn: dict[str, tuple[float, float]]) -> str:
     """Change of fairness by strategy: mean and standard deviation over the seeds."""
-    return svg_charts.bars(svg_charts.Words(f"Change of the share of fair test pairs, {kind}, {attribute}", "", "points"), drawn)
+    bars = [Column(name, mean, spread) for name, (mean, spread) in drawn.items()]
+    up = Axis.over([each.value + sign * each.spread for each in bars for sign in (-1, 1)], "points", floor=0.0)
+    return standalone(columns(bars, f"Change of the share of fair test pairs, {kind}, {attribute}", up))
 
 
 @dataclass(frozen=True)
@@ -511,10 +515,9 @@ def tell_correlation(book: Book, found: list[Mutants]) -> None:
         cells = [mean_correlation([each.correlation[-1, place] for each in these]) for place in range(len(MEASURES))]
         rows.append([kind, attribute, str(len(fairness)), f"{100 * fairness.min():.0f} to {100 * fairness.max():.0f} %", *cells])
         title = f"{kind}, {attribute}: {len(fairness)} mutants, plain means"
-        picture = svg_charts.correlations(
-            svg_charts.Words(title), [*MEASURES, "fairness"], np.mean([each.correlation for each in these], axis=0)
-        )
-        book.keep(f"figure_5_{kind}_{attribute}", picture)
+        names, found_here = [*MEASURES, "fairness"], np.mean([each.correlation for each in these], axis=0).tolist()
+        words = [[f"{value:.2f}" for value in line] for line in found_here]
+        book.keep(f"figure_5_{kind}_{attribute}", standalone(heat_map(HeatMap(title, names, names, found_here, 1.0, words))))
     book.table(["classifier", "attribute", "mutants", "their fairness", *MEASURES], rows)
 
 

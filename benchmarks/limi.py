@@ -33,7 +33,7 @@ from evenhand.methods.chains import Chains
 from evenhand.methods.expga import Expga
 from evenhand.methods.limi import Limi
 from evenhand.methods.parts.latent_at_hand import quiet_first
-from evenhand.measures.likeness import Axis, LikenessReference, likeness, picture
+from evenhand.measures.likeness import Axis, Density, LikenessReference, densities, likeness
 from evenhand.measures.naturalness import atn, two_sample_auc
 from evenhand.models import zoo
 from evenhand.contract import Model
@@ -41,6 +41,9 @@ from evenhand.models.budget import Budget
 from evenhand.models.dense import DenseNet
 from evenhand.oracles.flip import LabelFlip
 from evenhand.contract import Method, Population
+from evenhand.report.charts import canvas
+from evenhand.report.charts.canvas import standalone, tone
+from evenhand.report.charts.plots import WIDE, Line, Plot, plot
 from evenhand.synthesis.ctgan import Ctgan
 from evenhand.synthesis.chained_trees import ChainedTrees
 
@@ -151,7 +154,7 @@ def speed(quick: bool, seed: int) -> tuple[dict[str, Any], Any]:
     subject = Subject(data.domain, net.model, data.rows, data.labels)
     others = {name: run(method, subject, Plan(seed, Budget(candidates=20_000))).findings.rows for name, method in PICTURED.items()}
     groups = {"LIMI": paper.findings.rows, "chains": chains.findings.rows, "real findings": real, **others}
-    figure = picture(groups, Axis.of(data.rows, data.domain), np.random.default_rng(seed))
+    figure = drawn_densities(densities(groups, Axis.of(data.rows, data.domain), np.random.default_rng(seed)))
     return {
         "paper_mode_findings_per_cpu_s": paper_rate,
         "natural_findings_per_cpu_s_dnn": chain_rate,
@@ -293,6 +296,14 @@ def no_boundary(quick: bool, seed: int) -> None:
         print(f"  {name}: {done.ledger.findings:,} findings of {done.ledger.candidates:,}; {said}", flush=True)
 
 
+def drawn_densities(curves: list[Density]) -> str:
+    """Figure 2: how rows of every group are spread along the first principal axis of the real ones."""
+    lines = [Line(each.label, list(zip(each.places, each.density, strict=True)), tone(at)) for at, each in enumerate(curves)]
+    across = canvas.Axis.over([x for line in lines for x, _ in line.points], "first principal axis of the real rows")
+    up = canvas.Axis.over([y for line in lines for _, y in line.points], "density", floor=0.0)
+    return standalone(plot(Plot("Densities along the first principal axis", across, up, lines, frame=WIDE, names_inside=True)))
+
+
 def main() -> None:
     """Run the parts and write the figures."""
     chosen = options("LIMI, natural chains, latent spaces")
@@ -305,7 +316,7 @@ def main() -> None:
 
         every_table()
     if chosen.json:
-        drawn.write_html(chosen.json.with_suffix(".picture.html"))
+        chosen.json.with_suffix(".picture.svg").write_text(drawn, encoding="utf-8")
     print(f"{time.process_time() - started:.0f} CPU-seconds in all")
     for name in figures.keys() - set(NAMED):
         print(f"({name} {figures[name]})")

@@ -17,7 +17,7 @@ from evenhand.measures.coverage.neighbourhood import neighbours
 from evenhand.measures.coverage.paths import cover, coverage_of, drawer, shares_per_path
 from evenhand.measures.coverage.properties import Perturbation, Reference, accuracy, group_fairness, individual_fairness, robustness
 from evenhand.measures.coverage.surrogate import Imitated, SurrogateSettings, grow
-from evenhand.report.surrogate_tree import tree_picture
+from evenhand.report.sections.searches import tree_of
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.constraint_graph import ConstraintGraph
 
@@ -93,9 +93,9 @@ def test_a_users_own_tests_may_miss_paths(surrogate):
 def test_paths_are_told_in_words_and_as_a_picture(surrogate):
     assert len(surrogate.rules()) == len(surrogate.paths) > 1
     assert "income" in surrogate.rules()[0]
-    picture = tree_picture(surrogate)
+    picture = str(tree_of({"tree": surrogate.told()}))
     assert picture.startswith("<svg")
-    assert picture.count("path ") >= len(surrogate.paths)
+    assert picture.count("of rows") >= len(surrogate.paths)
 
 
 def test_failing_shares_are_counted_per_path(surrogate):

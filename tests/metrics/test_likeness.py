@@ -1,4 +1,4 @@
-"""The four figures tell natural findings from unnatural ones, and the picture shows every group."""
+"""The four figures tell natural findings from unnatural ones, and every group has its density curve."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
-from evenhand.measures.likeness import Axis, LikenessReference, distinct, likeness, picture
+from evenhand.measures.likeness import Axis, LikenessReference, densities, distinct, likeness
 from evenhand.synthesis.chained_trees import ChainedTrees
 
 DOMAIN = TabularDomain(
@@ -62,7 +62,7 @@ def test_axis_is_where_real_rows_vary_most() -> None:
     assert spread > 1.0
 
 
-def test_picture_has_a_curve_for_every_group() -> None:
-    figure = picture({"limi": FINDINGS, "none": FINDINGS[:0]}, Axis.of(ROWS, DOMAIN), np.random.default_rng(0))
-    assert [curve.name for curve in figure.data] == ["real rows", "limi"]
-    assert all(np.trapezoid(curve.y, curve.x) == pytest.approx(1.0, abs=0.1) for curve in figure.data)
+def test_every_group_has_a_density_curve() -> None:
+    curves = densities({"limi": FINDINGS, "none": FINDINGS[:0]}, Axis.of(ROWS, DOMAIN), np.random.default_rng(0))
+    assert [curve.label for curve in curves] == ["real rows", "limi"]
+    assert all(np.trapezoid(curve.density, curve.places) == pytest.approx(1.0, abs=0.1) for curve in curves)

@@ -13,7 +13,7 @@ from evenhand.measures.neurons.bias import BiasMap, LayerBias
 from evenhand.models.dense import DenseNet
 from evenhand.models.differences import DifferenceGradients
 from evenhand.planted import shapes
-from evenhand.report.neuron_charts import bias_map_picture, curves_picture, grid, neurons_picture
+from evenhand.report.sections.neuron_maps import maps
 
 PLANTED = shapes()["wide_band"]
 ROWS = PLANTED.domain.sample(500, np.random.default_rng(0))
@@ -113,17 +113,15 @@ def test_pictures_show_every_layer_and_the_repair():
     before = measure_bias(PLANTED.model, PLANTED.domain, ROWS)
     after = measure_bias(PLANTED.model.without("relu_1", [1]), PLANTED.domain, ROWS)
     assert after["relu_2"].area == 0 < before["relu_2"].area
-    names = [trace.name for trace in curves_picture(before).data]
-    assert names[-1] == "y = x"
-    assert len(names) == 3
-    assert neurons_picture(before["relu_1"]).data[0].y == pytest.approx(before["relu_1"].reactions)
-    assert len(bias_map_picture(before, after).data) == 2
+    told = maps(before.as_dict())
+    assert [row.head for row in told["table"].rows] == [layer.name for layer in before.layers]
+    assert str(told["reactions"]).count("<rect") == sum(len(layer.reactions) for layer in before.layers)
+    assert "y = x" in told["curves"]["legend"]
 
 
-def test_the_grid_leaves_absent_neurons_empty():
-    cells = grid(BiasMap((LayerBias("wide", np.ones(3), 0.0), LayerBias("thin", np.zeros(1), 0.0)), 1))
-    assert cells[0].tolist() == [1, 1, 1]
-    assert np.isnan(cells[1, 1:]).all()
+def test_layers_of_unequal_width_are_drawn_as_wide_as_they_are():
+    told = maps(BiasMap((LayerBias("wide", np.ones(3), 0.0), LayerBias("thin", np.zeros(1), 0.0)), 1).as_dict())
+    assert str(told["reactions"]).count("<rect") == 4
 
 
 def test_torch_layers_react_and_fall_silent_like_numpy_ones():

@@ -108,18 +108,20 @@ def _write(source: Any, rows: int, path: Path, left_out: list[str], rng: Any) ->
 
 def _explain(graph: ConstraintGraph, table: Dataset, folder: Path, rng: Any) -> None:
     from evenhand.measures.naturalness import pair_scores
-    from evenhand.report.synthesis_charts import columns_picture, graph_picture, pairs_picture
+    from evenhand.report.charts.canvas import standalone
+    from evenhand.report.sections.synthesis_fit import columns_picture, graph_picture, pairs_picture
+    from evenhand.synthesis.fit_facts import columns_told, graph_told, pairs_told
     from evenhand.synthesis.table import write_table
 
     folder.mkdir(parents=True, exist_ok=True)
     drawn = graph.sample(min(5_000, max(1_000, len(table.rows))), rng)
     pictures = {
-        "graph.svg": graph_picture(graph.graph, graph.plan, graph.domain),
-        "columns.svg": columns_picture(table.rows, drawn, graph.domain),
-        "pairs.svg": pairs_picture(pair_scores(table.rows, drawn, graph.domain), graph.domain.names),
+        "graph.svg": graph_picture(graph_told(graph.graph, graph.plan, graph.domain)),
+        "columns.svg": columns_picture(columns_told(table.rows, drawn, graph.domain)),
+        "pairs.svg": pairs_picture(pairs_told(pair_scores(table.rows, drawn, graph.domain), graph.domain.names)),
     }
     for name, picture in pictures.items():
-        (folder / name).write_text(picture, encoding="utf-8")
+        (folder / name).write_text(standalone(picture), encoding="utf-8")
     write_table(graph.graph, graph.domain, folder / "constraints.csv")
     out.print(
         f"{len(graph.graph.edges)} associations between {len(graph.domain.columns)} columns, in {folder}:", highlight=False, soft_wrap=True

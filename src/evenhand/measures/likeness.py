@@ -1,13 +1,12 @@
-"""How natural the findings of any method are, in four figures and in one picture.
+"""How natural the findings of any method are, in four figures and as curves.
 
-The picture is the paper's Figure 2 (LIMI): rows on the first principal axis of the real rows.
+The curves are those of the paper's Figure 2 (LIMI): rows on the first principal axis of the real rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -91,18 +90,21 @@ class Axis:
         return places
 
 
-def picture(groups: Mapping[str, Rows], axis: Axis, rng: np.random.Generator, rows_each: int = 1000) -> Any:
-    """A plotly figure: one density curve per group, and one for the real rows, along the principal axis."""
-    import plotly.graph_objects as go
+@dataclass(frozen=True, eq=False)
+class Density:
+    """How rows are spread along an axis: a curve of unit area."""
+
+    label: str
+    places: Reals
+    density: Reals
+
+
+def densities(groups: Mapping[str, Rows], axis: Axis, rng: np.random.Generator, rows_each: int = 1000) -> list[Density]:
+    """One density curve for the real rows and one per group along the principal axis; a group that lies in one point has none."""
     from scipy.stats import gaussian_kde
 
     shown = {"real rows": axis.reference, **groups}
     places = {name: axis.places(rows[rng.permutation(len(rows))[:rows_each]]) for name, rows in shown.items() if len(rows) > 1}
     ends = np.quantile(np.concatenate(list(places.values())), [0.001, 0.999])
     line = np.linspace(float(ends[0]), float(ends[1]), 200)
-    curves = []
-    for name, where in places.items():
-        if np.ptp(where) > 0:
-            curves.append(go.Scatter(x=line, y=gaussian_kde(where)(line), name=name, mode="lines"))
-    figure = go.Figure(curves)
-    return figure.update_layout(xaxis_title="first principal axis of the real rows", yaxis_title="density", template="plotly_white")
+    return [Density(name, line, gaussian_kde(where)(line)) for name, where in places.items() if np.ptp(where) > 0]

@@ -82,6 +82,7 @@ class Aitest:
             if surrogate is not None:
                 tried.append(seeds)
                 task.facts["aitest"]["path_coverage"] = coverage_of(surrogate, np.vstack(tried)).as_dict()
+                task.facts["aitest"]["tree"] = surrogate.told()
             if unfair.any():
                 lime = lime if lime is not None else self._lime(task, data, rng)
                 around = self._around(seeds[unfair], lime, task)

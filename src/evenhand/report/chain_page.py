@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 import numpy as np
 
 from evenhand.measures.neurons.adequacy import MEASURES
 from evenhand.measures.neurons.kruskal import differences
+from evenhand.report.charts.canvas import Axis, standalone, tone
+from evenhand.report.charts.plots import Column, Frame, Line, Plot, columns, plot
 from evenhand.report.contact_sheet import contact_html
 from evenhand.report.picture_style import document, facts_html, synthetic_line, table_html, verdict_html
-from evenhand.report.svg_charts import Words, bars, cumulative, lines
 from evenhand.verbs.picture_chain import PictureChain
 
 
@@ -66,12 +68,8 @@ def figure_3(chain: PictureChain) -> str:
     charts = []
     for name, neuron in top.items():
         samples = {"fair pairs": apart[~judged.unfair, neuron], "unfair pairs": apart[judged.unfair, neuron]}
-        words = Words(
-            f"{study.layer}, top neuron by {name}: #{neuron}, H {study.test.corrected[neuron]:.0f}",
-            "activation difference",
-            "share of pairs",
-        )
-        charts.append(cumulative(words, samples))
+        told = f"{study.layer}, top neuron by {name}: #{neuron}, H {study.test.corrected[neuron]:.0f}"
+        charts.append(_drawn(told, _cumulative(samples), ("activation difference", "share of pairs")))
     return "".join(charts)
 
 
@@ -81,7 +79,18 @@ def figure_4(chain: PictureChain) -> str:
     for layer, study in list(chain.studies.items())[-5:]:
         values = np.sort(study.test.corrected)[::-1]
         series[layer] = (np.linspace(0, 1, len(values)), values)
-    return lines(Words("H of every neuron, largest first", "share of the layer's neurons", "H"), series)
+    return _drawn("H of every neuron, largest first", series, ("share of the layer's neurons", "H"))
+
+
+def _cumulative(samples: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    grid = np.linspace(0.0, max(float(values.max()) for values in samples.values()) or 1.0, 120)
+    return {name: (grid, np.searchsorted(np.sort(values), grid, side="right") / len(values)) for name, values in samples.items()}
+
+
+def _drawn(told: str, series: dict[str, tuple[Any, Any]], titles: tuple[str, str]) -> str:
+    lines = [Line(name, list(zip(x.tolist(), y.tolist(), strict=True)), tone(at)) for at, (name, (x, y)) in enumerate(series.items())]
+    across, up = (Axis.over([point[at] for line in lines for point in line.points], title, floor=0.0) for at, title in enumerate(titles))
+    return standalone(plot(Plot(told, across, up, lines, frame=Frame(520, 300), names_inside=True)), told)
 
 
 def _coverage(chain: PictureChain) -> str:
@@ -107,7 +116,11 @@ def _mending(chain: PictureChain) -> str:
         return ""
     every = [chain.before, *chain.remedies]
     rows = [[each.strategy, f"{each.fair_share:.1%}", f"{each.mended:.1%}", f"{each.accuracy:.1%}"] for each in every]
-    drawn = bars(Words("Fair test pairs after further training, minus before", "", "change of share"), {
-        each.strategy: (each.fair_share - chain.before.fair_share, 0.0) for each in chain.remedies
-    })  # fmt: skip
-    return "<h2>Mending</h2>" + table_html(("pairs added", "fair test pairs", "unfair pairs mended", "accuracy"), rows) + drawn
+    bars = [Column(each.strategy, each.fair_share - chain.before.fair_share) for each in chain.remedies]
+    told = "Fair test pairs after further training, minus before"
+    drawn = columns(bars, told, Axis.over([each.value for each in bars], "change of share", "share", 0.0), Frame(520, 300))
+    return (
+        "<h2>Mending</h2>"
+        + table_html(("pairs added", "fair test pairs", "unfair pairs mended", "accuracy"), rows)
+        + standalone(drawn, told)
+    )

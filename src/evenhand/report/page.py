@@ -21,23 +21,21 @@ from evenhand.report.sections import (
     group_gaps,
     how_often,
     meaning,
-    neuron_maps,
     oracle_views,
     proof_bounds,
     repair_lines,
     searches,
     sheets,
     standings,
-    statements,
+    studies,
     synthesis_fit,
     witness_cards,
 )
 
-MAKERS: tuple[Callable[[Record], Section | None], ...] = (
+MAKERS: tuple[Callable[[Record], Section | list[Section] | None], ...] = (
     proof_bounds.section,
     how_often.section,
-    statements.classes,
-    statements.leaning,
+    studies.sections,
     concentration.section,
     witness_cards.section,
     sheets.contact_sheets,
@@ -48,8 +46,6 @@ MAKERS: tuple[Callable[[Record], Section | None], ...] = (
     standings.good_sets,
     standings.discovery,
     standings.grounds,
-    statements.jury,
-    neuron_maps.section,
     synthesis_fit.section,
     searches.section,
     sheets.further,
@@ -74,8 +70,12 @@ TITLES = {
 
 def render(record: Record) -> str:
     """The page as text; equal results give equal pages."""
-    sections = [made for maker in MAKERS if (made := maker(record)) is not None]
+    sections = [section for maker in MAKERS for section in _made(maker(record))]
     return frame.filled("page.html.j2", sections=sections, **banner(record))
+
+
+def _made(found: Section | list[Section] | None) -> list[Section]:
+    return found if isinstance(found, list) else [found] if found is not None else []
 
 
 def banner(record: Record) -> dict[str, Any]:

@@ -145,16 +145,15 @@ class WitnessRecord(RecordPart):
         return [*self.person, *(name for name in self.twin if name not in self.person)]
 
 
-class StatementRecord(RecordPart):
-    """A figure about a class, a group or an editor, judged before it came here."""
+class StudyRecord(RecordPart):
+    """What a study of a medium found, judged before it came here: figures by name, sentences, checks.
 
-    label: str
-    estimate: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
-    outcome: str = ""
-    sentence: str = ""
+    A figure is a number, a share with its bounds (estimate, low, high, n), or a list or mapping of these.
+    """
+
+    figures: dict[str, Any] = Field(default_factory=dict)
+    sentences: list[str] = Field(default_factory=list)
+    checks: list[CheckRecord] = Field(default_factory=list)
 
 
 class Body(RecordPart):
@@ -175,10 +174,7 @@ class Body(RecordPart):
     certificate: dict[str, Any] | None = None
     repairs: dict[str, Any] | None = None
     standings: dict[str, Any] | None = None
-    classes: list[StatementRecord] = Field(default_factory=list)
-    leaning: list[StatementRecord] = Field(default_factory=list)
-    jury: list[StatementRecord] = Field(default_factory=list)
-    neurons: dict[str, Any] | None = None
+    studies: dict[str, StudyRecord] = Field(default_factory=dict)
     sheets: list[dict[str, Any]] = Field(default_factory=list)
     synthesis: dict[str, Any] | None = None
     tables: list[dict[str, Any]] = Field(default_factory=list)

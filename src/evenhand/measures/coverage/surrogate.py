@@ -80,6 +80,15 @@ class Surrogate:
     classes: tuple[object, ...]
     paths: tuple[Path, ...] = field(default_factory=tuple)
 
+    def told(self) -> dict[str, object]:
+        """The tree for JSON: a split's question, a leaf's path, label and share of rows."""
+        return self._told(self.root)
+
+    def _told(self, node: Node) -> dict[str, object]:
+        if node.split is None or node.passed is None or node.failed is None:
+            return {"lines": [f"path {node.path}: {self.classes[node.label]}", f"{node.share:.1%} of rows"], "share": node.share}
+        return {"lines": [node.split.text(self.domain)], "yes": self._told(node.passed), "no": self._told(node.failed)}
+
     def path_of(self, rows: Rows) -> Index:
         """The path that every row takes."""
         found = np.full(len(rows), -1, dtype=np.intp)

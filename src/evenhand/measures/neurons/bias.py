@@ -18,6 +18,9 @@ from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.measures.neurons.curve import INTERVAL, Curve, as_curve
 from evenhand.models.meter import Meter
 
+MOST_TOLD = 4_096
+"""Neurons of a network whose reactions a result keeps one by one; of a larger one it keeps the areas alone."""
+
 
 @dataclass(frozen=True, eq=False)
 class LayerBias:
@@ -42,6 +45,19 @@ class LayerBias:
     def biased(self) -> Mask:
         """The neurons whose reaction reaches the adaptive threshold; none in a layer that does not react."""
         return (self.reactions >= self.curve.crossing) & (self.reactions > 0)
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON; reactions with three digits, enough to draw them."""
+        shown = {"thresholds": np.round(self.curve.thresholds, 4).tolist(), "shares": np.round(self.curve.shares, 4).tolist()}
+        return {
+            "label": self.name,
+            "neurons": len(self.reactions),
+            "biased": int(self.biased.sum()),
+            "area": self.area,
+            "threshold": self.curve.crossing,
+            "reactions": [round(float(value), 3) for value in self.reactions],
+            "curve": shown,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +98,7 @@ class BiasMap:
             "biased_neurons": int(most.biased.sum()),
             "neurons": len(most.reactions),
             "pairs": self.pairs,
+            "layers": [layer.as_dict() for layer in self.layers] if sum(len(layer.reactions) for layer in self.layers) <= MOST_TOLD else [],
         }
 
 

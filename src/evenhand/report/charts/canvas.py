@@ -123,10 +123,12 @@ def round_values(low: float, high: float) -> list[float]:
     span = high - low
     if span <= 0:
         return [low]
-    raw = span / 6
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(power * k for k in (1, 2, 5, 10) if power * k >= raw * 0.999)
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    power = 10.0 ** math.floor(math.log10(span))
+    first, last, step = 0, 0, power
+    for step in (power * k for k in (2.5, 2.0, 1.0, 0.5, 0.25, 0.2, 0.1)):  # the widest step that gives four values or more
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        if last - first >= 3:
+            break
     return [k * step + 0.0 for k in range(first, last + 1)]
 
 

@@ -19,6 +19,24 @@ STEP, BETWEEN, ARCS = 50.0, 480.0, 200.0
 
 def share_panel(panel: Mapping[str, Any]) -> Markup:
     """Shares of real rows as bars and of made-up rows as a line; `first` and `last` name the ends."""
+    told = f"{panel['name']}: shares of real rows as bars, of synthetic rows as a line"
+    return scaled(_panel(panel), PANEL, told)
+
+
+def share_panels(panels: Sequence[Mapping[str, Any]], across: int = 3) -> Markup:
+    """Every column in one picture, three side by side, each under its name."""
+    wide, tall = PANEL[0], PANEL[1] + 24
+    parts = [
+        f'<svg x="{wide * (at % across):g}" y="{30 + tall * (at // across):g}" width="{wide:g}" height="{tall:g}">'
+        f'{label(12, 14, short(str(panel["name"]), 40))}<svg y="18">{"".join(_panel(panel))}</svg></svg>'
+        for at, panel in enumerate(panels)
+    ]
+    legend = label(12, 20, "real rows: bars; synthetic rows: line", "soft")
+    rows = -(-len(panels) // across)
+    return fixed([legend, *parts], (wide * across, 40 + tall * rows), "real and synthetic rows, column by column")
+
+
+def _panel(panel: Mapping[str, Any]) -> list[str]:
     real, made = panel["real"], panel["synthetic"]
     x, y, wide, tall = 12.0, 10.0, PANEL[0] - 24, PANEL[1] - 40
     top = max([*real, *made, 1e-9])
@@ -31,8 +49,7 @@ def share_panel(panel: Mapping[str, Any]) -> Markup:
     points = " ".join(f"{x + (at + 0.45) * step:.1f},{y + tall * (1 - share / top):.1f}" for at, share in enumerate(made))
     ends = [label(x, PANEL[1] - 12, short(str(panel.get("first") or ""), 24), "tick")]
     ends.append(label(PANEL[0] - 12, PANEL[1] - 12, short(str(panel.get("last") or ""), 24), "tick", "end"))
-    told = f"{panel['name']}: shares of real rows as bars, of synthetic rows as a line"
-    return scaled([*bars, f'<polyline class="synthetic-line" points="{points}"/>', *ends], PANEL, told)
+    return [*bars, f'<polyline class="synthetic-line" points="{points}"/>', *ends]
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ class Plot:
     lines: Sequence[Line] = ()
     dots: Sequence[Dot] = ()
     frame: Frame = Frame()
+    names_inside: bool = False  # for a file of its own, which has no legend beside it
 
 
 def plot(chart: Plot) -> Markup:
@@ -95,6 +96,7 @@ def plot(chart: Plot) -> Markup:
             *(_whiskers(dot, chart) for dot in chart.dots),
             *(_dot(dot, chart) for dot in chart.dots),
             *_names(chart),
+            *(_inside(chart) if chart.names_inside else []),
         ],
         (chart.frame.width, chart.frame.height),
         chart.told,
@@ -133,6 +135,16 @@ def _grid(chart: Plot) -> list[str]:
 def _line(line: Line, chart: Plot) -> str:
     dashed = " dashed" if line.is_dashed else ""
     return f'<polyline class="{line.kind}{dashed}" points="{_points(line.points, chart)}"><title>{escape(line.name)}</title></polyline>'
+
+
+def _inside(chart: Plot) -> list[str]:
+    """The lines' names under each other at the upper left, in their colours."""
+    x, y = chart.frame.left + 12, chart.frame.top + 16
+    return [
+        f'<g class="{line.kind}"><text class="inside" x="{x:.1f}" y="{y + 15 * at:.1f}">{escape(line.name)}</text></g>'
+        for at, line in enumerate(chart.lines)
+        if line.name
+    ]
 
 
 def _whiskers(dot: Dot, chart: Plot) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from evenhand.report import facts, words
 from evenhand.report.lead import lead, sentence
 from evenhand.report.provenance import gate_sentence, provenance
-from evenhand.report.record import CheckRecord, Record, RunRecord, StatementRecord
+from evenhand.report.record import CheckRecord, Record, RunRecord, StudyRecord
 from evenhand.report.sections import concentration, standings, witness_cards
 
 endings = (".md", ".markdown")
@@ -35,7 +35,7 @@ def render(record: Record) -> str:
         _alarms(record),
         _rates(record),
         _certificate(record),
-        *(_statements(title, told) for title, told in _told_statements(record)),
+        *(_study(name, study) for name, study in record.body.studies.items()),
         _where(record),
         _pairs(record),
         _groups(record),
@@ -79,27 +79,11 @@ def _certificate(record: Record) -> str:
     return "## Bounds\n\n" + table(["What", "Share or count"], rows) + measure
 
 
-def _told_statements(record: Record) -> list[tuple[str, list[StatementRecord]]]:
-    body = record.body
-    return [
-        ("Classes of objects", body.classes),
-        ("Which way the answers lean", body.leaning),
-        ("What the twins really changed", body.jury),
-    ]
-
-
-def _statements(title: str, told: Sequence[StatementRecord]) -> str:
-    rows = [
-        [
-            code(each.label, in_table=True),
-            _share(each.estimate),
-            f"{_share(each.low)} to {_share(each.high)}",
-            each.outcome or "–",
-            _in_table(each.sentence),
-        ]
-        for each in told
-    ]
-    return f"## {title}\n\n" + table(["What", "Share", "Interval", "Verdict", "In words"], rows) if rows else ""
+def _study(name: str, study: StudyRecord) -> str:
+    lines = [f"- {prose(words.text(each, 600))}" for each in study.sentences]
+    rows = [_check(check) for check in study.checks]
+    told = "\n".join(lines) + ("\n\n" + table(["Check", "Outcome", "Message"], rows) if rows else "")
+    return f"## {prose(words.title(name))}\n\n{told.strip()}" if told.strip() else ""
 
 
 def _share(value: float | None) -> str:

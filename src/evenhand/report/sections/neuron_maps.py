@@ -11,68 +11,57 @@ from evenhand.report import words
 from evenhand.report.charts.canvas import Axis, tone
 from evenhand.report.charts.heat_maps import HeatMap, heat_map
 from evenhand.report.charts.plots import Frame, Line, Plot, legend, plot
-from evenhand.report.frame import DataTable, Section, TableCell, TableRow, filled
-from evenhand.report.record import Record
+from evenhand.report.frame import DataTable, TableCell, TableRow
 
 MOST_NEURONS = 180
 """Neurons of a layer that the map shows; the strongest come first where there are more."""
 
+NOT_FIGURES = ("label", "reactions", "curve")
 
-def section(record: Record) -> Section | None:
-    """The section; None where no layers were read."""
-    told = record.body.neurons
-    if not told or not told.get("layers"):
+
+def maps(told: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A table, a map and curves of layers that kept their reactions; None where the layers are told in another way."""
+    layers = told.get("layers")
+    if not isinstance(layers, Sequence) or not layers or not all(isinstance(each, Mapping) and each.get("reactions") for each in layers):
         return None
-    layers = told["layers"]
-    drawn = curves(told)
-    html = filled(
-        "sections/neurons.html.j2",
-        sentence=words.text(told["sentence"], 600) if told.get("sentence") else "",
-        table=_table(layers),
-        map=reactions(layers),
-        map_after=reactions(told.get("after") or []),
-        curves=drawn,
-    )
-    return Section("neurons", "Neurons", "Neurons", html)
+    return {"table": _table(layers), "reactions": reactions(layers), "curves": curves(layers)}
 
 
 def _table(layers: Sequence[Mapping[str, Any]]) -> DataTable:
-    figures = [name for name in dict.fromkeys(name for layer in layers for name in layer) if _is_figure(name, layers)]
+    figures = list(dict.fromkeys(name for layer in layers for name in layer if name not in NOT_FIGURES))
     rows = [TableRow(words.text(layer.get("label"), 60), [TableCell(_said(layer.get(name))) for name in figures]) for layer in layers]
     return DataTable("Every layer", ["Layer", *(words.title(name) for name in figures)], rows)
-
-
-def _is_figure(name: str, layers: Sequence[Mapping[str, Any]]) -> bool:
-    return name not in ("label", "reactions") and all(isinstance(layer.get(name), (int, float, str, type(None))) for layer in layers)
 
 
 def _said(value: Any) -> str:
     return "–" if value is None else words.number(value) if isinstance(value, (int, float)) else words.text(value, 60)
 
 
-def reactions(layers: Sequence[Mapping[str, Any]]) -> Markup | None:
-    """Layer by neuron; None where no reactions were kept."""
-    kept = [(words.text(layer.get("label"), 60), layer["reactions"]) for layer in layers if layer.get("reactions")]
-    if not kept:
-        return None
-    values = [sorted(each, reverse=True)[:MOST_NEURONS] if len(each) > MOST_NEURONS else list(each) for _, each in kept]
+def reactions(layers: Sequence[Mapping[str, Any]]) -> Markup:
+    """Layer by neuron."""
+    names = [words.text(layer.get("label"), 60) for layer in layers]
+    values = [_strongest(layer["reactions"]) for layer in layers]
     full = max((abs(value) for line in values for value in line if value is not None), default=1.0) or 1.0
-    told = "; ".join(f"{name}: {len(each)} neurons, strongest {max(each):.3g}" for name, each in kept)
-    return heat_map(HeatMap(f"Reaction of every neuron. {told}", [name for name, _ in kept], (), values, full))
+    counted = "; ".join(f"{name}: {len(layer['reactions'])} neurons" for name, layer in zip(names, layers, strict=True))
+    return heat_map(HeatMap(f"Reaction of every neuron. {counted}", names, (), values, full))
 
 
-def curves(told: Mapping[str, Any]) -> dict[str, Markup] | None:
-    """Curves of the layers, such as the share of neurons above every threshold; a dotted line is y = x where it helps."""
+def _strongest(values: Sequence[float | None]) -> list[float | None]:
+    if len(values) <= MOST_NEURONS:
+        return list(values)
+    return sorted((value for value in values if value is not None), reverse=True)[:MOST_NEURONS]  # type: ignore[return-value]
+
+
+def curves(layers: Sequence[Mapping[str, Any]]) -> dict[str, Markup] | None:
+    """For each layer the share of neurons above every threshold, beside y = x, whose crossing marks the biased ones."""
     lines = [
-        Line(words.text(each.get("label"), 60), list(zip(each["x"], each["y"], strict=True)), tone(at))
-        for at, each in enumerate(told.get("curves") or [])
-        if each.get("x") and len(each["x"]) == len(each.get("y") or [])
+        Line(words.text(layer.get("label"), 60), list(zip(layer["curve"]["thresholds"], layer["curve"]["shares"], strict=True)), tone(at))
+        for at, layer in enumerate(layers)
+        if layer.get("curve")
     ]
     if not lines:
         return None
-    across = Axis.over(
-        [x for line in lines for x, _ in line.points], words.text(told.get("x_title") or "", 60) if told.get("x_title") else ""
-    )
-    up = Axis.over([y for line in lines for _, y in line.points], words.text(told["y_title"], 60) if told.get("y_title") else "", floor=0.0)
-    chart = Plot("; ".join(line.name for line in lines), across, up, lines, frame=Frame(560, 320))
-    return {"picture": plot(chart), "legend": legend([(line.name, line.kind) for line in lines])}
+    equal = Line("y = x", [(0.0, 0.0), (1.0, 1.0)], tone(-1), is_dashed=True)
+    axes = Axis(0.0, 1.0, "reaction, 0 to 1"), Axis(0.0, 1.0, "neurons above", "share")
+    chart = Plot("; ".join(line.name for line in lines), *axes, [equal, *lines], frame=Frame(560, 320))
+    return {"picture": plot(chart), "legend": legend([(line.name, line.kind) for line in [*lines, equal]])}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
@@ -10,8 +11,10 @@ from evenhand.report import facts, words
 from evenhand.report.charts.canvas import Axis, short, tone
 from evenhand.report.charts.plots import WIDE, Line, Plot, legend, plot
 from evenhand.report.charts.rows import BarRow, Mark, bars, length
+from evenhand.report.charts.trees import TreeNode, tree
 from evenhand.report.frame import DataTable, Section, TableCell, TableRow, filled
 from evenhand.report.record import Record, RunRecord
+from evenhand.report.sections import neuron_maps
 
 HEADS = ("Method", "Candidates", "Duplicates", "Findings", "Model rows", "CPU-seconds", "Findings per CPU-second", "How it ended")
 
@@ -28,10 +31,41 @@ def section(record: Record) -> Section | None:
         picture=picture(record),
         failures=[(words.text(name, 60), words.text(why, 600)) for name, why in body.failures.items()],
         valid_share=body.valid_share,
-        facts=[(words.text(run.method, 60), facts.readable(run.facts)) for run in body.runs if run.facts],
+        facts=[_facts(run) for run in body.runs if run.facts],
         curves=curves(record),
     )
     return Section("methods", "How it was searched", "Methods", html)
+
+
+def _facts(run: RunRecord) -> dict[str, Any]:
+    """What a method says of itself: in words, and as pictures where it kept the reactions of neurons or a tree of questions."""
+    drawn = {name: (neuron_maps.maps(value), tree_of(value)) for name, value in run.facts.items() if isinstance(value, Mapping)}
+    pictures = {name: each for name, each in drawn.items() if any(each)}
+    told = {name: _without_pictures(value) if name in pictures else value for name, value in run.facts.items()}
+    return {"name": words.text(run.method, 60), "told": facts.readable(told), "pictures": list(pictures.values())}
+
+
+def _without_pictures(fact: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fact.items() if name not in ("layers", "tree")}
+
+
+def tree_of(fact: Mapping[str, Any]) -> Markup | None:
+    """A tree of questions that a method kept: every node with its words, leaves with a share; None where there is none."""
+    root = fact.get("tree")
+    return tree(_node(root), "A tree of questions; the paths lead to regions of inputs.") if isinstance(root, Mapping) else None
+
+
+def _node(node: Mapping[str, Any]) -> TreeNode:
+    lines = [short(words.text(line, 400), 32) for line in node.get("lines") or []]
+    yes, no = node.get("yes"), node.get("no")
+    share = node.get("share")
+    return TreeNode(
+        lines or ["?"],
+        share=float(share) if isinstance(share, (int, float)) else None,
+        whole=words.text(node.get("lines") or "", 400),
+        yes=_node(yes) if isinstance(yes, Mapping) else None,
+        no=_node(no) if isinstance(no, Mapping) else None,
+    )
 
 
 def _row(run: RunRecord) -> TableRow:

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from evenhand.report import words
-from evenhand.report.charts.fit_charts import GraphEdge, GraphNode, graph, share_panel
+from evenhand.report.charts.fit_charts import GraphEdge, GraphNode, graph, share_panel, share_panels
 from evenhand.report.charts.heat_maps import HeatMap, heat_map
 from evenhand.report.frame import Section, filled
 from evenhand.report.record import Record
@@ -31,6 +31,11 @@ def section(record: Record) -> Section | None:
         graph=graph_picture(associations) if associations and associations.get("nodes") else None,
     )
     return Section("synthesis", "Real and synthetic rows", "Synthetic rows", html)
+
+
+def columns_picture(columns: Sequence[Mapping[str, Any]]) -> Markup:
+    """All columns in one picture, for a file of its own."""
+    return share_panels(columns)
 
 
 def pairs_picture(pairs: Mapping[str, Any]) -> Markup:

@@ -1,0 +1,93 @@
+"""Studies of what a medium shows: classes of objects, leanings, the jury of an editor, neurons, and whatever else was studied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.report import words
+from evenhand.report.charts.rows import intervals
+from evenhand.report.figures import OUTCOMES, ShownFigures, shown
+from evenhand.report.frame import DataTable, Section, TableCell, TableRow, filled
+from evenhand.report.record import Record, StudyRecord
+from evenhand.report.sections import neuron_maps
+
+MOST_SENTENCES = 12
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What a study is called, and what a reader needs to know before its figures."""
+
+    title: str
+    lead: str = ""
+
+
+KNOWN = {
+    "classes": Topic(
+        "Classes of objects",
+        "How often objects of each class are lost or invented after a change that does not touch them, beside null changes of the same "
+        "kind. A class is judged once, over all its trials, with an interval that allows for losses that come together in one picture.",
+    ),
+    "leaning": Topic(
+        "Which way the answers lean",
+        "How the share of each outcome moves as the protected value changes: flips one way minus flips the other way. A model that flips "
+        "as often one way as the other treats single pictures unevenly, but leans towards nobody.",
+    ),
+    "jury": Topic(
+        "What the twins really changed",
+        "Independent classifiers looked at the pictures before and after the edit. The protected attribute should have changed, everything "
+        "else should have stayed. Where they hardly beat guessing the commonest value, they say little.",
+    ),
+    "neurons": Topic(
+        "Neurons",
+        "How the readable layers react to pairs that differ only in what is protected, and how much of each measure's range they cover.",
+    ),
+}
+
+
+def sections(record: Record) -> list[Section]:
+    """One section for each study that found something."""
+    made: list[Section] = []
+    for name, study in record.body.studies.items():
+        if study.figures or study.sentences:
+            topic = KNOWN.get(name, Topic(words.title(name)))
+            made.append(Section(f"study-{len(made) + 1}", topic.title, topic.title, _html(study, topic.lead)))
+    return made
+
+
+def _html(study: StudyRecord, lead: str) -> Any:
+    map_of = neuron_maps.maps(study.figures)
+    told = {name: value for name, value in study.figures.items() if not (map_of and name == "layers")}
+    return filled(
+        "sections/study.html.j2",
+        lead=lead,
+        sentences=[_sentence(each) for each in study.sentences[:MOST_SENTENCES]],
+        more=max(0, len(study.sentences) - MOST_SENTENCES),
+        checks=_checks(study),
+        figures=[_figure(each) for each in shown(told)],
+        maps=map_of,
+    )
+
+
+def _sentence(told: str) -> str:
+    written = words.text(told, 600).rstrip(".")
+    return f"{written[:1].upper()}{written[1:]}."
+
+
+def _checks(study: StudyRecord) -> DataTable | None:
+    rows = [
+        TableRow(
+            words.text(check.name, 100),
+            [
+                TableCell(OUTCOMES[check.outcome][0], kind=OUTCOMES[check.outcome][1]),
+                TableCell(words.text(check.message, 600), kind="words"),
+            ],
+        )
+        for check in study.checks
+    ]
+    return DataTable("What was decided", ("Check", "Outcome", "Why"), rows) if rows else None
+
+
+def _figure(each: ShownFigures) -> dict[str, Any]:
+    return {"title": each.title, "table": each.table, "picture": intervals(each.chart) if each.chart else None}
