@@ -130,7 +130,7 @@ def test_a_pipe_gets_json_and_no_progress(project):
     assert done.stderr == ""
     assert json.loads(evenhand("methods", "themis", cwd=project, check=0).stdout)[0]["name"] == "themis"
     words = ["bench", "themis", "--dataset", "evenhand.yaml", "--model", "model.npz", "--candidates", 100]
-    assert json.loads(evenhand(*words, cwd=project, check=0).stdout)[0]["candidates"] == 100
+    assert json.loads(evenhand(*words, cwd=project, check=0).stdout)["body"]["records"][0]["candidates"] == 100
 
 
 def test_a_fair_model_passes_only_with_enough_evidence(project):

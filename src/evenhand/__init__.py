@@ -11,18 +11,22 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BenchOptions": "evenhand.verbs.bench",
     "Budget": "evenhand.models.budget",
+    "CausalGraph": "evenhand.domain.causal_graph",
     "Column": "evenhand.domain.columns",
     "CompareOptions": "evenhand.verbs.compare",
     "Comparison": "evenhand.domain.twins",
     "Gate": "evenhand.engine.gate",
     "Implied": "evenhand.domain.twins",
-    "CausalGraph": "evenhand.domain.causal_graph",
     "Label": "evenhand.domain.tabular",
     "MeasureOptions": "evenhand.verbs.measure",
     "Options": "evenhand.verbs.scan",
     "ProofLimits": "evenhand.measures.proofs",
+    "RepairOptions": "evenhand.verbs.repair",
+    "SynthOptions": "evenhand.verbs.synth",
     "TabularDomain": "evenhand.domain.tabular",
+    "bench": "evenhand.verbs.bench",
     "certify": "evenhand.verbs.certify",
     "compare": "evenhand.verbs.compare",
     "datasets": "",
@@ -35,6 +39,7 @@ _HOMES = {
     "repair": "evenhand.verbs.repair",
     "replay": "evenhand.verbs.replay",
     "scan": "evenhand.verbs.scan",
+    "synth": "evenhand.verbs.synth",
     "wrap": "evenhand.models.wrap",
 }
 
@@ -50,16 +55,19 @@ if TYPE_CHECKING:
     from evenhand.methods import method
     from evenhand.models.budget import Budget
     from evenhand.models.wrap import wrap
+    from evenhand.verbs.bench import BenchOptions, bench
     from evenhand.verbs.certify import certify
     from evenhand.verbs.compare import CompareOptions, compare
     from evenhand.verbs.doctor import doctor
     from evenhand.verbs.measure import MeasureOptions, measure
     from evenhand.verbs.open import open  # noqa: A004 - the data's door
-    from evenhand.verbs.repair import repair
+    from evenhand.verbs.repair import RepairOptions, repair
     from evenhand.verbs.replay import replay
     from evenhand.verbs.scan import Options, scan
+    from evenhand.verbs.synth import SynthOptions, synth
 
 __all__ = [
+    "BenchOptions",
     "Budget",
     "CausalGraph",
     "Column",
@@ -71,7 +79,10 @@ __all__ = [
     "MeasureOptions",
     "Options",
     "ProofLimits",
+    "RepairOptions",
+    "SynthOptions",
     "TabularDomain",
+    "bench",
     "certify",
     "compare",
     "datasets",
@@ -84,6 +95,7 @@ __all__ = [
     "repair",
     "replay",
     "scan",
+    "synth",
     "wrap",
 ]
 

@@ -61,13 +61,13 @@ def test_it_writes_the_comparison_and_the_wanted_model_and_never_overwrites(proj
     code, out, err = command(capsys, "-r", "retrain_twins", "--set", "share=0.05", "--write", "retrain_twins", *QUICK)
     assert code == 3, err
     content = json.loads(out)
-    assert content["evenhand_repair"] == 1
-    assert content["best"] is None
+    assert (content["evenhand_result"], content["verb"]) == (2, "repair")
+    assert content["body"]["repairs"]["best"] is None
     assert (project / "repair" / "comparison.html").is_file()
     assert len(pd.read_parquet(project / "repair" / "comparison.parquet")) > 100
     domain = project_file.load(project / "evenhand.yaml")
     rows = domain.sample(20, np.random.default_rng(0))
-    assert eh.wrap(project / content["model"], domain).scores(rows).shape == (20, 2)
+    assert eh.wrap(project / content["body"]["written"]["model"], domain).scores(rows).shape == (20, 2)
     before = (project / "repair" / "comparison.json").read_bytes()
     assert command(capsys, "-r", "adjust_thresholds", *QUICK)[0] == 3
     assert (project / "repair-2" / "comparison.json").is_file()

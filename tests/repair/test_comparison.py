@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import evenhand as eh
 from evenhand.campaign.paired_differences import Design, change_of
-from evenhand.campaign.repair_comparison import RepairTerms, compare
+from evenhand.campaign.repair_comparison import RepairRole, RepairTerms, compare
 from evenhand.campaign.repair_trial import Effort, Material, SeedOutcome, split
+from evenhand.engine.header import Header
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.report import render
 from evenhand.verbs.repair import ALWAYS, RepairOptions
@@ -19,12 +21,12 @@ from evenhand.verbs.repair import ALWAYS, RepairOptions
 from .tables import table, tree_subject
 
 ROLES = {
-    "no_change": ("control", False),
-    "refit_again": ("control", True),
-    "add_random_rows": ("control", True),
-    "mine": ("repair", True),
-    "marginalise": ("baseline", False),
-    "constant_answer": ("baseline", False),
+    "no_change": RepairRole("control", False),
+    "refit_again": RepairRole("control", True),
+    "add_random_rows": RepairRole("control", True),
+    "mine": RepairRole("repair", True),
+    "marginalise": RepairRole("baseline", False),
+    "constant_answer": RepairRole("baseline", False),
 }
 BASE = {
     "accuracy": 0.80, "worst_group_accuracy": 0.7, "if_o": 0.10, "if_r": 0.05, "still_found": 0.5, "found_anew": 0.2, "worst_gap": 0.9,
@@ -48,12 +50,14 @@ def outcomes(mine, seeds=5, noise=0.002, **others):
     return made
 
 
+DETAILS = {"train_method": "A()", "judge_method": "B()", "train_rows": 700, "held_out_rows": 300}
+HEADER = Header(
+    "repair", "0", "today", "", 0, {}, {"name": "people"}, {"protected": ["sex"]}, {"kind": "Tree"}, {"kind": "table"}, "", DETAILS
+)
+
+
 def judged(mine, **more):
-    header = {
-        "data": "people", "protected": ["sex"], "date": "today", "evenhand": "0", "train_method": "A()", "judge_method": "B()",
-        "train_rows": 700, "held_out_rows": 300,
-    }  # fmt: skip
-    return compare(outcomes(mine, **more), ROLES, header, RepairTerms())
+    return compare(outcomes(mine, **more), ROLES, HEADER, RepairTerms())
 
 
 FALLS = {"if_o": 0.02, "if_r": 0.01, "found_anew": 0.03}
@@ -161,7 +165,7 @@ def test_false_alarms_stay_below_the_level(noise):
             for figures in outcome.figures.values():
                 for name in ("if_o", "if_r", "found_anew"):
                     figures[name] = max(0.0, figures[name] + noise(rng))
-        hits += compare(made, ROLES, {}, RepairTerms())["mine"].verdict.startswith(("better", "worse"))
+        hits += compare(made, ROLES, HEADER, RepairTerms())["mine"].verdict.startswith(("better", "worse"))
     assert hits <= 0.05 * 200
 
 
@@ -170,14 +174,12 @@ def test_a_fall_to_a_tenth_is_shown_though_what_was_before_varies():
     for outcome, before in zip(made, (0.5, 0.15, 0.3, 0.2, 0.45), strict=True):
         for name, share in (("refit_again", before), ("mine", 0.1 * before)):
             outcome.figures[name] |= {"if_o": share, "found_anew": share, "if_r": share}
-    assert compare(made, ROLES, {}, RepairTerms())["mine"].verdict == "better"
+    assert compare(made, ROLES, HEADER, RepairTerms())["mine"].verdict == "better"
 
 
 def test_the_page_fetches_nothing_and_escapes_names():
     found = judged(FALLS)
-    page = render(
-        type(found)(dict(found.header) | {"data": "<script>x</script>"}, found.outcomes, found.lines, {"<b>": "<i>"}, found.terms).as_dict()
-    )
+    page = render(replace(found, header=replace(HEADER, data={"name": "<script>x</script>"}), refused={"<b>": "<i>"}).as_dict())
     assert "<script" not in page
     assert "<b>" not in page.split("</style>")[1].split("not possible")[0].split("<tbody>")[-1] or "&lt;b&gt;" in page
     assert not re.search(r"(src|href)=\"https?:", page)
@@ -187,7 +189,7 @@ def test_the_page_fetches_nothing_and_escapes_names():
 def test_json_and_frame_hold_every_figure():
     found = judged(FALLS)
     content = json.loads(json.dumps(found.as_dict(), allow_nan=False))
-    assert {line["name"] for line in content["lines"]} == {"as_given", *ROLES}
+    assert {line["name"] for line in content["body"]["repairs"]["lines"]} == {"as_given", *ROLES}
     assert len(found.frame()) == 5 * 7 * len(BASE)
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.campaign.bench_records import Arena
+from evenhand.campaign.sources import Given
 from evenhand.contract import Result
 from evenhand.datasets.dataset import from_frame
 from evenhand.errors import DataError
@@ -40,10 +42,12 @@ def results():
         "doctor": eh.doctor(PLANTED.model, DATA),
         "replay": eh.replay(first.witnesses[0], PLANTED.model, DATA),
         "compare": eh.compare(first, second),
+        "synth": eh.synth(DATA, 50),
+        "bench": eh.bench(["themis"], [Given(Arena(DATA, ("group",), PLANTED.model, "net"))], budget=eh.Budget(candidates=200)),
     }
 
 
-@pytest.mark.parametrize("verb", ["scan", "doctor", "replay", "compare"])
+@pytest.mark.parametrize("verb", ["scan", "doctor", "replay", "compare", "synth", "bench"])
 def test_a_result_is_a_result(results, verb, tmp_path):
     result = results[verb]
     assert isinstance(result, Result)
@@ -68,7 +72,7 @@ def test_headers_have_the_same_parts(results):
         assert set(header["domain"]) == {"digest", "protected", "label", "favourable", "classes"}
 
 
-@pytest.mark.parametrize("verb", ["scan", "measure", "certify", "repair", "doctor", "replay", "compare"])
+@pytest.mark.parametrize("verb", ["scan", "measure", "certify", "repair", "doctor", "replay", "compare", "synth", "bench"])
 def test_signatures_say_what_is_taken(verb):
     parameters = inspect.signature(getattr(eh, verb)).parameters
     assert all(each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL) for each in parameters.values())

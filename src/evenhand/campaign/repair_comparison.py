@@ -17,10 +17,13 @@ import numpy as np
 
 from evenhand.campaign.paired_differences import Change, Design, PairedMean, change_of, mean_of
 from evenhand.campaign.repair_trial import BEFORE, SeedOutcome, figure_over_seeds
-from evenhand.contract import Model
+from evenhand.contract import Model, Outcome
+from evenhand.engine.header import Header
+from evenhand.engine.result import Telling, result_dict
 from evenhand.errors import UnknownName
 from evenhand.measures.repair_measures import AS_GIVEN, BY_MEASURE, MEASURES
 from evenhand.repairs.parts.case import Role
+from evenhand.report.rendered import Rendered
 from evenhand.statistics.multiplicity import holm
 
 if TYPE_CHECKING:
@@ -76,11 +79,19 @@ class RepairTerms:
     tolerance: float = 0.01
 
 
-@dataclass(frozen=True, eq=False)
-class RepairComparison:
+@dataclass(frozen=True)
+class RepairRole:
+    """What a repair is in the comparison, and whether it fits a new model."""
+
+    role: Role
+    refits: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RepairComparison(Rendered):
     """All lines, and the models of the first seed."""
 
-    header: Mapping[str, Any]
+    header: Header
     outcomes: tuple[SeedOutcome, ...]
     lines: tuple[RepairLine, ...]
     refused: Mapping[str, str]
@@ -108,19 +119,36 @@ class RepairComparison:
             f"{100 * change.estimate:+.2f} points, and accuracy by {100 * self.best.changes['accuracy'].mean.estimate:+.2f} points."
         )
 
+    @property
+    def outcome(self) -> Outcome:
+        """A pass where a repair is shown to be better; nothing is shown otherwise."""
+        return "pass" if self.best else "inconclusive"
+
+    @property
+    def reason(self) -> str:
+        """The whole comparison in one sentence, without its full stop."""
+        return self.sentence.removesuffix(".")
+
     def as_dict(self) -> dict[str, Any]:
-        """Versioned, for JSON."""
-        return {
-            "evenhand_repair": 1,
-            "header": dict(self.header),
-            "sentence": self.sentence,
+        """The versioned JSON that every rendering reads."""
+        told = {
             "best": self.best.name if self.best else None,
             "measures": [vars(measure) for measure in MEASURES],
             "lines": [line.as_dict() for line in self.lines],
             "refused": dict(self.refused),
-            "notes": list(self.notes),
-            "facts": [outcome.facts for outcome in self.outcomes],
+            "facts": self.outcomes[0].facts if self.outcomes else {},
         }
+        return result_dict(self, Telling([self.sentence], self._checks(), (), {"repairs": told, "notes": list(self.notes)}))
+
+    def _checks(self) -> list[dict[str, Any]]:
+        """What each repair is worth; one that could not be made decides nothing."""
+        worth = {"better": "pass", "worse": "violation", "alarm": "violation"}
+        judged = [line for line in self.lines if line.role == "repair"]
+        checks = [
+            {"name": each.name, "outcome": worth.get(each.verdict, "inconclusive"), "message": f"{each.verdict}: {each.reason}"}
+            for each in judged
+        ]
+        return checks + [{"name": name, "outcome": "failed", "message": f"not possible: {why}"} for name, why in self.refused.items()]
 
     def frame(self) -> pd.DataFrame:
         """One row per seed, repair and figure."""
@@ -133,12 +161,6 @@ class RepairComparison:
             for measure, value in figures.items()
         ]
         return pd.DataFrame(rows, columns=["seed", "repair", "measure", "value"])
-
-    def report(self, path: str | Path) -> Path:
-        """Write the comparison as one self-contained HTML page."""
-        from evenhand.report import write
-
-        return write(self.as_dict(), path)
 
     def save(self, name: str, folder: str | Path) -> Path:
         """Write the first seed's mended model, which is one of those that were judged; the path to give to `evenhand.wrap`."""
@@ -166,10 +188,8 @@ def _percent(mean: PairedMean) -> str:
     return f"{100 * mean.estimate:.2f}%" if np.isfinite(mean.estimate) else "-"
 
 
-def compare(
-    outcomes: Sequence[SeedOutcome], roles: Mapping[str, tuple[Role, bool]], header: Mapping[str, Any], terms: RepairTerms
-) -> RepairComparison:
-    """Lines with verdicts.  `roles` says of each repair its role, and whether it fits a new model."""
+def compare(outcomes: Sequence[SeedOutcome], roles: Mapping[str, RepairRole], header: Header, terms: RepairTerms) -> RepairComparison:
+    """Lines with verdicts.  `roles` says what each repair is."""
     refused = {name: why for outcome in outcomes for name, why in outcome.refused.items()}
     names = [name for name in roles if any(name in outcome.figures for outcome in outcomes)]
     facts = [outcome.facts["seed"] for outcome in outcomes]
@@ -185,7 +205,7 @@ class _Desk:
     """Where verdicts are written."""
 
     outcomes: list[SeedOutcome]
-    roles: Mapping[str, tuple[Role, bool]]
+    roles: Mapping[str, RepairRole]
     design: Design
     terms: RepairTerms
     names: list[str]
@@ -196,7 +216,7 @@ class _Desk:
 
     def reference(self, name: str) -> str:
         """What a repair is held against: fitting again by chance where it fits a new model, else the model before."""
-        refits = self.roles[name][1]
+        refits = self.roles[name].refits
         return AGAIN if refits and name != AGAIN and AGAIN in self.names else BEFORE
 
     def changes(self, name: str, reference: str) -> dict[str, Change]:
@@ -220,7 +240,7 @@ class _Desk:
         only the number of repairs is corrected for; it is worse if any primary figure rises: the number of figures counts too.
         """
         changes = {name: self.changes(name, self.reference(name)) for name in self.names}
-        repairs = [name for name in self.names if self.roles[name][0] == "repair"]
+        repairs = [name for name in self.names if self.roles[name].role == "repair"]
         rises = [(name, measure) for name in repairs for measure in PRIMARY]
         corrected: dict[str, dict[str, float]] = {name: {} for name in self.names}
         better = [max((changes[name][m].falls for m in self.needed(name)), default=1.0) for name in repairs]
@@ -236,7 +256,7 @@ class _Desk:
 
     def line(self, name: str, changes: dict[str, Change], adjusted: dict[str, float]) -> RepairLine:
         """One repair with its verdict."""
-        role, means = self.roles[name][0], self.means(name)
+        role, means = self.roles[name].role, self.means(name)
         verdict, reason = self.settled(role, name, means) or self.judged(name, changes, adjusted)
         notes = self.notes(name, changes) if role == "repair" else ()
         return RepairLine(name, role, self.reference(name), means, changes, adjusted, verdict, reason, notes)
@@ -289,7 +309,7 @@ class _Desk:
     def notes(self, name: str, changes: dict[str, Change]) -> tuple[str, ...]:
         """What a reader should hold against a good figure."""
         told = []
-        if RANDOM in self.names and self.roles[name][1]:
+        if RANDOM in self.names and self.roles[name].refits:
             against = change_of(self.over_seeds(RANDOM, "if_o"), self.over_seeds(name, "if_o"), self.design, by_ratio=True)
             if against.falls > 1 - self.terms.confidence:
                 told.append("not shown to be better than as many random rows in place of findings")

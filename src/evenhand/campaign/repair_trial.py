@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 
 from evenhand.arrays import Labels, Rows
 from evenhand.campaign.repair_worth import Yardstick, measure
-from evenhand.contract import LabelledRows, Method, Model, Trainable
+from evenhand.contract import Headway, LabelledRows, Method, Model, Trainable, Watch
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import Findings
 from evenhand.engine.run import Plan, Subject, check_ability, run
@@ -64,9 +64,6 @@ class SeedOutcome:
     notes: list[str] = field(default_factory=list)
 
 
-Watch = Callable[[str], None]
-
-
 def trial(material: Material, repairs: Mapping[str, Repair], effort: Effort, seed: int, watch: Watch | None = None) -> SeedOutcome:
     """All repairs with one seed."""
     rng = np.random.default_rng([seed, 11])
@@ -74,7 +71,12 @@ def trial(material: Material, repairs: Mapping[str, Repair], effort: Effort, see
     notes: list[str] = []
     with _heard(notes):
         model = _before(material, train, notes, rng)
-    say = watch or (lambda _: None)
+    steps = ["searching", AS_GIVEN, *repairs]
+
+    def say(step: str) -> None:
+        if watch is not None:
+            watch(Headway(f"seed {seed}", steps.index(step), len(steps), step))
+
     say("searching")
     subject = Subject(material.domain, model, train.rows, train.labels)
     findings = _search(material.train_method, subject, effort.candidates, seed)

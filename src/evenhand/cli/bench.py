@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from rich.table import Table
 
-from evenhand.campaign.conduct import RUNS, Settings, conduct
-from evenhand.campaign.contest import DONE, FAILED, INTERRUPTED, Terms
+from evenhand.campaign.conduct import RUNS, Settings
+from evenhand.campaign.contest import DONE, INTERRUPTED
 from evenhand.campaign.sources import Named, open_dataset, open_model
 from evenhand.campaign.standings import Standings
 from evenhand.cli import output
 from evenhand.cli.output import err, out, say_json, watching
 from evenhand.errors import InvalidArgument
 from evenhand.models.budget import Budget
+from evenhand.verbs.bench import BenchOptions, BenchResult, bench
 
 __all__ = ["bench_command", "open_dataset", "open_model", "register"]
 
-MODEL_FAILED = 4
 FEW_RUNS = 12
 """Runs that get a bar each."""
 MOST_LINES = 60
@@ -63,27 +62,30 @@ def bench_command(
     report: Path = typer.Option(None, help="Write the comparison as one HTML page."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress, no table."),
 ) -> None:
-    """Run methods under one budget, one counting rule and one oracle."""
+    """Run methods under one budget, one counting rule and one oracle.
+
+    Exits with 0, 2 usage, 3 a run failed, 4 all failed, 130 interrupted.
+    """
     budget = (
         output.as_budget(candidates, model_rows, seconds) if cpu_seconds is None else Budget(candidates, model_rows, seconds, cpu_seconds)
     )
     pairs = product(chosen_tables(dataset, protected), dict.fromkeys(model))
     sources = [Named(table, columns, name, label, coding, trusted) for (table, columns), name in pairs]
     methods, seeds = chosen_methods(method), tuple(dict.fromkeys(seed))
-    settings, terms = Settings(processes, folder, keep_findings, retry), Terms(budget, oracle, likeness, repair)
+    few = processes == 1 and len(methods) * len(sources) * len(seeds) <= FEW_RUNS
     try:
-        few = processes == 1 and len(methods) * len(sources) * len(seeds) <= FEW_RUNS
         with watching(quiet, only=None if few else RUNS) as watch:
-            records = conduct(methods, sources, seeds, terms, replace(settings, watch=watch))
+            options = BenchOptions(oracle, likeness, repair, Settings(processes, folder, keep_findings, retry, watch))
+            result = bench(methods, sources, budget=budget, seeds=seeds, options=options)
     except KeyboardInterrupt:
         err.print(
             f"interrupted{f': {folder} keeps what was finished, and the same command continues it' if folder else ''}", soft_wrap=True
         )
         raise typer.Exit(output.INTERRUPTED) from None
-    _write(records, json_file, parquet, report)
+    _write(result, json_file, parquet, report)
     if not quiet:
-        _tell(records, json_file)
-    _leave(records, folder)
+        _tell(result, json_file)
+    _leave(result, folder)
 
 
 def chosen_methods(names: Sequence[str]) -> list[str]:
@@ -116,36 +118,36 @@ def _columns(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(","))
 
 
-def _write(records: list[dict[str, Any]], json_file: Path | None, parquet: Path | None, report: Path | None) -> None:
+def _write(result: BenchResult, json_file: Path | None, parquet: Path | None, report: Path | None) -> None:
     if json_file:
-        say_json(records, json_file)
+        say_json([dict(record) for record in result.records], json_file)
     if parquet:
         from evenhand.campaign.campaign_folder import write_parquet
 
-        write_parquet(records, parquet)
+        write_parquet(result.records, parquet)
     if report:
-        from evenhand.report import write
-
-        write(Standings(tuple(records)).as_dict(), report)
+        result.report(report)
 
 
-def _leave(records: list[dict[str, Any]], folder: Path | None) -> None:
+def _leave(result: BenchResult, folder: Path | None) -> NoReturn:
     """Say what was not finished, and leave with the code for it."""
-    if records and records[-1]["status"] == INTERRUPTED:
+    if result.is_interrupted:
         goes_on = "; the same command continues it" if folder else ", and the runs after it are missing"
         err.print(f"interrupted: the last record is of an unfinished run{goes_on}", soft_wrap=True)
         raise typer.Exit(output.INTERRUPTED)
-    if records and all(record["status"] == FAILED for record in records):
-        err.print(f"error: every run failed; the first one: {records[0]['reason']}", soft_wrap=True, markup=False, style="red")
-        raise typer.Exit(MODEL_FAILED)
+    if result.all_failed:
+        why = result.records[0]["reason"]
+        err.print(f"error: every run failed; the first one: {why}", soft_wrap=True, markup=False, style="red")
+        raise typer.Exit(output.MODEL_FAILED)
+    raise typer.Exit(output.BY_OUTCOME[result.outcome])
 
 
-def _tell(records: list[dict[str, Any]], json_file: Path | None) -> None:
-    """A table for a person; the records themselves where standard output is no terminal and no file was named."""
+def _tell(result: BenchResult, json_file: Path | None) -> None:
+    """A table for a person; the result itself where standard output is no terminal and no file was named."""
     if not (out.is_terminal or json_file is not None):
-        say_json(records)
+        say_json(result.as_dict())
         return
-    standings = Standings(tuple(records))
+    standings, records = result.standings, list(result.records)
     if len(records) <= MOST_LINES:
         for ground in standings.grounds:
             _show([r for r in records if (r["dataset"], r["protected"], r["model"]) == ground])
@@ -153,7 +155,7 @@ def _tell(records: list[dict[str, Any]], json_file: Path | None) -> None:
         _show_standings(standings)
 
 
-def _show(records: list[dict[str, Any]]) -> None:
+def _show(records: Sequence[Mapping[str, Any]]) -> None:
     first = records[0]
     rate = next((r["rate"] for r in records if r["status"] == DONE), None)
     told = f"; rate in population “{rate['population']}” {rate['estimate']:.2%} ({rate['low']:.2%} to {rate['high']:.2%})" if rate else ""
@@ -182,7 +184,7 @@ def _show(records: list[dict[str, Any]]) -> None:
             out.print(told, highlight=False, markup=False, soft_wrap=True)
 
 
-def _figures(entry: dict[str, Any]) -> list[str]:
+def _figures(entry: Mapping[str, Any]) -> list[str]:
     rules = "-" if entry["rules"] is None else f"{entry['rules']}/{entry['rules_total']}"
     valid = "-" if entry["valid_share"] is None else f"{entry['valid_share']:.1%}"
     paces = ["-" if entry[name] is None else f"{entry[name]:,.0f}" for name in ("findings_per_cpu_second", "natural_valid_per_cpu_second")]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from evenhand.cli.output import INCONCLUSIVE, err, free_path, named_parameters, out, say_json, wants_json
+from evenhand.cli.output import BY_OUTCOME, free_path, named_parameters, names_in, out, say_json, tell, wants_json, watching
 from evenhand.cli.project import DEFAULT_FILE, load_all
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 
@@ -54,11 +52,11 @@ def repair_command(
     as_json = wants_json(as_json)
     chosen = _chosen(repair or [], setting or [])
     loaded = load_all(file, model, trusted)
-    with _watching(seeds, quiet or as_json) as watch:
+    with watching(quiet or as_json) as watch:
         result = compare(
             loaded.model,
             loaded.data,
-            protected=[name.strip() for name in protected.split(",")] if protected else None,
+            protected=names_in(protected),
             repairs=chosen,
             options=RepairOptions(
                 train_method or TRAIN_METHOD,
@@ -99,22 +97,6 @@ def _chosen(names: list[str], setting: list[str]) -> list[str | Repair] | None:
     return [known[names[0]].with_parameters(named_parameters(setting))]
 
 
-@contextmanager
-def _watching(seeds: int, quiet: bool) -> Iterator[Callable[[int, str], None] | None]:
-    """Which seed and which repair is at work; nothing where nobody watches."""
-    if quiet or not err.is_terminal:
-        yield None
-        return
-    with err.status("repair") as status:
-        first: list[int] = []
-
-        def watch(seed: int, step: str) -> None:
-            first.append(seed)
-            status.update(f"seed {seed - first[0] + 1} of {seeds}: {step}")
-
-        yield watch
-
-
 def _leave(result: RepairComparison, wanted: str | None, folder: Path, as_json: bool) -> None:
     """Write the comparison, and the model where one is wanted or shown to be better."""
     try:
@@ -127,14 +109,15 @@ def _leave(result: RepairComparison, wanted: str | None, folder: Path, as_json: 
     name = wanted or (result.best.name if result.best else None)
     written = result.save(name, folder / "model") if name else None
     if as_json:
-        say_json(result.as_dict() | {"model": str(written) if written else None, "page": str(page)})
+        content = result.as_dict()
+        content["body"]["written"] = {"model": str(written) if written else None, "page": str(page)}
+        say_json(content)
     else:
-        out.print(result.summary(), markup=False, highlight=False, soft_wrap=True)
+        tell(result.summary())
         told = (
             f"\nModel of {name}: {written}"
             if written
             else "\nNo model was written: none is shown to be better (--write NAME writes one anyway)."
         )
-        out.print(f"{told}\nComparison: {page}", markup=False, highlight=False, soft_wrap=True)
-    if result.best is None:
-        raise typer.Exit(INCONCLUSIVE)
+        tell(f"{told}\nComparison: {page}")
+    raise typer.Exit(BY_OUTCOME[result.outcome])

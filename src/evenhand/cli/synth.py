@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from evenhand.cli.output import err, free_path, out
-from evenhand.errors import InvalidArgument
+from evenhand.cli.output import free_path, out, tell, watching
 
 if TYPE_CHECKING:
     from evenhand.datasets.dataset import Dataset
     from evenhand.synthesis.constraint_graph import ConstraintGraph
-    from evenhand.synthesis.wishes import Wishes
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("synth")(synth)
+    app.command("synth")(synth_command)
 
 
-def synth(
+def synth_command(
     data: str = typer.Argument("adult", help="An embedded table, a CSV or Parquet file, or an evenhand.yaml."),
     rows: int = typer.Option(1_000, min=1, help="How many rows."),
     output: Path = typer.Option(Path("synthetic.parquet"), "--out", "-o", help="A .parquet or .csv file; an existing one is kept."),
@@ -32,28 +30,25 @@ def synth(
     explain: Path | None = typer.Option(None, help="Write the graph as picture and editable table into this folder, and no rows."),
     label: str | None = typer.Option(None, help="The label column of a table file; it is not synthesised."),
     seed: int = typer.Option(0, help="The same seed gives the same rows."),
+    report: Path | None = typer.Option(None, help="Also write how alike the rows are to the table: .html, .md or .json."),
 ) -> None:
     """Write any number of realistic rows, learnt from a table and steered by your constraints."""
     import numpy as np
 
-    from evenhand import synthesis
+    from evenhand.verbs.synth import SynthOptions, steered_graph, synth
 
-    kind = synthesis.synthesiser(synthesiser)
-    if unfitted not in ("range", "quantiles"):
-        raise InvalidArgument(f"--unfitted {unfitted!r} must be range or quantiles")
     table = _open(data, label)
-    rng = np.random.default_rng(seed)
+    options = SynthOptions(synthesiser, wishes, tuple(preset), unfitted)  # type: ignore[arg-type]  # checked there
     if explain is not None:
-        _explain(_graph(table, wishes, preset, unfitted, rng), table, explain, rng)
+        rng = np.random.default_rng(seed)
+        _explain(steered_graph(table, options, rng), table, explain, rng)
         return
-    if kind.name == "constraint graph":
-        source: Any = _graph(table, wishes, preset, unfitted, rng)
-        left_out = [table.domain.names[at] for at in source.graph.dropped]
-    else:
-        wished = _wishes(table, wishes, preset, None)
-        left_out = [wish.column for wish in wished.wishes if wish.action == "delete" and not wish.source]
-        source = synthesis.fit_steered(kind, table.rows, table.domain, wished, rng)
-    _write(source, rows, free_path(output), left_out, rng)
+    result = synth(table, rows, seed=seed, options=options)
+    with watching(quiet=False) as watch:
+        written = result.write(free_path(output), watch)
+    tell(f"{result.reason}: {written.path}")
+    if report is not None:
+        tell(f"Report: {result.report(free_path(report))}")
 
 
 def _open(name: str, label: str | None) -> Dataset:
@@ -67,43 +62,6 @@ def _open(name: str, label: str | None) -> Dataset:
         frame = read_table(path)
         return from_frame(frame, infer(frame), path.stem)
     return open_dataset(name, label, "readable")
-
-
-def _wishes(table: Dataset, file: Path | None, presets: list[str], graph: ConstraintGraph | None) -> Wishes:
-    from evenhand.synthesis.table import read_wishes
-    from evenhand.synthesis.wishes import Wishes
-
-    found = Wishes()
-    if file is not None and file.suffix == ".csv":
-        if graph is None:
-            raise InvalidArgument(f"{file}: an edited table belongs to --synthesiser graph")
-        found = read_wishes(file, graph.graph, table.domain)
-    elif file is not None:
-        found = Wishes.load(file, table.domain)
-    for text in presets:
-        found += Wishes.preset(text, table.domain)
-    return found
-
-
-def _graph(table: Dataset, file: Path | None, presets: list[str], unfitted: str, rng: Any) -> ConstraintGraph:
-    from evenhand.synthesis.constraint_graph import ConstraintGraph
-
-    graph = ConstraintGraph.fit(table.rows, table.domain, rng, unfitted)  # type: ignore[arg-type]
-    wishes = _wishes(table, file, presets, graph)
-    return graph.steered(wishes, rng) if wishes.wishes or wishes.rules else graph
-
-
-def _write(source: Any, rows: int, path: Path, left_out: list[str], rng: Any) -> None:
-    from rich.progress import Progress
-
-    from evenhand.synthesis.chunks import Stream, write_rows
-
-    with Progress(console=err, disable=not err.is_terminal) as progress:
-        bar = progress.add_task("rows", total=rows)
-        written = write_rows(source, rows, Stream(path, left_out, lambda done: progress.update(bar, completed=done)), rng)
-    columns = f"{len(written.columns)} column{'s' if len(written.columns) != 1 else ''}"
-    told = f"{written.rows:,} rows of {columns} from {source.name}: {written.path}"
-    out.print(told, highlight=False, soft_wrap=True)
 
 
 def _explain(graph: ConstraintGraph, table: Dataset, folder: Path, rng: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -17,11 +17,17 @@ from evenhand.engine.digest import domain_digest, rows_digest
 from evenhand.engine.subject import Plan, Subject
 from evenhand.oracles import oracle_text
 
-COMMAND: ContextVar[str] = ContextVar("command", default="")
-"""The command line that is being carried out; empty where Python called."""
+COMMAND: ContextVar[str] = ContextVar("command", default="called from Python")
+"""The command line that is being carried out."""
 
 UNFIXED = ("date", "command")
 """Parts of a header that change nothing of what is found."""
+
+
+def _version() -> str:
+    from evenhand import __version__
+
+    return __version__
 
 
 @dataclass(frozen=True)
@@ -33,16 +39,16 @@ class Header:
     """
 
     verb: str
-    evenhand: str
-    date: str
-    command: str
-    seed: int
-    budget: Mapping[str, Any]
-    data: Mapping[str, Any]
-    domain: Mapping[str, Any]
-    model: Mapping[str, Any]
-    medium: Mapping[str, Any]
-    oracle: str
+    evenhand: str = field(default_factory=_version)
+    date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
+    command: str = field(default_factory=COMMAND.get)
+    seed: int = 0
+    budget: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(("name", "digest", "rows")))
+    domain: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(("digest", "protected", "label", "favourable", "classes")))
+    model: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(("kind", "digest")))
+    medium: Mapping[str, Any] = field(default_factory=lambda: {"kind": "table", "digest": None})
+    oracle: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -61,17 +67,12 @@ class Header:
 
 def header_of(verb: str, subject: Subject, data: str, plan: Plan | None, details: Mapping[str, Any] | None = None) -> Header:
     """The header of a verb on this subject; `data` is its name.  Without a plan nothing is drawn, searched or judged."""
-    from evenhand import __version__
-
     return Header(
         verb=verb,
-        evenhand=__version__,
-        date=datetime.now(UTC).date().isoformat(),
-        command=COMMAND.get() or f"evenhand.{verb}()",
         seed=plan.seed if plan else 0,
         budget=asdict(plan.budget) if plan else {},
         data={"name": data, "digest": rows_digest(subject.rows), "rows": 0 if subject.rows is None else len(subject.rows)},
-        domain=_domain(subject.domain, subject.model),
+        domain=domain_part(subject.domain, subject.model.classes),
         model={"kind": kind_of(subject.model), "digest": subject.model.fingerprint()},
         medium=_medium(subject.medium, subject.domain),
         oracle=oracle_text(plan.oracle) if plan else "",
@@ -85,13 +86,14 @@ def kind_of(model: Model) -> str:
     return type(inner if isinstance(inner, Model) and type(model).__name__ == "Meter" else model).__name__
 
 
-def _domain(domain: TabularDomain, model: Model) -> dict[str, Any]:
+def domain_part(domain: TabularDomain, classes: Sequence[Any] = ()) -> dict[str, Any]:
+    """A header's domain; the classes are the model's."""
     return {
         "digest": domain_digest(domain),
         "protected": list(domain.protected),
         "label": domain.label.column if domain.label else None,
         "favourable": [str(c) for c in domain.label.favourable] if domain.label else [],
-        "classes": [str(c) for c in model.classes],
+        "classes": [str(c) for c in classes],
     }
 
 

@@ -239,7 +239,7 @@ def _results(first: Mapping[str, Any], second: Mapping[str, Any], options: Compa
     if not changes:
         raise DataError("the two results measured no rate in the same population, so that nothing can be compared")
     header = Header(**{
-        **second["header"], "verb": "compare", "command": COMMAND.get() or "evenhand.compare()",
+        **second["header"], "verb": "compare", "command": COMMAND.get(),
         "details": {"first": first["header"].get("model"), "tolerance": options.tolerance},
     })  # fmt: skip
     before, after = ({pair["id"]: pair for pair in content["witnesses"]} for content in (first, second))

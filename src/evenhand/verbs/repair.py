@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any
 
-from evenhand.campaign.repair_comparison import RepairComparison, RepairTerms, compare
+from evenhand.campaign.repair_comparison import RepairComparison, RepairRole, RepairTerms, compare
 from evenhand.campaign.repair_trial import BEFORE, Effort, Material, SeedOutcome, trial
-from evenhand.contract import Consistent, LabelledRows, Method, Model, Trainable
-from evenhand.engine.digest import domain_digest, rows_digest
-from evenhand.engine.subject import Data, subject_of
+from evenhand.contract import Consistent, LabelledRows, Method, Model, Trainable, Watch
+from evenhand.engine.header import Header, header_of
+from evenhand.engine.subject import Data, Plan, Subject, subject_of
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.methods import METHODS
+from evenhand.models.budget import Budget
 from evenhand.registry import Entry
 from evenhand.repairs import REPAIRS
 from evenhand.repairs.parts.case import Repair
@@ -33,7 +32,7 @@ class RepairOptions:
     first_seed: int = 0
     effort: Effort = field(default_factory=Effort)
     terms: RepairTerms = field(default_factory=RepairTerms)
-    watch: Callable[[int, str], None] | None = None
+    watch: Watch | None = None
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
@@ -68,8 +67,8 @@ def repair(
     material = Material(subject.domain, model, subject.rows, subject.labels, train, judge, judged)
     made = _made(repairs)
     seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
-    outcomes = [trial(material, made, chosen.effort, seed, _watch(chosen, seed)) for seed in seeds]
-    return compare(outcomes, _roles(made), _header(material, chosen, data.name, outcomes), chosen.terms)
+    outcomes = [trial(material, made, chosen.effort, seed, chosen.watch) for seed in seeds]
+    return compare(outcomes, _roles(made), _header(subject, chosen, data.name, material, outcomes), chosen.terms)
 
 
 def _method(given: str | Method) -> Method:
@@ -99,27 +98,13 @@ def _name(made: Repair, known: Mapping[str, Entry[Repair]], taken: Mapping[str, 
     return stem if stem not in taken else next(n for k in range(2, 100) if (n := f"{stem}_{k}") not in taken)
 
 
-def _roles(made: Mapping[str, Repair]) -> dict[str, tuple[Any, bool]]:
-    return {name: (each.role, each.needs in (Trainable, Consistent)) for name, each in made.items()}
+def _roles(made: Mapping[str, Repair]) -> dict[str, RepairRole]:
+    return {name: RepairRole(each.role, each.needs in (Trainable, Consistent)) for name, each in made.items()}
 
 
-def _watch(options: RepairOptions, seed: int) -> Callable[[str], None] | None:
-    watch = options.watch
-    return None if watch is None else lambda step: watch(seed, step)
-
-
-def _header(material: Material, options: RepairOptions, data: str, outcomes: Sequence[SeedOutcome]) -> dict[str, Any]:
-    from evenhand import __version__
-
-    return {
-        "evenhand": __version__,
-        "date": datetime.now(UTC).date().isoformat(),
-        "data": data,
-        "data_digest": rows_digest(material.rows),
-        "domain": domain_digest(material.domain),
-        "protected": list(material.domain.protected),
-        "model": material.model.fingerprint(),
-        "model_kind": type(material.model).__name__,
+def _header(subject: Subject, options: RepairOptions, data: str, material: Material, outcomes: Sequence[SeedOutcome]) -> Header:
+    """What fixes the comparison: which findings train, which judge, how much is spent, and on which rows."""
+    details = {
         "train_method": repr(material.train_method),
         "judge_method": repr(material.judge_method),
         "seeds": [options.first_seed + place for place in range(options.seeds)],
@@ -128,3 +113,4 @@ def _header(material: Material, options: RepairOptions, data: str, outcomes: Seq
         "effort": vars(options.effort),
         "terms": vars(options.terms),
     }
+    return header_of("repair", subject, data, Plan(options.first_seed, Budget(candidates=options.effort.candidates)), details)

@@ -1,0 +1,186 @@
+"""synth(): any number of realistic rows, learnt from a table and steered by the user's wishes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from evenhand.arrays import Rows
+from evenhand.contract import Headway, Outcome, Watch
+from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.digest import rows_digest
+from evenhand.engine.header import Header, domain_part
+from evenhand.engine.result import Telling, result_dict
+from evenhand.engine.subject import Data
+from evenhand.errors import InvalidArgument
+from evenhand.measures.naturalness import pair_scores
+from evenhand.report.rendered import Rendered
+from evenhand.synthesis import fit_steered, synthesiser
+from evenhand.synthesis.chunks import Source, Stream, Written, write_rows
+from evenhand.synthesis.constraint_graph import ConstraintGraph
+from evenhand.synthesis.wishes import Wishes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Unfitted = Literal["range", "quantiles"]
+MOST_BARS = 30
+"""Bins of a column that has more values than this."""
+
+
+@dataclass(frozen=True)
+class SynthOptions:
+    """How rows are made.
+
+    synthesiser: trees, chained trees; graph, AITEST's constraint graph.  wishes: a .yaml file, or the edited .csv table of a graph.
+    presets: what-ifs such as '1:1 sex' or 'income up 20 %'.  unfitted: for the graph, numbers that no distribution fits come from
+    their range or by quantiles.
+    """
+
+    synthesiser: str = "trees"
+    wishes: Path | None = None
+    presets: Sequence[str] = ()
+    unfitted: Unfitted = "range"
+
+    def __post_init__(self) -> None:
+        synthesiser(self.synthesiser)  # an unknown name is said at once
+        if self.unfitted not in ("range", "quantiles"):
+            raise InvalidArgument(f"unfitted={self.unfitted!r} must be range or quantiles")
+
+
+@dataclass(frozen=True, repr=False)
+class SynthResult(Rendered):
+    """Rows to come: drawn when they are asked for, the same ones each time."""
+
+    header: Header
+    source: Any
+    data: Data
+    rows: int
+    seed: int
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """Rows are made; nothing is judged."""
+        return "pass"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the rows."""
+        return tuple(name for name in self._source.domain.names if name not in self.left_out)
+
+    @property
+    def reason(self) -> str:
+        """How many rows, and where they come from."""
+        count = len(self.columns)
+        return f"{self.rows:,} rows of {count} column{'s' if count != 1 else ''} from {self.source.name}"
+
+    @property
+    def _source(self) -> Source:
+        source: Source = self.source
+        return source
+
+    def summary(self) -> str:
+        """One line for a person."""
+        return f"{self.reason}."
+
+    def frame(self) -> pd.DataFrame:
+        """The rows as a table in memory."""
+        drawn = self.source.sample(self.rows, self._rng())
+        return self._source.domain.decode(drawn)[list(self.columns)]
+
+    def write(self, path: str | Path, watch: Watch | None = None) -> Written:
+        """The rows to a .parquet or .csv file, a batch at a time, so that memory does not grow with them."""
+
+        def told(done: int) -> None:
+            if watch is not None:
+                watch(Headway("rows", done, self.rows))
+
+        return write_rows(self._source, self.rows, Stream(Path(path), list(self.left_out), told), self._rng())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The versioned JSON that every rendering reads."""
+        body = {"synthesis": {"sentence": f"{self.reason}.", "rows": self.rows, **self._fit()}}
+        return result_dict(self, Telling([f"{self.reason}."], (), (), body))
+
+    def _fit(self) -> dict[str, Any]:
+        """How alike the rows are to the data: each column, and of every two columns how alike their relation is."""
+        domain = self._source.domain
+        drawn = self.source.sample(min(5_000, max(1_000, len(self.data.rows))), np.random.default_rng([self.seed, 1]))
+        pairs = {"names": list(domain.names), "scores": np.asarray(pair_scores(self.data.rows, drawn, domain)).tolist()}
+        return {"pairs": pairs, "columns": [_panel(at, self.data.rows, drawn, domain) for at in range(len(domain.columns))]}
+
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng([self.seed, 0])
+
+
+def _panel(at: int, real: Rows, drawn: Rows, domain: TabularDomain) -> dict[str, Any]:
+    """One column: shares of real rows and of drawn ones, in the same bins."""
+    column = domain.columns[at]
+    known = [cells[~np.isnan(cells)] for cells in (real[:, at], drawn[:, at])]
+    every = np.concatenate(known)
+    if not every.size:
+        return {"name": column.name, "real": [], "synthetic": []}
+    values = np.unique(every)
+    edges = np.append(values, values[-1] + 1) if len(values) <= MOST_BARS else np.histogram_bin_edges(every, MOST_BARS)
+    shares = [(np.histogram(cells, edges)[0] / max(1, len(cells))).tolist() for cells in known]
+    first, last = (str(column.value(code)) for code in (values[0], values[-1]))
+    return {"name": column.name, "real": shares[0], "synthetic": shares[1], "first": first, "last": last}
+
+
+def synth(data: Data, rows: int = 1_000, *, seed: int = 0, options: SynthOptions | None = None) -> SynthResult:
+    """Realistic rows, learnt from a table: `result.frame()` has them, `result.write(path)` streams any number to a file.
+
+    data: a table with its domain; the label is not synthesised.  rows: how many.  seed: the same seed gives the same rows.
+    """
+    if rows < 1:
+        raise InvalidArgument(f"rows={rows!r} must be a whole number of at least 1")
+    options, rng = options or SynthOptions(), np.random.default_rng(seed)
+    kind = synthesiser(options.synthesiser)
+    if kind is ConstraintGraph:
+        source: Any = steered_graph(data, options, rng)
+        left_out = [data.domain.names[at] for at in source.graph.dropped]
+    else:
+        wishes = _wishes(data, options, None)
+        left_out = [wish.column for wish in wishes.wishes if wish.action == "delete" and not wish.source]
+        source = fit_steered(kind, data.rows, data.domain, wishes, rng)
+    return SynthResult(_header(data, rows, seed, options), source, data, rows, seed, tuple(left_out))
+
+
+def steered_graph(data: Data, options: SynthOptions, rng: np.random.Generator) -> ConstraintGraph:
+    """AITEST's constraint graph of the data, steered by what is wished."""
+    graph = ConstraintGraph.fit(data.rows, data.domain, rng, options.unfitted)
+    wishes = _wishes(data, options, graph)
+    return graph.steered(wishes, rng) if wishes.wishes or wishes.rules else graph
+
+
+def _wishes(data: Data, options: SynthOptions, graph: ConstraintGraph | None) -> Wishes:
+    """The file's wishes and the presets', together."""
+    from evenhand.synthesis.table import read_wishes
+
+    file, found = options.wishes, Wishes()
+    if file is not None and file.suffix == ".csv":
+        if graph is None:
+            raise InvalidArgument(f"{file}: an edited table belongs to the synthesiser graph")
+        found = read_wishes(file, graph.graph, data.domain)
+    elif file is not None:
+        found = Wishes.load(file, data.domain)
+    for text in options.presets:
+        found += Wishes.preset(text, data.domain)
+    return found
+
+
+def _header(data: Data, rows: int, seed: int, options: SynthOptions) -> Header:
+    """What fixes the rows; no model has a part in it."""
+    wishes = {"wishes": str(options.wishes or ""), "presets": list(options.presets), "unfitted": options.unfitted}
+    return Header(
+        verb="synth",
+        seed=seed,
+        data={"name": data.name, "digest": rows_digest(data.rows), "rows": len(data.rows)},
+        domain=domain_part(data.domain),
+        details={"rows": rows, "synthesiser": options.synthesiser, **wishes},
+    )
