@@ -19,7 +19,6 @@ import numpy as np
 from evenhand.datasets.scenes.coco import from_coco
 from evenhand.datasets.scenes.label_maps import from_label_maps
 from evenhand.datasets.scenes.picture_files import write_picture
-from evenhand.measures.classes import ClassRules, class_part, class_verdicts
 from evenhand.measures.counted_changes import (
     EXCLUSION,
     GROUND_TRUTH,
@@ -30,6 +29,7 @@ from evenhand.measures.counted_changes import (
     counted_scenes,
     reference,
 )
+from evenhand.measures.studies.classes import ClassRules, class_part, class_verdicts
 from evenhand.media.operators.insert import Insert
 from evenhand.media.operators.parts.mutated import DELETE, INSERT, ROTATE, Mutation
 from evenhand.media.scene import Scene

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.measures.classes import ClassRules
 from evenhand.measures.counted_changes import CountedChange, CountedScenes, expected_after, judge
+from evenhand.measures.studies.classes import ClassRules
 from evenhand.statistics.intervals import Interval
 from evenhand.statistics.shares import RankTest, mann_whitney
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scene_realism import NetFeatures, Region, frechet_distance
 
-from evenhand.datasets.scene_data import SceneSource, read_scenes, usual_plan
+from evenhand.datasets.scene_data import SceneChoices, SceneSource, read_scenes
 from evenhand.datasets.scenes.picture_files import write_picture
 from evenhand.datasets.scenes.segmenter import Described, OnnxSegmenter
 from evenhand.datasets.scenes.voc import from_voc
@@ -14,7 +14,6 @@ from evenhand.errors import DataError, InvalidArgument, UnknownName, WrongAnswer
 from evenhand.media.operators.delete import delete
 from evenhand.media.operators.parts.inpaint import NetInpainter
 from evenhand.media.scene import ROAD, Instance, Scene
-from evenhand.media.vocabulary import Labels
 from evenhand.models.onnx_session import open_onnx
 
 onnx = pytest.importorskip("onnx")
@@ -108,7 +107,7 @@ def test_bare_pictures_are_read_with_a_segmenter(tmp_path, segmenter):
     with pytest.raises(InvalidArgument, match="need segmenter"):
         SceneSource("pictures", tmp_path / "p")
     with pytest.raises(UnknownName, match="cow"):
-        usual_plan([scene], Labels(), ("cow",))
+        SceneChoices(("cow",)).plan([scene])
 
 
 @pytest.mark.parametrize("top", [1.0, 255.0])

@@ -10,7 +10,6 @@ import pytest
 from distrofair import inducing_by_scene, picture_error_rates, ratio_over_scenes
 
 from evenhand.errors import InvalidArgument
-from evenhand.measures.classes import ClassRules, class_measure, class_parts, class_verdicts
 from evenhand.measures.counted_changes import (
     EXCLUSION,
     GROUND_TRUTH,
@@ -22,6 +21,7 @@ from evenhand.measures.counted_changes import (
     new_classes,
     reference,
 )
+from evenhand.measures.studies.classes import ClassRules, class_measure, class_parts, class_verdicts
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.media.vocabulary import PARTS_ONLY, Labels
 from evenhand.models.shown import shown
@@ -181,12 +181,12 @@ def test_few_scenes_leave_it_open_and_say_what_is_missing(streets):
     assert outcome == "inconclusive"
     assert "more scenes" in reason or "fewer than two classes" in reason
     assert found.sentences
-    assert {check["outcome"] for check in found.checks()} <= {"pass", "inconclusive"}
+    assert {check.outcome for check in found.checks()} <= {"pass", "inconclusive"}
 
 
 def by_hand(rates, **counts):
     """A measure of changes that were made up."""
-    from evenhand.measures.classes import ClassMeasure
+    from evenhand.measures.studies.classes import ClassMeasure
 
     counted = CountedScenes(tuple(many(rates, **counts)), (), ("s",), (Counter(),), (Counter(car=1),))
     return ClassMeasure(tuple(class_parts(counted, np.random.default_rng(0), ClassRules())), counted, {}, ClassRules())
@@ -198,7 +198,7 @@ def test_a_class_that_is_lost_more_often_is_a_violation_and_named():
     assert outcome == "violation"
     assert "'dog'" in reason
     assert found.unfair == ["dog"]
-    assert {check["name"]: check["outcome"] for check in found.checks()}["class dog"] == "violation"
+    assert {check.name: check.outcome for check in found.checks()}["class dog"] == "violation"
 
 
 def test_classes_that_are_alike_within_the_tolerance_pass():

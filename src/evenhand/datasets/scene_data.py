@@ -13,6 +13,8 @@ import numpy as np
 
 from evenhand.datasets.dataset import Dataset
 from evenhand.errors import DataError, InvalidArgument, UnknownName
+from evenhand.media.operators import chosen_operators
+from evenhand.media.operators.parts.mutated import Inpainter
 from evenhand.media.scene import Scene
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.media.vocabulary import Labels
@@ -23,7 +25,7 @@ MOST_SCENES = 60
 JUNCTIONS = ("junction",)
 """What is drawn where no data is given: streets with many traffic lights, which the planted recogniser loses."""
 
-Reader: TypeAlias = Callable[["SceneSource"], Iterator[Scene]]
+SceneReader: TypeAlias = Callable[["SceneSource"], Iterator[Scene]]
 
 
 @dataclass(frozen=True)
@@ -68,34 +70,59 @@ def drawn_streets(count: int, seed: int, kinds: tuple[str, ...] | None = None) -
     return list(maker.scenes(count, np.random.default_rng(seed)))
 
 
-def from_scenes(scenes: Sequence[Scene], plan: ChangePlan | None = None, labels: Labels | None = None, seed: int = 0) -> Dataset:
-    """Scenes with every change of a plan.  Without one, the paper's classes are changed as far as the scenes show them."""
-    labels = labels or Labels()
-    medium = Scenes(scenes, plan or usual_plan(scenes, labels), labels, seed)
-    return dataset_of(medium)
+@dataclass(frozen=True)
+class SceneChoices:
+    """What is tried on scenes, as a user says it.
+
+    classes: which objects are inserted, deleted and turned; the paper's without.  operators: which changes; all without.
+    repeats: of changes by chance.  labels: a YAML file of synonyms.  inpainter: an ONNX net that fills holes.
+    """
+
+    classes: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
+    repeats: int = 1
+    labels: Path | None = None
+    inpainter: Path | None = None
+
+    def vocabulary(self) -> Labels:
+        """The labels that mean the same."""
+        return Labels.from_yaml(self.labels) if self.labels else Labels()
+
+    def plan(self, scenes: Sequence[Scene]) -> ChangePlan:
+        """The changes that these scenes allow; a class that no scene shows is an error, and so is a plan without any class."""
+        chosen = ChangePlan() if not self.classes else ChangePlan(self.classes, self.classes)
+        labels, known = self.vocabulary(), sorted({label for scene in scenes for label in scene.truth})
+        meant = {labels.canonical(label) for label in known}
+        for name in self.classes:
+            if labels.canonical(name) not in meant:
+                raise UnknownName("class of these scenes", name, known)
+        if not meant & {labels.canonical(name) for name in (*chosen.insert, *chosen.change)}:
+            raise InvalidArgument(
+                f"the scenes show none of the paper's classes ({', '.join(chosen.insert)}); "
+                f"choose classes among {', '.join(known) or 'nothing: they hold no object'}"
+            )
+        operators = tuple(chosen_operators(self.operators)) if self.operators else ()
+        return replace(chosen, operators=operators, repeats=self.repeats, inpainter=_inpainter(self.inpainter))
+
+
+def _inpainter(path: Path | None) -> Inpainter | None:
+    if path is None:
+        return None
+    from evenhand.media.operators.parts.inpaint import NetInpainter
+    from evenhand.models.onnx_session import open_onnx
+
+    return NetInpainter(open_onnx(path))
+
+
+def from_scenes(scenes: Sequence[Scene], choices: SceneChoices | None = None, seed: int = 0) -> Dataset:
+    """Scenes with every change that was chosen."""
+    choices = choices or SceneChoices()
+    return dataset_of(Scenes(scenes, choices.plan(scenes), choices.vocabulary(), seed))
 
 
 def dataset_of(medium: Scenes, name: str = "scenes") -> Dataset:
     """The rows of a medium of scenes, in words; null changes are left to the measures, which use them as a control."""
     return Dataset(name, medium.domain.decode(medium.rows()), medium.domain, shown_by=medium)
-
-
-def usual_plan(scenes: Sequence[Scene], labels: Labels, classes: Sequence[str] = ()) -> ChangePlan:
-    """The paper's classes, or these; a class that no scene shows is an error, and so is a plan without any class."""
-    known = sorted({label for scene in scenes for label in scene.truth})
-    meant = {labels.canonical(label) for label in known}
-    for name in classes:
-        if labels.canonical(name) not in meant:
-            raise UnknownName("class of these scenes", name, known)
-    if classes:
-        return ChangePlan(tuple(classes), tuple(classes))
-    plan = ChangePlan()
-    if not meant & {*plan.insert, *plan.change}:
-        raise InvalidArgument(
-            f"the scenes show none of the paper's classes ({', '.join(plan.insert)}); "
-            f"choose classes among {', '.join(known) or 'nothing: they hold no object'}"
-        )
-    return plan
 
 
 def as_seen_by(data: Dataset, originals: Sequence[Counter[str]]) -> Dataset:
@@ -200,7 +227,7 @@ def _given(path: Path | None) -> Path:
     return path
 
 
-_READERS: dict[str, Reader] = {
+_READERS: dict[str, SceneReader] = {
     "streets": _streets,
     "coco": _coco,
     "panoptic": _panoptic,

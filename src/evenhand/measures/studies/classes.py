@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Rows
-from evenhand.contract import Model, Outcome
+from evenhand.contract import Checked, Model, Outcome, StudyCase, StudySection
 from evenhand.errors import InvalidArgument
 from evenhand.measures.counted_changes import (
     KINDS,
@@ -269,17 +269,17 @@ class ClassMeasure:
         told = [f"{_told(part, one)}; {_compared(part, one)}." for part, one in self.blamed[:6]]
         return [*lines, *(told or ["No class is treated unfairly by the exact rule."])]
 
-    def checks(self) -> list[dict[str, Any]]:
+    def checks(self) -> tuple[Checked, ...]:
         """One check for each class, whatever the operator and oracle."""
-        found = []
+        found: list[Checked] = []
         for name in sorted({one.label for part in self.parts for one in part.verdicts}):
             judged = [(part, one) for part in self.parts for one in part.judged if one.label == name]
             blamed = [(part, one) for part, one in self.blamed if one.label == name]
-            outcome = "violation" if blamed else "pass" if judged else "inconclusive"
+            outcome: Outcome = "violation" if blamed else "pass" if judged else "inconclusive"
             worst = max(judged, key=lambda entry: entry[1].wrong.estimate, default=None)
             message = _told(*(blamed or [worst])[0]) if worst else f"fewer than {self.rules.least_objects} objects of class {name}"
-            found.append({"name": f"class {name}", "outcome": outcome, "message": message})
-        return found
+            found.append(Checked(f"class {name}", outcome, message))
+        return tuple(found)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: the parts, and what the scenes and changes were."""
@@ -292,6 +292,18 @@ class ClassMeasure:
             "skips": [{"operator": operator, "reason": reason, "changes": n} for (operator, reason), n in skips],
             "cpu_seconds": _spent(self.counted.changes),
         }
+
+
+@dataclass(frozen=True)
+class ClassStudy:
+    """Every class of objects under every operator and oracle; an unfair one is a violation."""
+
+    media: ClassVar[tuple[str, ...]] = ("scenes",)
+
+    def study(self, case: StudyCase, rng: np.random.Generator) -> StudySection:
+        """Which classes are lost or invented more often than others."""
+        found = class_measure(case.model, case.rows, rng)
+        return StudySection(found.as_dict(), tuple(found.sentences), found.checks())
 
 
 def class_measure(model: Model, rows: Rows | None, rng: np.random.Generator, rules: ClassRules | None = None) -> ClassMeasure:

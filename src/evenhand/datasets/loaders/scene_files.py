@@ -1,0 +1,80 @@
+"""Scenes with annotations: COCO, panoptic maps, Cityscapes, Pascal VOC, label maps, or bare pictures with a segmenter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+from evenhand.contract import DataWishes
+from evenhand.datasets.dataset import Dataset
+from evenhand.datasets.scene_data import FORMATS, MOST_SCENES, SceneChoices, SceneSource, found_scenes, from_scenes, read_scenes
+from evenhand.errors import DataError, InvalidArgument
+
+
+@dataclass(frozen=True)
+class SceneFiles:
+    """Reads annotated pictures, and tries the paper's changes on them.
+
+    format: coco, panoptic, cityscapes, cityscapes-ids, maps, voc or pictures; found out where it is not said.
+    pictures, annotations: where they are, below the source, where they are not in their usual place.
+    count: most scenes to read.  classes: which objects are inserted, deleted and turned; the paper's without.
+    operators: which changes are tried; all without.  repeats: of changes by chance.
+    labels: a YAML file of synonyms.  segmenter: a YAML file that describes a segmentation net.  inpainter: an ONNX net that fills holes.
+    seed: of the changes.
+    """
+
+    kind: ClassVar[str] = "scenes"
+
+    format: str = ""
+    pictures: str = ""
+    annotations: str = ""
+    count: int = MOST_SCENES
+    classes: Sequence[str] = ()
+    operators: Sequence[str] = ()
+    repeats: int = 1
+    labels: str = ""
+    segmenter: str = ""
+    inpainter: str = ""
+    seed: int = 0
+
+    def claims(self, source: object) -> int:
+        """A file of annotations, or a folder in one of the known layouts."""
+        if not isinstance(source, str | Path) or not Path(source).exists():
+            return 0
+        return 4 if found_scenes(Path(source)) is not None else 0
+
+    def load(self, source: object, wishes: DataWishes) -> Dataset:
+        """Every scene with every change."""
+        if wishes.protected_names not in ((), ("changed",)):
+            raise InvalidArgument(f"protected={list(wishes.protected_names)}: of scenes only 'changed' is protected; leave it out")
+        path = Path(str(source))
+        scenes = read_scenes(self._source(path))
+        return from_scenes(scenes, self._choices(path), self.seed).named(path.stem)
+
+    def _choices(self, path: Path) -> SceneChoices:
+        return SceneChoices(
+            tuple(self.classes),
+            tuple(self.operators),
+            self.repeats,
+            _below(path, self.labels) if self.labels else None,
+            _below(path, self.inpainter) if self.inpainter else None,
+        )
+
+    def _source(self, path: Path) -> SceneSource:
+        known = found_scenes(path, self.count)
+        if not self.format:
+            if known is None:
+                raise DataError(f"{path} holds no scenes of a known layout; say format: one of {', '.join(FORMATS)}")
+            return known if not self.pictures else replace(known, pictures=_below(path, self.pictures))
+        inside = known if known is not None and known.form == self.format else None
+        pictures = _below(path, self.pictures) if self.pictures else inside.pictures if inside else path
+        annotations = _below(path, self.annotations) if self.annotations else inside.annotations if inside else None
+        return SceneSource(self.format, pictures, annotations, self.count, _below(path, self.segmenter) if self.segmenter else None)
+
+
+def _below(path: Path, name: str) -> Path:
+    """A setting's path, taken from the source's folder."""
+    folder = path if path.is_dir() else path.parent
+    return folder / name
