@@ -53,7 +53,14 @@ class Sampling:
 
 
 def _samples(subject: Subject, n: int, rng: np.random.Generator) -> list[Sample]:
+    if subject.rows is not None and getattr(subject.medium, "is_listed", False):
+        return [_comparable(data_sample(subject.rows, n, rng), subject)]
     samples = [data_sample(subject.rows, n, rng)] if subject.rows is not None else []
     if subject.population is not None:
         samples.append(Sample(subject.population.sample(n, rng), subject.population.name))
     return [*samples, uniform_sample(subject.domain, n, rng)]
+
+
+def _comparable(sample: Sample, subject: Subject) -> Sample:
+    """The rows with a twin that can be shown: of a medium that lists its rows, the others stand for nothing."""
+    return Sample(sample.rows[subject.domain.twins(sample.rows).valid.all(axis=0)], sample.population)

@@ -26,6 +26,9 @@ from evenhand.oracles.flip import LabelFlip
 EXHAUSTIVE = 2
 """Up to this many changed cells every choice is tried; beyond it cells are put back one by one, greedily."""
 
+FEW_CELLS = 2
+"""So many cells beside the protected ones are told in a witness's sentence: a scene and what is changed in it."""
+
 NEAREST = 3
 """How many of the nearest real rows are tried for each finding."""
 
@@ -54,8 +57,10 @@ class Witness:
     def sentence(self) -> str:
         """For a reader."""
         differing = [name for name in self.person if self.person[name] != self.twin[name]]
+        same = [str(self.person[name]) for name in self.person if name not in (*differing, *self.protected)]
+        about = f"{', '.join(same)}; " if len(same) <= FEW_CELLS and same else ""  # a scene and its change; a row of a table is too long
         change = ", ".join(f"{name} {self.person[name]!r} to {self.twin[name]!r}" for name in differing)
-        return f"{change}: {_change_said((self.outcome, self.twin_outcome), self.answers)}"
+        return f"{about}{change}: {_change_said((self.outcome, self.twin_outcome), self.answers)}"
 
 
 def _change_said(outcomes: tuple[Any, Any], answers: tuple[float, float] | None) -> str:

@@ -109,6 +109,7 @@ class Scenes:
     """A medium whose rows are a scene, a change, and whether the change is made."""
 
     kind = "scenes"
+    is_listed = True  # its rows are all there is: drawing at random from the domain would draw the same ones
 
     def __init__(
         self,
@@ -247,7 +248,8 @@ class Scenes:
 
     def digest(self) -> str:
         """Sixteen hexadecimal digits of the pictures, what is known of them, and how they are changed."""
-        whole = hashlib.sha256(repr((self.plan, sorted(self.plan.made_by), self.labels, self.seed)).encode())
+        settings = (self.plan, sorted(self.plan.made_by), self.plan.inpainter is None, self.labels, self.seed)
+        whole = hashlib.sha256(repr(settings).encode())
         for scene, seen in zip(self.scenes, self.seen, strict=True):
             whole.update(repr((scene.name, scene.shape, sorted(scene.truth.items()), sorted(seen.items()))).encode())
             whole.update(scene.picture.tobytes())

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.contract import Method, Model, Oracle, Population, Watch, name_of, outcome_names
 from evenhand.engine import witness
 from evenhand.engine.findings import Findings
-from evenhand.engine.gate import Gate
+from evenhand.engine.gate import Gate, Ruling
 from evenhand.engine.header import Header, header_of
 from evenhand.engine.run import Run, run
 from evenhand.engine.samples import JudgedSample, Sampling, judged_samples
@@ -21,8 +21,11 @@ from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
 from evenhand.errors import EvenhandError, InvalidArgument
 from evenhand.measures.rate_stream import RateStream, population_of
 from evenhand.measures.rules import JudgedRows, Rules, mine_rules
+from evenhand.measures.studies.classes import ClassMeasure, class_measure
+from evenhand.media.scenes import Scenes
 from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
+from evenhand.models.meter import Meter
 from evenhand.oracles import OracleChoice
 from evenhand.statistics.anytime import AnytimeShare
 from evenhand.verbs.scan_result import ScanResult
@@ -107,7 +110,13 @@ def scan(
         subject, plan.oracle, Sampling(options.rate_rows, options.gate.confidence), np.random.default_rng([seed, 2])
     )  # fmt: skip
     found, names = searched.findings(len(subject.domain.columns)), outcome_names(plan.oracle, subject.model)
-    ruling = options.gate.decide(samples[0].rate, len(np.unique(subject.domain.keys(found.rows)))).unless(searched.doubt)
+    classes = _classes(subject, samples[0], options.rate_rows, np.random.default_rng([seed, 6]))
+    ruling = options.gate.decide(samples[0].rate, len(np.unique(subject.domain.keys(found.rows))))
+    if (
+        classes is not None and options.gate.max_rate == 0.0
+    ):  # every recogniser loses something: what counts is whether one class is worse off
+        ruling = Ruling(*classes.ruling())
+    ruling = ruling.unless(searched.doubt)
     return ScanResult(
         domain=subject.domain,
         model=model,
@@ -122,12 +131,21 @@ def scan(
         anytime=stream.as_dict() if stream is not None and stream.share.n else None,
         where=where(samples, found, subject, names, np.random.default_rng([seed, 5])),
         outcomes=names,
+        classes=classes,
     )
+
+
+def _classes(subject: Subject, sample: JudgedSample, most: int, rng: np.random.Generator) -> ClassMeasure | None:
+    """Of scenes, how classes of objects are treated, over all changes where these are not too many; None for other media."""
+    if not isinstance(subject.medium, Scenes):
+        return None
+    every = subject.rows is not None and len(subject.rows) <= most
+    return class_measure(Meter(subject.model), subject.rows if every else sample.rows, rng)
 
 
 def _stream(subject: Subject, plan: Plan, options: Options) -> RateStream | None:
     """The rate that is measured while the search runs, from its own draws; None where it is not wanted."""
-    if not options.stream_share:
+    if not options.stream_share or getattr(subject.medium, "is_listed", False):
         return None
     population = population_of(subject.population, subject.rows, subject.domain)
     share, rng = AnytimeShare(options.gate.confidence), np.random.default_rng([plan.seed, 4])

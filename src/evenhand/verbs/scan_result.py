@@ -18,6 +18,7 @@ from evenhand.engine.run import Run
 from evenhand.engine.witness import Witness
 from evenhand.measures.rates import Rate
 from evenhand.measures.rules import Rules
+from evenhand.measures.studies.classes import ClassMeasure
 from evenhand.report.rendered import Rendered
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class ScanResult(Rendered):
     anytime: Mapping[str, Any] | None = None
     where: Rules | None = None
     outcomes: tuple[Any, ...] = ()  # what labels stand for, where that is not the model's classes
+    classes: ClassMeasure | None = None  # of scenes, how classes of objects are treated
 
     @property
     def rate(self) -> Rate:
@@ -69,10 +71,15 @@ class ScanResult(Rendered):
         """One row per finding: the person, the twin's changed cells, both outcomes."""
         return self.findings.frame()
 
+    @property
+    def _sentences(self) -> list[str]:
+        classes = self.classes.sentences if self.classes is not None else []
+        return [*classes, *(rate.sentence for rate in self.rates)]
+
     def summary(self) -> str:
         """A few lines for a person."""
         lines = [f"{self.outcome.upper()}: {self.reason}."]
-        lines += [rate.sentence for rate in self.rates]
+        lines += self._sentences
         lines += [f"While searching, from people drawn beside the search: {self.anytime['sentence']}."] if self.anytime else []
         lines += [_run_line(r) for r in self.runs]
         lines += [f"{name} FAILED: {why}" for name, why in self.failures.items()]
@@ -90,12 +97,15 @@ class ScanResult(Rendered):
             "anytime": dict(self.anytime) if self.anytime else None,
             "where": self.where.as_dict() if self.where else None,
         }
-        told = Telling([rate.sentence for rate in self.rates], [*self.checks(), *self._failed()], [asdict(w) for w in self.witnesses], body)
+        if self.classes is not None:
+            body["classes"] = self.classes.as_dict()
+        told = Telling(self._sentences, [*self.checks(), *self._failed()], [asdict(w) for w in self.witnesses], body)
         return result_dict(self, told)
 
     def checks(self) -> list[dict[str, Any]]:
         """What each method decides: with a violation, one that found something has its share in it."""
-        return [self._check(r) for r in self.runs]
+        classes = self.classes.checks() if self.classes is not None else ()
+        return [*(self._check(r) for r in self.runs), *(asdict(each) for each in classes)]
 
     def _failed(self) -> list[dict[str, Any]]:
         """A method that failed decides nothing."""

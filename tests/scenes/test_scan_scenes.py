@@ -1,0 +1,119 @@
+"""Scenes take the same road as tables: open, wrap, scan, replay, resume; the class verdict is in the one result, judged once."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.datasets.scene_data import as_seen_by, found_scenes
+from evenhand.engine import witness
+from evenhand.errors import DataError, InvalidArgument, UnknownName
+from evenhand.models.shown import shown
+from evenhand.planted.recognisers import Simulated
+from evenhand.verbs.draw import draw_streets
+from evenhand.verbs.scan import Options
+
+CHOICES = {"count": 6, "classes": ["person", "car"]}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return eh.open("streets", settings=CHOICES)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return draw_streets(tmp_path_factory.mktemp("drawn"), count=3).parent
+
+
+@pytest.fixture(scope="module")
+def result(data, tmp_path_factory):
+    model = shown(data.medium, Simulated(handicap={"traffic light": 1.5}))
+    return eh.scan(model, data, budget=eh.Budget(candidates=60), options=Options(folder=tmp_path_factory.mktemp("runs")))
+
+
+def test_drawn_streets_open_as_rows_of_three_columns(data):
+    assert data.medium.kind == "scenes"
+    assert list(data.frame.columns) == ["scene", "change", "changed"]
+    assert not data.frame["changed"].any()
+    assert data.domain.protected == ("changed",)
+
+
+def test_annotations_and_their_folder_open_alike(folder):
+    one, other = eh.open(folder), eh.open(folder / "instances.json", settings={"count": 2})
+    assert [scene.name for scene in one.medium.scenes][:2] == [scene.name for scene in other.medium.scenes]
+    assert len(other.medium.scenes) == 2
+    assert one.medium.scenes[0].truth == eh.open(folder, kind="scenes", settings={"format": "coco"}).medium.scenes[0].truth
+
+
+def test_pictures_without_annotations_are_not_taken_for_scenes(folder, tmp_path):
+    assert found_scenes(folder / "images") is None
+    with pytest.raises(DataError, match="format"):
+        eh.open(folder / "images", kind="scenes")
+    with pytest.raises(InvalidArgument, match="need segmenter"):
+        eh.open(folder / "images", kind="scenes", settings={"format": "pictures"})
+    with pytest.raises(UnknownName, match="cow"):
+        eh.open(folder, settings={"classes": ["cow"]})
+    with pytest.raises(InvalidArgument, match="only 'changed'"):
+        eh.open(folder, protected=["scene"])
+
+
+def test_the_oracle_of_scenes_is_chosen_and_the_class_verdict_is_in_the_result(result):
+    told = result.as_dict()
+    assert told["evenhand_result"] == 2
+    assert told["header"]["medium"]["kind"] == "scenes"
+    assert "counts" in str(told["header"]["oracle"])
+    classes = told["body"]["classes"]
+    assert {part["operator"] for part in classes["parts"]} <= {"insert", "delete", "rotate"}
+    for part in classes["parts"]:
+        assert part["unfair"] == sum(one["unfair"] for one in part["verdicts"])
+    assert any(check["name"] == "class traffic light" for check in told["checks"])
+    json.dumps(told, default=float)
+
+
+def test_the_rate_counts_changes_that_can_be_made(result, data):
+    rows = data.rows.copy()
+    rows[:, 2] = 1.0
+    assert result.rate.interval.n == int(data.medium.is_possible(rows).sum())
+    assert len(result.rates) == 1
+
+
+def test_witnesses_name_scene_change_and_loss_and_are_replayed(result, data):
+    assert result.witnesses
+    model = shown(data.medium, Simulated(handicap={"traffic light": 1.5}))
+    for one in result.witnesses[:3]:
+        assert one.person["scene"] in one.sentence
+        assert one.person["change"] in one.sentence
+        assert "lost: " in str(one.twin_outcome)
+        assert witness.replay(one, data.domain, model).is_unfair
+    perfect = shown(data.medium, Simulated(margin=99.0))
+    assert not any(witness.replay(one, data.domain, perfect).is_unfair for one in result.witnesses)
+
+
+def test_the_same_seed_gives_the_same_findings_from_a_fresh_medium(result):
+    again = eh.open("streets", settings=CHOICES)
+    model = shown(again.medium, Simulated(handicap={"traffic light": 1.5}))
+    repeated = eh.scan(model, again, budget=eh.Budget(candidates=60))
+    assert repeated.as_dict()["body"]["classes"]["parts"] == result.as_dict()["body"]["classes"]["parts"]
+    np.testing.assert_array_equal(repeated.findings.findings.rows, result.findings.findings.rows)
+    assert [one.id for one in repeated.witnesses] == [one.id for one in result.witnesses]
+
+
+def test_findings_of_objects_can_be_asked_for_by_name(data):
+    model = shown(data.medium, Simulated(handicap={"traffic light": 1.5}))
+    found = eh.scan(model, data, budget=eh.Budget(candidates=60), options=Options(oracle="objects"))
+    assert found.frame()["evenhand.twin_outcome"].str.startswith("lost: ").any()
+
+
+def test_what_is_usual_may_be_what_the_recogniser_sees(data):
+    model = shown(data.medium, Simulated())
+    originals = np.zeros((len(data.medium.scenes), 3))
+    originals[:, 0] = np.arange(len(originals))
+    seen = as_seen_by(data, model.counts(originals))
+    assert seen.medium.digest() != data.medium.digest()
+    assert seen.medium.seen == tuple(model.counts(originals))
+    with pytest.raises(InvalidArgument, match="not scenes"):
+        as_seen_by(eh.open("credit"), [])
