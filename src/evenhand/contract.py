@@ -170,6 +170,23 @@ class Loader(Protocol):
         """The data."""
 
 
+@dataclass(frozen=True)
+class MediumProposal:
+    """What a project file could say of a source: the settings of its medium, what is protected, and lines for a person to read."""
+
+    settings: Mapping[str, Any]
+    protected: tuple[str, ...]
+    lines: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class ProposingLoader(Loader, Protocol):
+    """A loader that can say what a project file for a source would hold."""
+
+    def propose(self, source: Path, wishes: DataWishes) -> MediumProposal:
+        """Settings and protected names; raises, naming the choices, where the caller must decide first."""
+
+
 @runtime_checkable
 class EditsAlbums(Editor, Protocol):
     """An editor that gives a whole album back, with everything else that is known about it, so that another editor can go on."""

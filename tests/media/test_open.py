@@ -173,3 +173,19 @@ def test_every_loader_is_a_file_with_a_kind_of_its_own():
     assert {"album", "text", "portraits", "table", "embedded"} <= set(kinds)
     assert all(isinstance(entry.make(), Loader) for entry in LOADERS.entries().values())
     assert loader_of_kind("album").name == "album_folder"
+
+
+def test_init_writes_a_project_for_pictures_and_for_texts(faces, tmp_path):
+    from evenhand.verbs.init import init
+
+    with pytest.raises(InvalidArgument, match=r"label: name the attribute.*group"):
+        init(faces)
+    written = init(faces, label="group", protected=["tone"], file=tmp_path / "album.yaml")
+    assert eh.open(written.file).domain.protected == ("tone",)
+    assert "layout 'folder'" in written.summary()
+    (tmp_path / "templates.csv").write_text(TEMPLATES)
+    (tmp_path / "words.csv").write_text(WORDS)
+    texts = init(tmp_path / "templates.csv", label="mood", favourable="good", file=tmp_path / "text.yaml")
+    data = eh.open(texts.file)
+    assert (data.medium.kind, data.domain.protected, data.favourable) == ("text", ("gender",), ("good",))
+    assert "2 templates give 3 texts" in texts.summary()

@@ -54,8 +54,8 @@ def open(  # noqa: A001 - the public name is evenhand.open
     if (project := _project_file(source)) is not None and kind is None:
         data = open_project(project).data
         return data.protect(*(str(name) for name in names)) if names else data
-    wishes = DataWishes(_tools(seed), label, _as_tuple(favourable), names)
-    entry = loader_of_kind(kind) if kind else _surest(source)
+    wishes = DataWishes(editor_tools(seed), label, as_tuple(favourable), names)
+    entry = loader_of_kind(kind) if kind else loader_for(source)
     return entry.with_parameters(settings or {}).load(source, wishes)
 
 
@@ -82,7 +82,7 @@ def _in_medium(medium: MediumSource, project: Project, file: Path) -> Dataset:
     """The data of a medium; whatever is wrong with its settings is told with their line."""
     try:
         loader = _configured(medium)
-        wishes = DataWishes(_tools(project.scan.seed, file.parent), medium.label, medium.favourable, medium.protected)
+        wishes = DataWishes(editor_tools(project.scan.seed, file.parent), medium.label, medium.favourable, medium.protected)
         return loader.load(project.data.path if project.data else medium.kind, wishes)
     except DomainError:
         raise
@@ -106,7 +106,8 @@ def _project_file(source: object) -> Path | None:
     return path if is_yaml and not any(entry.make().claims(source) for entry in LOADERS.entries().values()) else None
 
 
-def _surest(source: object) -> Entry[Loader]:
+def loader_for(source: object) -> Entry[Loader]:
+    """The loader that is surest of a source."""
     claims = {name: entry.make().claims(source) for name, entry in LOADERS.entries().items()}
     best = max(claims, key=lambda name: claims[name])
     if claims[best] == 0:
@@ -127,7 +128,7 @@ def _unknown(source: object) -> EvenhandError:
     )
 
 
-def _tools(seed: int, folder: Path | None = None) -> EditorTools:
+def editor_tools(seed: int, folder: Path | None = None) -> EditorTools:
     """What editors are made with: a latent space of principal components, classifiers of attributes that are trained here."""
     kept = folder / "editors" if folder is not None else None
     return EditorTools(np.random.default_rng([seed, 6]), _attribute_reader, _latent, kept)
@@ -148,7 +149,8 @@ def _attribute_reader(album: Album, attribute: str, rng: np.random.Generator) ->
     return train("vgg", replace(album, label=album.attribute(attribute)), rng)
 
 
-def _as_tuple(favourable: object) -> tuple[Any, ...]:
+def as_tuple(favourable: object) -> tuple[Any, ...]:
+    """One outcome or several, as several."""
     if favourable is None:
         return ()
     return tuple(favourable) if isinstance(favourable, list | tuple) else (favourable,)

@@ -16,7 +16,7 @@ def fits(root: Path) -> bool:
 def read(root: Path | str, reading: Reading, table: str = "attributes.csv", column: str = "file") -> Album:
     """Pictures named in the column `file` of `attributes.csv`, relative to the folder; every other column is an attribute."""
     root = Path(root)
-    rows = read_table(root / table, (column, reading.label))[: reading.limit]
+    rows = read_table(root / table, (column, *filter(None, [reading.label])))[: reading.limit]
     files = [root / row[column] for row in rows]
     present(files, root / table)
     names = [name for name in (rows[0] if rows else {}) if name != column]

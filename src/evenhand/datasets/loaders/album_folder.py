@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
-from evenhand.contract import DataWishes, Editor
+from evenhand.contract import DataWishes, Editor, MediumProposal
 from evenhand.datasets.album_data import from_album
 from evenhand.datasets.albums import LAYOUTS
 from evenhand.datasets.albums.reading import Reading
 from evenhand.datasets.dataset import Dataset
-from evenhand.errors import DataError, InvalidArgument
+from evenhand.domain.protected_words import concept_of
+from evenhand.errors import DataError, InvalidArgument, UnknownName
 from evenhand.media.album import Album
 from evenhand.media.editors import editor_for
 
 LEARNED = "reflection"
 """The editor of pictures that were not drawn, where none is chosen: it needs nothing but the core."""
+
+FEW = 200
+"""So many pictures are looked at before a project file is written."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,29 @@ class AlbumFolder:
             album = album.between(name, tuple(groups[0]), tuple(groups[1]))
         editors = [each if not isinstance(each, str) else self._made(each, album, wishes) for each in wishes.protected]
         return from_album(album, editors, wishes.favourable, wishes.label or "label")
+
+    def propose(self, source: Path, wishes: DataWishes) -> MediumProposal:
+        """The layout that it found; attributes whose names suggest protection where none is named."""
+        layout = self.layout or next(iter(self._fitting(source)), "folder")
+        album = self._first_pictures(source, wishes)
+        for name in wishes.protected_names:
+            album.attribute(name)
+        named = wishes.protected_names or tuple(n for n in album.attributes if n != wishes.label and concept_of(n) is not None)
+        if not named:
+            raise InvalidArgument(f"protected: name at least one of the attributes {', '.join(album.attributes)}")
+        many = [name for name in named if len(album.attribute(name).values) > 2]
+        lines = [f"album of layout {layout!r}; attributes: {', '.join(album.attributes)}"]
+        lines += [] if wishes.protected else [f"protected attributes were guessed from their names: {', '.join(named)}"]
+        lines += [f"{name!r} has more than two values; choose two groups with `between: {{{name}: [[...], [...]]}}`" for name in many]
+        return MediumProposal({"layout": layout, "size": self.size, "editor": self.editor or LEARNED}, named, tuple(lines))
+
+    def _first_pictures(self, folder: Path, wishes: DataWishes) -> Album:
+        try:
+            return replace(self, size=16, limit=FEW)._read(folder, replace(wishes, label=wishes.label or ""))
+        except UnknownName as fault:
+            if wishes.label:
+                raise
+            raise InvalidArgument(f"label: name the attribute that the classifier predicts; {str(fault).partition('; ')[2]}") from None
 
     def _read(self, folder: Path, wishes: DataWishes) -> Album:
         if not folder.is_dir():

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from evenhand.contract import DataWishes
+from evenhand.contract import DataWishes, MediumProposal
 from evenhand.datasets.dataset import Dataset
-from evenhand.datasets.text_data import TEXT, from_templates, read_templates, read_text_yaml, read_words
+from evenhand.datasets.text_data import TEXT, Templates, from_templates, read_templates, read_text_yaml, read_words
 from evenhand.errors import DataError, InvalidArgument
+from evenhand.media.text_medium import WordLists
 
 HEAD = 4096
+YAML = (".yaml", ".yml")
 
 
 @dataclass(frozen=True)
@@ -28,23 +30,36 @@ class TextTemplates:
             return 0
         with Path(source).open(encoding="utf-8-sig", errors="replace") as file:
             head = file.read(HEAD)
-        if Path(source).suffix.lower() in (".yaml", ".yml"):
+        if Path(source).suffix.lower() in YAML:
             return 3 if any(line.startswith("templates:") for line in head.splitlines()) else 0
         columns, _, rest = head.partition("\n")
         return 2 if TEXT in [name.strip().strip('"') for name in columns.split(",")] and "{" in rest else 0
+
+    def propose(self, source: Path, wishes: DataWishes) -> MediumProposal:
+        """The words' file, and every attribute of the words where nothing is named."""
+        templates, words = self._read(source, wishes.label)
+        named = wishes.protected_names or tuple(words.attributes)
+        if not named:
+            slots = ", ".join(slot.name for slot in words.slots)
+            raise InvalidArgument(
+                f"protected: no word says what it belongs to; name one of the slots {slots}, whose words are then compared"
+            )
+        data = from_templates(templates, words, named, wishes.favourable)
+        lines = (f"{len(templates.texts)} templates give {len(data):,} texts; protected: {', '.join(named)}",)
+        return MediumProposal({} if source.suffix.lower() in YAML else {"words": self.words}, named, lines)
 
     def load(self, source: object, wishes: DataWishes) -> Dataset:
         """Every sentence that templates and words give."""
         if not wishes.protected:
             raise InvalidArgument("protected: name at least one attribute of the words, or a slot whose words are compared")
         path = Path(str(source))
-        if path.suffix.lower() in (".yaml", ".yml"):
-            templates, words = read_text_yaml(path, wishes.label)
-        else:
-            if not (path.parent / self.words).exists():
-                raise DataError(
-                    f"{path.parent / self.words} does not exist; it lists the words of each slot (columns slot, word), see words"
-                )
-            templates, words = read_templates(path, wishes.label), read_words(path.parent / self.words)
-        data = from_templates(templates, words, wishes.protected_names, wishes.favourable)
-        return data.named(path.stem)
+        templates, words = self._read(path, wishes.label)
+        return from_templates(templates, words, wishes.protected_names, wishes.favourable).named(path.stem)
+
+    def _read(self, path: Path, label: str | None) -> tuple[Templates, WordLists]:
+        if path.suffix.lower() in YAML:
+            return read_text_yaml(path, label)
+        words = path.parent / self.words
+        if not words.exists():
+            raise DataError(f"{words} does not exist; it lists the words of each slot (columns slot and word); name another with words")
+        return read_templates(path, label), read_words(words)
