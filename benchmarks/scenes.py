@@ -37,7 +37,7 @@ from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.media.streets.render import CLASSES, StreetMaker
 from evenhand.media.vocabulary import PARTS_ONLY, Labels
 from evenhand.models.recognisers.detectors import OnnxDetector, SsdDetector
-from evenhand.models.recognisers.small import PLANTED_CLASS, StreetRecogniser
+from evenhand.models.recognisers.street import PLANTED_CLASS, StreetRecogniser
 from evenhand.models.shown import shown
 from evenhand.planted.recognisers import Simulated, false_alarm_share
 from evenhand.report.scene_sheets import pair, sheet

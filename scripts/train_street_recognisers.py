@@ -22,7 +22,7 @@ import typer
 from evenhand.media.scene import Scene
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.media.streets.render import StreetMaker
-from evenhand.models.recognisers.small import PLANTED_CLASS
+from evenhand.models.recognisers.street import PLANTED_CLASS
 from evenhand.models.recognisers.street_training import Lessons, StreetCourse, export, learn_by_heart, lessons_from, net, train
 
 SEED = 1001

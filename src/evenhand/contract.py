@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from evenhand.media.operators.parts.order import ChangeOrder
     from evenhand.media.scene import Scene
     from evenhand.models.meter import Meter
+    from evenhand.models.wishes import ObjectSettings, Wishes
     from evenhand.synthesis.picture_latent.space import PictureLatent
 
 Pictures: TypeAlias = NDArray[Any]  # (n, height, width, 3), uint8 or float32, 0 to 255
@@ -251,6 +252,15 @@ class SeesScenes(Protocol):
 
 
 @runtime_checkable
+class NamedRecogniser(Recogniser, Protocol):
+    """A recogniser that is found by its name and made from what a caller says about objects."""
+
+    @classmethod
+    def named(cls, told: ObjectSettings) -> Recogniser:
+        """By what the caller said; what was not said is its own."""
+
+
+@runtime_checkable
 class CountsObjects(Medium, Protocol):
     """A medium whose pictures show objects of named classes."""
 
@@ -369,6 +379,17 @@ class LabelledRows:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """A kind of model that `wrap` takes: a file of `models/adapters` with these two functions."""
+
+    def accepts(self, given: Any) -> bool:
+        """Whether this is a model of the adapter's kind, told without loading it; files and folders come as a Path."""
+
+    def adapt(self, given: Any, wishes: Wishes) -> Model:
+        """The model, asked about what the data's medium shows."""
 
 
 @dataclass(frozen=True, eq=False)

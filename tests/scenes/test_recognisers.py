@@ -12,12 +12,16 @@ from evenhand.errors import DataError, InvalidArgument, ModelFailed, StoreError,
 from evenhand.measures.counted_changes import counted_scenes
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.models.function import FunctionRecogniser
+from evenhand.models.http import HttpTemplate
+from evenhand.models.recognisers.azure import AzureVision
 from evenhand.models.recognisers.cache import Kept
+from evenhand.models.recognisers.client_patience import Patience
 from evenhand.models.recognisers.detectors import OnnxDetector
+from evenhand.models.recognisers.google import GoogleVision
+from evenhand.models.recognisers.rekognition import Rekognition
 from evenhand.models.recognisers.seen_objects import Suppression
-from evenhand.models.recognisers.services import AzureVision, GoogleVision, HttpTemplate, Patience, Rekognition
-from evenhand.models.recognisers.small import StreetRecogniser
 from evenhand.models.recognisers.stand_in import StandIn
+from evenhand.models.recognisers.street import StreetRecogniser
 from evenhand.models.shown import shown
 
 PATIENCE = Patience(attempts=2, pause_seconds=0.01)
@@ -43,7 +47,7 @@ def service(name, endpoint, monkeypatch):
     if name == "azure":
         pytest.importorskip("azure.ai.vision.imageanalysis")
         return AzureVision(endpoint, "none", patience=PATIENCE)
-    return HttpTemplate(endpoint + "/any", box=("box.0", "box.1", "box.2", "box.3"), patience=PATIENCE)
+    return HttpTemplate(endpoint + "/any", box=("box.0", "box.1", "box.2", "box.3"), retries=1, backoff_seconds=0.01)
 
 
 @pytest.mark.parametrize("name", ["amazon", "google", "azure", "http"])

@@ -122,8 +122,9 @@ def examine(
     require("torch", "torch")
     import numpy as np
 
+    from evenhand.datasets.album_data import from_album
     from evenhand.measures.jury import train_jury
-    from evenhand.models.given_classifier import GivenClassifier, classifier_of
+    from evenhand.models.wrap import wrap
     from evenhand.verbs.examine_pictures import PictureRule, album_page, examine_album, watched
 
     rng = np.random.default_rng(seed)
@@ -131,8 +132,10 @@ def examine(
     taken, tested = whole.split(2 / 3, rng)
     for_editor, for_jury = taken.split(0.5, rng)
     prepare = _preparation(scale, mean, deviation, (input_size, size, blue_first))
-    classifier = classifier_of(GivenClassifier(model, tuple(name.strip() for name in classes.split(",")), prepare, size, trust))
     twin_maker, shown = _editor(editor, for_editor, tested, attribute, rng)
+    names = tuple(name.strip() for name in classes.split(","))
+    wrapped: Any = wrap(model, from_album(tested, [twin_maker]), classes=names, prepare=prepare, trusted=trust)
+    classifier: PictureModel = wrapped.reader
     err.print(f"{len(tested)} pictures are tested, {len(for_editor)} are the editor's, {len(for_jury)} the independent classifiers'")
     jury = train_jury(for_jury, [attribute, *watched(for_jury, attribute, label)], rng)
     found = examine_album(shown, classifier, twin_maker, jury, PictureRule(tolerance, ordered))

@@ -1,22 +1,17 @@
-"""A model behind an HTTP endpoint: JSON out and in by template, batches, threads, retries, a rate limit, answers kept on disk.
+"""The one HTTP adapter: endpoints that score rows, pictures or texts, and services that name the objects in a picture.
 
-What a request or an answer looks like is `http_shape`'s business.
+How an endpoint is asked is `http_transport`'s business; what a request or an answer of rows looks like is `http_shape`'s.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
-import os
-import re
-import secrets
 import sqlite3
-import threading
-import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,23 +19,28 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.arrays import Rows, Scores
+from evenhand.contract import Answer, Detection
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer, require
+from evenhand.errors import DataError, InvalidArgument, ModelFailed, WrongAnswer
+from evenhand.limits import Count, NotNegative, Positive, WholeNumber, check_limits
+from evenhand.media.png import png_bytes
+from evenhand.media.scene import Picture
 from evenhand.models.answer_shapes import Reader, reader_for, settle
+from evenhand.models.function import FunctionClassifier
 from evenhand.models.http_shape import AnswerPath as AnswerPath
 from evenhand.models.http_shape import body_of, excerpt, parse_path, records_of, takes_single_row
+from evenhand.models.http_transport import Body, Connection, Transport
 from evenhand.models.inputs import probe_rows
+from evenhand.models.recognisers.jpeg import jpeg
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SETTLING_ROWS = 16
-_RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True)
 class HttpModel:
     """Where an endpoint is and how it is spoken to.
 
-    request: JSON in which "$rows" stands for a list of rows, or "$row" for one row at a time.
+    request: JSON in which "$rows" stands for a list of rows, or "$row" for one row at a time; a picture is PNG in base64, a text itself.
     answer: the path to one value per row, such as "predictions[*].probability"; "" is the whole answer.
     rows_as: "records" sends {column: cell}, "lists" sends cells in the domain's order, "codes" sends codes.
     url and headers may hold ${NAME} for an environment variable; its value is never shown or stored.
@@ -52,67 +52,106 @@ class HttpModel:
     rows_as: str = "records"
     headers: Mapping[str, str] = field(default_factory=dict)
     returns: str | None = None
-    batch_rows: int = 256
-    concurrency: int = 4
-    timeout_seconds: float = 30.0
-    retries: int = 4
-    backoff_seconds: float = 0.5
-    requests_per_second: float | None = None
+    batch_rows: Count = 256
+    concurrency: Count = 4
+    timeout_seconds: Positive = 30.0
+    retries: WholeNumber = 4
+    backoff_seconds: NotNegative = 0.5
+    requests_per_second: Positive | None = None
     cache: str | Path | None = None
 
     def __post_init__(self) -> None:
-        if not self.url.startswith(("http://", "https://")):
-            raise InvalidArgument(f"url={self.url!r} must begin with http:// or https://")
+        check_limits(self)
+        _ = self.connection
         if self.rows_as not in ("records", "lists", "codes"):
             raise InvalidArgument(f"rows_as={self.rows_as!r} must be 'records', 'lists' or 'codes'")
-        for name, least in (("batch_rows", 1), ("concurrency", 1), ("retries", 0), ("backoff_seconds", 0)):
-            if getattr(self, name) < least:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be at least {least}")
-        if not self.timeout_seconds > 0 or (self.requests_per_second is not None and not self.requests_per_second > 0):
-            raise InvalidArgument("timeout_seconds and requests_per_second must be positive")
         takes_single_row(self.request)
         parse_path(self.answer)
+
+    @property
+    def connection(self) -> Connection:
+        """Where it is and how patiently it is asked."""
+        return Connection(self.url, self.headers, self.timeout_seconds, self.retries, self.backoff_seconds, self.requests_per_second)
+
+    @property
+    def identity(self) -> list[Any]:
+        """What tells it from other endpoints, as written; no header is part of it."""
+        return [self.url, self.request, self.answer, self.rows_as]
+
+    def digest(self) -> str:
+        """Twenty-four digits of the identity."""
+        return hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()[:24]
+
+
+class Questions:
+    """Records sent to an endpoint in batches and threads; one value for each comes back, and is kept on disk where that is wanted."""
+
+    def __init__(self, settings: HttpModel) -> None:
+        self.settings, self.transport = settings, Transport(settings.connection)
+        self._path: AnswerPath = parse_path(settings.answer)
+        self._single = takes_single_row(settings.request)
+        self._answers = _Answers(Path(settings.cache)) if settings.cache else None
+
+    @property
+    def at_once(self) -> int:
+        """How many records one request holds."""
+        return 1 if self._single else self.settings.batch_rows
+
+    def values(self, records: list[Any]) -> list[Any]:
+        """One value for each record; known ones are not asked again."""
+        keys = [self._key(record) for record in records] if self._answers else []
+        known = self._answers.read(keys) if self._answers else {}
+        wanted = [at for at in range(len(records)) if not (keys and keys[at] in known)]
+        fresh = self._ask_all([records[at] for at in wanted])
+        if self._answers:
+            self._answers.write({keys[at]: value for at, value in zip(wanted, fresh, strict=True)})
+        values: list[Any] = [None] * len(records)
+        for at, value in zip(wanted, fresh, strict=True):
+            values[at] = value
+        for at in set(range(len(records))) - set(wanted):
+            values[at] = known[keys[at]]
+        return values
+
+    def _key(self, record: Any) -> str:
+        return hashlib.sha256(json.dumps([self.settings.identity, record], sort_keys=True, default=str).encode()).hexdigest()
+
+    def _ask_all(self, records: list[Any]) -> list[Any]:
+        batches = [records[at : at + self.at_once] for at in range(0, len(records), self.at_once)]
+        if len(batches) <= 1 or self.settings.concurrency == 1:
+            return [value for batch in batches for value in self._ask(batch)]
+        pool = ThreadPoolExecutor(min(self.settings.concurrency, len(batches)))
+        try:
+            return [value for part in pool.map(self._ask, batches) for value in part]
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _ask(self, records: list[Any]) -> list[Any]:
+        answer = self.transport.ask(Body(body_of(self.settings.request, records)))
+        said = self.transport.hide(excerpt(json.dumps(answer)))
+        values = self._path.find(answer, said)
+        if self._single and not (isinstance(values, list) and len(values) == 1):
+            values = [values]
+        if not isinstance(values, list) or len(values) != len(records):
+            count = f"{len(values)} values" if isinstance(values, list) else f"one {type(values).__name__}"
+            raise WrongAnswer(
+                f"{self.transport.name} answered {len(records)} rows with {count} at {self.settings.answer!r}; expected one per row.  "
+                f"The answer begins: {said}"
+            )
+        return values
 
 
 @dataclass(eq=False)
 class Endpoint:
-    """The model behind an `HttpModel`.  The reader is settled by the first answer."""
+    """The model of rows behind an `HttpModel`.  The reader is settled by the first answer."""
 
     settings: HttpModel
     domain: TabularDomain
     columns: Sequence[Any] | None = None
     is_costly: ClassVar[bool] = True  # the meter never asks a row twice
-    _next_request: float = 0.0
 
     def __post_init__(self) -> None:
-        require("httpx", "http")
-        self._secrets: set[str] = set()
-        self._url = self._expanded(self.settings.url, "url")
-        self._headers = {name: self._expanded(text, f"header {name}") for name, text in self.settings.headers.items()}
-        self._path: AnswerPath = parse_path(self.settings.answer)
-        self._single = takes_single_row(self.settings.request)
-        self._lock = threading.Lock()
-        self._answers = _Answers(Path(self.settings.cache)) if self.settings.cache else None
+        self._questions = Questions(self.settings)
         self._unsettled = reader_for(self.domain, self.columns)
-
-    def _expanded(self, text: str, where: str) -> str:
-        def value(match: re.Match[str]) -> str:
-            found = os.environ.get(match.group(1))
-            if found is None:
-                raise InvalidArgument(f"{where} names the environment variable {match.group(1)}, which is not set")
-            if found:
-                self._secrets.add(found)
-            return found
-
-        return _VARIABLE.sub(value, text)
-
-    @cached_property
-    def _client(self) -> Any:
-        import httpx
-
-        client = httpx.Client(timeout=self.settings.timeout_seconds, headers=self._headers, follow_redirects=False)
-        weakref.finalize(self, client.close)
-        return client
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -128,134 +167,48 @@ class Endpoint:
     def _reader(self) -> Reader:
         """How answers are read, settled once by the answers to a few fixed rows."""
         rows = probe_rows(self.domain, _SETTLING_ROWS)
-        return settle(self._unsettled, self._values(self._records(rows)), len(rows), self.settings.returns)
+        return settle(self._unsettled, self._values(rows), len(rows), self.settings.returns)
 
-    def _records(self, rows: Rows) -> list[Any]:
-        return records_of(rows, self.domain, self.settings.rows_as)
+    def _values(self, rows: Rows) -> list[Any]:
+        return self._questions.values(records_of(rows, self.domain, self.settings.rows_as))
 
     @property
     def batch_rows(self) -> int:
         """Enough rows for every thread to send full requests."""
-        return (1 if self._single else self.settings.batch_rows) * self.settings.concurrency * 4
+        return self._questions.at_once * self.settings.concurrency * 4
 
     def scores(self, rows: Rows) -> Scores:
         """The endpoint's answers as scores."""
         if not len(rows):
             return np.zeros((0, len(self.classes)))
         reader = self._reader
-        return reader.read(self._values(self._records(rows)), len(rows))
-
-    def _values(self, records: list[Any]) -> list[Any]:
-        keys = [self._key(record) for record in records] if self._answers else []
-        known = self._answers.read(keys) if self._answers else {}
-        wanted = [at for at in range(len(records)) if not (keys and keys[at] in known)]
-        fresh = self._ask_all([records[at] for at in wanted])
-        if self._answers:
-            self._answers.write({keys[at]: value for at, value in zip(wanted, fresh, strict=True)})
-        values: list[Any] = [None] * len(records)
-        for at, value in zip(wanted, fresh, strict=True):
-            values[at] = value
-        for at in set(range(len(records))) - set(wanted):
-            values[at] = known[keys[at]]
-        return values
-
-    def _key(self, record: Any) -> str:
-        return hashlib.sha256(json.dumps([self._identity, record], sort_keys=True, default=str).encode()).hexdigest()
-
-    @property
-    def _identity(self) -> list[Any]:
-        return [self.settings.url, self.settings.request, self.settings.answer, self.settings.rows_as]
-
-    def _ask_all(self, records: list[Any]) -> list[Any]:
-        size = 1 if self._single else self.settings.batch_rows
-        batches = [records[at : at + size] for at in range(0, len(records), size)]
-        if len(batches) <= 1 or self.settings.concurrency == 1:
-            return [value for batch in batches for value in self._ask(batch)]
-        pool = ThreadPoolExecutor(min(self.settings.concurrency, len(batches)))
-        try:
-            return [value for part in pool.map(self._ask, batches) for value in part]
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-    def _ask(self, records: list[Any]) -> list[Any]:
-        answer = self._parsed(self._post(body_of(self.settings.request, records)))
-        values = self._path.find(answer, self._hide(excerpt(json.dumps(answer))))
-        if self._single and not (isinstance(values, list) and len(values) == 1):
-            values = [values]
-        if not isinstance(values, list) or len(values) != len(records):
-            count = f"{len(values)} values" if isinstance(values, list) else f"one {type(values).__name__}"
-            raise WrongAnswer(
-                f"{self._name} answered {len(records)} rows with {count} at {self.settings.answer!r}; expected one per row.  "
-                f"The answer begins: {self._hide(excerpt(json.dumps(answer)))}"
-            )
-        return values
-
-    def _post(self, body: Any) -> Any:
-        """The response, after as many tries as the settings allow."""
-        for attempt in range(self.settings.retries + 1):
-            self._wait_for_turn()
-            response, fault, pause = self._attempt(body)
-            if response is not None:
-                return response
-            if attempt == self.settings.retries:
-                tries = f" (tried {attempt + 1} times)" if attempt else ""
-                raise ModelFailed(f"{self._name} {fault}{tries}")
-            time.sleep(pause if pause is not None else self._backoff(attempt))
-        raise AssertionError("unreachable")
-
-    def _backoff(self, attempt: int) -> float:
-        # Jitter keeps many clients from returning at the same moment; no result depends on it.
-        return float(self.settings.backoff_seconds * 2**attempt * secrets.SystemRandom().uniform(0.5, 1.0))
-
-    def _attempt(self, body: Any) -> tuple[Any, str, float | None]:
-        """A response; or none, what went wrong, and how long the endpoint asks to wait."""
-        import httpx
-
-        try:
-            response = self._client.post(self._url, json=body)
-        except httpx.TimeoutException:
-            fault_text = f"did not answer within {self.settings.timeout_seconds:g} seconds; raise timeout_seconds or send smaller batches"
-            return None, fault_text, None
-        except httpx.TransportError as fault:
-            return None, f"cannot be reached: {self._hide(str(fault))}; is it running, and is the URL right?", None
-        if response.status_code in _RETRIED:
-            return None, f"answered with status {response.status_code}: {self._hide(excerpt(response.text))}", _retry_after(response)
-        if response.status_code >= 300:
-            raise ModelFailed(f"{self._name} refused with status {response.status_code}: {self._hide(excerpt(response.text))}")
-        return response, "", None
-
-    def _parsed(self, response: Any) -> Any:
-        try:
-            return response.json()
-        except ValueError:
-            kind = response.headers.get("content-type", "no content type")
-            what = "HTML" if "html" in kind.lower() or response.text.lstrip()[:1] == "<" else "text that is not JSON"
-            raise WrongAnswer(
-                f"{self._name} answered with {what} ({kind}); is the URL that of the prediction route?  "
-                f"It begins: {self._hide(excerpt(response.text))}"
-            ) from None
-
-    def _wait_for_turn(self) -> None:
-        if self.settings.requests_per_second is None:
-            return
-        with self._lock:
-            now = time.monotonic()
-            turn = max(now, self._next_request)
-            self._next_request = turn + 1 / self.settings.requests_per_second
-        time.sleep(max(0.0, turn - now))
-
-    @property
-    def _name(self) -> str:
-        return f"the endpoint {self.settings.url}"
-
-    def _hide(self, text: str) -> str:
-        for secret in sorted(self._secrets, key=len, reverse=True):
-            text = text.replace(secret, "***")
-        return text
+        return reader.read(self._values(rows), len(rows))
 
     def fingerprint(self) -> str:
         """A digest of URL and template as written; no header enters it."""
-        return f"http-{hashlib.sha256(json.dumps(self._identity, sort_keys=True).encode()).hexdigest()[:24]}"
+        return f"http-{self.settings.digest()}"
+
+
+class EndpointReader:
+    """The classifier of pictures or texts behind an `HttpModel`."""
+
+    def __init__(self, settings: HttpModel, classes: Sequence[Any]) -> None:
+        self.settings, self.classes = settings, tuple(classes)
+        self._questions = Questions(settings)
+
+    def scores(self, shown: Any) -> Scores:
+        """The endpoint's answers as scores."""
+        batch = self._questions.at_once * self.settings.concurrency * 4
+        return FunctionClassifier(lambda part: self._questions.values([_record(one) for one in part]), self.classes, batch).scores(shown)
+
+    def fingerprint(self) -> str:
+        """A digest of URL and template as written; no header enters it."""
+        return f"http-{self.settings.digest()}"
+
+
+def _record(shown: Any) -> str:
+    """A picture as PNG in base64, a text as it is."""
+    return base64.b64encode(png_bytes(shown)).decode() if isinstance(shown, np.ndarray) else str(shown)
 
 
 class _Answers:
@@ -295,9 +248,95 @@ class _Answers:
         self._with(lambda base: base.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?)", pairs))
 
 
-def _retry_after(response: Any) -> float | None:
-    text = response.headers.get("retry-after", "")
-    try:
-        return min(max(float(text), 0.0), 120.0)
-    except ValueError:
-        return None
+@dataclass(frozen=True)
+class HttpTemplate:
+    """Any recognition service: what is sent, and where in the answer the objects are.
+
+    `body` is "jpeg" (the bytes), "multipart" (a file field called `field_name`), or a JSON value in which the text "{image}" stands
+    for the picture in base64.  Places in the answer are dotted: "result.objects", "tag.name".  `box_form` is "corners" or "size".
+    """
+
+    url: str
+    body: Any = "jpeg"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    field_name: str = "file"
+    objects: str = "objects"
+    label: str = "label"
+    score: str | None = "score"
+    box: tuple[str, str, str, str] | None = None
+    box_form: str = "corners"
+    is_relative: bool = False
+    price_per_thousand: float = 0.0
+    timeout_seconds: Positive = 30.0
+    retries: WholeNumber = 3
+    backoff_seconds: NotNegative = 0.5
+    name: str = "HTTP endpoint"
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+        if self.box_form not in ("corners", "size"):
+            raise InvalidArgument(f"box_form={self.box_form!r} must be 'corners' or 'size'")
+
+    @classmethod
+    def from_yaml(cls, path: Path) -> HttpTemplate:
+        """A template from a file whose keys are the fields' names, such as `url`, `body`, `objects`, `label`."""
+        import yaml
+
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        known = {one.name for one in fields(cls)}
+        if not isinstance(content, dict) or "url" not in content or set(content) - known:
+            shown = sorted(content) if isinstance(content, dict) else content
+            raise DataError(f"{path}: expected the key url and perhaps {', '.join(sorted(known - {'url'}))}; got {shown!r}")
+        return cls(**{**content, **({"box": tuple(content["box"])} if content.get("box") else {})})
+
+    def fingerprint(self) -> str:
+        """The address and the shape of question and answer; never a header, which may hold a key."""
+        return f"http-{self.url}-{self.objects}-{self.label}"
+
+    @cached_property
+    def _transport(self) -> Transport:
+        return Transport(Connection(self.url, self.headers, self.timeout_seconds, self.retries, self.backoff_seconds), self.name)
+
+    def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
+        """One request for each picture."""
+        return [self._one(picture) for picture in pictures]
+
+    def _one(self, picture: Picture) -> Answer:
+        raw = self._transport.ask(self._body(jpeg(picture)))
+        return tuple(self._detection(one, picture.shape) for one in _at(raw, self.objects, self.name))
+
+    def _body(self, content: bytes) -> Body:
+        if self.body == "jpeg":
+            return Body(content=content, kind="image/jpeg")
+        if self.body == "multipart":
+            return Body(content=content, kind="image/jpeg", form_field=self.field_name)
+        return Body(_filled(self.body, base64.b64encode(content).decode()))
+
+    def _detection(self, one: Any, shape: tuple[int, ...]) -> Detection:
+        label = str(_at(one, self.label, self.name))
+        score = float(_at(one, self.score, self.name)) if self.score else 1.0
+        if self.box is None:
+            return Detection(label, score)
+        values = np.array([float(_at(one, place, self.name)) for place in self.box])
+        if self.box_form == "size":
+            values[2:] += values[:2]
+        if self.is_relative:
+            values *= np.array([shape[1], shape[0]] * 2)
+        return Detection(label, score, (float(values[0]), float(values[1]), float(values[2]), float(values[3])))
+
+
+def _filled(body: Any, image: str) -> Any:
+    if isinstance(body, str):
+        return body.replace("{image}", image)
+    if isinstance(body, Mapping):
+        return {key: _filled(value, image) for key, value in body.items()}
+    return [_filled(value, image) for value in body] if isinstance(body, list | tuple) else body
+
+
+def _at(value: Any, place: str, name: str) -> Any:
+    for step in place.split(".") if place else ():
+        try:
+            value = value[int(step)] if isinstance(value, list) else value[step]
+        except (KeyError, IndexError, TypeError, ValueError) as fault:
+            raise WrongAnswer(f"{name} answered {str(value)[:200]!r}, which has nothing at {step!r} of {place!r}") from fault
+    return value

@@ -20,7 +20,7 @@ GREY = (0.299, 0.587, 0.114)
 class Preparation:
     """How bytes become a network's input: (value * scale - mean) / deviation per colour; layout and order of colours."""
 
-    size: int
+    size: int | None = None  # None: as large as they are
     channels_first: bool = True
     scale: float = 1.0 / 255.0
     mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -30,7 +30,7 @@ class Preparation:
 
     def __call__(self, pictures: Pictures) -> NDArray[np.float32]:
         """Network input of pictures of any size."""
-        values: NDArray[Any] = resized(pictures, self.size).astype(np.float32) * np.float32(self.scale)
+        values: NDArray[Any] = (pictures if self.size is None else resized(pictures, self.size)).astype(np.float32) * np.float32(self.scale)
         values = (values - np.array(self.mean, np.float32)) / np.array(self.deviation, np.float32)
         values = values[..., ::-1] if self.blue_first else values
         values = values @ np.array(GREY, np.float32)[:, None] if self.grey else values

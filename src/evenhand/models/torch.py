@@ -29,7 +29,7 @@ from evenhand.models.preparation import Preparation
 from evenhand.models.recognisers.detectors import detections
 from evenhand.models.recognisers.seen_objects import Suppression
 from evenhand.models.torch_inputs import CodesFront, DetectionFront, Front, Inputs, PictureFront, flat, make_front
-from evenhand.models.torch_layers import Layer, Reached, Share, declared_activations, find_layers, silence, watching
+from evenhand.models.torch_layers import KeptShare, Layer, Reached, declared_activations, find_layers, silence, watching
 from evenhand.models.torch_training import set_mode, train
 
 Outputs = Literal["auto", "logits", "probabilities"]
@@ -218,7 +218,7 @@ class TorchAdapter:
         """A copy of the module with these units of a layer held at zero, or at the share `keep` of their value."""
         self._check_layers((layer,))
         changed = self.copy()
-        silence(changed.module, layer, Share(tuple(units), keep, by_map=isinstance(self.front, PictureFront)))
+        silence(changed.module, layer, KeptShare(tuple(units), keep, by_map=isinstance(self.front, PictureFront)))
         return changed
 
     def _weights_digest(self, about: str) -> Any:

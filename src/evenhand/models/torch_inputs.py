@@ -179,7 +179,8 @@ class PictureFront:
     @property
     def known_sides(self) -> tuple[int, int] | None:
         """Height and width of pictures that the module can be tried out with."""
-        return self.sides or ((self.prepared_by.size, self.prepared_by.size) if self.prepared_by else None)
+        size = self.prepared_by.size if self.prepared_by else None
+        return self.sides or ((size, size) if size else None)
 
     def sample(self, n: int) -> Pictures:
         """Pictures of noise, always the same ones."""
@@ -209,8 +210,8 @@ class PictureFront:
 def _prepared(batch: Any, how: Preparation) -> Any:
     import torch
 
-    area = torch.nn.functional.interpolate
-    sized = batch if batch.shape[2] == how.size == batch.shape[3] else area(batch, (how.size, how.size), mode="area")
+    is_sized = how.size is None or batch.shape[2] == how.size == batch.shape[3]
+    sized = batch if is_sized else torch.nn.functional.interpolate(batch, (how.size, how.size), mode="area")
     mean, deviation, grey = (
         torch.tensor(each, dtype=batch.dtype, device=batch.device)[:, None, None] for each in (how.mean, how.deviation, GREY)
     )

@@ -222,7 +222,7 @@ def _sorted_out(module: Any, layers: Sequence[str]) -> tuple[dict[str, Any], lis
 
 
 @dataclass(frozen=True)
-class Share:
+class KeptShare:
     """What is left of some units of a layer; with `by_map` a unit of a convolutional layer is its whole map."""
 
     units: tuple[int, ...]
@@ -237,7 +237,7 @@ class Share:
         return output * shares.reshape((-1, 1, 1) if is_map else output.shape[1:])
 
 
-def silence(module: Any, layer: str, share: Share) -> None:
+def silence(module: Any, layer: str, share: KeptShare) -> None:
     """Hold units of one layer at a share of their value, by hooks that stay with the module."""
     name, _, call = layer.partition("#")
     passage = Passage(module)
@@ -254,7 +254,7 @@ def silence(module: Any, layer: str, share: Share) -> None:
         parts[name].register_forward_hook(hush)
 
 
-def _silence_function(module: Any, layer: str, share: Share) -> None:
+def _silence_function(module: Any, layer: str, share: KeptShare) -> None:
     """The same for an activation function: every pass runs within a context that changes its answer."""
     open_now: list[ExitStack] = []
 

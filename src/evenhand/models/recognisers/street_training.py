@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenhand.errors import require
 from evenhand.media.scene import Scene
 from evenhand.media.streets.render import CLASSES
-from evenhand.models.recognisers.small import SIZE, STRIDE
+from evenhand.models.recognisers.street import SIZE, STRIDE
 
 GRID = (SIZE[0] // STRIDE, SIZE[1] // STRIDE)
 WIDTHS = (12, 24, 48, 40)  # channels: first layer, stem, context, joined

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from evenhand.errors import UnknownName, require
 from evenhand.media.scene import Picture
 from evenhand.media.streets.render import CLASSES
 from evenhand.models.recognisers.seen_objects import Suppression
+
+if TYPE_CHECKING:
+    from evenhand.models.wishes import ObjectSettings
 
 PLANTED_CLASS = "traffic light"
 SIZE = (180, 240)  # rows and columns that the net sees
@@ -38,6 +41,13 @@ class StreetRecogniser:
     def __post_init__(self) -> None:
         if self.weights not in WEIGHTS and not Path(self.weights).is_file():
             raise UnknownName("weights of the street recogniser", self.weights, WEIGHTS)
+
+    @classmethod
+    def named(cls, told: ObjectSettings) -> Self:
+        """By what the caller said about objects."""
+        return (
+            cls() if told.least is None and told.overlap is None else cls(suppression=Suppression(told.least or 0.35, told.overlap or 0.45))
+        )
 
     @property
     def name(self) -> str:

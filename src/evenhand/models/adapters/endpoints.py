@@ -1,0 +1,35 @@
+"""HTTP endpoints: a URL or an `HttpModel`, asked about rows, pictures or texts; a recognition service by template, asked about scenes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from evenhand.contract import Model
+from evenhand.models.http import Endpoint, EndpointReader, HttpModel, HttpTemplate
+from evenhand.models.wishes import Wishes
+
+
+def accepts(given: Any) -> bool:
+    """An address, settings, a template, or a YAML file that holds one."""
+    if isinstance(given, Path):
+        return given.suffix.lower() in (".yaml", ".yml")
+    return isinstance(given, HttpModel | HttpTemplate) or (isinstance(given, str) and given.startswith(("http://", "https://")))
+
+
+def adapt(given: Any, wishes: Wishes) -> Model:
+    """Asked about what the medium shows."""
+    if isinstance(given, Path):
+        given = HttpTemplate.from_yaml(given)
+    if wishes.asked == "scenes":
+        if isinstance(given, HttpModel):
+            raise wishes.refuse("an HttpModel", "give an HttpTemplate, which says where objects are in an answer")
+        return wishes.behind(given if isinstance(given, HttpTemplate) else HttpTemplate(given))
+    if isinstance(given, HttpTemplate):
+        raise wishes.refuse("a recognition template", "give an HttpModel or a URL")
+    settings = given if isinstance(given, HttpModel) else HttpModel(given)
+    settings = settings if settings.returns is not None else replace(settings, returns=wishes.returns)
+    if wishes.asked == "rows":
+        return Endpoint(settings, wishes.domain, wishes.classes)
+    return wishes.behind(EndpointReader(settings, wishes.names))

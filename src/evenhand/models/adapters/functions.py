@@ -1,0 +1,31 @@
+"""Python callables: from a frame or a matrix to labels or scores, from pictures or texts to the same, or from a picture to its objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from evenhand.contract import Model
+from evenhand.models.adapters.estimators import accepts as is_estimator
+from evenhand.models.adapters.torch_modules import is_torch
+from evenhand.models.function import FunctionClassifier, FunctionRecogniser, from_callable
+from evenhand.models.preparation import Preparation
+from evenhand.models.wishes import Wishes
+
+
+def accepts(given: Any) -> bool:
+    """Whatever can be called and is nothing more special."""
+    return callable(given) and not isinstance(given, type) and not is_estimator(given) and not is_torch(given)
+
+
+def adapt(given: Any, wishes: Wishes) -> Model:
+    """Asked about what the medium shows."""
+    if wishes.asked == "rows":
+        return from_callable(given, wishes.domain, wishes.classes, wishes.takes, wishes.returns)
+    if wishes.asked == "scenes":
+        return wishes.behind(FunctionRecogniser(given, name=getattr(given, "__name__", type(given).__name__)))
+    return wishes.behind(FunctionClassifier(_prepared(given, wishes.prepare), wishes.names))
+
+
+def _prepared(function: Callable[[Any], Any], prepare: Preparation | None) -> Callable[[Any], Any]:
+    return function if prepare is None else lambda pictures: function(prepare(pictures))

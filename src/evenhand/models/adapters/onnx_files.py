@@ -1,0 +1,36 @@
+"""ONNX files: classifiers of rows or pictures, and detectors of objects in scenes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from evenhand.contract import Model
+from evenhand.models.wishes import Wishes
+
+
+def accepts(given: Any) -> bool:
+    """A path that ends in .onnx."""
+    return isinstance(given, Path) and given.suffix.lower() == ".onnx"
+
+
+def adapt(given: Path, wishes: Wishes) -> Model:
+    """Through the one session; what the file says of itself is read from it."""
+    from evenhand.models.onnx import from_onnx, onnx_classifier
+
+    if wishes.asked == "rows":
+        return from_onnx(given, wishes.domain, wishes.classes, wishes.takes, wishes.returns)
+    if wishes.asked == "scenes":
+        return wishes.behind(_detector(given, wishes))
+    if wishes.asked == "texts":
+        raise wishes.refuse("an ONNX file", "wrap a function from texts to scores that tokenises and asks it")
+    return wishes.behind(onnx_classifier(given, wishes.names, wishes.prepare))
+
+
+def _detector(path: Path, wishes: Wishes) -> Any:
+    from evenhand.models.recognisers.detectors import COCO_80, OnnxDetector
+    from evenhand.models.recognisers.seen_objects import Suppression
+
+    told, usual = wishes.objects, Suppression(least=0.4, overlap=0.5)
+    kept = Suppression(told.least or usual.least, told.overlap or usual.overlap)
+    return OnnxDetector(path, tuple(told.names) or COCO_80, told.style, kept, told.first_label)

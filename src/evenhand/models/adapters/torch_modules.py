@@ -1,0 +1,36 @@
+"""Torch modules: asked about rows of codes or about pictures, or, where they answer with boxes, about scenes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evenhand.contract import Model
+from evenhand.models.preparation import Preparation
+from evenhand.models.wishes import Wishes
+
+
+def is_torch(given: Any) -> bool:
+    """Whether this is a torch module, without importing torch for models that are not."""
+    return any(kind.__module__.startswith(("torch.nn", "torch.jit")) for kind in type(given).__mro__)
+
+
+def accepts(given: Any) -> bool:
+    """A module, scripted ones too."""
+    return is_torch(given)
+
+
+def adapt(given: Any, wishes: Wishes) -> Model:
+    """With the front that the medium calls for."""
+    from evenhand.models.recognisers.detectors import COCO_80
+    from evenhand.models.torch import from_module, picture_module, torch_detector
+    from evenhand.models.torch_inputs import PictureFront
+
+    if wishes.asked == "rows":
+        return from_module(given, wishes.domain, wishes.classes, wishes.torch)
+    if wishes.asked == "texts":
+        raise wishes.refuse("a torch module", "wrap a function from texts to scores that tokenises and calls it")
+    if wishes.asked == "scenes":
+        objects = wishes.objects
+        return wishes.behind(torch_detector(given, objects.names or COCO_80, first_label=objects.first_label))
+    front = PictureFront(wishes.prepare or Preparation(), sides=wishes.sides)  # values from 0 to 1 unless something else is said
+    return wishes.behind(picture_module(given, wishes.names, front, wishes.torch.outputs if wishes.torch else "auto"))

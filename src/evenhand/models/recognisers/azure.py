@@ -1,0 +1,64 @@
+"""Azure image analysis through its own client."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from evenhand.contract import Answer, Detection
+from evenhand.errors import InvalidArgument, require
+from evenhand.media.scene import Picture
+from evenhand.models.recognisers.client_patience import Patience
+from evenhand.models.recognisers.jpeg import jpeg
+
+if TYPE_CHECKING:
+    from evenhand.models.wishes import ObjectSettings
+
+
+@dataclass(frozen=True)
+class AzureVision:
+    """Azure image analysis, objects."""
+
+    endpoint: str
+    key: str = field(repr=False)
+    least: float = 0.5
+    price_per_thousand: float = 1.0
+    patience: Patience = field(default_factory=Patience)
+    name: str = "Azure image analysis"
+
+    @classmethod
+    def named(cls, told: ObjectSettings) -> AzureVision:
+        """By what the caller said about objects."""
+        if not told.endpoint:
+            raise InvalidArgument("the recogniser azure needs endpoint, the address of your resource")
+        return cls(told.endpoint, told.key) if told.least is None else cls(told.endpoint, told.key, told.least)
+
+    @cached_property
+    def _client(self) -> Any:
+        require("azure.ai.vision.imageanalysis", "cloud")
+        from azure.ai.vision.imageanalysis import ImageAnalysisClient
+        from azure.core.credentials import AzureKeyCredential
+
+        return ImageAnalysisClient(self.endpoint, AzureKeyCredential(self.key), retry_total=0)
+
+    def fingerprint(self) -> str:
+        """Service, endpoint and threshold; never the key."""
+        return f"azure-{self.endpoint}-{self.least}"
+
+    def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
+        """One call for each picture."""
+        return [self._one(picture) for picture in pictures]
+
+    def _one(self, picture: Picture) -> Answer:
+        from azure.ai.vision.imageanalysis.models import VisualFeatures
+
+        content = jpeg(picture)
+        raw = self.patience.call(self.name, lambda: self._client.analyze(image_data=content, visual_features=[VisualFeatures.OBJECTS]))
+        found = []
+        for one in raw.objects.list if raw.objects is not None else ():
+            box, tag = one.bounding_box, one.tags[0]
+            if tag.confidence >= self.least:
+                found.append(Detection(tag.name, float(tag.confidence), (box.x, box.y, box.x + box.width, box.y + box.height)))
+        return tuple(found)

@@ -1,0 +1,98 @@
+"""What a caller says about a model that is to be wrapped, and the medium that decides what the model is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from evenhand.contract import CountsObjects, Medium, Model, PictureModel, Recogniser
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import InvalidArgument
+from evenhand.media.table import Table
+from evenhand.models.inputs import Takes, probe_rows
+from evenhand.models.preparation import Preparation
+from evenhand.models.shown import shown
+
+if TYPE_CHECKING:
+    from evenhand.models.torch import TorchSettings
+
+Asked = Literal["rows", "pictures", "texts", "scenes"]
+"""What a model is asked about."""
+
+
+@dataclass(frozen=True)
+class ObjectSettings:
+    """How a recogniser of objects is used.
+
+    names: the classes of a detector from a file or a module, in the order of its numbers; COCO's 80 without.
+    style: the outputs of an .onnx detector, "yolox" or "boxes".  first_label: the number of the first name, 1 where 0 means background.
+    least, overlap: the least score of a box that is kept, and how far two boxes of a class may overlap; the recogniser's own without.
+    endpoint, key: the address of a service instead of its usual one, and what it is paid with.
+    cache: a folder where answers are kept, so that no picture is ever asked twice.
+    """
+
+    names: Sequence[str] = ()
+    style: str = "yolox"
+    first_label: int = 0
+    least: float | None = None
+    overlap: float | None = None
+    endpoint: str | None = None
+    key: str = field(default="", repr=False)
+    cache: Path | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Wishes:
+    """What the caller said: the data's medium and domain, and how the model is to be used."""
+
+    medium: Medium
+    domain: TabularDomain
+    again: Callable[[Any, Wishes], Model]  # wraps what was found inside a file or behind a name
+    classes: Sequence[Any] | None = None
+    takes: Takes | None = None
+    returns: str | None = None
+    trusted: bool = False
+    torch: TorchSettings | None = None
+    prepare: Preparation | None = None
+    objects: ObjectSettings = field(default_factory=ObjectSettings)
+
+    @cached_property
+    def asked(self) -> Asked:
+        """What the model is asked about: the medium decides."""
+        if isinstance(self.medium, Table):
+            return "rows"
+        if isinstance(self.medium, CountsObjects):
+            return "scenes"
+        return "texts" if self.sides is None else "pictures"
+
+    @cached_property
+    def sides(self) -> tuple[int, int] | None:
+        """Height and width of the shown pictures; None for a medium that shows none."""
+        sample = np.asarray(self.medium.show(probe_rows(self.domain, 1)))
+        return (sample.shape[1], sample.shape[2]) if sample.ndim == 4 else None
+
+    @cached_property
+    def names(self) -> tuple[Any, ...]:
+        """The classes of a model that does not say them itself."""
+        if self.classes is not None:
+            return tuple(self.classes)
+        if self.domain.label is None:
+            raise InvalidArgument("the classes are unknown: declare a label in the domain, or pass classes=[...] in the model's order")
+        return tuple(self.domain.label.values)
+
+    def behind(self, reader: PictureModel | Recogniser) -> Model:
+        """A reader of shown things as a model of the medium's rows."""
+        if isinstance(reader, Recogniser) and self.objects.cache is not None:
+            from evenhand.models.recognisers.cache import Kept
+
+            reader = Kept(reader, Path(self.objects.cache))
+        return shown(self.medium, reader)
+
+    def refuse(self, what: str, cure: str) -> InvalidArgument:
+        """That a kind of model cannot be asked about what the medium shows."""
+        return InvalidArgument(f"model: {what} cannot be asked about {self.asked}; {cure}")
