@@ -241,7 +241,7 @@ def test_an_endpoint_that_is_slow(service: Service) -> None:
         ({"answer": "a[x]"}, "is no path"),
         ({"rows_as": "csv"}, "rows_as='csv'"),
         ({"batch_rows": 0}, "batch_rows=0"),
-        ({"timeout_seconds": 0}, "must be positive"),
+        ({"timeout_seconds": 0}, "timeout_seconds=0 must be above 0"),
     ],
 )
 def test_wrong_settings_are_named(changes: dict[str, Any], words: str) -> None:

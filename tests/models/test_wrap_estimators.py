@@ -166,7 +166,7 @@ def test_a_library_s_made_up_column_names_do_not_matter() -> None:
         ),
         (lambda: wrap(NearestCentroid().fit(CODES, names(CODES)), DOMAIN, takes="cells"), InvalidArgument, "takes='cells'"),
         (lambda: wrap(3, DOMAIN), InvalidArgument, "builtins.int"),
-        (lambda: wrap(lambda x: x, "adult"), InvalidArgument, "must be a TabularDomain"),
+        (lambda: wrap(lambda x: x, "adult"), InvalidArgument, "a TabularDomain"),
         (lambda: wrap(lambda x: x, DOMAIN, classes=["one"]), InvalidArgument, "at least two labels"),
         (lambda: wrap(lambda x: x, replace(DOMAIN, label=None)), InvalidArgument, "classes are unknown"),
     ],

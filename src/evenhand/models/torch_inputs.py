@@ -210,8 +210,8 @@ class PictureFront:
 def _prepared(batch: Any, how: Preparation) -> Any:
     import torch
 
-    is_sized = how.size is None or batch.shape[2] == how.size == batch.shape[3]
-    sized = batch if is_sized else torch.nn.functional.interpolate(batch, (how.size, how.size), mode="area")
+    size = (how.size, how.size) if how.size else tuple(batch.shape[2:])
+    sized = batch if tuple(batch.shape[2:]) == size else torch.nn.functional.interpolate(batch, size, mode="area")
     mean, deviation, grey = (
         torch.tensor(each, dtype=batch.dtype, device=batch.device)[:, None, None] for each in (how.mean, how.deviation, GREY)
     )

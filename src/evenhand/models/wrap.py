@@ -84,7 +84,7 @@ def _dispatch(model: Any, wishes: Wishes) -> Model:
     if isinstance(model, Model):
         return model
     for given in _readings(model):
-        adapter = _adapter(given)
+        adapter = _adapter(given) if not isinstance(given, Path) or given.exists() else None
         if adapter is not None:
             return adapter.adapt(given, wishes)
     raise _unknown(model)
