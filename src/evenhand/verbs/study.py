@@ -22,7 +22,7 @@ from evenhand.errors import DataError, InvalidArgument
 from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.scene import Picture
 from evenhand.media.scenes import ChangePlan, Scenes
-from evenhand.models.recognisers.services import jpeg
+from evenhand.models.recognisers.jpeg import jpeg
 from evenhand.statistics.shares import RankTest, mann_whitney
 
 REAL = "real"
