@@ -309,8 +309,8 @@ def test_the_command(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode in (0, 1, 3), done.stderr
     content = json.loads(done.stdout)
-    assert content["evenhand_measurement"] == 1
-    assert "1 of 300 labels are missing" in content["notes"][0]
+    assert (content["evenhand_result"], content["verb"]) == (2, "measure")
+    assert "1 of 300 labels are missing" in content["body"]["notes"][0]
     assert (tmp_path / "runs" / "measurement.html").exists()
 
 

@@ -27,6 +27,7 @@ def people(n=600):
 
 
 DATA = people()
+QUICK = eh.MeasureOptions(rate_rows=200, compare_rows=0, natural_candidates=0, draws=99)
 
 
 def scanned(model):
@@ -43,11 +44,12 @@ def results():
         "replay": eh.replay(first.witnesses[0], PLANTED.model, DATA),
         "compare": eh.compare(first, second),
         "synth": eh.synth(DATA, 50),
+        "measure": eh.measure(PLANTED.model, DATA, options=QUICK),
         "bench": eh.bench(["themis"], [Given(Arena(DATA, ("group",), PLANTED.model, "net"))], budget=eh.Budget(candidates=200)),
     }
 
 
-@pytest.mark.parametrize("verb", ["scan", "doctor", "replay", "compare", "synth", "bench"])
+@pytest.mark.parametrize("verb", ["scan", "measure", "doctor", "replay", "compare", "synth", "bench"])
 def test_a_result_is_a_result(results, verb, tmp_path):
     result = results[verb]
     assert isinstance(result, Result)

@@ -1,4 +1,4 @@
-"""From an evenhand.yaml to the things it names: the table as a data set, and the model behind its adapter."""
+"""From an evenhand.yaml to the things it names: the data of whatever medium, and the model behind its adapter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from evenhand.errors import DomainError
 if TYPE_CHECKING:
     from evenhand.contract import Model
     from evenhand.datasets.dataset import Dataset
-    from evenhand.domain.tabular import TabularDomain
 
 DEFAULT_FILE = Path("evenhand.yaml")
 
@@ -26,32 +25,39 @@ class Loaded:
     model: Model
 
 
-def load_data(file: Path) -> tuple[Project, Dataset]:
-    """The project and its data."""
+def load_all(file: Path, model: str | None = None, trusted: bool = False, *, may_lack_labels: bool = False) -> Loaded:
+    """The project, its data and its model; `model` replaces the file's.  Rows of a table may lack their label where that is allowed."""
     from evenhand.verbs.open import open_project
 
     opened = open_project(file)
-    return opened.project, opened.data
-
-
-def load_all(file: Path, model: str | None = None, trusted: bool = False) -> Loaded:
-    """The project, its table and its model; `model` replaces the file's."""
-    project, data = load_data(file)
-    source = project.model
-    if model is not None:
-        given = {"url": model} if model.startswith(("http://", "https://")) else {"path": Path(model)}
-        source = ModelSource(**given, trusted=trusted)
+    data = _with_unlabelled(opened.project) if may_lack_labels and opened.project.medium is None else opened.data
+    source = opened.project.model if model is None else _given(model, trusted)
     if source is None:
         raise DomainError("the file names no model; add `model: model.skops` (or .onnx, a URL, ...), or pass --model", file=str(file))
-    return Loaded(project, data, open_model(source, project.domain, trusted))
+    return Loaded(opened.project, data, open_model(source, data, trusted))
 
 
-def open_model(source: ModelSource, domain: TabularDomain, trusted: bool = False) -> Model:
-    """The model of a project file."""
+def _with_unlabelled(project: Project) -> Dataset:
+    """The table with the rows that have no label too."""
+    from evenhand.datasets.dataset import Dataset
+    from evenhand.domain.frames import as_frame
+
+    assert project.data is not None
+    return Dataset(project.data.path.stem, as_frame(project.data.read()), project.domain)
+
+
+def _given(model: str, trusted: bool) -> ModelSource:
+    is_url = model.startswith(("http://", "https://"))
+    return ModelSource(url=model, trusted=trusted) if is_url else ModelSource(path=Path(model), trusted=trusted)
+
+
+def open_model(source: ModelSource, data: Dataset, trusted: bool = False) -> Model:
+    """The model of a project file, asked about what the data shows."""
     from evenhand.models.http import HttpModel
     from evenhand.models.wrap import wrap
 
     inner: Any = source.path
     if source.url is not None:
         inner = HttpModel(url=source.url, **source.http)
-    return wrap(inner, domain, classes=source.classes, takes=source.takes, returns=source.returns, trusted=source.trusted or trusted)
+    about: Any = data.domain if data.medium.kind == "table" else data
+    return wrap(inner, about, classes=source.classes, takes=source.takes, returns=source.returns, trusted=source.trusted or trusted)

@@ -5,18 +5,18 @@ Searches for nothing that a rate would rest on; `scan` searches.  Where differen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.contract import Medium, Model, Oracle, Outcome, StudyCase, StudySection
+from evenhand.contract import Headway, Medium, Model, Oracle, Outcome, StudyCase, StudySection, Watch
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.tabular import TabularDomain
 from evenhand.domain.twins import Comparison as ComparedValues
-from evenhand.engine.digest import domain_digest, rows_digest
+from evenhand.engine.header import Header, header_of
+from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.engine.subject import Data
 from evenhand.errors import DataError, InvalidArgument
@@ -35,13 +35,16 @@ from evenhand.methods import METHODS
 from evenhand.models.amounts import is_regressor, wrap_amounts
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
-from evenhand.oracles import oracle_of, oracle_text, ready, usual_oracle
+from evenhand.oracles import oracle_of, ready, usual_oracle
 from evenhand.oracles.parts.tolerated import usual_tolerance
 from evenhand.report.rendered import Rendered
 from evenhand.statistics import gaps
 from evenhand.statistics.permutation import table_test
 from evenhand.synthesis.chained_trees import ChainedTrees
-from evenhand.verbs.measurement import Answer, answer_of
+from evenhand.verbs.measurement import Answer, answer_of, summary_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FEWEST_FOR_TREES = 50
 STREAM_STEP = 1_000
@@ -81,7 +84,7 @@ class MeasureOptions:
     draws: int = 4_999
     leaning: float = 0.05
     ordered: bool = False
-    watch: Callable[[str], None] | None = None
+    watch: Watch | None = None
 
     def __post_init__(self) -> None:
         for name in ("confidence", "smallest_gap"):
@@ -112,7 +115,7 @@ class IndividualRate:
 class Measurement(Rendered):
     """Everything that was measured; reports are renderings of it."""
 
-    header: dict[str, Any]
+    header: Header
     individual: tuple[IndividualRate, ...]
     anytime: dict[str, Any] | None
     weighted: WeightedRate | None
@@ -135,33 +138,49 @@ class Measurement(Rendered):
 
     def summary(self) -> str:
         """A page of text for a person."""
-        from evenhand.verbs.measurement import summary_of
-
         return summary_of(self.as_dict())
+
+    def frame(self) -> pd.DataFrame:
+        """One row for each figure of groups, with its interval, its corrected p-value and its verdict."""
+        import pandas as pd
+
+        told = [{name: value for name, value in each.as_dict().items() if name != "groups"} for each in self.figures]
+        return pd.DataFrame(told or [each.as_dict() for each in self.individual])
 
     def as_dict(self) -> dict[str, Any]:
         """The versioned JSON that every rendering reads."""
-        return {
-            "evenhand_measurement": 1,
-            "header": self.header,
-            "outcome": self.outcome,
-            "reason": self.reason,
-            "alarms": list(self.alarms),
-            "notes": list(self.notes),
-            "individual": [each.as_dict() for each in self.individual],
+        body = {
+            "rates": [each.as_dict() for each in self.individual],
             "anytime": self.anytime,
             "weighted": self.weighted.as_dict() if self.weighted else None,
             "groups": [each.as_dict() for each in self.figures],
             "fairlearn": [each.as_dict() for each in self.fairlearn],
             "oracles": self.comparison.as_dict() if self.comparison else None,
             "studies": {name: asdict(section) for name, section in self.studies.items()},
+            "alarms": list(self.alarms),
+            "notes": list(self.notes),
         }
+        sentences = [self.individual[0].rate.sentence, *(told for section in self.studies.values() for told in section.sentences)]
+        return result_dict(self, Telling(sentences, self._checks(), (), body))
+
+    def _checks(self) -> list[dict[str, Any]]:
+        """What each figure of groups and each study decides; a difference is a violation unless the whole tolerated it."""
+        outcomes = {"different": "pass" if self.outcome == "pass" else "violation", "not shown": "pass", "insufficient": "inconclusive"}
+        figures = [
+            {"name": f"{each.title} by {each.attribute}", "outcome": outcomes[each.verdict], "message": each.meaning}
+            for each in self.figures
+        ]
+        return figures + [asdict(check) for section in self.studies.values() for check in section.checks]
 
 
 def measure(
     model: Any, data: Data, *, protected: Sequence[str] | None = None, seed: int = 0, options: MeasureOptions | None = None
 ) -> Measurement:
-    """How unfair the model is, to individuals and to groups, with everything that says how sure that is."""
+    """How unfair the model is, to individuals and to groups, with everything that says how sure that is.
+
+    model: what `evenhand.wrap` returns, or what it takes.  data: what `evenhand.open` returns; a missing label is allowed.
+    protected: columns instead of the data's own.  seed: of everything random.  options: what is measured, and how finely.
+    """
     options = options or MeasureOptions()
     domain, compared = protected_domain(data, protected)
     if not domain.protected:
@@ -251,7 +270,7 @@ class _Measurer:
 
     def _say(self, what: str) -> None:
         if self.options.watch:
-            self.options.watch(what)
+            self.options.watch(Headway("measure", note=what))
 
     def _rng(self, part: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, 7, part])
@@ -372,27 +391,11 @@ class _Measurer:
         )  # fmt: skip
         return compare_oracles(self.data.rows, self.domain, self.model, self._rng(8), settings)
 
-    def _header(self, oracle: Oracle) -> dict[str, Any]:
-        from evenhand import __version__
-
-        label = self.domain.label
-        return {
-            "evenhand": __version__,
-            "date": datetime.now(UTC).date().isoformat(),
-            "data": self.data.name,
-            "data_digest": rows_digest(self.data.rows),
-            "domain": domain_digest(self.domain),
-            "rows": len(self.data.rows),
-            "protected": list(self.domain.protected),
-            "model": self.model.fingerprint(),
-            "model_kind": type(self.model.model).__name__,
-            "classes": [str(c) for c in self.model.classes],
-            "favourable": [str(c) for c in label.favourable] if label else [str(c) for c in self.model.classes[-1:]],
-            "oracle": oracle_text(oracle),
-            "seed": self.seed,
-            "confidence": self.options.confidence,
-            "smallest_gap": self.options.smallest_gap,
-        }
+    def _header(self, oracle: Oracle) -> Header:
+        subject = Subject(self.domain, self.model, self.data.rows, medium=self._medium)
+        plan = Plan(self.seed, Budget(model_rows=self.options.rate_rows), oracle)
+        chosen = ("confidence", "smallest_gap", "max_gap", "max_rate", "draws", "null_draws", "natural_candidates")
+        return header_of("measure", subject, self.data.name, plan, {name: getattr(self.options, name) for name in chosen})
 
 
 def decide(

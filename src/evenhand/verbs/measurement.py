@@ -166,25 +166,23 @@ def amount(value: Any, unit: str) -> str:
 
 def summary_of(result: Mapping[str, Any]) -> str:
     """A measurement as text."""
+    body, details = result["body"], result["header"]["details"]
     lines = [f"{str(result['outcome']).upper()}: {result['reason']}."]
-    lines += [f"ALARM: {alarm}." for alarm in result["alarms"]]
+    lines += [f"ALARM: {alarm}." for alarm in body["alarms"]]
     lines += ["", "Individuals"]
-    lines += [_individual_line(each) for each in result["individual"]]
-    if result["anytime"]:
-        lines.append(f"  anytime  {result['anytime']['sentence']}")
-    if result["weighted"]:
-        lines += _weighted_lines(result["weighted"])
-    lines += [
-        "",
-        f"Groups (a difference counts at {1 - result['header']['confidence']:.2g} after correction for {len(result['groups'])} figures)",
-    ]
-    lines += [_group_line(each) for each in result["groups"]]
-    lines += _small_lines(result["groups"], result["header"]["smallest_gap"])
-    if result["oracles"]:
-        lines += ["", "Oracles side by side"] + [_view_line(view) for view in result["oracles"]["views"]]
-    for name, section in result.get("studies", {}).items():
+    lines += [_individual_line(each) for each in body["rates"]]
+    if body["anytime"]:
+        lines.append(f"  anytime  {body['anytime']['sentence']}")
+    if body["weighted"]:
+        lines += _weighted_lines(body["weighted"])
+    lines += ["", f"Groups (a difference counts at {1 - details['confidence']:.2g} after correction for {len(body['groups'])} figures)"]
+    lines += [_group_line(each) for each in body["groups"]]
+    lines += _small_lines(body["groups"], details["smallest_gap"])
+    if body["oracles"]:
+        lines += ["", "Oracles side by side"] + [_view_line(view) for view in body["oracles"]["views"]]
+    for name, section in body["studies"].items():
         lines += ["", name.capitalize(), *(f"  {sentence}" for sentence in section["sentences"])]
-    lines += [f"Note: {note}." for note in result["notes"]]
+    lines += [f"Note: {note}." for note in body["notes"]]
     return "\n".join(lines)
 
 
