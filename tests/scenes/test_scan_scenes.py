@@ -117,3 +117,14 @@ def test_what_is_usual_may_be_what_the_recogniser_sees(data):
     assert seen.medium.seen == tuple(model.counts(originals))
     with pytest.raises(InvalidArgument, match="not scenes"):
         as_seen_by(eh.open("credit"), [])
+
+
+def test_init_writes_a_project_for_a_folder_of_scenes(folder, tmp_path, monkeypatch):
+    from evenhand.verbs.init import init
+
+    monkeypatch.chdir(tmp_path)
+    written = init(folder, file=tmp_path / "evenhand.yaml")
+    assert "coco" in written.summary()
+    opened = eh.open(tmp_path / "evenhand.yaml")
+    assert opened.medium.kind == "scenes"
+    assert opened.domain.protected == ("changed",)

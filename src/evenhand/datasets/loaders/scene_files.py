@@ -7,10 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from evenhand.contract import DataWishes
+from evenhand.contract import DataWishes, MediumProposal
 from evenhand.datasets.dataset import Dataset
 from evenhand.datasets.scene_data import FORMATS, MOST_SCENES, SceneChoices, SceneSource, found_scenes, from_scenes, read_scenes
 from evenhand.errors import DataError, InvalidArgument
+from evenhand.media.scenes import ChangePlan
+
+PAPER_CLASSES = frozenset({*ChangePlan().insert, *ChangePlan().change})
+FEW = 12
+"""So many scenes are looked at before a project file is written."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,17 @@ class SceneFiles:
         path = Path(str(source))
         scenes = read_scenes(self._source(path))
         return from_scenes(scenes, self._choices(path), self.seed).named(path.stem)
+
+    def propose(self, source: Path, wishes: DataWishes) -> MediumProposal:
+        """The format that it found, and the classes of the first scenes that can be changed."""
+        found = self._source(source)
+        scenes = read_scenes(replace(found, count=min(found.count, FEW)))
+        names = sorted({label for scene in scenes for label in scene.truth})
+        classes = tuple(self.classes) or tuple(name for name in names if name in PAPER_CLASSES)
+        settings = {"format": found.form, "count": self.count, "classes": list(classes or names[:4])}
+        lines = [f"scenes of the format {found.form!r}; the first {len(scenes)} show: {', '.join(names)}"]
+        lines += [] if wishes.protected else ["protected is whether a scene was changed: a change elsewhere must not cost an object"]
+        return MediumProposal(settings, ("changed",), tuple(lines))
 
     def _choices(self, path: Path) -> SceneChoices:
         return SceneChoices(
