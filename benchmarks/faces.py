@@ -19,32 +19,34 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "papers"))  # DeepFAIT's chain stands outside the package
 
 import numpy as np
 import torch
+from contact_picture import contact_picture
+from deepfait import ChainMaterial, ChainPlan, Clock, PictureChain, examine, figure_3, figure_4, generated, run_chain
+from deepfait_mending import STRATEGIES
+from deepfait_neurons import LayerStudy, pair_measures, study_layers
+from mutated_copies import OPERATORS, mutate
+from picture_pairs import PicturePairs, assess, judge, leaning, make_pairs, train_jury
+from shared_reader import shared_reader
 
-from evenhand.measures.jury import train_jury
 from evenhand.measures.neurons.adequacy import LAYER_MEASURES, MEASURES, Ruler, adequacy
 from evenhand.measures.neurons.kruskal import kruskal_wallis
-from evenhand.measures.neurons.layer_studies import LayerStudy, pair_measures, study_layers
-from evenhand.measures.picture_pairs import PicturePairs, judge, leaning, make_pairs
+from evenhand.measures.studies.jury import EditorFacts
 from evenhand.media.album import Album, Attribute
 from evenhand.media.editors.cyclegan import CycleSettings, TranslatorWorkshop, train_cyclegan
-from evenhand.media.editors.editor import EditorFacts, assess
 from evenhand.media.editors.fgsm import Fgsm
 from evenhand.media.editors.reflection import Reflection
 from evenhand.media.editors.rerender import Rerender
 from evenhand.media.png import sheet, write_png
 from evenhand.media.portraits import draw_factors, place, render
-from evenhand.methods.pictures.limi_pictures import LimiImages
-from evenhand.methods.pictures.neuronfair_pictures import NeuronFairImages
-from evenhand.methods.pictures.pair_generation import generate
+from evenhand.methods.limi_pictures import LimiPictures
+from evenhand.methods.neuronfair_pictures import NeuronFairPictures
 from evenhand.models.function import FunctionClassifier
-from evenhand.models.mutated_copies import OPERATORS, mutate
 from evenhand.models.onnx import onnx_classifier
 from evenhand.models.picture_training import Course, accuracy, train
 from evenhand.models.preparation import Preparation
-from evenhand.models.shared_reader import shared_reader
 from evenhand.planted.portraits import (
     AGE_GROUPS,
     DARKER_SKIN_LOOKS_OLDER,
@@ -55,15 +57,11 @@ from evenhand.planted.portraits import (
     planted_share,
     synthetic_faces,
 )
-from evenhand.repairs.enhancement import STRATEGIES
-from evenhand.report.chain_page import figure_3, figure_4
 from evenhand.report.charts.canvas import Axis, standalone
 from evenhand.report.charts.heat_maps import HeatMap, heat_map
 from evenhand.report.charts.plots import Column, columns
-from evenhand.report.contact_sheet import contact_picture
 from evenhand.statistics.intervals import clopper_pearson
 from evenhand.synthesis.picture_latent.pca import PcaSpace
-from evenhand.verbs.picture_chain import ChainMaterial, ChainPlan, Clock, PictureChain, examine, run_chain
 
 BIASES = (DARKER_SKIN_LOOKS_OLDER, FEMININE_CUES_LOOK_YOUNGER)
 ATTRIBUTES = ("tone", "gender_cue")
@@ -341,8 +339,8 @@ def tell_neurons(book: Book, harvest: Harvest) -> None:
         book.table([f"{kind} layer", "neurons", *dict.fromkeys(c.plan.attribute for c in chains)], rows)
     first = harvest.chains[0]
     book.keep("figure_4", figure_4(first))
-    for name, chart in zip(("deepfait", "deepimportance", "activation"), figure_3(first).split("</svg>")[:3], strict=True):
-        book.keep(f"figure_3_{name}", chart + "</svg>")
+    for name, chart in figure_3(first).items():
+        book.keep(f"figure_3_{name}", chart)
     gaps = {name: np.mean([top_gap(chain, name) for chain in harvest.chains]) for name in ("DeepFAIT", "DeepImportance", "activation")}
     book.say("Figure 3 as a number, the largest distance between the two curves of the deepest layer's top neuron, mean over all: "
              + ", ".join(f"{name} {gap:.2f}" for name, gap in gaps.items()))  # fmt: skip
@@ -523,7 +521,7 @@ def tell_correlation(book: Book, found: list[Mutants]) -> None:
 
 def jury_of(size: int, count: int, names: tuple[str, ...]) -> dict[str, Any]:
     """Independent classifiers of attributes, trained on portraits that nothing else sees."""
-    return train_jury(synthetic_faces(count, np.random.default_rng(900), size), names, np.random.default_rng(901), Course(epochs=3))
+    return train_jury(synthetic_faces(count, np.random.default_rng(900), size), names, np.random.default_rng(901), 3)
 
 
 def tell_facts(book: Book, facts: EditorFacts) -> None:
@@ -567,7 +565,7 @@ def other_methods(book: Book, chain: PictureChain, count: int) -> None:
         fgsm = Fgsm(attribute, reader)
         tell_facts(book, assess(fgsm, album, jury))
         judged = judge(make_pairs(album, fgsm), chain.classifier)
-        found = generate(NeuronFairImages(), judged[~judged.unfair].pairs, chain.classifier, np.random.default_rng(34))
+        found = generated(NeuronFairPictures(), album[np.flatnonzero(~judged.unfair)], fgsm, chain.classifier, 34)
         book.say(
             f"  NeuronFair with these pairs ({judged.pairs.flip}): {judged.share.estimate:.1%} unfair before, "
             f"{found.share} of the fair ones made unfair."
@@ -575,7 +573,7 @@ def other_methods(book: Book, chain: PictureChain, count: int) -> None:
     space = PcaSpace.fit(reader_album.pictures, 80, np.random.default_rng(35))
     reflection = Reflection.fit(reader_album, "tone", space)
     tell_facts(book, assess(reflection, album, jury))
-    probed = LimiImages(points=3000).search(count, reflection, chain.classifier, np.random.default_rng(36))
+    probed = generated(LimiPictures(points=3000), reader_album, Rerender("tone"), chain.classifier, 36)
     book.say(f"  LIMI with this reflection: {probed.share} of points on the boundary are unfair.")
     book.keep("limi", contact_picture(probed.unfair, 8, 4).repeat(2, 0).repeat(2, 1))
     exact = judge(make_pairs(album, Rerender("tone")), chain.classifier)

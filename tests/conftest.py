@@ -1,9 +1,13 @@
 """Steady properties, and caches that no other run shares."""
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "papers"))  # what only a paper's tables need stands outside the package
 
 # The same examples every time, so that a green run stays green; HYPOTHESIS_PROFILE=wide looks for new ones.
 settings.register_profile("steady", derandomize=True, deadline=None, database=None)

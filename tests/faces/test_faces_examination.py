@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
-from evenhand.errors import DataError, InvalidArgument
-from evenhand.media.editors.rerender import Rerender
-from evenhand.media.png import write_png
+from evenhand.errors import InvalidArgument
 from evenhand.models.onnx import onnx_classifier
 from evenhand.models.preparation import Preparation
 from evenhand.planted.portraits import synthetic_faces
-from evenhand.verbs.examine_pictures import album_page, examine_album
 
 onnx = pytest.importorskip("onnx", reason="the ONNX adapter needs onnx")
 pytest.importorskip("onnxruntime", reason="the ONNX adapter needs onnxruntime")
@@ -56,59 +51,13 @@ def test_an_onnx_classifier_answers_shares(net):
         onnx_classifier("nowhere.onnx", ("a", "b"), Preparation(8))
 
 
-def test_an_examination_says_violation_only_when_the_twins_are_confirmed(net):
-    album = synthetic_faces(150, np.random.default_rng(1), 32)
-    found = examine_album(album, net, Rerender("tone"), {"tone": net})
-    assert found.outcome == "violation"
-    assert json.loads(json.dumps(found.as_dict()))["flips_confirmed"]["estimate"] > 0.8
-    assert "really changed" in album_page(found)
-    unchanged = examine_album(album, net, Rerender("glasses"), {"glasses": net})
-    assert unchanged.outcome == "inconclusive"
-
-
-@pytest.mark.slow
-def test_the_command_draws_and_examines_an_album(tmp_path, monkeypatch):
-    pytest.importorskip("torch")
-    pytest.importorskip("PIL")
-    import typer.testing
-
-    from evenhand.cli.faces import app
-
-    monkeypatch.chdir(tmp_path)
-    album = synthetic_faces(260, np.random.default_rng(2), 16)
-    for place, picture in enumerate(album.pictures):
-        write_png(tmp_path / "album" / f"{place}.png", picture)
-    tones = [album.attribute("tone").values[code] for code in album.attribute("tone").codes]
-    (tmp_path / "album" / "attributes.csv").write_text("\n".join(["file,tone", *(f"{i}.png,{tone}" for i, tone in enumerate(tones))]))
-    brightness_net(tmp_path / "net.onnx")
-    runner = typer.testing.CliRunner()
-    drawn = runner.invoke(app, ["draw", "--count", "3", "--size", "16", "--out", "sheet.png"])
-    assert drawn.exit_code == 0
-    assert (tmp_path / "sheet.png").read_bytes().startswith(b"\x89PNG")
-    options = ["--model", "net.onnx", "--classes", "bright,dark", "--label", "tone", "--attribute", "tone", "--size", "16"]
-    done = runner.invoke(app, ["test", "album", *options])
-    result = json.loads((tmp_path / "faces-test" / "result.json").read_text())
-    assert done.exit_code == {"pass": 0, "violation": 1, "inconclusive": 3}[result["outcome"]]
-    assert "latent reflection" in result["flip"]
-    assert (tmp_path / "faces-test" / "report.html").exists()
-
-
-def test_a_jury_needs_two_values():
-    pytest.importorskip("torch")
-    from evenhand.measures.jury import train_jury
-
-    album = synthetic_faces(40, np.random.default_rng(3), 32)
-    bare = album[np.flatnonzero(album.attribute("glasses").codes == 0)]
-    with pytest.raises(DataError, match="glasses"):
-        train_jury(bare, ["glasses"], np.random.default_rng(0))
-
-
 @pytest.mark.slow
 def test_a_shared_reader_leaves_the_trunk_as_it_was():
     torch = pytest.importorskip("torch")
+    from shared_reader import shared_reader
+
     from evenhand.models.picture_networks import VggLike
     from evenhand.models.picture_training import Course
-    from evenhand.models.shared_reader import shared_reader
     from evenhand.models.torch import torch_classifier
 
     torch.manual_seed(0)
@@ -187,13 +136,3 @@ def test_torch_modules_may_take_prepared_values_and_answer_one_logit():
     assert classifier.loss_gradient(pictures, np.zeros(6, int)).any()
     with pytest.raises(WrongAnswer, match="3 classes"):
         torch_classifier(module, ("a", "b", "c"), prepare=prepare).scores(pictures)
-
-
-def test_a_jury_watches_the_label_and_others():
-    from evenhand.verbs.examine_pictures import watched
-
-    album = synthetic_faces(120, np.random.default_rng(3), 16)
-    names = watched(album, "tone", "age_group")
-    assert names[0] == "age_group"
-    assert "tone" not in names
-    assert len(names) == 3

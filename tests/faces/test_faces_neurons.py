@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from importance import ImportanceCoverage, by_activation, by_relevance
 from scipy import stats
 
 from evenhand.errors import InvalidArgument
 from evenhand.measures.neurons import adequacy as measures
-from evenhand.measures.neurons.importance import ImportanceCoverage, by_activation, by_relevance
 from evenhand.measures.neurons.kruskal import kruskal_wallis
 
 KINDS = {

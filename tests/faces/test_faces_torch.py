@@ -7,20 +7,21 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="these parts need torch")
 
+from deepfait import generated  # noqa: E402
+from mutated_copies import OPERATORS, mutate  # noqa: E402
+from picture_pairs import judge, make_pairs  # noqa: E402
+
 from evenhand.errors import DataError, StoreError, UnknownName  # noqa: E402
-from evenhand.measures.picture_pairs import judge, make_pairs  # noqa: E402
 from evenhand.media.album import Album  # noqa: E402
 from evenhand.media.editors.cyclegan import CycleSettings, TranslatorWorkshop, load_cyclegan, train_cyclegan  # noqa: E402
 from evenhand.media.editors.fgsm import Fgsm  # noqa: E402
 from evenhand.media.editors.reflection import Reflection  # noqa: E402
 from evenhand.media.editors.rerender import Rerender  # noqa: E402
 from evenhand.media.hyperplane import separating  # noqa: E402
-from evenhand.methods.pictures.gradient_generation import GradientGeneration  # noqa: E402
-from evenhand.methods.pictures.limi_pictures import LimiImages  # noqa: E402
-from evenhand.methods.pictures.neuronfair_pictures import NeuronFairImages, biased_neurons, crossing  # noqa: E402
-from evenhand.methods.pictures.pair_generation import generate  # noqa: E402
-from evenhand.methods.pictures.random_generation import RandomGeneration  # noqa: E402
-from evenhand.models.mutated_copies import OPERATORS, mutate  # noqa: E402
+from evenhand.methods.gradient_generation import GradientGeneration  # noqa: E402
+from evenhand.methods.limi_pictures import LimiPictures  # noqa: E402
+from evenhand.methods.neuronfair_pictures import NeuronFairPictures, crossing  # noqa: E402
+from evenhand.methods.random_generation import RandomGeneration  # noqa: E402
 from evenhand.models.picture_networks import NETWORKS  # noqa: E402
 from evenhand.models.picture_training import Course, accuracy, train, train_further  # noqa: E402
 from evenhand.models.torch import torch_classifier  # noqa: E402
@@ -105,23 +106,24 @@ def test_training_learns_tone_and_further_training_makes_a_copy(tone_reader, alb
     assert not np.array_equal(further.scores(album.pictures[:10]), before)
 
 
+def fair_pictures(album, reader, attribute):
+    judged = judge(make_pairs(album, Rerender(attribute)), reader)
+    fair = album[np.flatnonzero(~judged.unfair)]
+    return Album(fair.name, fair.pictures, fair.attributes, fair.attribute("tone"), fair.factors)
+
+
 def test_gradient_generation_beats_chance(tone_reader, album):
-    judged = judge(make_pairs(album[:32], Rerender("gender_cue")), tone_reader)
-    fair = judged[~judged.unfair].pairs
-    found = {
-        type(m).__name__: generate(m, fair, tone_reader, np.random.default_rng(0)).found.mean()
-        for m in (GradientGeneration(), RandomGeneration())
-    }
-    assert found["GradientGeneration"] > found["RandomGeneration"]
+    fair = fair_pictures(album[:32], tone_reader, "gender_cue")
+    found = [generated(m, fair, Rerender("gender_cue"), tone_reader, 0).share.estimate for m in (GradientGeneration(), RandomGeneration())]
+    assert found[0] > found[1]
 
 
 def test_neuronfair_finds_unfair_pairs_through_biased_neurons(tone_reader, album):
-    judged = judge(make_pairs(album[:24], Rerender("gender_cue")), tone_reader)
-    layer, biased = biased_neurons(tone_reader, judged.pairs.first, judged.pairs.second)
-    assert layer in tone_reader.layers()
-    assert biased.any()
+    fair = fair_pictures(album[:24], tone_reader, "gender_cue")
+    found = generated(NeuronFairPictures(), fair, Rerender("gender_cue"), tone_reader, 0)
+    assert found.share.estimate > 0
+    assert found.unfair.unfair.all()
     assert crossing(np.array([0.9, 0.8, 0.1, 0.1])) == pytest.approx(0.5)
-    assert generate(NeuronFairImages(), judged[~judged.unfair].pairs, tone_reader, np.random.default_rng(0)).found.any()
 
 
 def test_fgsm_flips_the_reader_and_says_that_it_is_no_more_than_that(tone_reader, album):
@@ -167,12 +169,10 @@ def test_a_hyperplane_has_unit_length_and_separates():
 
 
 def test_limi_probes_the_boundary_of_a_classifier(tone_reader, album):
-    space = PcaSpace.fit(album.pictures, 40, np.random.default_rng(0))
-    reflection = Reflection.fit(album, "tone", space)
-    found = LimiImages(points=1000).search(100, reflection, tone_reader, np.random.default_rng(1))
-    assert found.found.mean() > 0.5
-    assert np.array_equal(found.judged.unfair[found.found], np.ones(int(found.found.sum()), bool))
-    assert "latent reflection" in found.judged.pairs.flip
+    by_tone = Album("tones", album.pictures, album.attributes, album.attribute("tone"), album.factors)
+    found = generated(LimiPictures(points=300, dimensions=40), by_tone, Rerender("tone"), tone_reader, 1)
+    assert found.share.estimate > 0.5
+    assert found.unfair.unfair.all()
 
 
 def test_cyclegan_saves_resumes_and_refuses_other_settings(tmp_path, album):
@@ -195,15 +195,12 @@ def test_cyclegan_saves_resumes_and_refuses_other_settings(tmp_path, album):
 
 
 @pytest.mark.slow
-def test_the_whole_chain_finds_a_planted_bias_and_writes_its_page():
-    from evenhand.report.chain_page import chain_page
-    from evenhand.verbs.picture_chain import ChainPlan, run_chain
+def test_the_whole_chain_finds_a_planted_bias_and_draws_its_figures():
+    from deepfait import ChainPlan, figure_3, figure_4, run_chain
 
     chain = run_chain(ChainPlan(training=900, testing=300, seeds_of_generation=80, course=Course(epochs=4)))
     assert chain.leaning.found
-    assert chain.generated["GG"].found.mean() > chain.generated["RG"].found.mean()
+    assert chain.generated["GG"].share.estimate > chain.generated["RG"].share.estimate
     for name in ("fair+unfair", "fair+GG"):
         assert chain.coverages["fc7"][name]["cosine"] > chain.coverages["fc7"]["fair"]["cosine"]
-    page = chain_page(chain)
-    assert "leans" in page
-    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert all("<svg" in chart for chart in (*figure_3(chain).values(), figure_4(chain)))

@@ -6,12 +6,12 @@ import pickle
 
 import numpy as np
 import pytest
+from picture_pairs import judge, make_pairs
 
 import evenhand as eh
 from evenhand.contract import Growing, Medium, Model
 from evenhand.datasets.album_data import from_album
 from evenhand.errors import BudgetSpent, DataError, InvalidArgument
-from evenhand.measures.picture_pairs import judge, make_pairs
 from evenhand.media.album_medium import AlbumMedium, KeptTwins
 from evenhand.media.editors.rerender import Rerender
 from evenhand.media.made_pictures import MadePicture, MadePictures

@@ -27,3 +27,17 @@ def streets(
 
     written = draw_streets(folder, count, seed)
     out.print(f"{count} synthetic streets in {written.parent / 'images'}, annotations in {written}", markup=False, highlight=False)
+
+
+@app.command()
+def portraits(
+    folder: Path = typer.Argument(..., help="Where pictures and attributes go."),
+    count: int = typer.Option(40, min=1, help="How many portraits."),
+    size: int = typer.Option(64, min=16, max=1024, help="Side of a portrait in pixels."),
+    seed: int = typer.Option(0, min=0, help="The same seed gives the same portraits."),
+) -> None:
+    """Synthetic portraits as PNG files, with a table of their attributes beside them: an album."""
+    from evenhand.verbs.draw import draw_portraits
+
+    table = draw_portraits(folder, count, size, seed)
+    out.print(f"{count} synthetic portraits in {table.parent / 'portraits'}, attributes in {table}", markup=False, highlight=False)

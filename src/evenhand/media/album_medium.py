@@ -157,6 +157,10 @@ class AlbumMedium:
                 shown[line] = np.clip(shown[line].astype(np.int16) + values, 0, 255)
         return shown
 
+    def origins(self, rows: Rows) -> Index:
+        """The picture of the album behind each row; -1 for one that was added as a whole."""
+        return np.array([self._parent(int(code)) for code in np.asarray(rows)[:, 0]], dtype=np.intp)
+
     def _parent(self, code: int) -> int:
         """The album's picture behind a code; -1 for a made one that has none."""
         if 0 <= code < len(self.album):
@@ -194,7 +198,7 @@ class AlbumMedium:
         An offset to a derived picture becomes one to its parent in the album, such that the row itself shows exactly what was asked for.
         """
         rows = np.asarray(rows, dtype=np.float64)
-        parents = np.array([self._parent(int(code)) for code in rows[:, 0]])
+        parents = self.origins(rows)
         if (parents < 0).any():
             raise InvalidArgument("rows: a picture that was added as a whole has no parent; add what is derived from it as a whole too")
         before = self.show(np.column_stack([parents, rows[:, 1:]]))

@@ -21,6 +21,7 @@ from evenhand.contract import Candidates, Growing, Model, Search, Task
 from evenhand.errors import InvalidArgument
 from evenhand.media.hyperplane import Hyperplane, separating
 from evenhand.methods.parts.perturbed_twins import growing, seed_pictures
+from evenhand.statistics.intervals import clopper_pearson
 from evenhand.synthesis.picture_latent import fitted_space
 from evenhand.synthesis.picture_latent.space import Latents, PictureLatent
 
@@ -55,15 +56,16 @@ class LimiPictures:
         """Fit the space and both planes, then probe points around the boundary until the budget ends or all are probed."""
         ground = self._ground(task, rng)
         boundary = self._boundary(ground, task, rng)
-        left = self.points
-        while left > 0:
-            count = min(left, max(1, task.fitting(3 * POINTS_AT_ONCE) // 3))
-            left -= count
+        probed, hits = 0, 0
+        while probed < self.points:
+            count = min(self.points - probed, max(1, task.fitting(3 * POINTS_AT_ONCE) // 3))
+            probed += count
             base = boundary.on_it(ground.space.sample(count, rng))
             for shift, phase in ((0.0, "on the boundary"), (self.step, "beyond it"), (-self.step, "before it")):
                 if len(base):
                     verdict = yield Candidates(ground.pairs(base + shift * boundary.normal), phase)
-                    base = base[~verdict.unfair]
+                    base, hits = base[~verdict.unfair], hits + int(verdict.unfair.sum())
+            task.facts["probed"] = {**clopper_pearson(hits, probed).as_dict(), "points": probed, "hits": hits}
 
     def _ground(self, task: Task, rng: np.random.Generator) -> LatentGround:
         medium = growing(task)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from deepfait_neurons import LayerStudy, pair_measures
+from picture_pairs import JudgedPairs, PicturePairs, judge
 
 from evenhand.arrays import Index
 from evenhand.contract import PictureModel
 from evenhand.measures.neurons.adequacy import LAYER_MEASURES
-from evenhand.measures.neurons.layer_studies import LayerStudy, pair_measures
-from evenhand.measures.picture_pairs import JudgedPairs, PicturePairs, judge
 from evenhand.media.album import Album, as_bytes
 from evenhand.models.picture_training import Course, train_further
 from evenhand.models.torch import TorchClassifier

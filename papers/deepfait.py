@@ -1,32 +1,70 @@
-"""The whole chain: train, pairs, neurons, adequacy, generation, selection, retraining.  Imported only by code that has torch."""
+"""DeepFAIT's whole chain on drawn portraits: train, pairs, neurons, adequacy, generation, selection, retraining.  Needs torch.
+
+Paper: P. Zhang, J. Wang, J. Sun, X. Wang, "Fairness Testing of Deep Image Classification with Adequacy Metrics" (DeepFAIT), 2021.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from deepfait_mending import EnhancementTrial, Remedy, remedy, score, unfair_of
+from deepfait_neurons import Coverages, LayerStudy, coverage_table, study_layers
+from picture_pairs import JudgedPairs, Jury, PicturePairs, assess, judge, leaning, make_pairs, train_jury
 
-from evenhand.contract import Editor
+from evenhand.contract import Editor, Method
+from evenhand.datasets.album_data import from_album
+from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import DataError
-from evenhand.measures.jury import train_jury
-from evenhand.measures.neurons.layer_studies import Coverages, LayerStudy, coverage_table, study_layers
-from evenhand.measures.picture_pairs import JudgedPairs, Leaning, PicturePairs, judge, leaning, make_pairs
+from evenhand.measures.neurons.kruskal import differences
+from evenhand.measures.studies.jury import EditorFacts
+from evenhand.measures.studies.leaning import Leaning
 from evenhand.media.album import Album
-from evenhand.media.editors.editor import EditorFacts, Jury, assess
+from evenhand.media.album_medium import AlbumMedium
 from evenhand.media.editors.rerender import Rerender
-from evenhand.methods.pictures.gaussian_injection import GaussianInjection
-from evenhand.methods.pictures.gradient_generation import GradientGeneration
-from evenhand.methods.pictures.pair_generation import Generated, PairMethod, generate
-from evenhand.methods.pictures.random_generation import RandomGeneration
+from evenhand.methods.gaussian_injection import GaussianInjection
+from evenhand.methods.gradient_generation import GradientGeneration
+from evenhand.methods.random_generation import RandomGeneration
+from evenhand.models.budget import Budget
 from evenhand.models.picture_training import Course, accuracy, train
+from evenhand.models.shown import shown
 from evenhand.models.torch import TorchClassifier
 from evenhand.planted.portraits import DARKER_SKIN_LOOKS_OLDER, Bias, synthetic_faces
-from evenhand.repairs.enhancement import EnhancementTrial, Remedy, remedy, score, unfair_of
+from evenhand.report.charts.canvas import Axis, standalone, tone
+from evenhand.report.charts.plots import Frame, Line, Plot, plot
+from evenhand.statistics.intervals import Interval, clopper_pearson
 
 Say = Callable[[str], None]
-GENERATORS: dict[str, PairMethod] = {"RG": RandomGeneration(), "GG": GradientGeneration(), "GI": GaussianInjection()}
+GENERATORS: dict[str, Method] = {"RG": RandomGeneration(), "GG": GradientGeneration(), "GI": GaussianInjection()}
+
+
+@dataclass(frozen=True, eq=False)
+class Generated:
+    """What a method made: the share of fair pairs, or of probed points, that became unfair, and these pairs."""
+
+    share: Interval
+    unfair: JudgedPairs
+
+
+def generated(method: Method, seeds: Album, editor: Editor, classifier: TorchClassifier, seed: int) -> Generated:
+    """Run a picture method of the package from these pictures, through the engine."""
+    data = from_album(seeds, [editor])
+    medium = data.medium
+    assert isinstance(medium, AlbumMedium)
+    subject = Subject(data.domain, shown(medium, classifier), data.rows, data.labels, medium=medium)
+    done = run(method, subject, Plan(seed, Budget(seconds=float("inf"))))
+    facts, found = done.facts, done.findings
+    made = found.rows[:, 0] >= len(medium.album)
+    rows, twins = found.rows[made], found.twins[made]
+    origins = medium.origins(rows)
+    labels = np.where(origins >= 0, medium.album.label.codes[origins], -1)  # a picture of its own has no label
+    pairs = PicturePairs(medium.show(rows), medium.show(twins), labels, rows[:, 1].astype(np.intp), editor.attribute, editor.flip)
+    counts = (facts["made_unfair"]["parted"], facts["made_unfair"]["fair_pictures"]) if "made_unfair" in facts else (
+        facts["probed"]["hits"], facts["probed"]["points"])  # fmt: skip
+    return Generated(clopper_pearson(*counts), judge(pairs, classifier))
 
 
 @dataclass(frozen=True)
@@ -128,13 +166,13 @@ def examine(plan: ChainPlan, material: ChainMaterial, rngs: list[np.random.Gener
     studies = study_layers(classifier, training_pairs, classifier.layers())
     deepest = studies[classifier.layers()[-1]]
     clock.done("neurons", f"{len(deepest.related)} of {deepest.neurons} neurons of {deepest.layer} are fairness-related")
-    fair = training_pairs[~training_pairs.unfair].pairs
-    seeds = fair[rngs[0].permutation(len(fair))[: plan.seeds_of_generation]]
-    generated = {name: generate(method, seeds, classifier, rngs[1]) for name, method in GENERATORS.items()}
-    clock.done("generation", ", ".join(f"{name} {found.share.estimate:.0%}" for name, found in generated.items()))
-    coverages = {layer: coverage_table(study, classifier, pair_sets(test_pairs, generated)) for layer, study in studies.items()}
+    fair = np.flatnonzero(~training_pairs.unfair)
+    seeds = material.training[: plan.study_pairs].known(plan.attribute)[fair[rngs[0].permutation(len(fair))[: plan.seeds_of_generation]]]
+    made = {name: generated(method, seeds, editor, classifier, int(rngs[1].integers(2**31))) for name, method in GENERATORS.items()}
+    clock.done("generation", ", ".join(f"{name} {found.share.estimate:.0%}" for name, found in made.items()))
+    coverages = {layer: coverage_table(study, classifier, pair_sets(test_pairs, made)) for layer, study in studies.items()}
     clock.done("adequacy", f"cosine coverage of fair pairs {coverages[deepest.layer]['fair']['cosine']:.1%}")
-    before, remedies = _mend(plan, material, (deepest, test_pairs, generated, training_pairs.pairs), rngs[2])
+    before, remedies = _mend(plan, material, Pool(deepest, test_pairs, made, training_pairs.pairs), rngs[2])
     clock.done(
         "mending", ", ".join(f"{each.strategy} {each.fair_share:.1%}" for each in remedies) + f" fair, before {before.fair_share:.1%}"
     )
@@ -148,7 +186,7 @@ def examine(plan: ChainPlan, material: ChainMaterial, rngs: list[np.random.Gener
         found,
         facts,
         studies,
-        generated,
+        made,
         coverages,
         before,
         remedies,
@@ -173,14 +211,19 @@ def pair_sets(judged: JudgedPairs, generated: dict[str, Generated]) -> dict[str,
     return sets | {f"fair+{name}": [fair, found.unfair.pairs] for name, found in generated.items()}
 
 
-def _mend(
-    plan: ChainPlan,
-    material: ChainMaterial,
-    seen: tuple[LayerStudy, JudgedPairs, dict[str, Generated], PicturePairs],
-    rng: np.random.Generator,
-) -> tuple[Remedy, list[Remedy]]:
-    study, test_pairs, generated, twins = seen
-    pool = replace(generated["GG"].unfair.pairs)
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """What mending chooses from and is scored by."""
+
+    study: LayerStudy
+    test_pairs: JudgedPairs
+    generated: dict[str, Generated]
+    twins: PicturePairs
+
+
+def _mend(plan: ChainPlan, material: ChainMaterial, seen: Pool, rng: np.random.Generator) -> tuple[Remedy, list[Remedy]]:
+    study, test_pairs, twins = seen.study, seen.test_pairs, seen.twins
+    pool = seen.generated["GG"].unfair.pairs
     if len(pool) < 2:
         raise DataError(f"gradient generation found {len(pool)} unfair pairs: too few to choose from; raise seeds_of_generation")
     held_out = unfair_of(test_pairs)
@@ -192,3 +235,39 @@ def _mend(
         remedy(strategy, material.classifier, trial, each)[0]
         for strategy, each in zip(plan.strategies, rng.spawn(len(plan.strategies)), strict=True)
     ]
+
+
+def figure_3(chain: PictureChain) -> dict[str, str]:
+    """Cumulative activation differences of the deepest layer's top neuron, fair and unfair pairs, with the baselines' neurons."""
+    study = chain.studies[chain.classifier.layers()[-1]]
+    judged = chain.training_pairs
+    first = chain.classifier.activations(judged.pairs.first, [study.layer])[study.layer]
+    second = chain.classifier.activations(judged.pairs.second, [study.layer])[study.layer]
+    apart = differences(first, second)
+    top = {"deepfait": study.test.strongest(1)[0], "deepimportance": study.importance.neurons[0], "activation": study.by_activation[0]}
+    charts = {}
+    for name, neuron in top.items():
+        samples = {"fair pairs": apart[~judged.unfair, neuron], "unfair pairs": apart[judged.unfair, neuron]}
+        told = f"{study.layer}, top neuron by {name}: #{neuron}, H {study.test.corrected[neuron]:.0f}"
+        charts[name] = _drawn(told, _cumulative(samples), ("activation difference", "share of pairs"))
+    return charts
+
+
+def figure_4(chain: PictureChain) -> str:
+    """The sorted statistic of each layer's neurons."""
+    series = {}
+    for layer, study in list(chain.studies.items())[-5:]:
+        values = np.sort(study.test.corrected)[::-1]
+        series[layer] = (np.linspace(0, 1, len(values)), values)
+    return _drawn("H of every neuron, largest first", series, ("share of the layer's neurons", "H"))
+
+
+def _cumulative(samples: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    grid = np.linspace(0.0, max(float(values.max()) for values in samples.values()) or 1.0, 120)
+    return {name: (grid, np.searchsorted(np.sort(values), grid, side="right") / len(values)) for name, values in samples.items()}
+
+
+def _drawn(told: str, series: dict[str, tuple[Any, Any]], titles: tuple[str, str]) -> str:
+    lines = [Line(name, list(zip(x.tolist(), y.tolist(), strict=True)), tone(at)) for at, (name, (x, y)) in enumerate(series.items())]
+    across, up = (Axis.over([point[at] for line in lines for point in line.points], title, floor=0.0) for at, title in enumerate(titles))
+    return standalone(plot(Plot(told, across, up, lines, frame=Frame(520, 300), names_inside=True)), told)

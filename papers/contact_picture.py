@@ -1,18 +1,16 @@
-"""The contact sheet: pairs with both answers and what differs, widest gap first, as a picture and as a piece of a page."""
+"""The contact sheet of the papers' pairs: first, second and what differs, widest gap first."""
 
 from __future__ import annotations
 
-from html import escape
-
 import numpy as np
 from numpy.typing import NDArray
+from picture_pairs import JudgedPairs
 
 from evenhand.arrays import Index
 from evenhand.contract import Pictures
 from evenhand.errors import InvalidArgument
-from evenhand.measures.picture_pairs import JudgedPairs
 from evenhand.media.album import as_bytes
-from evenhand.media.png import data_uri, sheet
+from evenhand.media.png import sheet
 
 
 def widest(judged: JudgedPairs, count: int, only_unfair: bool = True) -> Index:
@@ -37,21 +35,3 @@ def contact_picture(judged: JudgedPairs, count: int = 12, columns: int = 4) -> N
     if not len(strips):
         raise InvalidArgument("no pair is unfair: there is nothing to show")
     return sheet(strips, columns, gap=4)
-
-
-def contact_html(judged: JudgedPairs, count: int = 24, scale: int = 2) -> str:
-    """Figures for a page, each with both answers in words."""
-    shown = widest(judged, count)
-    if not len(shown):
-        return "<p>No pair got two different labels.</p>"
-    return '<div class="contact">' + "".join(_figure(judged, int(place), scale) for place in shown) + "</div>"
-
-
-def _figure(judged: JudgedPairs, place: int, scale: int) -> str:
-    first, second = as_bytes(judged.pairs.first[place : place + 1]), as_bytes(judged.pairs.second[place : place + 1])
-    strip = np.concatenate([first[0], second[0], difference(first, second)[0]], axis=1)
-    size = f'width="{strip.shape[1] * scale}" height="{strip.shape[0] * scale}"'
-    said = [f"{escape(judged.classes[int(s[place].argmax())])} {s[place].max():.0%}" for s in (judged.first, judged.second)]
-    words = f"{said[0]} &rarr; {said[1]}, gap {judged.gap[place]:.2f}"
-    alternative = escape(f"pair {place}: {said[0]} and {said[1]}, differing in {judged.pairs.attribute}")
-    return f'<figure><img src="{data_uri(strip)}" {size} alt="{alternative}"><figcaption>#{place}: {words}</figcaption></figure>'

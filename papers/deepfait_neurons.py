@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from importance import ImportanceCoverage, by_activation, by_relevance
 from numpy.typing import NDArray
+from picture_pairs import JudgedPairs, PicturePairs
 
 from evenhand.arrays import Mask
 from evenhand.contract import Activations, TransparentPictureModel
 from evenhand.measures.neurons.adequacy import TOP, Adequacy, Ruler, adequacy, joined
-from evenhand.measures.neurons.importance import ImportanceCoverage, by_activation, by_relevance
 from evenhand.measures.neurons.kruskal import KruskalWallis, Rule, differences, kruskal_wallis
-from evenhand.measures.picture_pairs import JudgedPairs, PicturePairs
 from evenhand.models.torch import TorchClassifier
 
 LEAST_NEURONS = 3

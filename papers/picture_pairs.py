@@ -1,19 +1,24 @@
-"""Pairs of pictures that differ in one attribute, what a classifier says about them, and how sure that is."""
+"""Pairs of pictures that differ in one attribute as arrays: what the papers' tables count, and a jury of their editor."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.arrays import Labels, Mask, Reals, Scores
 from evenhand.contract import Editor, KnowsSides, PictureModel, Pictures
 from evenhand.errors import DataError, InvalidArgument
+from evenhand.measures.studies.jury import Edit, EditorFacts, KnownValues, facts_of
+from evenhand.measures.studies.leaning import Leaning, LeaningRule, leaning_of
 from evenhand.media.album import Album
 from evenhand.statistics.intervals import Interval, clopper_pearson
-from evenhand.statistics.net import net_interval
+
+if TYPE_CHECKING:
+    from evenhand.models.torch import TorchClassifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,50 +106,31 @@ def judge(pairs: PicturePairs, model: PictureModel) -> JudgedPairs:
     return JudgedPairs(pairs, model.scores(pairs.first), model.scores(pairs.second), model.classes)
 
 
-@dataclass(frozen=True)
-class Leaning:
-    """Whether a classifier leans one way: per class, how its share changes when the attribute goes from its lower to its higher code."""
-
-    net: dict[str, float]
-    low: dict[str, float]
-    high: dict[str, float]
-    tolerance: float
-    confidence: float
-    pairs: int
-    along: str = ""  # from which of the attribute's values to which
-
-    @property
-    def found(self) -> bool:
-        """Whether some class's change lies beyond the tolerance, with all of its interval."""
-        return any(self.low[name] > self.tolerance or self.high[name] < -self.tolerance for name in self.net)
-
-    @property
-    def strongest(self) -> str:
-        """The class that changes most."""
-        return max(self.net, key=lambda name: abs(self.net[name]))
-
-
-UPWARD = "up the order"
-"""The name of the change that ordered classes add: labels that move up minus labels that move down."""
-
-
 def leaning(judged: JudgedPairs, tolerance: float = 0.05, confidence: float = 0.95, ordered: bool = False) -> Leaning:
-    """Exact intervals of the net change of every class, holding all together.
-
-    Every classifier flips some labels near its borders, in both directions alike.  A bias shows as flips that mostly go one way, so it
-    is the difference of the two directions that is tested, against a tolerance rather than against zero.  Bonferroni over the changes
-    makes all intervals hold together; with two classes there is only one change.  Where classes have an order, such as age groups,
-    the net movement along it is one more change, and the most telling one: a class in the middle gains here what it loses there.
-    """
+    """Exact intervals of the net change of every class when the attribute goes from its lower to its higher code."""
     turned = judged.pairs.side > 0
     lower = np.where(turned, judged.labels[1], judged.labels[0])
     higher = np.where(turned, judged.labels[0], judged.labels[1])
-    moves = {name: ((higher == code) & (lower != code), (higher != code) & (lower == code)) for code, name in enumerate(judged.classes)}
-    if ordered:
-        moves[UPWARD] = (higher > lower, higher < lower)
-    distinct = 1 if len(judged.classes) == 2 else len(moves)
-    each = 1.0 - (1.0 - confidence) / distinct
-    found = {name: net_interval(int(came.sum()), int(went.sum()), len(judged), each) for name, (came, went) in moves.items()}
     along = f"{judged.pairs.attribute} goes from {judged.pairs.values[0]} to {judged.pairs.values[1]}"
-    net, low = {name: one.estimate for name, one in found.items()}, {name: one.low for name, one in found.items()}
-    return Leaning(net, low, {name: one.high for name, one in found.items()}, tolerance, confidence, len(judged), along)
+    return leaning_of(lower, higher, judged.classes, LeaningRule(tolerance, confidence, ordered), along)
+
+
+Jury = Mapping[str, PictureModel]
+"""Independent classifiers by the attribute that they read."""
+
+
+def train_jury(album: Album, attributes: Sequence[str], rng: np.random.Generator, epochs: int = 4) -> dict[str, TorchClassifier]:
+    """One classifier per attribute, trained on pictures that neither the editor nor the classifier under test has seen."""
+    from evenhand.models.picture_training import Course, train
+
+    course = Course(epochs=epochs)
+    return {name: train("vgg", replace(album, label=album.attribute(name)).known(name), rng, course) for name in attributes}
+
+
+def assess(editor: Editor, album: Album, jury: Jury) -> EditorFacts:
+    """Let a jury read the pictures of an album and their twins."""
+    if editor.attribute not in jury:
+        raise InvalidArgument(f"jury has no classifier of {editor.attribute!r}, only of {sorted(jury)}")
+    album = album.known(editor.attribute)
+    edit = Edit(editor.attribute, editor.flip, album.pictures, editor.twins(album), 1 - album.sides(editor.attribute))
+    return facts_of(edit, {name: KnownValues(album.attribute(name).values, album.attribute(name).codes) for name in jury}, jury)
