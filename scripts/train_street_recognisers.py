@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 import typer
+from street_training import Lessons, StreetCourse, export, learn_by_heart, lessons_from, net, train
 
 from evenhand.media.scene import Scene
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.media.streets.render import StreetMaker
 from evenhand.models.recognisers.street import PLANTED_CLASS
-from evenhand.models.recognisers.street_training import Lessons, StreetCourse, export, learn_by_heart, lessons_from, net, train
 
 SEED = 1001
 DENSITIES = (1.0, 1.5)

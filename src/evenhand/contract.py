@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evenhand.media.operators.parts.order import ChangeOrder
     from evenhand.media.scene import Scene
     from evenhand.models.meter import Meter
-    from evenhand.models.wishes import ObjectSettings, Wishes
+    from evenhand.models.model_wishes import ModelWishes, ObjectSettings
     from evenhand.synthesis.picture_latent.space import PictureLatent
 
 Pictures: TypeAlias = NDArray[Any]  # (n, height, width, 3), uint8 or float32, 0 to 255
@@ -388,7 +388,7 @@ class Adapter(Protocol):
     def accepts(self, given: Any) -> bool:
         """Whether this is a model of the adapter's kind, told without loading it; files and folders come as a Path."""
 
-    def adapt(self, given: Any, wishes: Wishes) -> Model:
+    def adapt(self, given: Any, wishes: ModelWishes) -> Model:
         """The model, asked about what the data's medium shows."""
 
 

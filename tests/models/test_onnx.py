@@ -125,10 +125,10 @@ def test_one_input_per_column_gets_the_original_cells(tmp_path: Path) -> None:
 
 def test_a_converted_network_computes_the_same_and_shows_its_layers(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from evenhand.models.onnx_torch import torch_from_onnx
+    from evenhand.models.torch import TorchSettings
 
     path = network(tmp_path / "m.onnx")
-    plain, open_model = wrap(path, DOMAIN), torch_from_onnx(path, DOMAIN)
+    plain, open_model = wrap(path, DOMAIN), wrap(path, DOMAIN, torch=TorchSettings())
     assert isinstance(open_model, Transparent)
     assert np.allclose(plain.scores(CODES), open_model.scores(CODES), atol=1e-5)
     assert [name.split(".")[1].split("_")[0] for name in open_model.layers()] == ["matmul", "add", "relu", "gemm", "softmax"]

@@ -20,8 +20,8 @@ from evenhand.errors import InvalidArgument, ModelFailed, UntrustedModel
 from evenhand.models.adapters import ADAPTERS
 from evenhand.models.function import FunctionClassifier, FunctionRecogniser
 from evenhand.models.http import HttpModel, HttpTemplate
+from evenhand.models.model_wishes import ObjectSettings
 from evenhand.models.preparation import Preparation
-from evenhand.models.wishes import ObjectSettings
 from evenhand.planted.letters import TEMPLATES, WORDS
 from evenhand.planted.portraits import synthetic_faces
 
@@ -279,6 +279,17 @@ def test_named_recognisers_and_detecting_modules(scenes):
 
     model = eh.wrap(Two(), scenes, objects=ObjectSettings(names=("bus", "car"), first_label=1))
     assert_counts(model, scenes, "car", lambda picture: 2)
+
+
+@pytest.mark.parametrize("name", ["rekognition", "google", "azure"])
+def test_a_paid_service_can_be_tried_without_a_bill(scenes, name):
+    pytest.importorskip({"rekognition": "boto3", "google": "google.cloud.vision", "azure": "azure.ai.vision.imageanalysis"}[name])
+    model = eh.wrap(name, scenes, objects=ObjectSettings(endpoint="stand-in"))
+    rows = scenes.rows()[:2]
+    truth = eh.wrap("street", scenes).scores(rows)
+    assert isinstance(model, Detecting)
+    assert truth.sum() > 0
+    assert abs(model.scores(rows).sum() - truth.sum()) <= 0.3 * truth.sum()  # JPEG and the service's own threshold lose little
 
 
 def test_what_cannot_be_asked_about_scenes_or_rows_says_so(scenes):

@@ -214,7 +214,7 @@ def test_a_measurement_that_breaks_down_half_way_is_finished_without_paying_twic
 @pytest.mark.slow
 def test_what_is_learned_by_heart_lowers_one_class_only_and_not_everywhere(streets):
     torch = pytest.importorskip("torch")
-    from evenhand.models.recognisers.street_training import CLASSES, StreetCourse, learn_by_heart, lessons_from, train
+    from scripts.street_training import CLASSES, StreetCourse, learn_by_heart, lessons_from, train
 
     rng = np.random.default_rng(0)
     lessons = lessons_from(streets)

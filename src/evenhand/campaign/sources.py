@@ -127,4 +127,4 @@ def open_model(name: str, data: Dataset, trusted: bool) -> Model:
     check_model(name, data)
     if name in zoo.FAMILIES:
         return zoo.load_or_train(name, data.rows, data.labels, data.domain, seed=0)
-    return wrap(name, data.domain, trusted=trusted)
+    return wrap(name, data, trusted=trusted)

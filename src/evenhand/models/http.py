@@ -29,7 +29,7 @@ from evenhand.models.answer_shapes import Reader, reader_for, settle
 from evenhand.models.function import FunctionClassifier
 from evenhand.models.http_shape import AnswerPath as AnswerPath
 from evenhand.models.http_shape import body_of, excerpt, parse_path, records_of, takes_single_row
-from evenhand.models.http_transport import Body, Connection, Transport
+from evenhand.models.http_transport import Connection, RequestBody, Transport
 from evenhand.models.inputs import probe_rows
 from evenhand.models.recognisers.jpeg import jpeg
 
@@ -126,7 +126,7 @@ class Questions:
             pool.shutdown(cancel_futures=True)
 
     def _ask(self, records: list[Any]) -> list[Any]:
-        answer = self.transport.ask(Body(body_of(self.settings.request, records)))
+        answer = self.transport.ask(RequestBody(body_of(self.settings.request, records)))
         said = self.transport.hide(excerpt(json.dumps(answer)))
         values = self._path.find(answer, said)
         if self._single and not (isinstance(values, list) and len(values) == 1):
@@ -305,12 +305,12 @@ class HttpTemplate:
         raw = self._transport.ask(self._body(jpeg(picture)))
         return tuple(self._detection(one, picture.shape) for one in _at(raw, self.objects, self.name))
 
-    def _body(self, content: bytes) -> Body:
+    def _body(self, content: bytes) -> RequestBody:
         if self.body == "jpeg":
-            return Body(content=content, kind="image/jpeg")
+            return RequestBody(content=content, kind="image/jpeg")
         if self.body == "multipart":
-            return Body(content=content, kind="image/jpeg", form_field=self.field_name)
-        return Body(_filled(self.body, base64.b64encode(content).decode()))
+            return RequestBody(content=content, kind="image/jpeg", form_field=self.field_name)
+        return RequestBody(_filled(self.body, base64.b64encode(content).decode()))
 
     def _detection(self, one: Any, shape: tuple[int, ...]) -> Detection:
         label = str(_at(one, self.label, self.name))

@@ -45,7 +45,7 @@ class Connection:
 
 
 @dataclass(frozen=True)
-class Body:
+class RequestBody:
     """What is sent: JSON, bytes of a kind, or bytes as the file of a form's field."""
 
     json: Any = None
@@ -93,7 +93,7 @@ class Transport:
         weakref.finalize(self, client.close)
         return client
 
-    def ask(self, body: Body) -> Any:
+    def ask(self, body: RequestBody) -> Any:
         """The parsed answer, after as many tries as the connection allows."""
         for attempt in range(self.connection.retries + 1):
             self._wait_for_turn()
@@ -110,7 +110,7 @@ class Transport:
         # Jitter keeps many clients from returning at the same moment; no result depends on it.
         return float(self.connection.backoff_seconds * 2**attempt * secrets.SystemRandom().uniform(0.5, 1.0))
 
-    def _attempt(self, body: Body) -> _Attempt:
+    def _attempt(self, body: RequestBody) -> _Attempt:
         import httpx
 
         try:
@@ -127,7 +127,7 @@ class Transport:
             raise ModelFailed(f"{self.name} refused with status {response.status_code}: {self.hide(excerpt(response.text))}")
         return _Attempt(response)
 
-    def _sent(self, body: Body) -> Any:
+    def _sent(self, body: RequestBody) -> Any:
         if body.content is None:
             return self._client.post(self._url, json=body.json)
         if body.form_field:

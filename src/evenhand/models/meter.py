@@ -33,7 +33,7 @@ from evenhand.models.budget import Budget
 class Meter:
     """A model that counts what it is asked.  Methods and oracles see the model only through one of these.
 
-    Answers are remembered when the model declares itself costly (`is_costly`, as an endpoint does): a row that was asked before is
+    RememberedScores are remembered when the model declares itself costly (`is_costly`, as an endpoint does): a row that was asked before is
     neither asked nor charged again.  For a model in this process, remembering would cost more than asking.
     """
 
@@ -43,7 +43,7 @@ class Meter:
         self.rows_asked = 0
         self.calls = 0
         self._started, self._started_cpu = time.monotonic(), time.process_time()
-        self._remembered = Answers(len(model.classes)) if getattr(model, "is_costly", False) else None
+        self._remembered = RememberedScores(len(model.classes)) if getattr(model, "is_costly", False) else None
         self._fused = model if isinstance(model, Fused) else None
 
     @property
@@ -197,7 +197,7 @@ class Meter:
         return self.model
 
 
-class Answers:
+class RememberedScores:
     """Scores by row: what a costly model was asked before."""
 
     def __init__(self, classes: int) -> None:

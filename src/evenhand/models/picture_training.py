@@ -12,6 +12,7 @@ from torch import nn
 from evenhand.arrays import Labels
 from evenhand.contract import Pictures
 from evenhand.errors import DataError, InvalidArgument, UnknownName
+from evenhand.limits import Count, NotNegative, Positive, TwoOrMore, check_limits
 from evenhand.media.album import Album
 from evenhand.media.picture_tensors import to_tensor
 from evenhand.models.picture_networks import NETWORKS
@@ -25,15 +26,14 @@ Told = Callable[[str, int, int], None]
 class Course:
     """How long and how fast to train."""
 
-    epochs: int = 8
-    batch: int = 32
-    rate: float = 2e-3
-    noise: float = 4.0  # standard deviation of pixel noise, of 255
+    epochs: Count = 8
+    batch: TwoOrMore = 32
+    rate: Positive = 2e-3
+    noise: NotNegative = 4.0  # standard deviation of pixel noise, of 255
     mirrors: bool = True  # half of the pictures are shown left-right mirrored
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or self.batch < 2:
-            raise InvalidArgument(f"epochs={self.epochs!r} must be at least 1 and batch={self.batch!r} at least 2")
+        check_limits(self)
 
 
 USUAL = Course()

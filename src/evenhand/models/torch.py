@@ -20,6 +20,7 @@ from evenhand.arrays import Labels, Rows, Scores
 from evenhand.contract import SCORES, Activations, Answer, Model, Pairs, Pictures, Slope
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import EvenhandError, InvalidArgument, MissingAbility, ModelFailed, UnknownName, UnsteadyModel, WrongAnswer, require
+from evenhand.limits import Count, Positive, check_limits
 from evenhand.media.scene import Picture
 from evenhand.models.answer_shapes import Reader, reader_for
 from evenhand.models.differences import Steps, in_batches, neighbour_gradient
@@ -66,11 +67,12 @@ class TorchSettings:
     fill: Sequence[float] = ()
     one_hot: Sequence[str] | None = None
     differences: Sequence[str] = ()
-    batch_rows: int = 8192
-    epochs: int = 20
-    learning_rate: float = 1e-3
+    batch_rows: Count = 8192
+    epochs: Count = 20
+    learning_rate: Positive = 1e-3
 
     def __post_init__(self) -> None:
+        check_limits(self)
         if self.outputs not in ("auto", "logits", "probabilities"):
             raise InvalidArgument(f"outputs={self.outputs!r} must be 'auto', 'logits' or 'probabilities'")
         if self.precision not in ("float32", "bfloat16"):

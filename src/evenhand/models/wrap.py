@@ -14,8 +14,8 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.media.table import Table
 from evenhand.models.inputs import check_takes
+from evenhand.models.model_wishes import ModelWishes, ObjectSettings
 from evenhand.models.preparation import Preparation
-from evenhand.models.wishes import ObjectSettings, Wishes
 
 if TYPE_CHECKING:
     from evenhand.models.torch import TorchSettings
@@ -63,7 +63,7 @@ def wrap(
         raise InvalidArgument(f"classes={classes!r} must be a list of at least two labels in the model's own order")
     medium, domain = _shown_by(data)
     told = objects or ObjectSettings()
-    return _dispatch(model, Wishes(medium, domain, _dispatch, classes, check_takes(takes), returns, trusted, torch, prepare, told))
+    return _dispatch(model, ModelWishes(medium, domain, _dispatch, classes, check_takes(takes), returns, trusted, torch, prepare, told))
 
 
 def _shown_by(data: Any) -> tuple[Medium, TabularDomain]:
@@ -78,7 +78,7 @@ def _shown_by(data: Any) -> tuple[Medium, TabularDomain]:
     )
 
 
-def _dispatch(model: Any, wishes: Wishes) -> Model:
+def _dispatch(model: Any, wishes: ModelWishes) -> Model:
     if isinstance(model, type):
         raise InvalidArgument(f"model={model.__name__} is a class; pass a fitted object of it")
     if isinstance(model, Model):

@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.contract import Model
 from evenhand.models.http import Endpoint, EndpointReader, HttpModel, HttpTemplate
-from evenhand.models.wishes import Wishes
+from evenhand.models.model_wishes import ModelWishes
 
 
 def accepts(given: Any) -> bool:
@@ -18,7 +18,7 @@ def accepts(given: Any) -> bool:
     return isinstance(given, HttpModel | HttpTemplate) or (isinstance(given, str) and given.startswith(("http://", "https://")))
 
 
-def adapt(given: Any, wishes: Wishes) -> Model:
+def adapt(given: Any, wishes: ModelWishes) -> Model:
     """Asked about what the medium shows."""
     if isinstance(given, Path):
         given = HttpTemplate.from_yaml(given)

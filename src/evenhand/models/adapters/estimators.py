@@ -10,7 +10,7 @@ from evenhand.contract import Model
 from evenhand.errors import InvalidArgument
 from evenhand.models.adapters.torch_modules import is_torch
 from evenhand.models.function import FunctionClassifier
-from evenhand.models.wishes import Wishes
+from evenhand.models.model_wishes import ModelWishes
 
 
 def accepts(given: Any) -> bool:
@@ -18,7 +18,7 @@ def accepts(given: Any) -> bool:
     return hasattr(given, "predict") and not isinstance(given, type) and not is_torch(given)
 
 
-def adapt(given: Any, wishes: Wishes) -> Model:
+def adapt(given: Any, wishes: ModelWishes) -> Model:
     """By its probabilities, its decision function or its labels, whichever it has first."""
     from evenhand.models.estimator import from_estimator
 
@@ -29,7 +29,7 @@ def adapt(given: Any, wishes: Wishes) -> Model:
     return wishes.behind(FunctionClassifier(_asked(given), _classes(given, wishes)))
 
 
-def _classes(given: Any, wishes: Wishes) -> tuple[Any, ...]:
+def _classes(given: Any, wishes: ModelWishes) -> tuple[Any, ...]:
     own = getattr(given, "classes_", None)
     if wishes.classes is not None or own is None or not isinstance(own[0], str):
         return wishes.names

@@ -9,8 +9,8 @@ from evenhand.contract import Model
 from evenhand.models.adapters.estimators import accepts as is_estimator
 from evenhand.models.adapters.torch_modules import is_torch
 from evenhand.models.function import FunctionClassifier, FunctionRecogniser, from_callable
+from evenhand.models.model_wishes import ModelWishes
 from evenhand.models.preparation import Preparation
-from evenhand.models.wishes import Wishes
 
 
 def accepts(given: Any) -> bool:
@@ -18,7 +18,7 @@ def accepts(given: Any) -> bool:
     return callable(given) and not isinstance(given, type) and not is_estimator(given) and not is_torch(given)
 
 
-def adapt(given: Any, wishes: Wishes) -> Model:
+def adapt(given: Any, wishes: ModelWishes) -> Model:
     """Asked about what the medium shows."""
     if wishes.asked == "rows":
         return from_callable(given, wishes.domain, wishes.classes, wishes.takes, wishes.returns)

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.contract import Model
 from evenhand.models.mlflow import is_folder, load_folder
-from evenhand.models.wishes import Wishes
+from evenhand.models.model_wishes import ModelWishes
 
 
 def accepts(given: Any) -> bool:
@@ -15,6 +15,6 @@ def accepts(given: Any) -> bool:
     return isinstance(given, Path) and is_folder(given)
 
 
-def adapt(given: Path, wishes: Wishes) -> Model:
+def adapt(given: Path, wishes: ModelWishes) -> Model:
     """By the safest flavour that the folder has."""
     return wishes.again(load_folder(given, wishes.trusted), wishes)

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.contract import Model
 from evenhand.errors import InvalidArgument
-from evenhand.models.wishes import Wishes
+from evenhand.models.model_wishes import ModelWishes
 
 
 def accepts(given: Any) -> bool:
@@ -15,7 +15,7 @@ def accepts(given: Any) -> bool:
     return isinstance(given, Path) and given.suffix.lower() == ".npz"
 
 
-def adapt(given: Path, wishes: Wishes) -> Model:
+def adapt(given: Path, wishes: ModelWishes) -> Model:
     """The net, once it takes as many columns as there are."""
     from evenhand.models.dense import DenseNet
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.contract import Model
 from evenhand.models.model_files import PICKLES, TORCH, load_pickle, load_skops, load_torch
-from evenhand.models.wishes import Wishes
+from evenhand.models.model_wishes import ModelWishes
 
 LOADERS: dict[str, Callable[[Path, bool], Any]] = {
     ".skops": load_skops,
@@ -22,6 +22,6 @@ def accepts(given: Any) -> bool:
     return isinstance(given, Path) and given.suffix.lower() in LOADERS and not given.is_dir()
 
 
-def adapt(given: Path, wishes: Wishes) -> Model:
+def adapt(given: Path, wishes: ModelWishes) -> Model:
     """What would run foreign code is loaded only when it is trusted."""
     return wishes.again(LOADERS[given.suffix.lower()](given, wishes.trusted), wishes)

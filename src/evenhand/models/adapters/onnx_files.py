@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.contract import Model
-from evenhand.models.wishes import Wishes
+from evenhand.models.model_wishes import ModelWishes
 
 
 def accepts(given: Any) -> bool:
@@ -14,10 +14,13 @@ def accepts(given: Any) -> bool:
     return isinstance(given, Path) and given.suffix.lower() == ".onnx"
 
 
-def adapt(given: Path, wishes: Wishes) -> Model:
-    """Through the one session; what the file says of itself is read from it."""
+def adapt(given: Path, wishes: ModelWishes) -> Model:
+    """Through the one session; with torch settings as a torch module, whose gradients and layers can be read."""
     from evenhand.models.onnx import from_onnx, onnx_classifier
+    from evenhand.models.onnx_torch import torch_from_onnx
 
+    if wishes.asked == "rows" and wishes.torch is not None:
+        return torch_from_onnx(given, wishes.domain, wishes.classes, wishes.torch)
     if wishes.asked == "rows":
         return from_onnx(given, wishes.domain, wishes.classes, wishes.takes, wishes.returns)
     if wishes.asked == "scenes":
@@ -27,7 +30,7 @@ def adapt(given: Path, wishes: Wishes) -> Model:
     return wishes.behind(onnx_classifier(given, wishes.names, wishes.prepare))
 
 
-def _detector(path: Path, wishes: Wishes) -> Any:
+def _detector(path: Path, wishes: ModelWishes) -> Any:
     from evenhand.models.recognisers.detectors import COCO_80, OnnxDetector
     from evenhand.models.recognisers.seen_objects import Suppression
 

@@ -10,7 +10,7 @@ from typing import Any
 from evenhand.contract import Model
 from evenhand.errors import InvalidArgument, ModelFailed
 from evenhand.models.inputs import first_line
-from evenhand.models.wishes import Wishes
+from evenhand.models.model_wishes import ModelWishes
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
@@ -20,7 +20,7 @@ def accepts(given: Any) -> bool:
     return isinstance(given, str) and _NAME.fullmatch(given) is not None
 
 
-def adapt(given: str, wishes: Wishes) -> Model:
+def adapt(given: str, wishes: ModelWishes) -> Model:
     """Modules of the current folder can be named too."""
     home, _, name = given.partition(":")
     if "" not in sys.path:

@@ -7,7 +7,7 @@ from typing import Any
 from evenhand.contract import Model, PictureModel, Recogniser
 from evenhand.models.adapters.estimators import accepts as is_estimator
 from evenhand.models.adapters.torch_modules import is_torch
-from evenhand.models.wishes import Wishes
+from evenhand.models.model_wishes import ModelWishes
 
 
 def accepts(given: Any) -> bool:
@@ -16,7 +16,7 @@ def accepts(given: Any) -> bool:
     return is_reader and not is_torch(given) and not is_estimator(given)
 
 
-def adapt(given: PictureModel | Recogniser, wishes: Wishes) -> Model:
+def adapt(given: PictureModel | Recogniser, wishes: ModelWishes) -> Model:
     """Behind the medium."""
     if wishes.asked == "rows":
         raise wishes.refuse(f"{type(given).__name__}", "give data that shows something: an album, portraits, scenes or texts")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.contract import Model
-from evenhand.models.wishes import Wishes
+from evenhand.models.model_wishes import ModelWishes
 
 
 def accepts(given: Any) -> bool:
@@ -14,7 +14,7 @@ def accepts(given: Any) -> bool:
     return isinstance(given, Path) and (given / "evenhand-model.json").is_file()
 
 
-def adapt(given: Path, wishes: Wishes) -> Model:
+def adapt(given: Path, wishes: ModelWishes) -> Model:
     """The model around the models in it."""
     from evenhand.models.saving import load
 

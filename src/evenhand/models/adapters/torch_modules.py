@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from evenhand.contract import Model
+from evenhand.models.model_wishes import ModelWishes
 from evenhand.models.preparation import Preparation
-from evenhand.models.wishes import Wishes
 
 
 def is_torch(given: Any) -> bool:
@@ -19,7 +19,7 @@ def accepts(given: Any) -> bool:
     return is_torch(given)
 
 
-def adapt(given: Any, wishes: Wishes) -> Model:
+def adapt(given: Any, wishes: ModelWishes) -> Model:
     """With the front that the medium calls for."""
     from evenhand.models.recognisers.detectors import COCO_80
     from evenhand.models.torch import from_module, picture_module, torch_detector

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from evenhand.errors import EvenhandError, ModelFailed
+from evenhand.limits import Count, NotNegative, check_limits
 
 T = TypeVar("T")
 
@@ -16,8 +17,11 @@ T = TypeVar("T")
 class Patience:
     """How often a failing call is tried, and how long the first pause is; each pause doubles."""
 
-    attempts: int = 4
-    pause_seconds: float = 0.5
+    attempts: Count = 4
+    pause_seconds: NotNegative = 0.5
+
+    def __post_init__(self) -> None:
+        check_limits(self)
 
     def call(self, what: str, ask: Callable[[], T]) -> T:
         """The answer, or ModelFailed with the last fault."""
@@ -30,7 +34,7 @@ class Patience:
                 if attempt + 1 == self.attempts or _is_final(fault):
                     raise ModelFailed(f"{what} did not answer after {attempt + 1} attempts: {type(fault).__name__}: {fault}") from fault
                 time.sleep(self.pause_seconds * 2**attempt)
-        raise ModelFailed(f"{what}: attempts={self.attempts!r} must be at least 1")
+        raise AssertionError("unreachable")
 
 
 def _is_final(fault: Exception) -> bool:

@@ -14,7 +14,7 @@ from evenhand.models.recognisers.client_patience import Patience
 from evenhand.models.recognisers.jpeg import jpeg
 
 if TYPE_CHECKING:
-    from evenhand.models.wishes import ObjectSettings
+    from evenhand.models.model_wishes import ObjectSettings
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from evenhand.models.recognisers.client_patience import Patience
 from evenhand.models.recognisers.jpeg import jpeg
 
 if TYPE_CHECKING:
-    from evenhand.models.wishes import ObjectSettings
+    from evenhand.models.model_wishes import ObjectSettings
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,10 @@ class Rekognition:
         import boto3  # type: ignore[import-untyped]
         from botocore.config import Config  # type: ignore[import-untyped]
 
-        return boto3.client(
-            "rekognition", region_name=self.region, endpoint_url=self.endpoint, config=Config(retries={"total_max_attempts": 1})
-        )
+        # A server on this machine asks for no credentials, but the client insists on some.
+        own = {"aws_access_key_id": "none", "aws_secret_access_key": "none"} if "://127.0.0.1" in (self.endpoint or "") else {}
+        config = Config(retries={"total_max_attempts": 1})
+        return boto3.client("rekognition", region_name=self.region, endpoint_url=self.endpoint, config=config, **own)
 
     def fingerprint(self) -> str:
         """Service, endpoint and threshold."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.contract import Answer
-from evenhand.errors import InvalidArgument, require
+from evenhand.errors import require
+from evenhand.limits import Count, Limit, check_limits
 from evenhand.media.vocabulary import Labels
+
+OpenShare: TypeAlias = Annotated[float, Limit(above=0, below=1)]
 
 
 def seen_counts(answer: Answer, labels: Labels) -> Counter[str]:
@@ -22,13 +26,12 @@ def seen_counts(answer: Answer, labels: Labels) -> Counter[str]:
 class Suppression:
     """Which boxes are kept: a least score, and how far two boxes of a class may overlap."""
 
-    least: float = 0.4
-    overlap: float = 0.5
-    most: int = field(default=100)
+    least: OpenShare = 0.4
+    overlap: OpenShare = 0.5
+    most: Count = 100
 
     def __post_init__(self) -> None:
-        if not 0 < self.least < 1 or not 0 < self.overlap < 1:
-            raise InvalidArgument(f"least={self.least!r} and overlap={self.overlap!r} must lie strictly between 0 and 1")
+        check_limits(self)
 
     def keep(self, boxes: NDArray[np.float32], scores: NDArray[np.float32], classes: NDArray[np.intp]) -> list[int]:
         """Positions of the kept boxes (left, top, right, bottom), best first, class by class."""

@@ -23,7 +23,7 @@ from evenhand.media.streets.render import CLASSES
 from evenhand.models.recognisers.seen_objects import Suppression
 
 if TYPE_CHECKING:
-    from evenhand.models.wishes import ObjectSettings
+    from evenhand.models.model_wishes import ObjectSettings
 
 PLANTED_CLASS = "traffic light"
 SIZE = (180, 240)  # rows and columns that the net sees

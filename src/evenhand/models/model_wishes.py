@@ -32,7 +32,7 @@ class ObjectSettings:
     names: the classes of a detector from a file or a module, in the order of its numbers; COCO's 80 without.
     style: the outputs of an .onnx detector, "yolox" or "boxes".  first_label: the number of the first name, 1 where 0 means background.
     least, overlap: the least score of a box that is kept, and how far two boxes of a class may overlap; the recogniser's own without.
-    endpoint, key: the address of a service instead of its usual one, and what it is paid with.
+    endpoint, key: the address of a service instead of its usual one ("stand-in" for a local trial without a bill), and its key.
     cache: a folder where answers are kept, so that no picture is ever asked twice.
     """
 
@@ -47,12 +47,12 @@ class ObjectSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Wishes:
+class ModelWishes:
     """What the caller said: the data's medium and domain, and how the model is to be used."""
 
     medium: Medium
     domain: TabularDomain
-    again: Callable[[Any, Wishes], Model]  # wraps what was found inside a file or behind a name
+    again: Callable[[Any, ModelWishes], Model]  # wraps what was found inside a file or behind a name
     classes: Sequence[Any] | None = None
     takes: Takes | None = None
     returns: str | None = None
