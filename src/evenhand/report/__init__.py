@@ -11,7 +11,7 @@ from typing import Any
 
 from evenhand.errors import InvalidArgument
 
-__all__ = ["format_for", "known_formats", "load", "render", "write"]
+__all__ = ["format_for", "known_formats", "load", "render", "schema", "write"]
 
 
 def known_formats() -> dict[str, tuple[str, ...]]:
@@ -55,6 +55,13 @@ def write(result: Mapping[str, Any], path: str | Path, name: str | None = None, 
     chosen = format_for(path, name)
     folder = Path(beside) if beside is not None else Path(path).parent
     return save(render(result, chosen, None if chosen == "json" else folder), Path(path))
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a result, version 2."""
+    from evenhand.report import record
+
+    return record.schema()
 
 
 def load(path: str | Path) -> dict[str, Any]:

@@ -98,6 +98,8 @@ def banner(record: Record) -> dict[str, Any]:
         "version": words.text(record.header.evenhand, 40) if record.header.evenhand else "",
         "alarms": [words.text(each, 900).rstrip(".") for each in record.body.alarms],
         "notes": [words.text(each, 1200).rstrip(".") for each in record.body.notes],
+        "sentences": [words.text(each, 600) for each in record.sentences[1:]] if not record.body.rates else [],
+        "is_search": record.verb in ("scan", "bench"),
         "failures": [(words.text(c.name, 60), words.text(c.message, 600)) for c in record.checks if c.outcome == "failed"],
         "interrupted": [words.text(run.method, 60) for run in record.body.runs if run.is_interrupted],
     }

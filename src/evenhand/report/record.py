@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +16,8 @@ from evenhand.report import version_1
 
 VERSION = 2
 """The version of the result that these renderings read; version 1 is converted."""
+
+SCHEMA_FILE = f"result_version_{VERSION}.schema.json"
 
 Verb = Literal["scan", "measure", "certify", "repair", "synth", "bench", "compare", "doctor", "replay"]
 
@@ -208,6 +211,25 @@ class Record(RecordPart):
         """The rule that made the verdict; empty where the result does not say."""
         told = self.header.details.get("gate")
         return told if isinstance(told, Mapping) else {}
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a result, as it ships beside this file."""
+    text = (resources.files("evenhand.report") / SCHEMA_FILE).read_text(encoding="utf-8")
+    told: dict[str, Any] = json.loads(text)
+    return told
+
+
+def made_schema() -> dict[str, Any]:
+    """The JSON Schema made anew from the classes above; the shipped file must be equal to it."""
+    about = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:evenhand:result:{VERSION}",
+        "title": f"A result of Evenhand, version {VERSION}",
+        "description": "What every verb writes as result.json and every report renders. Parts may carry more than is described here.",
+    }
+    made = Record.model_json_schema()
+    return {**about, **{name: value for name, value in made.items() if name not in about}}
 
 
 def read(result: Mapping[str, Any]) -> Record:

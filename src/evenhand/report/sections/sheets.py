@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.report import words
+from evenhand.report.figures import ShownFigures, shown
 from evenhand.report.frame import DataTable, Section, TableCell, TableRow, filled
 from evenhand.report.record import Record
+
+UNTOLD = ("records", "pairs")
+"""Parts of a body that are kept for programs alone."""
 
 
 def contact_sheets(record: Record) -> Section | None:
@@ -29,9 +33,15 @@ def contact_sheets(record: Record) -> Section | None:
 def further(record: Record) -> Section | None:
     """Tables with titles of their own; None where there are none."""
     tables = [table for each in record.body.tables if (table := _table(each)) is not None]
+    tables += [_other(each) for each in shown({n: v for n, v in (record.body.model_extra or {}).items() if n not in UNTOLD})]
     if not tables:
         return None
     return Section("further", "Further figures", "Further figures", filled("sections/further.html.j2", tables=tables))
+
+
+def _other(each: ShownFigures) -> dict[str, Any]:
+    """Figures that no other section knows: in a table of their own."""
+    return {"title": each.title or "Figures", "sentence": "", "table": each.table}
 
 
 def _table(told: Mapping[str, Any]) -> dict[str, Any] | None:
