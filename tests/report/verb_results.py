@@ -13,7 +13,9 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
+from evenhand.campaign.arena_ground import Arena
 from evenhand.campaign.repair_trial import Effort
+from evenhand.campaign.sources import Given
 from evenhand.datasets.dataset import Dataset
 from evenhand.verbs.compare import compare
 from evenhand.verbs.doctor import doctor
@@ -66,6 +68,10 @@ MAKERS = {
     "measure": lambda: eh.measure(model(), people(), options=QUICK),
     "certify": lambda: eh.certify(model(), people()),
     "repair": lambda: eh.repair(model(), people(), repairs=["reweigh"], options=RepairOptions(seeds=2, effort=Effort(300))),
+    "bench": lambda: eh.bench(
+        ["themis", "aequitas"], [Given(Arena(people(), ("group",), model(), "tree"))], budget=eh.Budget(candidates=300)
+    ),
+    "synth": lambda: eh.synth(people(), 200),
     "doctor": lambda: doctor(model(), people()),
     "compare": lambda: compare(scanned(), scanned(0)),
     "replay": lambda: replay(scanned().witnesses[0], model(), people()),
