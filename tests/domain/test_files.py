@@ -84,7 +84,11 @@ MISTAKES = [
     (changed("protected: [sex]", "protected: sex"), 3, "protected must be a list, got 'sex'; write [sex]"),
     (changed("protected: [sex]", "protected: [sex, sex]"), 3, "protected column 'sex' is named twice; remove one"),
     (changed("protected:", "protectd:"), 3, "unknown key 'protectd'; did you mean 'protected'?"),
-    (changed('values: ["<=50K", ">50K"]', 'values: [">50K"]'), 2, "label.values must be at least 2 entries, got ['>50K']"),
+    (
+        changed('values: ["<=50K", ">50K"]', 'values: [">50K"]'),
+        2,
+        "label.values must be at least 2 entries, got ['>50K']",
+    ),
     (changed('favourable: [">50K"]', "favourable: [high]"), 2, "label 'income': favourable value 'high' is not one of ['<=50K', '>50K']"),
     (changed("column: income", "column: sex"), 2, "label 'sex' is declared as an input column too; remove it from columns"),
     (GOOD + "protected: [age]\n", 8, "the key 'protected' stands twice in one mapping; remove one"),

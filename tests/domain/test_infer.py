@@ -91,7 +91,7 @@ REFUSED = [
         "column 'x' holds Decimal cells such as Decimal('1'); turn them into text or numbers, or drop the column",
     ),
     (
-        pd.DataFrame({"x": [1, 2] * 200, "y": np.arange(400) / 7}),
+        pd.DataFrame({"x": [1, 2] * 200, "y": [f"answer {number}" for number in range(400)]}),
         {"label": "y"},
         DomainError,
         "label 'y' has 400 different values; cut it into classes first",
@@ -105,6 +105,12 @@ def test_what_cannot_be_tested_is_refused_with_its_cure(table, options, error, m
     with pytest.raises(error) as caught:
         infer(table, **options)
     assert str(caught.value) == message
+
+
+def test_a_label_of_very_many_numbers_is_an_amount():
+    label = infer(pd.DataFrame({"x": [1, 2] * 200, "y": np.arange(400) / 7}), label="y").label
+    assert label.is_amount
+    assert label.values == ()
 
 
 def test_identifiers_and_free_text_are_left_out_with_a_warning_unless_asked_for():

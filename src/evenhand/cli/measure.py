@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from evenhand.cli.output import Leaving, leave, names_in, wants_json, watching
-from evenhand.cli.project import DEFAULT_FILE, load_all
+from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, load_all
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.verbs.measure import MeasureOptions, measure
 
@@ -20,6 +20,7 @@ def register(app: typer.Typer) -> None:
 
 def measure_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
+    oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP),
     protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
     model: str = typer.Option(None, help="A model file or URL instead of the file's."),
     trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
@@ -45,8 +46,9 @@ def measure_command(
         "max_rate": max_rate, "confidence": confidence, "extra": tuple(metric or ()), "null_draws": null_draws,
         "rate_rows": settings.rate_rows or 10_000,
     }  # fmt: skip
+    judge = oracle or loaded.project.oracle
     used_seed = settings.seed if seed is None else seed
     with watching(quiet or as_json) as watch:
         options = MeasureOptions(**chosen, watch=watch)
-        result = measure(loaded.model, loaded.data, protected=names_in(protected), seed=used_seed, options=options)
+        result = measure(loaded.model, loaded.data, protected=names_in(protected), oracle=judge, seed=used_seed, options=options)
     leave(result, Leaving(settings.runs, "measurement", report, as_json))

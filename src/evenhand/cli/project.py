@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 DEFAULT_FILE = Path("evenhand.yaml")
 
+ORACLE_HELP = (
+    "What counts as unfair, instead of the file's: flip, gap:threshold=0.2, amounts:tolerance=500, direct, resampled, neighbour, "
+    "robustness, counts, objects.  `evenhand methods --oracles` explains them."
+)
+
 
 @dataclass(frozen=True)
 class Loaded:

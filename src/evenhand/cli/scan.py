@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from evenhand.cli.output import BY_OUTCOME, INTERRUPTED, as_budget, err, free_path, named_parameters, out, say_json, wants_json, watching
-from evenhand.cli.project import DEFAULT_FILE, Loaded, load_all
+from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, Loaded, load_all
 from evenhand.contract import Method, Watch
 from evenhand.domain.project_file import MethodChoice
 from evenhand.engine import witness
@@ -26,6 +26,7 @@ def register(app: typer.Typer) -> None:
 def scan_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
     method: list[str] = typer.Option(None, "--method", "-m", help="Search method; repeat for several."),
+    oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP),
     protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
     model: str = typer.Option(None, help="A model file or URL instead of the file's."),
     trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
@@ -54,6 +55,7 @@ def scan_command(
             loaded.data,
             protected=columns,
             methods=_methods(method, setting, loaded),
+            oracle=oracle or loaded.project.oracle,
             budget=given,
             seed=settings.seed if seed is None else seed,
             options=_options(loaded, watch),

@@ -132,5 +132,5 @@ def from_frame(frame: object, domain: TabularDomain, name: str = "data") -> Data
     from evenhand.domain.frames import as_frame
 
     dataset = Dataset(name, as_frame(frame), domain)
-    _ = dataset.rows if domain.label is None else dataset.labels
+    _ = dataset.labels if domain.has_classes else dataset.rows
     return dataset

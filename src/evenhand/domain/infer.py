@@ -145,6 +145,8 @@ def _unknown(what: str, name: str, names: list[str]) -> UnknownName:
 def _label(frame: pd.DataFrame, wishes: InferWishes) -> Label:
     cells = frame[wishes.label].dropna()
     values = tuple(values_of(cells))
+    if len(values) > MOST_CLASSES and wishes.favourable is None and cells.dtype.kind in "if":
+        return Label(str(wishes.label), unit="")  # so many different numbers are amounts
     if len(values) > MOST_CLASSES:
         raise DomainError(f"label {wishes.label!r} has {len(values):,} different values; cut it into classes first")
     wanted = wishes.favourable
@@ -195,7 +197,10 @@ def _notes(frame: pd.DataFrame, domain: TabularDomain, wishes: InferWishes) -> t
         elif column.lowest == column.highest:
             notes.append(f"column {column.name!r} has a single value, {column.value(column.lowest)!r}")
     if domain.label is not None:
-        if not domain.label.favourable:
+        if domain.label.is_amount:
+            what = f"label {domain.label.column!r} has so many different numbers that it is read as an amount"
+            notes.append(f"{what}; write its unit beside it, and the tolerance by which two amounts may differ")
+        elif not domain.label.favourable:
             choices = listing(domain.label.values)
             notes.append(f"the favourable value of label {domain.label.column!r} is not declared; it is one of {choices}")
         if gaps := int(frame[wishes.label].isna().sum()):

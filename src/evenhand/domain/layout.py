@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from evenhand.domain.columns import Column
-from evenhand.domain.tabular import TabularDomain
+from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.domain.yamltext import entry, flow, item_text, scalar
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ _COMMENTS = {
     "# education determines education_num.  A missing cell breaks no rule, except through `is missing`.",
     "data": "# The data, beside this file.",
     "model": "# The model under test: a file or a URL.  `trusted: true` allows formats that run code when loaded (pickle, joblib).",
+    "oracle": "# What counts as unfair: an oracle by name, or with its parameters, as in `gap: {threshold: 0.2}`.",
     "scan": "# How the model is searched.",
     "gate": "# When a scan passes: the largest tolerated rate, how sure it must be, and the rate that counts as none.",
 }
@@ -40,13 +41,19 @@ def domain_text(domain: TabularDomain, proposal: Proposal | None = None) -> str:
     """A domain as the text of a file; suggestions stand in it as comments."""
     text = _HEAD + _notes(proposal) + "version: 1\n"
     if domain.label is not None:
-        label = {"column": domain.label.column, "values": domain.label.values, "favourable": domain.label.favourable}
-        text += section_text("label", label)
+        text += section_text("label", _label(domain.label))
     text += _candidates(proposal) + (section_text("protected", domain.protected) if domain.protected else "")
     text += f"\n{_COMMENTS['columns']}\ncolumns:\n" + "".join(entry(column.name, _column(column), 2) for column in domain.columns)
     if domain.comparisons or domain.implied:
         text += f"\n{_COMMENTS['twins']}\ntwins:\n{_twins(domain)}"
     return text + _constraints(domain, proposal)
+
+
+def _label(label: Label) -> dict[str, object]:
+    if not label.is_amount:
+        return {"column": label.column, "values": label.values, "favourable": label.favourable}
+    limits = {"tolerance": label.tolerance, "share": label.share}
+    return {"column": label.column, "unit": label.unit} | {name: value for name, value in limits.items() if value is not None}
 
 
 def _notes(proposal: Proposal | None) -> str:

@@ -112,6 +112,7 @@ class Project:
     scan: ScanSettings = field(default_factory=ScanSettings)
     gate: GateSettings = field(default_factory=GateSettings)
     medium: MediumSource | None = None
+    oracle: str | Mapping[str, Any] | None = None
 
     @property
     def domain(self) -> TabularDomain:
@@ -156,7 +157,7 @@ def _sections(project: Project, base: Path) -> list[tuple[str, object]]:
     if "methods" in scan:
         scan["methods"] = [m.name if not m.parameters else {m.name: dict(m.parameters)} for m in project.scan.methods]
     gate = _without_defaults(project.gate, GateSettings(), base)
-    return found + [(title, section) for title, section in (("scan", scan), ("gate", gate)) if section]
+    return found + [(title, section) for title, section in (("oracle", project.oracle), ("scan", scan), ("gate", gate)) if section]
 
 
 def _without_defaults(settings: Any, defaults: Any, base: Path, always: str = "") -> object:
@@ -192,7 +193,9 @@ def read_project(path: str | Path, rows: Rows | None = None) -> Project:
     """Everything in a project file."""
     reader = _Reader(Path(path), rows)
     medium = reader.medium()
-    return Project(None if medium else reader.domain(), reader.data(), reader.model(), reader.scan(), reader.gate(), medium)
+    return Project(
+        None if medium else reader.domain(), reader.data(), reader.model(), reader.scan(), reader.gate(), medium, reader.oracle()
+    )
 
 
 class _Reader:
@@ -263,10 +266,12 @@ class _Reader:
         if section.column in [column.name for column in columns]:
             message = f"label {section.column!r} is declared as an input column too; remove it from columns"
             raise self.document.error(message, ("label", "column"))
-        if section.values is None:
+        if section.values is None and section.unit is None:
             raise self.document.error("the key 'values' is missing in 'label'", ("label",))
-        values = tuple(section.values)
-        return self._at(("label",), lambda: Label(section.column, values, tuple(section.favourable)))  # type: ignore[no-any-return]
+        classes = tuple(section.values or ()), tuple(section.favourable)
+        return self._at(  # type: ignore[no-any-return]
+            ("label",), lambda: Label(section.column, *classes, section.unit, section.tolerance, section.share)
+        )
 
     def _comparisons(self, plain: TabularDomain) -> dict[str, Comparison]:
         found = {}
@@ -355,6 +360,17 @@ class _Reader:
             tuple(methods), seed=section.seed, population=section.population, runs=self.path.parent / section.runs,
             rate_rows=section.rate_rows, **budget,
         )  # fmt: skip
+
+    def oracle(self) -> str | Mapping[str, Any] | None:
+        """What counts as unfair, as it is written; the file of a causal graph is taken from the folder of this file."""
+        chosen = self.content.oracle
+        if not isinstance(chosen, dict):
+            return chosen
+        if len(chosen) != 1:
+            raise self.document.error("oracle is a name, or one name with its parameters", ("oracle",))
+        name, given = next(iter(chosen.items()))
+        graph = given.get("graph")
+        return {name: given | {"graph": str(self.path.parent / graph)} if isinstance(graph, str) and "<-" not in graph else given}
 
     def gate(self) -> GateSettings:
         section = self.content.gate

@@ -50,11 +50,14 @@ class SchemaSection(BaseModel):
 
 
 class LabelSection(SchemaSection):
-    """The column that the model predicts."""
+    """The column that the model predicts: classes with `values`, or an amount with a `unit`."""
 
     column: StrictStr
     values: list[Cell] | None = Field(default=None, min_length=2, description="Needed for a table; a medium reads them from its data.")
     favourable: list[Cell] = Field(default_factory=list, description="The outcomes that a person hopes for.")
+    unit: StrictStr | None = Field(default=None, description="Makes it an amount, such as EUR; may be empty.")
+    tolerance: AtLeastZero | None = Field(default=None, description="How far two amounts may be apart, in the unit.")
+    share: AtLeastZero | None = Field(default=None, description="The same as a share of the larger amount.")
 
 
 class ColumnSection(SchemaSection):
@@ -189,6 +192,7 @@ class ProjectFile(SchemaSection):
     )
     twins: TwinsSection = Field(default_factory=TwinsSection)
     constraints: list[Rule] = Field(default_factory=list)
+    oracle: MethodEntry | None = Field(default=None, description="What counts as unfair; `evenhand methods` lists the oracles.")
     data: Annotated[DataSection | None, BeforeValidator(_as_data, json_schema_input_type=StrictStr | DataSection | None)] = None
     model: Annotated[ModelSection | None, BeforeValidator(_as_model, json_schema_input_type=StrictStr | ModelSection | None)] = None
     scan: ScanSection = Field(default_factory=ScanSection)

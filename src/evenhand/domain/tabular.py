@@ -14,7 +14,8 @@ from evenhand.domain.columns import Column, Value, listing
 from evenhand.domain.keys import row_keys
 from evenhand.domain.strips import column_extremes, in_strips
 from evenhand.domain.twins import Comparison, Implied, TwinMaker, Twins, check_implied
-from evenhand.errors import DataError, DomainError, UnknownName
+from evenhand.errors import DataError, DomainError, InvalidArgument, UnknownName
+from evenhand.limits import NotNegative, Share, check_limits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,8 +50,8 @@ class Label:
     values: tuple[Value, ...] = ()
     favourable: tuple[Value, ...] = ()
     unit: str | None = None
-    tolerance: float | None = None
-    share: float | None = None
+    tolerance: NotNegative | None = None
+    share: Share | None = None
 
     def __post_init__(self) -> None:
         if self.is_amount:
@@ -67,10 +68,10 @@ class Label:
     def _check_amount(self) -> None:
         if self.values or self.favourable:
             raise DomainError(f"label {self.column!r} has a unit, so it is an amount and has no values; remove one or the other")
-        for name in ("tolerance", "share"):
-            given = getattr(self, name)
-            if given is not None and not 0.0 <= given < float("inf"):
-                raise DomainError(f"label {self.column!r}: {name}={given!r} must be a number of at least 0")
+        try:
+            check_limits(self)
+        except InvalidArgument as fault:
+            raise DomainError(f"label {self.column!r}: {fault}") from None
 
     @property
     def is_amount(self) -> bool:

@@ -58,6 +58,11 @@ def _tag(model: Any) -> str:
         return ""
 
 
+def answers_amounts(model: Any, domain: TabularDomain) -> bool:
+    """Whether a model of this domain is a regression: by its label, or without one by what the model says of itself."""
+    return domain.label.is_amount if domain.label is not None else is_regressor(model)
+
+
 def wrap_amounts(model: Any, domain: TabularDomain, takes: str | None = None) -> AmountModel:
     """A regression (an estimator with predict, or a callable) as a model whose one score is its number."""
     function = model.predict if hasattr(model, "predict") else model

@@ -101,6 +101,11 @@ def reader_for(domain: TabularDomain, columns: Sequence[Any] | None, single: int
 
 
 def _classes(domain: TabularDomain, own: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    if domain.label is not None and domain.label.is_amount:
+        raise InvalidArgument(
+            f"label {domain.label.column!r} is an amount, and a model of this kind is read by its classes; pass a fitted regressor, or a "
+            "function that asks the model and returns one number per row"
+        )
     if domain.label is not None:
         return tuple(domain.label.values)
     if own is None:

@@ -48,6 +48,7 @@ def wrap(
     model: a fitted estimator or pipeline, a torch module, a callable, a path (.onnx .skops .npz .pt .pth .pt2 .pkl .joblib, an MLflow
     folder), a URL or HttpModel, `package.module:name`, a recogniser's name, or a model of this package, which is returned as it is.
     data: what `evenhand.open` returned, its domain, or its medium; it decides what the model is asked about.
+    A label that is an amount makes an estimator or a callable a regression, whose one score is the amount itself.
     classes: the model's classes in its own order, when it does not say them itself.
     takes: 'frame', 'matrix', 'codes' or 'codes_frame', for rows of a table.  returns: 'labels', 'favourable' or 'scores'.
     trusted: allows pickles, which run code when loaded.  torch: how a torch module is used.

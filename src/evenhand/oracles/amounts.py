@@ -9,8 +9,9 @@ from evenhand.arrays import Rows
 from evenhand.contract import Model, Oracle, Verdict
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
+from evenhand.limits import NotNegative, Share, check_limits
 from evenhand.oracles.parts.people import People, Tolerance, given_pairs, twins_of
-from evenhand.oracles.parts.tolerated import check_amount, usual_tolerance
+from evenhand.oracles.parts.tolerated import usual_tolerance
 
 
 @dataclass(frozen=True)
@@ -22,15 +23,14 @@ class AmountGap:
     unit: what a reader sees behind an amount; the label's, if it has one.
     """
 
-    tolerance: float | None = None
-    share: float | None = None
+    tolerance: NotNegative | None = None
+    share: Share | None = None
     unit: str = ""
 
     shows_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_amount("tolerance", self.tolerance)
-        check_amount("share", self.share)
+        check_limits(self)
 
     @property
     def words(self) -> str:

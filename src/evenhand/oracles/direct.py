@@ -19,8 +19,6 @@ class DirectFlip(Tolerated):
     tolerance: compare scores or amounts instead of labels, and call them different when they are further apart than this.
     """
 
-    tolerance: float | None = None
-
     shows_pairs: ClassVar[bool] = True
     because: ClassVar[str] = "if the protected cells alone were different"
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar, TypeAlias
 
 from evenhand.arrays import Rows
 from evenhand.contract import Model, Verdict
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Limit, check_limits
 from evenhand.oracles.parts.people import People, Tolerance, given_pairs, twins_of
+
+BetweenZeroAndOne: TypeAlias = Annotated[float, Limit(above=0, below=1)]
 
 
 @dataclass(frozen=True)
@@ -19,13 +22,12 @@ class ScoreGap:
     threshold: how far apart the scores of one class may be; between 0 and 1.
     """
 
-    threshold: float = 0.1
+    threshold: BetweenZeroAndOne = 0.1
 
     shows_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.threshold < 1.0:
-            raise InvalidArgument(f"threshold={self.threshold!r} must lie strictly between 0 and 1")
+        check_limits(self)
 
     @property
     def words(self) -> str:

@@ -15,6 +15,7 @@ from evenhand.arrays import Index, Orbit, Rows
 from evenhand.contract import Model, Oracle, Verdict
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, WholeNumber
 from evenhand.measures.naturalness import coordinates
 from evenhand.oracles.parts.learned import LearnedOracle, not_learned, real_rows
 from evenhand.oracles.parts.people import given_pairs
@@ -34,8 +35,8 @@ class NearestNeighbour(Tolerated):
     learned_from: among how many real rows neighbours are looked for.
     """
 
-    seed: int = 0
-    learned_from: int = 20_000
+    seed: WholeNumber = 0
+    learned_from: Count = 20_000
 
     because: ClassVar[str] = "as the most alike real person of another group"
     shows_pairs: ClassVar[bool] = True

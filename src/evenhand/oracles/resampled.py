@@ -14,6 +14,7 @@ from evenhand.arrays import Rows
 from evenhand.contract import Model, Oracle, Verdict
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.tabular import TabularDomain
+from evenhand.limits import Count, WholeNumber
 from evenhand.oracles.parts.counterfactuals import ResampledChain, ResampledGraph
 from evenhand.oracles.parts.learned import Counterparts, LearnedOracle, not_learned, real_rows
 from evenhand.oracles.parts.people import given_pairs
@@ -31,9 +32,9 @@ class ResampledDescendants(Tolerated):
     learned_from: how many real rows the draws are learned from.
     """
 
-    seed: int = 0
+    seed: WholeNumber = 0
     graph: CausalGraph | str | None = None
-    learned_from: int = 5_000
+    learned_from: Count = 5_000
 
     because: ClassVar[str] = "as the person whom another protected value would have made"
     shows_pairs: ClassVar[bool] = True

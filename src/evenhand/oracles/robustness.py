@@ -10,18 +10,21 @@ the row and the seed alone: the budget is known beforehand, and a finding can be
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar, TypeAlias
 
 import numpy as np
 
 from evenhand.arrays import Reals, Rows
-from evenhand.contract import Model, Oracle, Verdict
+from evenhand.contract import Model, Verdict
 from evenhand.domain.columns import Column
 from evenhand.domain.keys import hash_cells
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, Limit, WholeNumber
 from evenhand.oracles.parts.people import IMPOSSIBLE, People, given_pairs
-from evenhand.oracles.parts.tolerated import Tolerated, usual_tolerance
+from evenhand.oracles.parts.tolerated import Tolerated
+
+OneOrMore: TypeAlias = Annotated[float, Limit(least=1)]
 
 
 @dataclass(frozen=True)
@@ -34,23 +37,12 @@ class SmallChange(Tolerated):
     seed: of the changes; the same row and seed always meet the same neighbours.
     """
 
-    neighbours: int = 16
-    reach: float = 3.0
-    seed: int = 0
+    neighbours: Count = 16
+    reach: OneOrMore = 3.0
+    seed: WholeNumber = 0
 
     because: ClassVar[str] = "after a small change to the same person"
     shows_pairs: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not (isinstance(self.neighbours, int) and self.neighbours >= 1):
-            raise InvalidArgument(f"neighbours={self.neighbours!r} must be a whole number of at least 1")
-        if not self.reach >= 1:
-            raise InvalidArgument(f"reach={self.reach!r} must be at least 1")
-
-    def learned(self, rows: Rows | None, domain: TabularDomain, model: Model) -> Oracle:
-        """The same oracle with the tolerance that holds here."""
-        return replace(self, tolerance=usual_tolerance(self.tolerance, rows, domain, model))
 
     def judge(self, rows: Rows, domain: TabularDomain, model: Model) -> Verdict:
         """One entry per input; of the labels only the row's own combination is known."""

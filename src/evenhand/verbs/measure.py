@@ -35,7 +35,7 @@ from evenhand.methods import METHODS
 from evenhand.models.amounts import is_regressor, wrap_amounts
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
-from evenhand.oracles import oracle_of, ready, usual_oracle
+from evenhand.oracles import OracleChoice, oracle_of, ready, usual_oracle
 from evenhand.oracles.parts.tolerated import usual_tolerance
 from evenhand.report.rendered import Rendered
 from evenhand.statistics import gaps
@@ -58,7 +58,6 @@ class MeasureOptions:
     smallest_gap: the gap between groups that matters; groups too small to show it are named insufficient.
     max_gap, max_rate: what is tolerated; 0 means that any proven difference is a violation.
     tolerance: for amounts, how far two answers must be apart to count; None takes a tenth of their standard deviation.
-    oracle: what counts as unfair to an individual, as in `scan`; None takes labels, or amounts for a regression.
     graph: a causal graph for the resampled oracle; None learns the chain.  extra: more metrics of Fairlearn or scikit-learn by name.
     natural_candidates: budget of the natural search behind the weighted rate; 0 leaves it out.  null_draws: 0 leaves the null out.
     leaning: the net change of a class between two protected values of a picture that is tolerated.
@@ -75,7 +74,6 @@ class MeasureOptions:
     rate_rows: int = 10_000
     tolerance: float | None = None
     amounts: bool = False
-    oracle: str | Mapping[str, Any] | Oracle | None = None
     graph: CausalGraph | None = None
     compare_rows: int = 2_000
     null_draws: int = 19
@@ -174,12 +172,19 @@ class Measurement(Rendered):
 
 
 def measure(
-    model: Any, data: Data, *, protected: Sequence[str] | None = None, seed: int = 0, options: MeasureOptions | None = None
+    model: Any,
+    data: Data,
+    *,
+    protected: Sequence[str] | None = None,
+    oracle: OracleChoice | None = None,
+    seed: int = 0,
+    options: MeasureOptions | None = None,
 ) -> Measurement:
     """How unfair the model is, to individuals and to groups, with everything that says how sure that is.
 
     model: what `evenhand.wrap` returns, or what it takes.  data: what `evenhand.open` returns; a missing label is allowed.
     protected: columns instead of the data's own.  seed: of everything random.  options: what is measured, and how finely.
+    oracle: what counts as unfair to an individual, as in `scan`; by default another label, or for a regression another amount.
     """
     options = options or MeasureOptions()
     domain, compared = protected_domain(data, protected)
@@ -188,7 +193,7 @@ def measure(
     if not len(data.rows):
         raise DataError(f"{data.name}: no row lies inside the domain")
     meter = Meter(as_model(model, domain, options))
-    measured = _Measurer(meter, data, domain, options, seed).all()
+    measured = _Measurer(meter, data, domain, options, seed, oracle).all()
     return replace(measured, notes=(*measured.notes, *compared))
 
 
@@ -230,6 +235,7 @@ class _Measurer:
     domain: TabularDomain
     options: MeasureOptions
     seed: int
+    oracle: OracleChoice | None = None
 
     def all(self) -> Measurement:
         answer = answer_of(self.model, self.data, self.domain, self.options.labels, self.options.weights)
@@ -277,8 +283,8 @@ class _Measurer:
 
     def _oracle(self) -> Oracle:
         """What was chosen; else labels that differ, or for amounts, amounts further apart than the tolerance."""
-        if self.options.oracle is not None:
-            return ready(oracle_of(self.options.oracle), self.data.rows, self.domain, self.model)
+        if self.oracle is not None:
+            return ready(oracle_of(self.oracle), self.data.rows, self.domain, self.model)
         name = usual_oracle(self.model.model)
         chosen = oracle_of({name: {"tolerance": self.options.tolerance}} if name == "amounts" else name)
         return ready(chosen, self.data.rows, self.domain, self.model)

@@ -37,14 +37,12 @@ DEFAULT_METHODS = ("evenhand",)
 class Options:
     """What a scan does beside searching.
 
-    oracle: what decides that an input is treated unfairly: a name, a line such as `gap:threshold=0.2`, or an oracle; None takes what fits
-    the model's answers.  population: plausible people, for one more rate.
+    population: plausible people, for one more rate.
     rate_rows: how many people are judged for each rate.  most_witnesses: pairs that are kept for people to look at.
     gate: when the scan passes.  folder: where runs are kept, to be continued after an interruption.  watch: who is told of the headway.
     stream_share: people drawn beside the search for the anytime rate, per candidate; outside the budget, 0 for none.
     """
 
-    oracle: OracleChoice | None = None
     population: Population | None = None
     rate_rows: int = 10_000
     most_witnesses: int = 24
@@ -89,6 +87,7 @@ def scan(
     *,
     protected: Sequence[str] | None = None,
     methods: Sequence[str | Method] = DEFAULT_METHODS,
+    oracle: OracleChoice | None = None,
     budget: Budget | None = None,
     seed: int = 0,
     options: Options | None = None,
@@ -97,11 +96,13 @@ def scan(
 
     model: what `evenhand.wrap` returns.  data: what `evenhand.open` returns, or any table with its domain.
     protected: columns instead of the data's own.  methods: names (`evenhand methods` lists them) or instances with parameters.
+    oracle: what counts as unfair: a name, a line such as "gap:threshold=0.2", or an oracle; by default another label, or for a regression
+    another amount.
     budget: of each method; 100,000 candidates by default.  seed: of everything random.  options: rates, gate, witnesses, folder.
     """
     options, budget = options or Options(), budget or Budget(candidates=100_000)
     subject = subject_of(model, data, protected, options.population)
-    plan = Plan(seed, budget, oracle_for(subject, options.oracle))
+    plan = Plan(seed, budget, oracle_for(subject, oracle))
     stream = _stream(subject, plan, options)
     plan = replace(plan, beside=stream)
     header = header_of("scan", subject, data.name, plan, {"gate": asdict(options.gate)})

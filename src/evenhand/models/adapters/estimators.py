@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.contract import Model
 from evenhand.errors import InvalidArgument
 from evenhand.models.adapters.torch_modules import is_torch
+from evenhand.models.amounts import answers_amounts, wrap_amounts
 from evenhand.models.function import FunctionClassifier
 from evenhand.models.model_wishes import ModelWishes
 
@@ -22,6 +23,8 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
     """By its probabilities, its decision function or its labels, whichever it has first."""
     from evenhand.models.estimator import from_estimator
 
+    if wishes.asked == "rows" and answers_amounts(given, wishes.domain):
+        return wrap_amounts(given, wishes.domain, wishes.takes)
     if wishes.asked == "rows":
         return from_estimator(given, wishes.domain, wishes.classes, wishes.takes)
     if wishes.asked == "scenes":

@@ -8,6 +8,7 @@ from typing import Any
 from evenhand.contract import Model
 from evenhand.models.adapters.estimators import accepts as is_estimator
 from evenhand.models.adapters.torch_modules import is_torch
+from evenhand.models.amounts import answers_amounts, wrap_amounts
 from evenhand.models.function import FunctionClassifier, FunctionRecogniser, from_callable
 from evenhand.models.model_wishes import ModelWishes
 from evenhand.models.preparation import Preparation
@@ -20,6 +21,8 @@ def accepts(given: Any) -> bool:
 
 def adapt(given: Any, wishes: ModelWishes) -> Model:
     """Asked about what the medium shows."""
+    if wishes.asked == "rows" and answers_amounts(given, wishes.domain):
+        return wrap_amounts(given, wishes.domain, wishes.takes)
     if wishes.asked == "rows":
         return from_callable(given, wishes.domain, wishes.classes, wishes.takes, wishes.returns)
     if wishes.asked == "scenes":

@@ -55,7 +55,7 @@ class People:
         scores = model.scores(np.ascontiguousarray(asked).reshape(count * n, width)) if n else np.empty((0, len(model.classes)))
         labels = labels_of(scores).astype(np.int16).reshape(count, n)
         labels[~self.possible] = IMPOSSIBLE
-        return Answers(self, scores.reshape(count, n, -1), labels)
+        return Answers(self, scores.reshape(count, n, scores.shape[1]), labels)
 
 
 @dataclass(frozen=True)

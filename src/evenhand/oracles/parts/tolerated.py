@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from evenhand.arrays import Rows
-from evenhand.contract import Model
+from evenhand.contract import Model, Oracle
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument
+from evenhand.limits import NotNegative, check_limits
 from evenhand.oracles.parts.people import Apart, Tolerance, check_labels
 
 SPREAD_SHARE = 0.1
@@ -24,12 +24,18 @@ MOST_ASKED = 2_000
 class Tolerated:
     """An oracle that compares labels, or with a tolerance the scores or amounts."""
 
-    tolerance: float | None = None
+    tolerance: NotNegative | None = None
 
     because: ClassVar[str] = "under another protected value"
 
     def __post_init__(self) -> None:
-        check_amount("tolerance", self.tolerance)
+        check_limits(self)
+
+    def learned(self, rows: Rows | None, domain: TabularDomain, model: Model) -> Oracle:
+        """The same oracle with the tolerance that holds here; an oracle that learns more overrides this."""
+        made: Any = replace(self, tolerance=usual_tolerance(self.tolerance, rows, domain, model))
+        oracle: Oracle = made  # what inherits from here judges
+        return oracle
 
     @property
     def apart(self) -> Apart | None:
@@ -46,12 +52,6 @@ class Tolerated:
         """Raise for a regression without a tolerance, whose labels never differ."""
         if self.tolerance is None:
             check_labels(model, name, f"set a tolerance ({name}:tolerance=...)")
-
-
-def check_amount(name: str, value: float | None) -> None:
-    """Raise unless this is a number of at least 0, or nothing."""
-    if value is not None and not (isinstance(value, int | float) and 0.0 <= value < float("inf")):
-        raise InvalidArgument(f"{name}={value!r} must be a number of at least 0")
 
 
 def usual_tolerance(tolerance: float | None, rows: Rows | None, domain: TabularDomain, model: Model) -> float | None:
