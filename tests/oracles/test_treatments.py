@@ -242,7 +242,7 @@ def test_the_command_the_file_and_python_agree(tmp_path, monkeypatch):
     told = [json.loads(each.stdout)["header"]["oracle"] for each in (by_file, by_flag)]
     assert told == ["gap:threshold=0.01", "robustness:neighbours=4"]
     replayed = runner.invoke(app, ["replay", "runs/witnesses", "--json"])
-    pairs = json.loads(replayed.stdout)
+    pairs = json.loads(replayed.stdout)["body"]["replays"]
     assert pairs
     assert all(pair["unfair"] for pair in pairs)
 

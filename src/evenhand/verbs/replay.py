@@ -83,6 +83,8 @@ def _record(again: witness.Replay) -> dict[str, Any]:
     return {
         "id": kept.id,
         "unfair": again.is_unfair,
+        "oracle": kept.oracle,
+        "gap": again.gap,
         "outcome": again.outcome,
         "twin_outcome": again.twin_outcome,
         "outcome_before": kept.outcome,
