@@ -205,7 +205,7 @@ def test_a_regression_is_scanned_by_its_amounts(tolerance, outcome, tmp_path):
         assert f"more than {tolerance:,} EUR away" in result.summary()
     assert result.report(tmp_path / "report.html").exists()
     measured = eh.measure(model, data, options=eh.MeasureOptions(rate_rows=300, natural_candidates=0, null_draws=1, draws=199))
-    assert measured.header["oracle"] == f"amounts:tolerance={tolerance},unit=EUR"
+    assert measured.header.oracle == f"amounts:tolerance={tolerance},unit=EUR"
     assert (measured.individual[0].rate.unfair > 0) == (outcome == "violation")
 
 
