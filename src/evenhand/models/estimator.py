@@ -52,6 +52,8 @@ class EstimatorModel:
 
     def scores(self, rows: Rows) -> Scores:
         """Probabilities, or what stands for them."""
+        if not len(rows):
+            return np.empty((0, len(self.classes)))  # scikit-learn refuses to be asked about nobody
         ask = (quick_forest(self.estimator) if self.asks == "predict_proba" else None) or getattr(self.estimator, self.asks)
         return self.reader.read(guarded(lambda: ask(self._inputs(rows)), f"{type(self.estimator).__name__}.{self.asks}"), len(rows))
 
