@@ -61,8 +61,13 @@ def open_model(source: ModelSource, data: Dataset, trusted: bool = False) -> Mod
     from evenhand.models.http import HttpModel
     from evenhand.models.wrap import wrap
 
-    inner: Any = source.path
+    inner: Any = _file_or_name(source.path) if source.path is not None else None
     if source.url is not None:
         inner = HttpModel(url=source.url, **source.http)
     about: Any = data.domain if data.medium.kind == "table" else data
     return wrap(inner, about, classes=source.classes, takes=source.takes, returns=source.returns, trusted=source.trusted or trusted)
+
+
+def _file_or_name(path: Path) -> Path | str:
+    """The file, or, where there is none and it has no ending, the name of a recogniser or of a Python object."""
+    return path if path.exists() or (path.suffix and ":" not in path.name) else path.name
