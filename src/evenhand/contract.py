@@ -73,6 +73,18 @@ class Growing(Medium, Protocol):
 
 
 @runtime_checkable
+class Describing(Medium, Protocol):
+    """A medium whose rows are numbers that say nothing: it tells what is known of each in columns that a rule can speak of."""
+
+    @property
+    def description(self) -> TabularDomain:
+        """The columns that describe a row."""
+
+    def described(self, rows: Rows) -> Rows:
+        """One description for every row, as codes of these columns."""
+
+
+@runtime_checkable
 class Restoring(Growing, Protocol):
     """A growing medium that knows where a made picture comes from, and takes one back that another process made."""
 

@@ -181,3 +181,33 @@ def test_a_table_is_the_medium_of_a_table():
     assert isinstance(data.medium, Table)
     assert data.medium.show(data.rows[:3]).equals(data.domain.decode(data.rows[:3]))
     assert data.medium.kind == "table"
+
+
+def test_rules_speak_of_attributes_and_never_of_picture_numbers():
+    from evenhand.planted.doors import door_camera
+
+    subject = door_camera(400, np.random.default_rng(2), 24)
+    found = eh.scan(subject.model, subject.data, methods=["themis"], budget=eh.Budget(candidates=50), seed=1)
+    told = str(found.where.as_dict()["rules"])
+    assert "picture" not in told
+    assert "tone" in data_columns(subject)
+    described = subject.data.medium.described(subject.data.rows[:3])
+    assert subject.data.medium.description.inside(described).all()
+
+
+def data_columns(subject):
+    return subject.data.medium.description.names
+
+
+def test_many_pictures_are_read_into_a_file(tmp_path, monkeypatch):
+    pytest.importorskip("PIL")
+    from evenhand.datasets.albums import reading
+    from evenhand.media.png import write_png
+
+    pictures = synthetic_faces(3, np.random.default_rng(0), 16).pictures
+    for place, picture in enumerate(pictures):
+        write_png(tmp_path / f"{place}.png", picture)
+    monkeypatch.setattr(reading, "MOST_BYTES_IN_MEMORY", 100)
+    read = reading.read_pictures(sorted(tmp_path.glob("*.png")), 16)
+    assert isinstance(read, np.memmap)
+    assert np.array_equal(read, pictures)

@@ -24,7 +24,8 @@ def from_album(album: Album, protected: Sequence[str | Editor], favourable: Sequ
 
     `protected` holds editors, or names of attributes where portraits can be drawn again; `label` is what the label's column is called.
     """
-    labelled = album[np.flatnonzero(album.label.codes >= 0)] if album.label.values else album
+    said = album.label.codes >= 0
+    labelled = album if said.all() or not album.label.values else album[np.flatnonzero(said)]
     declared = Label(label, album.label.values, tuple(favourable)) if album.label.values else None
     medium = AlbumMedium.of(labelled, [_editor(each, album) for each in protected], declared)
     return Dataset(album.name, _frame(medium.album, medium, label), medium.domain, shown_by=medium)

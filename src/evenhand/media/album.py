@@ -78,7 +78,9 @@ class Album:
         return self.attributes[name]
 
     def known(self, name: str) -> Album:
-        """The pictures whose attribute the source says."""
+        """The pictures whose attribute the source says; the album itself, without a copy, where it says all of them."""
+        if (self.attribute(name).codes >= 0).all():
+            return self
         return self[np.flatnonzero(self.attribute(name).codes >= 0)]
 
     def sides(self, name: str) -> Labels:

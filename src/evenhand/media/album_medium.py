@@ -245,6 +245,20 @@ class AlbumMedium:
     def _keyed(self, rows: Rows) -> list[tuple[int, tuple[int, ...]]]:
         return [(int(row[0]), tuple(int(cell) for cell in row)) for row in rows]
 
+    @cached_property
+    def description(self) -> TabularDomain:
+        """Everything that is known of a picture: its attributes."""
+        known = {name: attribute for name, attribute in self.album.attributes.items() if attribute.values}
+        shares = {name: float(np.mean(attribute.codes < 0)) for name, attribute in known.items()}
+        return TabularDomain(tuple(Column(name, "category", known[name].values, missing=shares[name]) for name in known))
+
+    def described(self, rows: Rows) -> Rows:
+        """The attributes of each picture, a derived one's parent standing for it; a picture without one is not described."""
+        codes = np.array([self._parent(int(code)) for code in rows[:, 0]])
+        cells = np.stack([self.album.attribute(name).codes for name in self.description.names], axis=1).astype(np.float64)
+        cells[cells < 0] = np.nan
+        return np.where((codes >= 0)[:, None], cells[codes], np.nan)
+
     def digest(self) -> str:
         """Equal for albums of the same pictures under editors that say the same of themselves."""
         return self._digest

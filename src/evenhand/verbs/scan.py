@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.contract import Method, Model, Oracle, Population, Watch, name_of, outcome_names
+from evenhand.contract import Describing, Method, Model, Oracle, Population, Watch, name_of, outcome_names
 from evenhand.engine import witness
 from evenhand.engine.findings import Findings
 from evenhand.engine.gate import Gate, Ruling
@@ -188,9 +188,13 @@ def _one(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None,
 
 def where(samples: Sequence[JudgedSample], found: Findings, subject: Subject, names: Sequence[Any], rng: np.random.Generator) -> Rules:
     """Rules for where unfair treatment concentrates, in the most realistic population that shows enough of it; `names` are of outcomes."""
-    judged = [JudgedRows(each.rows, each.marks, each.rate.population) for each in samples]
-    mined = [mine_rules(judged[0], subject.domain, rng)]
-    mined += [mine_rules(each, subject.domain, rng) for each in judged[1:]] if not mined[0].rules else []
+    medium = subject.medium if isinstance(subject.medium, Describing) else None
+    domain = medium.description if medium else subject.domain
+    # Numbered things are described once each: drawn again and again, one of them would look like a rule.
+    told = samples[:1] if medium else samples
+    judged = [JudgedRows(medium.described(each.rows) if medium else each.rows, each.marks, each.rate.population) for each in told]
+    mined = [mine_rules(judged[0], domain, rng)]
+    mined += [mine_rules(each, domain, rng) for each in judged[1:]] if not mined[0].rules else []
     best = next((rules for rules in mined if rules.rules), mined[0])
     every = Findings.join([*(each.unfair for each in samples), found], len(subject.domain.columns))
     return replace(best, worst=_worst(every, subject, names))

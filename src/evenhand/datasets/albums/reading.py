@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from evenhand.errors import DataError, InvalidArgument, UnknownName, require
 from evenhand.media.album import UNKNOWN, Album, Attribute
 
 UNSAID = ("nan", "na", "n/a", "null", "?")
+MOST_BYTES_IN_MEMORY = 1 << 29
 KINDS = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
 
 
@@ -60,7 +62,7 @@ def _by_number(word: str) -> tuple[int, float, str]:
 def read_pictures(files: Sequence[Path], size: int) -> NDArray[np.uint8]:
     """Pictures (n, size, size, 3): the largest square in the middle, scaled."""
     image = require("PIL.Image", "image")
-    pictures = np.empty((len(files), size, size, 3), np.uint8)
+    pictures = _room(len(files), size)
     for place, file in enumerate(files):
         try:
             with image.open(file) as opened:
@@ -68,6 +70,15 @@ def read_pictures(files: Sequence[Path], size: int) -> NDArray[np.uint8]:
         except (OSError, SyntaxError, ValueError) as fault:
             raise DataError(f"{file} cannot be read as a picture: {fault}") from fault
     return pictures
+
+
+def _room(count: int, size: int) -> NDArray[np.uint8]:
+    """Room for so many pictures: in memory where they are few, else in a file that is gone when nobody reads it any more."""
+    shape = (count, size, size, 3)
+    if count * size * size * 3 <= MOST_BYTES_IN_MEMORY:
+        return np.empty(shape, np.uint8)
+    with tempfile.TemporaryFile(prefix="evenhand-album-") as file:
+        return np.memmap(file, np.uint8, "w+", shape=shape)
 
 
 def _coloured(picture: Any) -> Any:
