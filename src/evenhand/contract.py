@@ -134,18 +134,23 @@ class Redraws(Protocol):
 class EditorTools:
     """What an editor may be made with: randomness, and ways to get what must be learned first.
 
-    reader: trains a classifier of an attribute.  latent: fits a latent space of pictures.  folder: where training is kept and found.
+    reader: trains a classifier of an attribute.  latent: fits the latent space of a name to pictures.
+    folder: where training is kept and found.
     """
 
     rng: np.random.Generator
     reader: Callable[[Album, str, np.random.Generator], DifferentiablePictureModel] | None = None
-    latent: Callable[[Album, np.random.Generator], PictureLatent] | None = None
+    latent: Callable[[str, Album, np.random.Generator], PictureLatent] | None = None
     folder: Path | None = None
 
 
 @runtime_checkable
 class NamedEditor(Editor, Protocol):
-    """An editor that can be chosen by name: it is made for an attribute of an album."""
+    """An editor that can be chosen by name: it is made for an attribute of an album.
+
+    One that learns nothing from the album's pictures says so in the class variable `learns = False`; pictures that an editor has learned
+    from are no test of it.
+    """
 
     @classmethod
     def made(cls, album: Album, attribute: str, tools: EditorTools) -> Editor:

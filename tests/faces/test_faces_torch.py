@@ -26,7 +26,7 @@ from evenhand.models.picture_networks import NETWORKS  # noqa: E402
 from evenhand.models.picture_training import Course, accuracy, train, train_further  # noqa: E402
 from evenhand.models.torch import torch_classifier  # noqa: E402
 from evenhand.planted.portraits import AGE_GROUPS, synthetic_faces  # noqa: E402
-from evenhand.synthesis.picture_latent.autoencoder import AutoencoderSpace  # noqa: E402
+from evenhand.synthesis.picture_latent.convolutional import AutoencoderSpace  # noqa: E402
 from evenhand.synthesis.picture_latent.pca import PcaSpace  # noqa: E402
 
 

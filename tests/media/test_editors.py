@@ -21,7 +21,7 @@ def album():
 
 
 def tools(**given):
-    return EditorTools(np.random.default_rng(0), latent=lambda album, rng: PcaSpace.fit(album.pictures, 12, rng), **given)
+    return EditorTools(np.random.default_rng(0), latent=lambda name, album, rng: PcaSpace.fit(album.pictures, 12, rng), **given)
 
 
 class Uphill:

@@ -81,7 +81,7 @@ def test_one_yaml_file_holds_templates_and_words(tmp_path):
 def test_a_folder_of_pictures_is_an_album(faces):
     data = eh.open(faces, label="group", protected=["tone"], settings={"size": 24})
     assert data.medium.kind == "album"
-    assert (data.label, len(data)) == ("group", 60)
+    assert (data.label, len(data)) == ("group", 40)  # of sixty, the editor learned from a third
     assert data.medium.show(data.domain.twins(data.rows[:4]).rows.reshape(-1, 2)).shape == (8, 24, 24, 3)
     assert data.medium.editors[0].flip.startswith("latent reflection")
     grouped = eh.open(faces, label="group", protected=["style"], settings={"size": 24, "between": {"style": [["shaved", "cropped"], []]}})

@@ -61,7 +61,7 @@ def editor_tools() -> EditorTools:
     """Everything that an editor may ask for, learnt in a moment."""
     from evenhand.synthesis.picture_latent.pca import PcaSpace
 
-    def latent(album: Album, rng: np.random.Generator) -> Any:
+    def latent(name: str, album: Album, rng: np.random.Generator) -> Any:  # noqa: ARG001 - any space will do
         return PcaSpace.fit(album.pictures, 12, rng)
 
     def reader(album: Album, attribute: str, rng: np.random.Generator) -> Any:  # noqa: ARG001 - any classifier of pictures will do

@@ -129,15 +129,15 @@ def _unknown(source: object) -> EvenhandError:
 
 
 def editor_tools(seed: int, folder: Path | None = None) -> EditorTools:
-    """What editors are made with: a latent space of principal components, classifiers of attributes that are trained here."""
+    """What editors are made with: latent spaces and classifiers of attributes, which are fitted and trained here."""
     kept = folder / "editors" if folder is not None else None
     return EditorTools(np.random.default_rng([seed, 6]), _attribute_reader, _latent, kept)
 
 
-def _latent(album: Album, rng: np.random.Generator) -> Any:
-    from evenhand.synthesis.picture_latent.pca import PcaSpace
+def _latent(name: str, album: Album, rng: np.random.Generator) -> Any:
+    from evenhand.synthesis.picture_latent import fitted_space
 
-    return PcaSpace.fit(album.pictures, min(DIMENSIONS, len(album) - 1), rng)
+    return fitted_space(name, album.pictures, max(1, min(DIMENSIONS, len(album) // 4)), rng)
 
 
 def _attribute_reader(album: Album, attribute: str, rng: np.random.Generator) -> DifferentiablePictureModel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from evenhand.contract import DataWishes, Editor, MediumProposal
 from evenhand.datasets.album_data import from_album
@@ -15,7 +15,7 @@ from evenhand.datasets.dataset import Dataset
 from evenhand.domain.protected_words import concept_of
 from evenhand.errors import DataError, InvalidArgument, UnknownName
 from evenhand.media.album import Album
-from evenhand.media.editors import editor_for
+from evenhand.media.editors import EDITORS, editor_for
 
 LEARNED = "reflection"
 """The editor of pictures that were not drawn, where none is chosen: it needs nothing but the core."""
@@ -30,6 +30,7 @@ class AlbumFolder:
 
     layout: how the folder is laid out; found out where none is given.  size: the side of the pictures in pixels.  limit: at most so many
     pictures, 0 for all.  editor: what makes twins; by default drawn portraits are drawn again, and others mirrored in a latent space.
+    editor_share: the share of the pictures that an editor learns from where it must learn; they are no part of the data.
     between: for an attribute with more than two values, the two groups to compare, as in {race: [[white], [black, indian]]}.
     """
 
@@ -39,6 +40,7 @@ class AlbumFolder:
     size: int = 64
     limit: int = 0
     editor: str = ""
+    editor_share: float = 1 / 3
     between: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
     def claims(self, source: object) -> int:
@@ -59,8 +61,19 @@ class AlbumFolder:
             if len(groups) != 2:
                 raise InvalidArgument(f"between: {name!r} needs two groups of values, such as [[white], [black, indian]], not {groups!r}")
             album = album.between(name, tuple(groups[0]), tuple(groups[1]))
-        editors = [each if not isinstance(each, str) else self._made(each, album, wishes) for each in wishes.protected]
-        return from_album(album, editors, wishes.favourable, wishes.label or "label")
+        learning, tested = self._parts(album, wishes)
+        editors = [each if not isinstance(each, str) else self._made(each, learning, wishes) for each in wishes.protected]
+        return from_album(tested, editors, wishes.favourable, wishes.label or "label")
+
+    def _parts(self, album: Album, wishes: DataWishes) -> tuple[Album, Album]:
+        """What editors learn from, and what is tested: others where one learns, else all pictures."""
+        kind: Any = EDITORS.entry(self._editor_name(album)).make
+        if not getattr(kind, "learns", True) or not any(isinstance(each, str) for each in wishes.protected):
+            return album, album
+        return album.split(self.editor_share, wishes.tools.rng)
+
+    def _editor_name(self, album: Album) -> str:
+        return self.editor or ("rerender" if album.is_synthetic else LEARNED)
 
     def propose(self, source: Path, wishes: DataWishes) -> MediumProposal:
         """The layout that it found; attributes whose names suggest protection where none is named."""
@@ -97,4 +110,4 @@ class AlbumFolder:
         return LAYOUTS.entry(layout).make().read(folder, Reading(wishes.label, self.size, self.limit or None))
 
     def _made(self, attribute: str, album: Album, wishes: DataWishes) -> Editor:
-        return editor_for(self.editor or ("rerender" if album.is_synthetic else LEARNED), album, attribute, wishes.tools)
+        return editor_for(self._editor_name(album), album, attribute, wishes.tools)

@@ -34,7 +34,7 @@ class DrawnStreets:
 
     def claims(self, source: object) -> int:
         """The name alone."""
-        return 5 if source == "streets" else 0
+        return 5 if isinstance(source, str) and source == "streets" else 0
 
     def load(self, source: object, wishes: DataWishes) -> Dataset:
         """Every street with every change."""

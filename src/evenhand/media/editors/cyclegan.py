@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -57,6 +57,8 @@ class CycleGan:
     attribute: str
     quartet: Quartet
     device: str = "cpu"
+
+    learns: ClassVar[bool] = True
 
     @classmethod
     def made(cls, album: Album, attribute: str, tools: EditorTools) -> CycleGan:

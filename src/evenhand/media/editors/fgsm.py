@@ -7,6 +7,7 @@ What changes is the classifier's reading, not the person in the picture: such a 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,6 +23,8 @@ class Fgsm:
     attribute: str
     reader: DifferentiablePictureModel
     sizes: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+
+    learns: ClassVar[bool] = True
 
     @classmethod
     def made(cls, album: Album, attribute: str, tools: EditorTools) -> Fgsm:

@@ -7,7 +7,7 @@ What a decoder cannot draw is lost in both pictures of a pair, so the first pict
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from evenhand.contract import Pictures
 from evenhand.errors import DataError, InvalidArgument
@@ -27,6 +27,8 @@ class Reflection:
     space: PictureLatent
     plane: Hyperplane
 
+    learns: ClassVar[bool] = True
+
     @classmethod
     def fit(cls, album: Album, attribute: str, space: PictureLatent) -> Reflection:
         """The attribute's plane, from pictures whose attribute is known."""
@@ -41,7 +43,7 @@ class Reflection:
         """For this attribute, in the latent space that the tools fit to the album."""
         if tools.latent is None:
             raise InvalidArgument("editor 'reflection' needs a latent space of pictures; give tools with `latent`")
-        return cls.fit(album, attribute, tools.latent(album, tools.rng))
+        return cls.fit(album, attribute, tools.latent("pca", album, tools.rng))
 
     @property
     def flip(self) -> str:

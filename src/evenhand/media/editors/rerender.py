@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,6 +23,8 @@ class Rerender:
     """
 
     attribute: str
+
+    learns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         factor(self.attribute)

@@ -15,7 +15,7 @@ from evenhand.media.picture_tensors import to_pictures, to_tensor
 from evenhand.synthesis.picture_latent.space import Latents
 
 
-class Autoencoder(nn.Module):
+class AutoencoderNet(nn.Module):
     """Three strided convolutions to a vector, and the mirror image back."""
 
     def __init__(self, size: int, dimensions: int, width: int = 24) -> None:
@@ -40,7 +40,7 @@ class Autoencoder(nn.Module):
 class AutoencoderSpace:
     """Codes of an autoencoder, whitened by the training codes' mean and covariance so that a standard normal draw is plausible."""
 
-    network: Autoencoder
+    network: AutoencoderNet
     mean: NDArray[np.float64]
     root: NDArray[np.float64]  # (dimensions, dimensions): whitened to code
 
@@ -55,7 +55,7 @@ class AutoencoderSpace:
         if pictures.shape[1] != pictures.shape[2] or pictures.shape[1] % 8:
             raise InvalidArgument(f"pictures of {pictures.shape[1:3]} pixels must be square with a side that 8 divides")
         torch.manual_seed(int(rng.integers(2**31)))
-        network = Autoencoder(pictures.shape[1], dimensions)
+        network = AutoencoderNet(pictures.shape[1], dimensions)
         optimiser = torch.optim.Adam(network.parameters(), lr=2e-3)
         for _ in range(epochs):
             order = rng.permutation(len(pictures))
@@ -83,7 +83,7 @@ class AutoencoderSpace:
         return rng.standard_normal((n, len(self.mean)))
 
 
-def _codes(network: Autoencoder, pictures: Pictures) -> NDArray[np.float64]:
+def _codes(network: AutoencoderNet, pictures: Pictures) -> NDArray[np.float64]:
     with torch.inference_mode():
         parts = [network.into(to_tensor(pictures[start : start + 200]) / 127.5 - 1.0).numpy() for start in range(0, len(pictures), 200)]
     return np.concatenate(parts).astype(np.float64)
