@@ -74,6 +74,12 @@ def _figure(title: str, value: Any) -> Iterator[ShownFigures]:
 
 
 def _listed(title: str, lines: Sequence[Mapping[str, Any]]) -> Iterator[ShownFigures]:
+    if any(_tables_in(line) for line in lines):
+        for line in lines:
+            heading = ", ".join(words.text(value, 60) for value in line.values() if isinstance(value, str)) or title
+            for each in _tables_in(line).values():
+                yield from _listed(heading, each)
+        return
     if all(_parallel(line) for line in lines):
         for line in lines:
             yield ShownFigures(_head(line, title), *_table_and_chart(_head(line, title), _parallel(line)))
@@ -83,6 +89,13 @@ def _listed(title: str, lines: Sequence[Mapping[str, Any]]) -> Iterator[ShownFig
         head = _head(line, str(number))
         named[head if head not in named else f"{head} ({number})"] = {n: v for n, v in line.items() if n != _head_field(line)}
     yield _lines(title, named)
+
+
+def _tables_in(line: Mapping[str, Any]) -> dict[str, Sequence[Mapping[str, Any]]]:
+    """Lists of lines inside a line."""
+    return {
+        name: each for name, each in line.items() if isinstance(each, list) and each and all(isinstance(part, Mapping) for part in each)
+    }
 
 
 def _head_field(line: Mapping[str, Any]) -> str:

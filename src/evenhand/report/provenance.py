@@ -63,6 +63,8 @@ def gate_sentence(record: Record) -> str:
     gate = record.gate
     if not isinstance(gate.get("max_rate"), (int, float)):
         return ""
+    if "classes" in (record.body.model_extra or {}):
+        return "The rule: single losses decide nothing. Every class of objects is judged over all its trials, and the classes decide."
     if gate["max_rate"] > 0:
         return (
             f"The rule: a rate of {words.percent(gate['max_rate'])} is tolerated. The whole interval below it is a pass, "

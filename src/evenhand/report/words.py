@@ -118,18 +118,19 @@ def ending(name: str) -> str:
     return ENDINGS.get(name, text(name or "unknown"))
 
 
-def oracle(name: str) -> str:
-    """What counted as unfair, in plain words."""
+def oracle(name: str, nouns: tuple[str, str] = ("person", "people")) -> str:
+    """What counted as unfair, in plain words; `nouns` are one and many of what a row shows."""
+    one, many = nouns
     threshold = re.fullmatch(r"(?:ScoreGap\(threshold=|gap(?::threshold=)?)([0-9.e-]*)\)?", name)
     if name == "flip" or name.startswith("LabelFlip"):
-        return "A person counts as treated unfairly when changing only the protected cells (and what they imply) changes the outcome."
+        return f"A {one} counts as treated unfairly when changing only the protected cells (and what they imply) changes the outcome."
     if threshold:
         return (
-            "A person counts as treated unfairly when changing only the protected cells (and what they imply) moves the model’s score "
+            f"A {one} counts as treated unfairly when changing only the protected cells (and what they imply) moves the model’s score "
             f"by more than {threshold.group(1) or '0.1'}, even if the outcome stays the same."
         )
     try:
-        return f"A person counts as treated unfairly who {words_of(oracle_of(name))}."
+        return f"Counted as treated unfairly: {many} {'who' if many == 'people' else 'that'} {words_of(oracle_of(name))}."
     except EvenhandError:
         return f"What counted as unfair was decided by {text(name or 'an oracle that the result does not name')}."
 

@@ -11,6 +11,7 @@ from evenhand.report import facts, words
 from evenhand.report.charts.canvas import Axis, nice
 from evenhand.report.charts.rows import IntervalChart, IntervalRow, intervals
 from evenhand.report.frame import Section, filled
+from evenhand.report.lead import nouns
 from evenhand.report.record import RateRecord, Record
 
 
@@ -21,7 +22,7 @@ def section(record: Record) -> Section | None:
         return None
     html = filled(
         "sections/how_often.html.j2",
-        oracle=words.oracle(record.header.oracle or "") if record.header.oracle else "",
+        oracle=words.oracle(record.header.oracle, nouns(record)) if record.header.oracle else "",
         rates=[_told(rate) for rate in body.rates],
         anytime=_anytime(body.anytime),
         weighted=body.weighted,

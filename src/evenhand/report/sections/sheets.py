@@ -10,8 +10,8 @@ from evenhand.report.figures import ShownFigures, shown
 from evenhand.report.frame import DataTable, Section, TableCell, TableRow, filled
 from evenhand.report.record import Record
 
-UNTOLD = ("records", "pairs")
-"""Parts of a body that are kept for programs alone."""
+UNTOLD = ("records", "pairs", "classes")
+"""Parts of a body that are kept for programs alone, or told as a study."""
 
 
 def contact_sheets(record: Record) -> Section | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,8 @@ from evenhand.report.record import Record, StudyRecord
 from evenhand.report.sections import neuron_maps
 
 MOST_SENTENCES = 12
+AT_ONCE = 2
+"""Figures that are open at first; the others are folded."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +52,19 @@ KNOWN = {
 def sections(record: Record) -> list[Section]:
     """One section for each study that found something."""
     made: list[Section] = []
-    for name, study in record.body.studies.items():
+    for name, study in (_classes(record) | record.body.studies).items():
         if study.figures or study.sentences:
             topic = KNOWN.get(name, Topic(words.title(name)))
             made.append(Section(f"study-{len(made) + 1}", topic.title, topic.title, _html(study, topic.lead)))
     return made
+
+
+def _classes(record: Record) -> dict[str, StudyRecord]:
+    """A scan of scenes judges classes itself; the page tells them like any study."""
+    told = (record.body.model_extra or {}).get("classes")
+    if not isinstance(told, Mapping):
+        return {}
+    return {"classes": StudyRecord(figures=dict(told), checks=[check for check in record.checks if check.name.startswith("class ")])}
 
 
 def _html(study: StudyRecord, lead: str) -> Any:
@@ -67,6 +78,7 @@ def _html(study: StudyRecord, lead: str) -> Any:
         checks=_checks(study),
         figures=[_figure(each) for each in shown(told)],
         maps=map_of,
+        at_once=AT_ONCE,
     )
 
 
