@@ -33,7 +33,7 @@ from evenhand.methods.chains import Chains
 from evenhand.methods.expga import Expga
 from evenhand.methods.limi import Limi
 from evenhand.methods.parts.latent_at_hand import quiet_first
-from evenhand.measures.likeness import Axis, Density, LikenessReference, densities, likeness
+from evenhand.measures.likeness import LatentAxis, Density, LikenessReference, densities, likeness
 from evenhand.measures.naturalness import atn, two_sample_auc
 from evenhand.models import zoo
 from evenhand.contract import Model
@@ -154,7 +154,7 @@ def speed(quick: bool, seed: int) -> tuple[dict[str, Any], Any]:
     subject = Subject(data.domain, net.model, data.rows, data.labels)
     others = {name: run(method, subject, Plan(seed, Budget(candidates=20_000))).findings.rows for name, method in PICTURED.items()}
     groups = {"LIMI": paper.findings.rows, "chains": chains.findings.rows, "real findings": real, **others}
-    figure = drawn_densities(densities(groups, Axis.of(data.rows, data.domain), np.random.default_rng(seed)))
+    figure = drawn_densities(densities(groups, LatentAxis.of(data.rows, data.domain), np.random.default_rng(seed)))
     return {
         "paper_mode_findings_per_cpu_s": paper_rate,
         "natural_findings_per_cpu_s_dnn": chain_rate,
@@ -299,8 +299,8 @@ def no_boundary(quick: bool, seed: int) -> None:
 def drawn_densities(curves: list[Density]) -> str:
     """Figure 2: how rows of every group are spread along the first principal axis of the real ones."""
     lines = [Line(each.label, list(zip(each.places, each.density, strict=True)), tone(at)) for at, each in enumerate(curves)]
-    across = canvas.Axis.over([x for line in lines for x, _ in line.points], "first principal axis of the real rows")
-    up = canvas.Axis.over([y for line in lines for _, y in line.points], "density", floor=0.0)
+    across = canvas.LatentAxis.over([x for line in lines for x, _ in line.points], "first principal axis of the real rows")
+    up = canvas.LatentAxis.over([y for line in lines for _, y in line.points], "density", floor=0.0)
     return standalone(plot(Plot("Densities along the first principal axis", across, up, lines, frame=WIDE, names_inside=True)))
 
 

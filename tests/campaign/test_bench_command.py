@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.cli.bench import chosen_methods, chosen_tables
+from evenhand.cli.bench_command import chosen_methods, chosen_tables
 from evenhand.cli.main import main
 from evenhand.errors import InvalidArgument
 from evenhand.planted import shapes

@@ -17,7 +17,7 @@ from evenhand.methods.chains import Chains
 from evenhand.methods.limi import Limi
 from evenhand.methods.parts.boundary import BOUNDARIES, Boundary, fit_boundary, ranking_auc
 from evenhand.methods.parts.imitation import LatentStream, Recipe, imitate, noise_auc
-from evenhand.methods.parts.probing import Line
+from evenhand.methods.parts.probing import ProbeLine
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
@@ -112,7 +112,7 @@ def test_line_puts_latents_at_the_asked_distances() -> None:
     space = Copula.fit(ROWS, DOMAIN, np.random.default_rng(0))
     boundary = Boundary(np.array([0.6, 0.0, 0.8, 0.0]), 0.25)
     latents = space.latents(50, np.random.default_rng(1))
-    line = Line(space, latents, boundary)
+    line = ProbeLine(space, latents, boundary)
     flat = latents - boundary.distances(latents)[:, None] * boundary.normal
     np.testing.assert_allclose(boundary.distances(flat), 0.0, atol=1e-12)
     np.testing.assert_array_equal(line.rows(np.arange(50), np.zeros(50)), space.decode(flat))

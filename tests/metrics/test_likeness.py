@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
-from evenhand.measures.likeness import Axis, LikenessReference, densities, distinct, likeness
+from evenhand.measures.likeness import LatentAxis, LikenessReference, densities, distinct, likeness
 from evenhand.synthesis.chained_trees import ChainedTrees
 
 DOMAIN = TabularDomain(
@@ -55,7 +55,7 @@ def test_twins_count_once() -> None:
 
 
 def test_axis_is_where_real_rows_vary_most() -> None:
-    axis = Axis.of(ROWS, DOMAIN)
+    axis = LatentAxis.of(ROWS, DOMAIN)
     spread = axis.places(ROWS).std()
     assert abs(np.corrcoef(axis.places(ROWS), ROWS[:, 1])[0, 1]) > 0.9
     assert axis.places(ROWS).mean() == pytest.approx(0.0, abs=1e-9)
@@ -63,6 +63,6 @@ def test_axis_is_where_real_rows_vary_most() -> None:
 
 
 def test_every_group_has_a_density_curve() -> None:
-    curves = densities({"limi": FINDINGS, "none": FINDINGS[:0]}, Axis.of(ROWS, DOMAIN), np.random.default_rng(0))
+    curves = densities({"limi": FINDINGS, "none": FINDINGS[:0]}, LatentAxis.of(ROWS, DOMAIN), np.random.default_rng(0))
     assert [curve.label for curve in curves] == ["real rows", "limi"]
     assert all(np.trapezoid(curve.density, curve.places) == pytest.approx(1.0, abs=0.1) for curve in curves)

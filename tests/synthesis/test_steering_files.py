@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from evenhand.cli import synth
+from evenhand.cli import synth_command as synth
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, InvalidArgument
@@ -22,9 +22,9 @@ from evenhand.synthesis.box import Box
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.chunks import Stream, write_rows
 from evenhand.synthesis.constraint_graph import ConstraintGraph
+from evenhand.synthesis.constraint_table import read_wishes, write_table
 from evenhand.synthesis.fit_facts import columns_told, graph_told, pairs_told
 from evenhand.synthesis.steered_trees import SteeredTrees
-from evenhand.synthesis.table import read_wishes, write_table
 from evenhand.synthesis.wishes import Wishes
 
 DOMAIN = TabularDomain(

@@ -18,13 +18,21 @@ from evenhand.errors import InvalidArgument
 _SINGLE = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
+@dataclass(frozen=True)
+class WorkTask:
+    """The place of the source that a worker has open, and the run that it makes there."""
+
+    place: int
+    cell: ContestCell
+
+
 @dataclass
 class Worker:
     """A process, its end of the pipe, and what it is busy with."""
 
     process: multiprocessing.process.BaseProcess
     pipe: Connection
-    task: tuple[int, ContestCell] | None = None  # the source that it has open, and the run that it makes
+    task: WorkTask | None = None
 
 
 @dataclass
@@ -34,7 +42,7 @@ class WorkSchedule:
     waiting: dict[int, list[ContestCell]]
     touched: set[int] = field(default_factory=set)
 
-    def next(self, place: int | None) -> tuple[int, ContestCell] | None:
+    def next(self, place: int | None) -> WorkTask | None:
         """A run for a worker that has this source open."""
         left = {at: cells for at, cells in self.waiting.items() if cells}
         if not left:
@@ -44,7 +52,7 @@ class WorkSchedule:
             place = untouched[0] if untouched else max(left, key=lambda at: len(left[at]))
         assert place is not None
         self.touched.add(place)
-        return place, left[place].pop(0)
+        return WorkTask(place, left[place].pop(0))
 
 
 def in_processes(job: Job, count: int) -> Generator[Made, None, None]:
@@ -60,7 +68,7 @@ def in_processes(job: Job, count: int) -> Generator[Made, None, None]:
             ready = wait([worker.pipe for worker in busy])
             for worker in [w for w in busy if w.pipe in ready]:
                 assert worker.task is not None
-                yield *worker.task, _answer(worker, *worker.task, job)
+                yield worker.task.place, worker.task.cell, _answer(worker, worker.task, job)
                 if not worker.process.is_alive():
                     workers.remove(worker)
                     workers.append(worker := _started(job))
@@ -94,19 +102,19 @@ def _started(job: Job) -> Worker:
 
 
 def _send(worker: Worker, schedule: WorkSchedule) -> None:
-    worker.task = schedule.next(worker.task[0] if worker.task else None)
+    worker.task = schedule.next(worker.task.place if worker.task else None)
     if worker.task:
         worker.pipe.send(worker.task)
 
 
-def _answer(worker: Worker, place: int, cell: ContestCell, job: Job) -> dict[str, Any]:
+def _answer(worker: Worker, task: WorkTask, job: Job) -> dict[str, Any]:
     """The record that a worker sends; one of a failure where the process died instead."""
     try:
         record: dict[str, Any] = worker.pipe.recv()
         return record
     except (EOFError, ConnectionResetError):
         worker.process.join()
-        return job.died(place, cell, f"the process ended with exit code {worker.process.exitcode}; was memory short?")
+        return job.died(task.place, task.cell, f"the process ended with exit code {worker.process.exitcode}; was memory short?")
 
 
 def _end(workers: Sequence[Worker]) -> None:
@@ -123,7 +131,7 @@ def _work(pipe: Connection, job: Job) -> None:
     maker = Maker(job)
     while True:
         try:
-            place, cell = pipe.recv()
+            task: WorkTask = pipe.recv()
         except (EOFError, OSError):
             return
-        pipe.send(maker.make(place, cell))
+        pipe.send(maker.make(task.place, task.cell))

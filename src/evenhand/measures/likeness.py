@@ -66,7 +66,7 @@ def _percentile(rows: Rows, reference: LikenessReference) -> float | None:
 
 
 @dataclass(frozen=True)
-class Axis:
+class LatentAxis:
     """The direction in which real rows vary most."""
 
     reference: Rows
@@ -75,7 +75,7 @@ class Axis:
     centre: Reals
 
     @classmethod
-    def of(cls, real: Rows, domain: TabularDomain) -> Axis:
+    def of(cls, real: Rows, domain: TabularDomain) -> LatentAxis:
         """Fit it to real rows."""
         if len(real) < 2:
             raise InvalidArgument(f"a principal axis needs at least two real rows, got {len(real)}")
@@ -99,7 +99,7 @@ class Density:
     density: Reals
 
 
-def densities(groups: Mapping[str, Rows], axis: Axis, rng: np.random.Generator, rows_each: int = 1000) -> list[Density]:
+def densities(groups: Mapping[str, Rows], axis: LatentAxis, rng: np.random.Generator, rows_each: int = 1000) -> list[Density]:
     """One density curve for the real rows and one per group along the principal axis; a group that lies in one point has none."""
     from scipy.stats import gaussian_kde
 

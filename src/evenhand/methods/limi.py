@@ -32,7 +32,7 @@ from evenhand.methods.parts.boundary import BOUNDARIES, Boundary
 from evenhand.methods.parts.handover import first_findings, local_phase, method_class
 from evenhand.methods.parts.imitation import Imitation, Recipe, imitate
 from evenhand.methods.parts.latent_at_hand import space_named
-from evenhand.methods.parts.probing import Feedback, Line
+from evenhand.methods.parts.probing import Feedback, ProbeLine
 from evenhand.synthesis.latent import LatentSpace
 
 SMALLEST_BATCH = 128
@@ -105,7 +105,7 @@ class Limi:
             yield from feedback.run(imitation.stream, boundary)
             return
         for latents in imitation.stream:
-            line = Line(imitation.stream.space, latents, boundary)
+            line = ProbeLine(imitation.stream.space, latents, boundary)
             missed = np.arange(len(latents))
             for phase, offset in (("boundary", 0.0), ("plus", self.step), ("minus", -self.step)):
                 if not missed.size or (offset == 0.0 and phase != "boundary"):

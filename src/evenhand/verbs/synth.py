@@ -160,7 +160,7 @@ def steered_graph(data: Data, options: SynthOptions, rng: np.random.Generator) -
 
 def _wishes(data: Data, options: SynthOptions, graph: ConstraintGraph | None) -> Wishes:
     """The file's wishes and the presets', together."""
-    from evenhand.synthesis.table import read_wishes
+    from evenhand.synthesis.constraint_table import read_wishes
 
     file, found = options.wishes, Wishes()
     if file is not None and file.suffix == ".csv":

@@ -12,14 +12,14 @@ from evenhand.domain.tabular import TabularDomain
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class NeighbourRows:
     """Changed rows and which row each comes from."""
 
     rows: Rows
     origin: Index
 
 
-def neighbours(rows: Rows, chosen: Mask, domain: TabularDomain, reach: float = 3.0) -> Neighbours:
+def neighbours(rows: Rows, chosen: Mask, domain: TabularDomain, reach: float = 3.0) -> NeighbourRows:
     """All valid neighbours of all rows; `chosen` (n, columns) says which cells may change."""
     parts, origins = [np.empty((0, rows.shape[1]))], [np.empty(0, dtype=np.intp)]
     for at, column in enumerate(domain.columns):
@@ -35,7 +35,7 @@ def neighbours(rows: Rows, chosen: Mask, domain: TabularDomain, reach: float = 3
     found, origin = np.vstack(parts), np.concatenate(origins)
     valid = domain.contains(found)
     order = np.argsort(origin[valid], kind="stable")
-    return Neighbours(found[valid][order], origin[valid][order])
+    return NeighbourRows(found[valid][order], origin[valid][order])
 
 
 def _values(cells: Rows, column: Column, reach: float) -> Rows:

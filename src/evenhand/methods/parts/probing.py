@@ -22,7 +22,7 @@ LARGEST_REFIT = 100_000
 STRIP_ROWS = 1024
 
 
-class Line:
+class ProbeLine:
     """Latents projected onto a boundary, and the rows at any distance from it."""
 
     def __init__(self, space: LatentSpace, latents: Latents, boundary: Boundary) -> None:
@@ -87,7 +87,7 @@ class Feedback:
                 boundary = self._refitted(boundary)
 
     def _batch(self, latents: Latents, boundary: Boundary, step: float) -> Search:
-        line = Line(self.space, latents, boundary)
+        line = ProbeLine(self.space, latents, boundary)
         walk = _Bisection(len(latents), step)
         for probe in range(self.probes):
             which = walk.open

@@ -52,7 +52,7 @@ def synth_command(
 
 
 def _open(name: str, label: str | None) -> Dataset:
-    from evenhand.cli.bench import open_dataset
+    from evenhand.cli.bench_command import open_dataset
     from evenhand.datasets.dataset import from_frame
     from evenhand.domain.frames import read_table
     from evenhand.domain.infer import infer
@@ -68,8 +68,8 @@ def _explain(graph: ConstraintGraph, table: Dataset, folder: Path, rng: Any) -> 
     from evenhand.measures.naturalness import pair_scores
     from evenhand.report.charts.canvas import standalone
     from evenhand.report.sections.synthesis_fit import columns_picture, graph_picture, pairs_picture
+    from evenhand.synthesis.constraint_table import write_table
     from evenhand.synthesis.fit_facts import columns_told, graph_told, pairs_told
-    from evenhand.synthesis.table import write_table
 
     folder.mkdir(parents=True, exist_ok=True)
     drawn = graph.sample(min(5_000, max(1_000, len(table.rows))), rng)
