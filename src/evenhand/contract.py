@@ -717,7 +717,10 @@ class StudyCase:
 
 @runtime_checkable
 class Study(Protocol):
-    """A measure of what the rows of some media show; `measure` makes every one that fits the data, under its file's name."""
+    """A measure of what the rows of some media show; `measure` makes every one that fits the data, under its file's name.
+
+    One with the class attribute `on_request = True` is made only where it is asked for by name.
+    """
 
     media: ClassVar[tuple[str, ...]]  # the kinds of media that it looks at
 

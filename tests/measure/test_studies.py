@@ -39,7 +39,7 @@ def checks(result, study):
 
 
 def test_every_study_fits_an_album(biased):
-    assert set(biased.studies) == set(STUDIES.entries()) == {"jury", "leaning", "neurons"}
+    assert set(biased.studies) == {"jury", "leaning", "neurons"}
 
 
 def test_a_planted_leaning_is_a_violation_once_the_jury_confirms_the_twins(biased):

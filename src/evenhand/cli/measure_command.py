@@ -12,6 +12,11 @@ from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, load_all
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.verbs.measure import MeasureOptions, measure
 
+STUDY_HELP = (
+    "One more study, such as AITEST's independent_groups, prominent_changes or accuracy; repeat for several.  "
+    "`evenhand methods --studies` explains them."
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -31,6 +36,7 @@ def measure_command(
     max_rate: float = typer.Option(0.0, help="The share of real people treated differently that is tolerated."),
     confidence: float = typer.Option(0.95, help="Of every interval, and of all tests together."),
     metric: list[str] = typer.Option(None, "--metric", help="One more metric of Fairlearn or scikit-learn; repeat for several."),
+    study: list[str] = typer.Option(None, "--study", help=STUDY_HELP),
     null_draws: int = typer.Option(19, min=0, help="Shuffles behind the null of the proxy effect."),
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
     report: Path = typer.Option(None, help="Where to write the HTML page; default: in the runs folder."),
@@ -43,7 +49,8 @@ def measure_command(
     settings = loaded.project.scan
     chosen: dict[str, Any] = {
         "weights": weights, "graph": CausalGraph.load(graph) if graph else None, "smallest_gap": smallest_gap, "max_gap": max_gap,
-        "max_rate": max_rate, "confidence": confidence, "extra": tuple(metric or ()), "null_draws": null_draws,
+        "max_rate": max_rate, "confidence": confidence, "extra": tuple(metric or ()), "studies": tuple(study or ()),
+        "null_draws": null_draws,
         "rate_rows": settings.rate_rows or 10_000,
     }  # fmt: skip
     judge = oracle or loaded.project.oracle

@@ -10,9 +10,10 @@ from rich.table import Table
 from evenhand.cli.output import out, say_json, wants_json
 from evenhand.contract import media_of
 from evenhand.errors import UnknownName
+from evenhand.measures.studies import STUDIES
 from evenhand.methods import METHODS
 from evenhand.oracles import ORACLES
-from evenhand.registry import Entry
+from evenhand.registry import Entry, Registry
 
 
 def register(app: typer.Typer) -> None:
@@ -23,13 +24,15 @@ def register(app: typer.Typer) -> None:
 def methods(
     name: str = typer.Argument("", help="Show one method with its parameters and its paper."),
     oracles: bool = typer.Option(False, "--oracles", help="List the oracles instead: what counts as unfair, for `scan --oracle`."),
+    studies: bool = typer.Option(False, "--studies", help="List the studies instead: what `measure` can look at besides."),
     as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
 ) -> None:
-    """List the search methods, what each needs of a model and works on, and its published parameters; or the oracles."""
+    """List the search methods, what each needs of a model and works on, and its published parameters; or the oracles, or the studies."""
     as_json = wants_json(as_json)
-    known: dict[str, Entry[Any]] = dict(ORACLES.entries() if oracles else METHODS.entries())
+    registry: Registry[Any] = ORACLES if oracles else STUDIES if studies else METHODS
+    known = registry.entries()
     if name and name not in known:
-        raise UnknownName("oracle" if oracles else "method", name, known)
+        raise UnknownName(registry.kind, name, known)
     chosen = {name: known[name]} if name else known
     if as_json:
         say_json([_facts(entry) for entry in chosen.values()])

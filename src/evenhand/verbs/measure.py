@@ -61,6 +61,7 @@ class MeasureOptions:
     graph: a causal graph for the resampled oracle; None learns the chain.  extra: more metrics of Fairlearn or scikit-learn by name.
     natural_candidates: budget of the natural search behind the weighted rate; 0 leaves it out.  null_draws: 0 leaves the null out.
     leaning: the net change of a class between two protected values of a picture that is tolerated.
+    studies: names of studies to make beside those that always fit the data; `evenhand methods --studies` lists them.
     ordered: whether the classes have an order, as age groups have.
     draws: random deals behind a permutation test; the smallest p-value that it can give is one over their number.
     """
@@ -79,6 +80,7 @@ class MeasureOptions:
     null_draws: int = 19
     natural_candidates: int = 20_000
     extra: tuple[str, ...] = ()
+    studies: tuple[str, ...] = ()
     draws: int = 4_999
     leaning: float = 0.05
     ordered: bool = False
@@ -272,7 +274,7 @@ class _Measurer:
         whole = None if frame is None or len(frame) != len(self.data.rows) else frame
         case = StudyCase(self.domain, self.model, self._medium, self.data.rows, answer.truth, whole, confidence=self.options.confidence)
         case = replace(case, tolerance=self.options.leaning, ordered=self.options.ordered)
-        return sections_of(case, self._rng(9))
+        return sections_of(case, self._rng(9), self.options.studies)
 
     def _say(self, what: str) -> None:
         if self.options.watch:

@@ -1,5 +1,6 @@
 """The three properties of AITEST (Algorithm 3) on realistic rows: robustness, group fairness, individual fairness, and accuracy.
 
+`measure --study` makes them: prominent_changes, independent_groups, accuracy; individual fairness is the oracle flip.
 Each takes rows that any synthesiser drew: from data constraints only, under a user's wishes, or spread over a surrogate's paths.
 RS and SS are the paper's scores: shares of *failing* tests.
 """
