@@ -8,7 +8,6 @@ import pytest
 import evenhand as eh
 from evenhand.datasets.album_data import from_album
 from evenhand.errors import DataError
-from evenhand.measures.studies import STUDIES
 from evenhand.measures.studies.jury import Edit, KnownValues, facts_of
 from evenhand.measures.studies.leaning import LeaningRule, leaning_of
 from evenhand.models import attribute_readers
