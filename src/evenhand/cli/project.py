@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,13 +60,28 @@ def _given(model: str, trusted: bool) -> ModelSource:
 def open_model(source: ModelSource, data: Dataset, trusted: bool = False) -> Model:
     """The model of a project file, asked about what the data shows."""
     from evenhand.models.http import HttpModel
+    from evenhand.models.model_wishes import ObjectSettings
+    from evenhand.models.preparation import Preparation
     from evenhand.models.wrap import wrap
 
     inner: Any = _file_or_name(source.path) if source.path is not None else None
     if source.url is not None:
         inner = HttpModel(url=source.url, **source.http)
     about: Any = data.domain if data.medium.kind == "table" else data
-    return wrap(inner, about, classes=source.classes, takes=source.takes, returns=source.returns, trusted=source.trusted or trusted)
+    return wrap(
+        inner,
+        about,
+        classes=source.classes,
+        takes=source.takes,
+        returns=source.returns,
+        trusted=source.trusted or trusted,
+        prepare=Preparation(**_tuples(source.prepare)) if source.prepare else None,
+        objects=ObjectSettings(**_tuples(source.objects)),
+    )
+
+
+def _tuples(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
 
 
 def _file_or_name(path: Path) -> Path | str:

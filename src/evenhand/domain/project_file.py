@@ -41,7 +41,10 @@ class DataSource:
 
 @dataclass(frozen=True)
 class ModelSource:
-    """The model of a project: a file or an endpoint, and how it is wrapped.  `http` holds only what the file sets."""
+    """The model of a project: a file, a name or an endpoint, and how it is wrapped.
+
+    `http`, `prepare` and `objects` hold only what the file sets.
+    """
 
     path: Path | None = None
     url: str | None = None
@@ -50,6 +53,8 @@ class ModelSource:
     returns: str | None = None
     classes: tuple[Value, ...] | None = None
     http: Mapping[str, Any] = field(default_factory=dict)
+    prepare: Mapping[str, Any] = field(default_factory=dict)
+    objects: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -330,12 +335,15 @@ class _Reader:
         if section is None:
             return None
         self._check_model(section)
-        http = section.http.model_dump(exclude_none=True) if section.http else {}
-        if "cache" in http:
-            http["cache"] = str(self.path.parent / http["cache"])
+        http, prepare, objects = (
+            part.model_dump(exclude_none=True) if part else {} for part in (section.http, section.prepare, section.objects)
+        )
+        for part in (http, objects):
+            if "cache" in part:
+                part["cache"] = str(self.path.parent / part["cache"])
         classes = None if section.classes is None else tuple(section.classes)
         path = None if section.path is None else self.path.parent / section.path
-        return ModelSource(path, section.url, section.trusted, section.takes, section.returns, classes, http)
+        return ModelSource(path, section.url, section.trusted, section.takes, section.returns, classes, http, prepare, objects)
 
     def _check_model(self, section: ModelSection) -> None:
         if (section.path is None) == (section.url is None):

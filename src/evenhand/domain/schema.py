@@ -127,8 +127,35 @@ class HttpSection(SchemaSection):
     cache: StrictStr | None = None
 
 
+class PrepareSection(SchemaSection):
+    """How pictures become a network's input: (value * scale - mean) / deviation for each colour."""
+
+    size: StrictInt | None = Field(default=None, ge=1, description="Side of the square that it takes, where it is another.")
+    scale: Positive | None = None
+    mean: list[float] | None = Field(default=None, min_length=3, max_length=3)
+    deviation: list[float] | None = Field(default=None, min_length=3, max_length=3)
+    channels_first: StrictBool | None = None
+    blue_first: StrictBool | None = None
+    grey: StrictBool | None = None
+
+
+class ObjectsSection(SchemaSection):
+    """How a recogniser of objects is used."""
+
+    names: list[StrictStr] | None = Field(
+        default=None, description="Classes of a detector, in the order of its numbers; COCO's 80 without."
+    )
+    style: Literal["yolox", "boxes"] | None = Field(default=None, description="Outputs of an .onnx detector.")
+    first_label: StrictInt | None = Field(default=None, ge=0)
+    least: Positive | None = Field(default=None, lt=1, description="The least score of an object that counts.")
+    overlap: Positive | None = Field(default=None, lt=1)
+    endpoint: StrictStr | None = Field(default=None, description="A service's address; stand-in for a local trial without a bill.")
+    key: StrictStr | None = Field(default=None, description="${NAME} stands for an environment variable.")
+    cache: StrictStr | None = Field(default=None, description="A folder where answers are kept.")
+
+
 class ModelSection(SchemaSection):
-    """The model under test: a file or an endpoint."""
+    """The model under test: a file, an endpoint, a recogniser's name or package.module:name."""
 
     path: StrictStr | None = None
     url: StrictStr | None = None
@@ -137,6 +164,8 @@ class ModelSection(SchemaSection):
     returns: Literal["labels", "favourable", "scores"] | None = None
     classes: list[Cell] | None = None
     http: HttpSection | None = None
+    prepare: PrepareSection | None = None
+    objects: ObjectsSection | None = None
 
 
 class BudgetSection(SchemaSection):

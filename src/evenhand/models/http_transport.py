@@ -70,20 +70,9 @@ class Transport:
         require("httpx", "http")
         self.connection, self.name = connection, name or f"the endpoint {connection.url}"
         self._secrets: set[str] = set()
-        self._url = self._expanded(connection.url, "url")
-        self._headers = {key: self._expanded(text, f"header {key}") for key, text in connection.headers.items()}
+        self._url = expanded(connection.url, "url", self._secrets)
+        self._headers = {key: expanded(text, f"header {key}", self._secrets) for key, text in connection.headers.items()}
         self._lock, self._next_request = threading.Lock(), 0.0
-
-    def _expanded(self, text: str, where: str) -> str:
-        def value(match: re.Match[str]) -> str:
-            found = os.environ.get(match.group(1))
-            if found is None:
-                raise InvalidArgument(f"{where} names the environment variable {match.group(1)}, which is not set")
-            if found:
-                self._secrets.add(found)
-            return found
-
-        return _VARIABLE.sub(value, text)
 
     @cached_property
     def _client(self) -> Any:
@@ -159,6 +148,20 @@ class Transport:
         for secret in sorted(self._secrets, key=len, reverse=True):
             text = text.replace(secret, "***")
         return text
+
+
+def expanded(text: str, where: str, used: set[str]) -> str:
+    """The text with every ${NAME} replaced by that environment variable, whose value is added to those used."""
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match.group(1))
+        if found is None:
+            raise InvalidArgument(f"{where} names the environment variable {match.group(1)}, which is not set")
+        if found:
+            used.add(found)
+        return found
+
+    return _VARIABLE.sub(value, text)
 
 
 def _retry_after(response: Any) -> float | None:

@@ -32,7 +32,8 @@ class ObjectSettings:
     names: the classes of a detector from a file or a module, in the order of its numbers; COCO's 80 without.
     style: the outputs of an .onnx detector, "yolox" or "boxes".  first_label: the number of the first name, 1 where 0 means background.
     least, overlap: the least score of a box that is kept, and how far two boxes of a class may overlap; the recogniser's own without.
-    endpoint, key: the address of a service instead of its usual one ("stand-in" for a local trial without a bill), and its key.
+    endpoint, key: the address of a service instead of its usual one, "stand-in" for a local trial without a bill, and its key, in which
+    ${NAME} stands for an environment variable.
     cache: a folder where answers are kept, so that no picture is ever asked twice.
     """
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.contract import Answer, Detection
 from evenhand.errors import InvalidArgument, require
 from evenhand.media.scene import Picture
+from evenhand.models.http_transport import expanded
 from evenhand.models.recognisers.client_patience import Patience
 from evenhand.models.recognisers.jpeg import jpeg
 
@@ -33,7 +34,8 @@ class AzureVision:
         """By what the caller said about objects."""
         if not told.endpoint:
             raise InvalidArgument("the recogniser azure needs endpoint, the address of your resource")
-        return cls(told.endpoint, told.key) if told.least is None else cls(told.endpoint, told.key, told.least)
+        key = expanded(told.key, "the key of azure", set())
+        return cls(told.endpoint, key) if told.least is None else cls(told.endpoint, key, told.least)
 
     @cached_property
     def _client(self) -> Any:
