@@ -189,3 +189,24 @@ def test_init_writes_a_project_for_pictures_and_for_texts(faces, tmp_path):
     data = eh.open(texts.file)
     assert (data.medium.kind, data.domain.protected, data.favourable) == ("text", ("gender",), ("good",))
     assert "2 templates give 3 texts" in texts.summary()
+
+
+def test_the_examples_of_the_document_work(tmp_path):
+    import re
+    from pathlib import Path
+
+    text = (Path(__file__).parents[2] / "docs" / "media.md").read_text()
+    album, sentences, one_file = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "album.yaml").write_text(album)
+    assert read_project(tmp_path / "album.yaml").medium.settings["editor"] == "reflection"
+    (tmp_path / "evenhand.yaml").write_text(sentences)
+    (tmp_path / "templates.csv").write_text('text\n"{name} applied as a {job}. {Pronoun} wrote kindly."\n')
+    (tmp_path / "words.csv").write_text(
+        "slot,word,gender\nname,Emily,woman\nname,Greg,man\npronoun,she,woman\npronoun,he,man\njob,nurse,\njob,pilot,\n"
+    )
+    assert len(eh.open(tmp_path)) == 2
+    (tmp_path / "letters.yaml").write_text(one_file)
+    assert len(eh.open(tmp_path / "letters.yaml", protected="gender")) == 4
+    found = {}
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1), found)
+    assert found["result"].outcome == "violation"

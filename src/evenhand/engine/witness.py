@@ -146,15 +146,24 @@ def _shrink_towards(findings: Findings, target: Rows, hearing: Hearing) -> Findi
     differs = _differing(findings.rows, target, hearing.domain)
     best, solved = findings, np.zeros(len(findings), dtype=bool)
     for size in range(EXHAUSTIVE + 1):
-        best, solved = _try_choices(best, findings.rows, target, (differs, solved, size), hearing)
+        best, solved = _try_choices(best, findings.rows, target, _Choices(differs, solved, size), hearing)
     return _where(solved, best, _put_back(findings, target, differs & ~solved[:, None], hearing))
 
 
-def _try_choices(best: Findings, rows: Rows, target: Rows, state: tuple[Mask, Mask, int], hearing: Hearing) -> tuple[Findings, Mask]:
-    differs, solved, size = state
+@dataclass(frozen=True)
+class _Choices:
+    """Which cells differ, for which findings that is settled already, and how many cells are kept at once."""
+
+    differs: Mask
+    solved: Mask
+    size: int
+
+
+def _try_choices(best: Findings, rows: Rows, target: Rows, choices: _Choices, hearing: Hearing) -> tuple[Findings, Mask]:
+    differs, solved = choices.differs, choices.solved
     trials, owners = [], []
     for line in np.flatnonzero(~solved):
-        for choice in combinations(np.flatnonzero(differs[line]), size):
+        for choice in combinations(np.flatnonzero(differs[line]), choices.size):
             trial = _mixed(target[line], rows[line], differs[line])
             trial[list(choice)] = rows[line, list(choice)]
             trials.append(trial)
