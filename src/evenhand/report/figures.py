@@ -21,7 +21,22 @@ OUTCOMES = {
     "inconclusive": ("? inconclusive", "unsure"),
     "failed": ("✕ failed", "bad"),
 }
-NOT_SHARES = ("n", "pairs", "rows", "objects", "count", "bins", "neurons", "gap", "p", "h")
+SHARES = (
+    "share",
+    "rate",
+    "accuracy",
+    "coverage",
+    "control",
+    "excess",
+    "guessing",
+    "confirmed",
+    "tolerance",
+    "confidence",
+    "alpha",
+    "before",
+    "after",
+)
+"""Words in the name of a figure between -1 and 1 that is shown in percent; any other is shown as a number."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +71,14 @@ def _single(values: Mapping[str, Any]) -> ShownFigures:
 
 def _figure(title: str, value: Any) -> Iterator[ShownFigures]:
     """A list of mappings, or a mapping of mappings or shares; anything else in words."""
+    if not value:
+        return
     if isinstance(value, Mapping):
         parallel = _parallel(value)
         if parallel:
             yield _lines(title, parallel)
         elif all(_is_cell(each) for each in value.values()):
-            yield _lines(title, {name: {"value": each} if not is_share(each) else each for name, each in value.items()})
+            yield _cells(title, value)
         elif all(isinstance(each, Mapping) for each in value.values()):
             yield _lines(title, value)
         else:
@@ -69,8 +86,15 @@ def _figure(title: str, value: Any) -> Iterator[ShownFigures]:
                 yield ShownFigures(f"{title}: {each.title}" if each.title else title, each.table, each.chart)
     elif isinstance(value, Sequence) and value and all(isinstance(each, Mapping) for each in value):
         yield from _listed(title, value)
-    elif value:
+    else:
         yield _single({title: words.text(value, 600)})
+
+
+def _cells(title: str, values: Mapping[str, Any]) -> ShownFigures:
+    """One value for each name; shares with bounds are drawn as well."""
+    rows = [TableRow(words.text(name, 80), [cell(f"{title} {name}".lower(), value)]) for name, value in values.items()]
+    shares = {name: {"share": value} for name, value in values.items() if is_share(value)}
+    return ShownFigures(title, DataTable("", ("", "Value"), rows), _chart(title, shares))
 
 
 def _listed(title: str, lines: Sequence[Mapping[str, Any]]) -> Iterator[ShownFigures]:
@@ -154,7 +178,7 @@ def cell(name: str, value: Any) -> TableCell:
         return TableCell(OUTCOMES[value][0], kind=OUTCOMES[value][1])
     if isinstance(value, bool):
         return TableCell("yes" if value else "no")
-    if isinstance(value, float) and -1 <= value <= 1 and not name.split()[-1].startswith(NOT_SHARES):
+    if isinstance(value, float) and -1 <= value <= 1 and any(word in name for word in SHARES):
         return TableCell(_share(value))
     if isinstance(value, (int, float)):
         return TableCell(words.number(value))

@@ -31,7 +31,7 @@ def lead(record: Record) -> str:
         return rate_sentence(rate, record)
     if record.body.standings:
         return standings.headline(record.body.standings)
-    return words.text(record.sentences[0], 600) if record.sentences else sentence(record.reason)
+    return sentence(record.sentences[0] if record.sentences else record.reason)
 
 
 def rate_sentence(rate: RateRecord, record: Record) -> str:

@@ -48,8 +48,8 @@ MAKERS: tuple[Callable[[Record], Section | list[Section] | None], ...] = (
     standings.grounds,
     synthesis_fit.section,
     searches.section,
-    sheets.further,
     check_list.section,
+    sheets.further,
     meaning.meaning,
     meaning.reproduce,
 )

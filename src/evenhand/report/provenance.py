@@ -44,7 +44,9 @@ def flat(header: HeaderRecord) -> dict[str, Any]:
     for name, value in header.model_dump(exclude={"details"}).items():
         inner = value.items() if isinstance(value, Mapping) and name != "budget" else [("", value)]
         fields |= {f"{name}.{part}" if part else name: each for part, each in inner if each not in (None, "", [], {})}
-    return fields | {f"details.{name}": value for name, value in header.details.items() if name != "gate"}
+    return fields | {
+        f"details.{name}": value for name, value in header.details.items() if name != "gate" and value not in (None, "", [], {})
+    }
 
 
 def _value(name: str, value: Any) -> str:
