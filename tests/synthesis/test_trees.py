@@ -13,7 +13,8 @@ from evenhand.arrays import Mask, Rows
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, DataError, InvalidArgument
-from evenhand.synthesis.chained_trees import ChainedTrees, TreeSettings
+from evenhand.synthesis.chained_trees import ChainedTrees
+from evenhand.synthesis.tree_settings import TreeSettings
 
 
 @dataclass(frozen=True)
@@ -163,8 +164,8 @@ def test_faults_of_the_caller_are_named(trees):
         ChainedTrees.fit(mixed_rows(5, 1) * [1, 100, 1, 1, 1, 1], mixed_domain(), np.random.default_rng(0))
     with pytest.raises(InvalidArgument, match="'sex'"):
         trees.sample(5, np.random.default_rng(0), fixed={"sex": np.array([0.0, 1.0])})
-    with pytest.raises(InvalidArgument, match="smoothing"):
-        TreeSettings(smoothing=0.0)
+    with pytest.raises(InvalidArgument, match="held_out"):
+        TreeSettings(held_out=1.0)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 30])

@@ -170,12 +170,13 @@ def _real_cells(column: Column, distinct: Reals, landmarks: tuple[Reals, Reals],
     start[above[:-1]], width[above[:-1]] = edges[:-1], np.diff(edges)
     above[-1] = count - 1
     at_edge = np.where(is_single, first, above).astype(np.intp)
-    grid = _grid(distinct)
+    grid = grid_of(distinct)
     known = distinct if grid is None else np.empty(0)
     return Cells(column, start, width, edges, at_edge, above.astype(np.intp), has_missing, grid, known)
 
 
-def _grid(distinct: Reals) -> int | str | None:
+def grid_of(distinct: Reals) -> int | str | None:
+    """What real codes look like: a number of decimals, "float32", or nothing in particular."""
     if (decimals := decimals_of(distinct)) is not None:
         return decimals
     with np.errstate(over="ignore"):

@@ -1,85 +1,125 @@
-"""Frequencies of cells in the leaves of one tree, each smoothed towards its parent node and so towards the whole column."""
+"""Frequencies of cells at the nodes of one tree, each backed off to its parent and so to the whole column.
+
+Categories: a node gives away a fixed part of a row for every different cell that it shows (absolute discounting), so one that shows a
+single cell in hundreds of rows stays nearly certain, and one that shows many cells once each leans on its parent.  Numbers: cells are
+halved again and again, and each halving leans on the parent's the more the finer it is, so a leaf of few rows says where a number
+lies roughly, and its ancestors say what numbers look like there.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from evenhand.arrays import Index, Reals, Rows
 
-WEIGHTS = (0.1, 1.0, 10.0, 30.0, 100.0)
-"""How many rows' worth of its parent's frequencies a node may be mixed with; the data choose."""
-FLAT_ROWS = 1.0
-"""Every leaf gets this many rows' worth of the whole column's frequencies, so that every valid row stays possible."""
+DISCOUNT = 0.1
+"""The part of a row that every different cell of a category gives away."""
+HALVING_ROWS = 0.3
+GROWTH = 2.0
+"""Rows' worth of its parent's halving that a node's first halving is mixed with, and how much more each finer one."""
+FLAT_ROWS = 0.01
+"""Every leaf gets this much of a row of the whole column's frequencies, so that every valid row stays possible."""
 
 
 @dataclass(frozen=True)
-class _Nodes:
-    """Counts at every node of a tree, and the nodes by depth, the root first."""
+class Branches:
+    """The shape of a tree: the children of every node, -1 for none.  A single leaf is one node."""
 
-    counts: Rows  # (nodes, cells)
-    parent: Index
-    depths: tuple[Index, ...]
-    is_leaf: np.ndarray[Any, np.dtype[np.bool_]]
+    left: Index
+    right: Index
+
+    @classmethod
+    def of(cls, tree: Any) -> Branches:
+        """The shape of one of scikit-learn's trees; None is a single leaf."""
+        if tree is None:
+            return cls(np.array([-1]), np.array([-1]))
+        return cls(tree.children_left.astype(np.intp), tree.children_right.astype(np.intp))
+
+    @cached_property
+    def parent(self) -> Index:
+        """The node above each; the root is its own."""
+        above = np.zeros(len(self.left), dtype=np.intp)
+        inner = np.flatnonzero(self.left >= 0)
+        above[self.left[inner]] = above[self.right[inner]] = inner
+        return above
+
+    @cached_property
+    def depths(self) -> tuple[Index, ...]:
+        """The nodes by depth, the root first."""
+        found = [np.zeros(1, dtype=np.intp)]
+        while (branching := found[-1][self.left[found[-1]] >= 0]).size:
+            found.append(np.concatenate([self.left[branching], self.right[branching]]))
+        return tuple(found)
+
+    @cached_property
+    def leaves(self) -> Index:
+        """The nodes that end a path, in ascending order."""
+        return np.sort(np.concatenate([level[self.left[level] < 0] for level in self.depths]))
+
+    def leaf_of_node(self) -> Index:
+        """The number of the leaf at every node; -1 at inner nodes."""
+        number = np.full(len(self.left), -1, dtype=np.intp)
+        number[self.leaves] = np.arange(len(self.leaves))
+        return number
 
 
-def leaf_numbers(tree: Any) -> Index:
-    """The number of every leaf by tree node; -1 for inner nodes.  No tree is a single leaf."""
-    if tree is None:
-        return np.zeros(1, dtype=np.intp)
-    is_leaf = tree.children_left == -1
-    return np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.intp)
-
-
-def leaf_shares(tree: Any, counts: Rows, smoothing: float | None) -> Rows:
-    """Smoothed frequencies (leaves, cells) from counts (leaves, cells)."""
+def node_shares(branches: Branches, counts: Rows, is_number: bool) -> Rows:
+    """Frequencies (nodes, cells) from the counts (leaves, cells) of the leaves."""
     overall = counts.sum(axis=0) + 1.0 / counts.shape[1]
     overall /= overall.sum()
-    in_leaf = counts.sum(axis=1, keepdims=True)
-    if tree is None:
-        shares = overall[None]
-    else:
-        nodes = _gather(tree, counts)
-        weight = smoothing if smoothing is not None else _best_weight(nodes, overall)
-        shares = _smooth(nodes, overall, weight)[nodes.is_leaf]
-    smoothed: Rows = (in_leaf * shares + FLAT_ROWS * overall) / (in_leaf + FLAT_ROWS)
-    return smoothed
+    gathered = np.zeros((len(branches.left), counts.shape[1]))
+    gathered[branches.leaves] = counts
+    for level in branches.depths[:0:-1]:
+        np.add.at(gathered, branches.parent[level], gathered[level])
+    shares = (_halved if is_number else _discounted)(branches, gathered, overall)
+    rows = gathered.sum(axis=1, keepdims=True)
+    mixed: Rows = (rows * shares + FLAT_ROWS * overall) / (rows + FLAT_ROWS)
+    return mixed
 
 
-def _gather(tree: Any, counts: Rows) -> _Nodes:
-    inner = np.flatnonzero(tree.children_left >= 0)
-    parent = np.zeros(tree.node_count, dtype=np.intp)
-    parent[tree.children_left[inner]] = parent[tree.children_right[inner]] = inner
-    depths = [np.zeros(1, dtype=np.intp)]
-    while (branching := depths[-1][tree.children_left[depths[-1]] >= 0]).size:
-        depths.append(np.concatenate([tree.children_left[branching], tree.children_right[branching]]))
-    is_leaf = tree.children_left == -1
-    gathered = np.zeros((tree.node_count, counts.shape[1]))
-    gathered[is_leaf] = counts
-    for nodes in depths[:0:-1]:
-        np.add.at(gathered, parent[nodes], gathered[nodes])
-    return _Nodes(gathered, parent, tuple(depths), is_leaf)
-
-
-def _smooth(nodes: _Nodes, overall: Reals, weight: float) -> Rows:
-    shares = np.empty_like(nodes.counts)
-    shares[0] = overall
-    for level in nodes.depths[1:]:
-        total = nodes.counts[level].sum(axis=1, keepdims=True)
-        shares[level] = (nodes.counts[level] + weight * shares[nodes.parent[level]]) / (total + weight)
+def _discounted(branches: Branches, counts: Rows, overall: Reals) -> Rows:
+    shares = np.tile(overall, (len(counts), 1))
+    for level in branches.depths[1:]:
+        kept = np.maximum(counts[level] - DISCOUNT, 0.0)
+        total = counts[level].sum(axis=1, keepdims=True)
+        above = shares[branches.parent[level]]
+        shares[level] = np.divide(kept + (total - kept.sum(axis=1, keepdims=True)) * above, total, out=above, where=total > 0)
     return shares
 
 
-def _best_weight(nodes: _Nodes, overall: Reals) -> float:
-    """The weight under which every row is likeliest in a leaf that was counted without it."""
-    leaves = np.flatnonzero(nodes.is_leaf)
-    at, cells = np.nonzero(nodes.counts[leaves])
-    often, total = nodes.counts[leaves[at], cells], nodes.counts[leaves].sum(axis=1)[at]
+def _halved(branches: Branches, counts: Rows, overall: Reals) -> Rows:
+    """Halvings of halvings down to the cells, each a mixture of the node's own and its parent's."""
+    cells = counts.shape[1]
+    depth = max(1, int(np.ceil(np.log2(cells))))
+    room = ((0, 0), (0, (1 << depth) - cells))
+    own, flat = _sums(np.pad(counts, room), depth), _sums(np.pad(overall[None], room), depth)
+    shares: Rows = np.ones((len(counts), 1))
+    for step in range(depth):
+        first = np.divide(flat[step + 1][:, ::2], flat[step], out=np.full_like(flat[step], 0.5), where=flat[step] > 0)
+        left = _left_parts(branches, own[step], own[step + 1], first[0], HALVING_ROWS * GROWTH**step)
+        halves = np.empty((len(counts), left.shape[1], 2))
+        np.multiply(shares, left, out=halves[:, :, 0])
+        np.subtract(shares, halves[:, :, 0], out=halves[:, :, 1])
+        shares = halves.reshape(len(counts), -1)
+    return shares[:, :cells]
 
-    def likelihood(weight: float) -> float:
-        above = _smooth(nodes, overall, weight)[nodes.parent[leaves[at]], cells]
-        return float((often * np.log((often - 1 + weight * above) / (total - 1 + weight))).sum())
 
-    return max(WEIGHTS, key=likelihood)
+def _sums(counts: Rows, depth: int) -> list[Rows]:
+    """Counts of all cells together, of both halves, of their halves, down to the cells."""
+    found = [counts]
+    for _ in range(depth):
+        found.append(found[-1][:, ::2] + found[-1][:, 1::2])
+    return found[::-1]
+
+
+def _left_parts(branches: Branches, whole: Rows, halves: Rows, first: Reals, weight: float) -> Rows:
+    """The part that lies in the left half of every stretch of cells, at every node: (nodes, stretches)."""
+    left = np.empty(whole.shape)
+    left[0] = first
+    for level in branches.depths[1:]:
+        left[level] = (halves[level, ::2] + weight * left[branches.parent[level]]) / (whole[level] + weight)
+    return left

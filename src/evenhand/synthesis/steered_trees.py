@@ -11,13 +11,14 @@ import numpy as np
 from evenhand.arrays import Index, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
-from evenhand.synthesis.chained_trees import ChainedTrees, TreeSettings
+from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.constraint_graph import ConstraintGraph, check_rules
 from evenhand.synthesis.decimals import rounded
 from evenhand.synthesis.generation import CategoryStep, NumberStep, SoFar, draw_category, draw_number
 from evenhand.synthesis.graph import Graph, Scaling
 from evenhand.synthesis.rejection import keep_constraints
 from evenhand.synthesis.steering import wished_domain
+from evenhand.synthesis.tree_settings import TreeSettings
 from evenhand.synthesis.wishes import Wishes
 
 

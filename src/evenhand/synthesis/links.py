@@ -1,0 +1,222 @@
+"""One column of a chain: the distribution of its cells in every leaf of its tree, told apart further by who is asked about.
+
+Decoding is the inverse of that distribution, so the way back and the probability of a cell are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Index, Reals, Rows
+from evenhand.synthesis.cells import Cells
+
+if TYPE_CHECKING:
+    from evenhand.synthesis.trends import Trend
+
+Copies = NDArray[np.float32]  # (n, columns): what the trees read
+
+BELOW_ONE = float(np.nextafter(1.0, 0.0))
+_MOST_BINS = 512
+_WORTH_A_GUIDE = 4096
+"""Levels looked up at once from which on a table of bins pays for itself."""
+
+
+@dataclass(frozen=True)
+class Tilt:
+    """How one protected column moves the levels of another column: for each group a rising curve from 0 to 1.
+
+    A tree that does not ask for the protected column treats its groups alike; the curve puts back what is left of their difference.
+    """
+
+    place: int  # of the protected column
+    borders: Reals  # between the groups, in the tree's copies of the codes
+    curve: Rows  # (groups, knots + 1): how much of a group lies below equally spaced levels
+
+    def groups(self, copies: Copies) -> Index:
+        """The group of every row."""
+        return np.searchsorted(self.borders, copies[:, self.place], side="left")
+
+    def straighten(self, levels: Reals, groups: Index) -> Reals:
+        """From levels within the leaf to levels that are uniform within the group."""
+        knots = self.curve.shape[1] - 1
+        at = np.minimum((levels * knots).astype(np.intp), knots - 1)
+        low, high = self.curve[groups, at], self.curve[groups, at + 1]
+        straight: Reals = low + (high - low) * (levels * knots - at)
+        return straight
+
+    def bend(self, levels: Reals, groups: Index) -> Reals:
+        """The way back from `straighten`."""
+        knots = self.curve.shape[1] - 1
+        at = np.searchsorted(self._ends, levels + groups, side="right") - groups * knots
+        at = np.clip(at, 0, knots - 1)
+        low, high = self.curve[groups, at], self.curve[groups, at + 1]
+        bent: Reals = np.minimum((at + (levels - low) / (high - low)) / knots, BELOW_ONE)
+        return bent
+
+    def slope(self, levels: Reals, groups: Index) -> Reals:
+        """How densely the group lies around each level."""
+        knots = self.curve.shape[1] - 1
+        at = np.minimum((levels * knots).astype(np.intp), knots - 1)
+        steep: Reals = (self.curve[groups, at + 1] - self.curve[groups, at]) * knots
+        return steep
+
+    @cached_property
+    def _ends(self) -> Reals:
+        """Group + curve after each knot, one ascending array for all groups."""
+        return (self.curve[:, 1:] + np.arange(len(self.curve))[:, None]).ravel()
+
+
+@dataclass(frozen=True)
+class Link:
+    """One column of the chain: its tree, its cells, the frequencies of the cells in every leaf, and the tilts of groups."""
+
+    cells: Cells
+    tree: Any  # sklearn's compiled tree; None for a single leaf
+    parents: Index  # columns that the tree reads, in its order
+    leaf_of_node: Index
+    share: Rows  # (leaves, cells)
+    before: Rows  # (leaves, cells) probability of all earlier cells
+    ends: Reals  # (leaves * cells,) leaf + probability up to and including the cell: one ascending array for all leaves
+    tilts: tuple[Tilt, ...] = field(default=())
+    trend: Trend | None = None  # with one, the cells are of what is left of the column
+    limits: tuple[float, float] | None = None  # with a trend: the first and the last code that are allowed
+
+    def leaves(self, copies: Copies) -> Index:
+        """The leaf of every row."""
+        if self.tree is None:
+            return np.zeros(len(copies), dtype=np.intp)
+        leaves: Index = self.leaf_of_node[self.tree.apply(np.ascontiguousarray(copies[:, self.parents]))]
+        return leaves
+
+    def codes(self, levels: Reals, copies: Copies) -> Reals:
+        """The inverse distribution function of each row's leaf and groups."""
+        if self.trend is None:
+            return self._inverse(levels, copies)
+        if self.limits is None:
+            return self.trend.codes(self._inverse(levels, copies), self.trend.expected(copies))
+        low, high = self._window(copies)
+        inside = np.minimum(low + (high - low) * levels, BELOW_ONE)
+        return np.clip(self.trend.codes(self._inverse(inside, copies), self.trend.expected(copies)), *self.limits)
+
+    def _window(self, copies: Copies) -> tuple[Reals, Reals]:
+        """The levels between which every row's code lies within the limits."""
+        assert self.limits is not None
+        ends = (np.full(len(copies), end) for end in self.limits)
+        first, last = (replace(self, limits=None).stretch(end, copies) for end in ends)
+        return first[0], last[1]
+
+    def _inverse(self, levels: Reals, copies: Copies) -> Reals:
+        leaves = self.leaves(copies)
+        for tilt in reversed(self.tilts):
+            levels = tilt.bend(levels, tilt.groups(copies))
+        count = self.cells.count
+        first = leaves * count
+        cells = np.clip(self._place(levels, leaves, first) - first, 0, count - 1)
+        if self.cells.is_single:
+            return self.cells.codes(cells, levels)
+        flat = first + cells
+        with np.errstate(divide="ignore", invalid="ignore"):  # a cut link has cells without any share, which are never drawn
+            inner = (levels - self.before.ravel()[flat]) / self.share.ravel()[flat]
+        return self.cells.codes(cells, np.clip(inner, 0.0, BELOW_ONE))
+
+    @cached_property
+    def _guide(self) -> tuple[int, Index]:
+        """For every leaf and each of equally wide bins of levels, the place in `ends` of the bin's lower border."""
+        bins = int(np.clip(2 * self.cells.count, 16, _MOST_BINS))
+        borders = np.arange(len(self.share))[:, None] + np.arange(bins) / bins
+        return bins, np.searchsorted(self.ends, borders.ravel(), side="right")
+
+    def _place(self, levels: Reals, leaves: Index, first: Index) -> Index:
+        """What `np.searchsorted(self.ends, levels + leaves, side="right")` gives, faster: looked up by bin, then moved on."""
+        if len(levels) < _WORTH_A_GUIDE and "_guide" not in self.__dict__:
+            return np.searchsorted(self.ends, levels + leaves, side="right")
+        bins, guide = self._guide
+        places = guide[leaves * bins + (levels * bins).astype(np.intp)]
+        wanted, last = levels + leaves, first + self.cells.count - 1
+        behind = np.flatnonzero((self.ends[places] <= wanted) & (places < last))
+        while behind.size:
+            places[behind] += 1
+            behind = behind[(self.ends[places[behind]] <= wanted[behind]) & (places[behind] < last[behind])]
+        return places
+
+    def stretch(self, codes: Reals, copies: Copies) -> tuple[Reals, Reals]:
+        """The lower and the upper end of the levels that decode to each code."""
+        low, high = self._leaf_stretch(codes, copies)
+        for tilt in self.tilts:
+            groups = tilt.groups(copies)
+            low, high = tilt.straighten(low, groups), tilt.straighten(high, groups)
+        if self.limits is None:
+            return low, high
+        first, last = self._window(copies)
+        width = np.maximum(last - first, 1e-300)
+        return np.clip((low - first) / width, 0.0, 1.0), np.clip((high - first) / width, 0.0, 1.0)
+
+    def _leaf_stretch(self, codes: Reals, copies: Copies) -> tuple[Reals, Reals]:
+        """The same before any tilt."""
+        leaves = self.leaves(copies)
+        if self.trend is not None:
+            ends = self.trend.ends(codes, self.trend.expected(copies))
+            low, high = (self._upto(rests, codes, leaves) for rests in ends)
+            missing = np.isnan(codes)
+            return low, np.where(missing, 1.0, high)
+        cells = self.cells.locate(codes)
+        low, high = self.cells.inner(codes, cells)
+        before, share = self.before[leaves, cells], self.share[leaves, cells]
+        return before + low * share, before + high * share
+
+    def _upto(self, rests: Reals, codes: Reals, leaves: Index) -> Reals:
+        """How much of a leaf lies below each rest; for a missing cell all but the missing ones."""
+        inside = np.clip(np.nan_to_num(rests, nan=0.0), self.cells.edges[0], self.cells.edges[-1])
+        cells = self.cells.locate(inside)
+        low, _ = self.cells.inner(inside, cells)
+        upto = self.before[leaves, cells] + low * self.share[leaves, cells]
+        return np.where(np.isnan(codes), self.before[leaves, -1], upto)
+
+    def log_share(self, codes: Reals, copies: Copies) -> Reals:
+        """Log-probability of each code, a density inside real intervals; minus infinity outside the column's range."""
+        column = self.cells.column if self.trend is None else self.trend.column
+        with np.errstate(divide="ignore"):
+            if self.limits is not None:
+                low, high = self.stretch(codes, copies)
+                return np.log(np.maximum(high - low, 0.0))
+            found = self._tilted(codes, copies) if self.tilts or self.trend is not None else self._plain(codes, copies)
+        return np.where(column.inside(codes), found, -np.inf)
+
+    def _plain(self, codes: Reals, copies: Copies) -> Reals:
+        cells = self.cells.locate(codes)
+        plain: Reals = np.log(self.share[self.leaves(copies), cells]) - self.cells.log_width()[cells]
+        return plain
+
+    def _tilted(self, codes: Reals, copies: Copies) -> Reals:
+        """A code that stands for a stretch of levels has the stretch's length; one inside an interval the tilted density there."""
+        low, high = self._leaf_stretch(codes, copies)
+        is_point = high <= low
+        log_density = self._plain(codes, copies) if self.trend is None and is_point.any() else np.zeros(len(codes))
+        for tilt in self.tilts:
+            groups = tilt.groups(copies)
+            log_density += np.log(tilt.slope(low, groups))
+            low, high = tilt.straighten(low, groups), tilt.straighten(high, groups)
+        return np.where(is_point, log_density, np.log(np.maximum(high - low, 0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The tree of a link: what it reads, and the number of the leaf at each of its nodes."""
+
+    tree: Any
+    parents: Index
+    leaf_of_node: Index
+
+
+def make_link(cells: Cells, asked: Asked, share: Rows, trend: Trend | None = None) -> Link:
+    """A link from the frequencies in its leaves."""
+    upto = np.cumsum(share, axis=1)
+    before = np.hstack([np.zeros((len(upto), 1)), upto[:, :-1]])
+    upto[:, -1] = 1.0
+    ends = (upto + np.arange(len(upto))[:, None]).ravel()
+    return Link(cells, asked.tree, asked.parents, asked.leaf_of_node, share, before, ends, trend=trend)

@@ -1,0 +1,234 @@
+"""The tree, the leaves and the tilts of one column after the other, grown from real rows.
+
+Numbers are split by regression on their ranks, categories by entropy.  Parents are chosen by association first, so that the work grows
+with the columns and not with their square; protected columns are always among them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evenhand.arrays import Index, Labels, Reals, Rows
+from evenhand.domain.tabular import TabularDomain
+from evenhand.synthesis.cells import Cells, cut
+from evenhand.synthesis.leaves import Branches, node_shares
+from evenhand.synthesis.links import Asked, Copies, Link, Tilt, make_link
+from evenhand.synthesis.tree_settings import TreeSettings
+from evenhand.synthesis.trends import Trend, fit_trend, rest_cells
+
+KNOTS = 24
+"""Levels at which a group's tilt is known."""
+TILTED_GROUPS = 6
+FEWEST_IN_GROUP = 30
+STEADY_ROWS = 5.0
+"""Rows of no difference that every group's tilt is mixed with, so that a small group's chance is not taken for a difference."""
+ROUNDS = 2
+FEWEST_HELD_OUT = 40
+RESTS = 3
+"""How many times larger the leaves are where a trend was taken off: what it leaves is mostly chance."""
+GAIN = 0.05
+"""Nats for each held-out row that a trend must bring."""
+_MOST_CLASSES = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """One column as a tree is to learn it: its cells, its codes, and the trend that was taken off."""
+
+    cells: Cells
+    codes: Reals
+    trend: Trend | None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether neighbouring cells are alike."""
+        return not self.cells.column.is_listed and self.cells.count > 3
+
+    def log_width(self, places: Index) -> float:
+        """What the log-likelihood of cells is above that of single codes: comparable between shapes of one column."""
+        step = 1.0 if self.cells.column.is_integral or not isinstance(self.cells.grid, int) else 10.0**-self.cells.grid
+        width = np.append(np.where(self.cells.width > 0, self.cells.width, step), 1.0)
+        return float(np.log(width[places]).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """A column's tree, and the cell of every row."""
+
+    shape: Shape
+    places: Index
+    tree: Any
+    parents: Index
+
+    def likelihood(self, growth: TreeGrowth) -> float:
+        """How likely the tree makes the held-out rows, their cells counted on the rows that it was grown on."""
+        shares, number = self._shares(growth, growth.structure)
+        leaves = self._leaves(growth, growth.held, number)
+        held = self.places[growth.held]
+        return float(np.log(shares[leaves, held]).sum()) - self.shape.log_width(held)
+
+    def link(self, growth: TreeGrowth) -> Link:
+        """Counted on all rows."""
+        shares, number = self._shares(growth, np.arange(len(self.places)))
+        return make_link(self.shape.cells, Asked(self.tree, self.parents, number), shares, self.shape.trend)
+
+    def _shares(self, growth: TreeGrowth, rows: Index) -> tuple[Rows, Index]:
+        """Frequencies in the leaves as these rows show them, and the number of the leaf at every node."""
+        branches = Branches.of(self.tree)
+        number = branches.leaf_of_node()
+        counts = _counted(self._leaves(growth, rows, number), self.places[rows], len(branches.leaves), self.shape.cells.count)
+        return node_shares(branches, counts, self.shape.is_number)[branches.leaves], number
+
+    def _leaves(self, growth: TreeGrowth, rows: Index, number: Index) -> Index:
+        if self.tree is None:
+            return np.zeros(len(rows), dtype=np.intp)
+        found: Index = number[self.tree.apply(np.ascontiguousarray(growth.copies[np.ix_(rows, self.parents)]))]
+        return found
+
+
+def _counted(leaves: Index, places: Index, count: int, cells: int) -> Rows:
+    return np.bincount(leaves * cells + places, minlength=count * cells).reshape(count, cells).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class TreeGrowth:
+    """The fit of one link after the other over the same rows."""
+
+    rows: Rows
+    domain: TabularDomain
+    copies: Copies
+    lowest: Reals  # smallest code of every column; a missing cell's copy lies below it
+    structure: Index  # rows that the splits are chosen on; leaves are counted on all
+    held: Index  # rows that say whether a trend pays
+    associations: Rows
+    settings: TreeSettings
+
+    def link(self, order: Sequence[int], step: int, rng: np.random.Generator) -> Link:
+        """Grow the tree of one column on the columns before it, count its leaves, and put back what groups differ in."""
+        at, codes = order[step], self.rows[:, order[step]]
+        parents = self._parents(at, order[:step])
+        link = self._better(at, parents, rng)
+        earlier = [place for place in self.domain.protected_places if place in order[:step]]
+        return self._tilted(link, codes, earlier, rng) if earlier and self.settings.tilts else link
+
+    def _better(self, at: int, parents: list[int], rng: np.random.Generator) -> Link:
+        """The column by its cells or by what a trend leaves of it: whichever makes held-out rows likelier."""
+        column, codes = self.domain.columns[at], self.rows[:, at]
+        plain = self._grown(Shape(cut(column, codes, self.settings.cells), codes, None), parents, rng)
+        numbers = [place for place in parents if not self.domain.columns[place].is_listed or len(self.domain.columns[place].values) == 2]
+        trend = fit_trend(codes, self.copies, column, numbers, self.lowest) if numbers else None
+        if trend is None or len(self.held) < FEWEST_HELD_OUT:
+            return plain.link(self)
+        rests = codes - trend.expected(self.copies)
+        trended = self._grown(Shape(rest_cells(rests, trend, self.settings.cells, column.missing > 0), rests, trend), parents, rng)
+        pays = trended.likelihood(self) > plain.likelihood(self) + GAIN * len(self.held)
+        return (trended if pays else plain).link(self)
+
+    def _grown(self, shape: Shape, parents: list[int], rng: np.random.Generator) -> Grown:
+        places = shape.cells.locate(shape.codes)
+        return Grown(shape, places, self._tree(parents, places, shape, rng), np.array(parents, dtype=np.intp))
+
+    def _parents(self, at: int, before: Sequence[int]) -> list[int]:
+        """The columns that tell most about this one, and the protected ones."""
+        telling = sorted(before, key=lambda place: -self.associations[at, place])[: self.settings.parents]
+        return sorted({*telling, *(place for place in self.domain.protected_places if place in before)})
+
+    def _tree(self, parents: list[int], places: Index, shape: Shape, rng: np.random.Generator) -> Any:
+        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+        chosen, cells = places[self.structure], shape.cells
+        smallest = self.settings.rows_per_leaf(len(chosen)) * (1 if shape.trend is None else RESTS)
+        most = min(self.settings.table_cells // cells.count, len(chosen) // smallest)
+        if not parents or most < 2 or chosen.min() == chosen.max():
+            return None
+        kind, target = (
+            (DecisionTreeRegressor, _ranks(places, cells)) if shape.is_number else (DecisionTreeClassifier, _classes(places, cells))
+        )
+        extra = {} if shape.is_number else {"criterion": "entropy"}
+        # Growing best first costs more than growing depth first, and is needed only where the leaves are limited.
+        limit = most if most * smallest < len(chosen) // 2 else None
+        tree = kind(min_samples_leaf=smallest, max_leaf_nodes=limit, random_state=int(rng.integers(2**31)), **extra)
+        visible = self.copies[np.ix_(self.structure, np.array(parents, dtype=np.intp))]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a few rows with as many cells are no mistake here
+            return tree.fit(visible, target[self.structure]).tree_
+
+    def _tilted(self, link: Link, codes: Reals, protected: list[int], rng: np.random.Generator) -> Link:
+        """The link with one tilt for each protected column, fitted in turns so that none does another's work."""
+        low, high = link.stretch(codes, self.copies)
+        levels = low + (high - low) * rng.random(len(codes))
+        tilts = [tilt for place in protected if (tilt := self._tilt(place, levels)) is not None]
+        for _ in range(ROUNDS if tilts else 0):
+            for turn, tilt in enumerate(tilts):
+                bare = _straightened(levels, tilts[:turn], self.copies)
+                rest = tilts[turn + 1 :]
+                tilts[turn] = self._refitted(tilt, bare, rest)
+        return replace(link, tilts=tuple(tilts))
+
+    def _tilt(self, place: int, levels: Reals) -> Tilt | None:
+        borders = self._borders[place]
+        empty = Tilt(place, borders, np.tile(np.linspace(0, 1, KNOTS + 1), (len(borders) + 1, 1)))
+        return self._refitted(empty, levels, []) if len(borders) else None
+
+    def _refitted(self, tilt: Tilt, levels: Reals, rest: Sequence[Tilt]) -> Tilt:
+        """The curve of levels in each group.  What later tilts straighten comes after it, so it is not this one's to explain."""
+        del rest
+        groups = tilt.groups(self.copies)
+        bins = np.minimum((levels * KNOTS).astype(np.intp), KNOTS - 1)
+        counts = np.bincount(groups * KNOTS + bins, minlength=len(tilt.curve) * KNOTS).reshape(-1, KNOTS) + STEADY_ROWS / KNOTS
+        upto = np.cumsum(counts, axis=1) / counts.sum(axis=1, keepdims=True)
+        curve = np.hstack([np.zeros((len(counts), 1)), upto])
+        curve[:, -1] = 1.0
+        return Tilt(tilt.place, tilt.borders, curve)
+
+    @cached_property
+    def _borders(self) -> dict[int, Reals]:
+        """Between the groups of every protected column: its values where they are few, else quantiles; thin groups join a neighbour."""
+        return {place: _group_borders(self.copies[:, place]) for place in self.domain.protected_places}
+
+
+def _straightened(levels: Reals, tilts: Sequence[Tilt], copies: Copies) -> Reals:
+    for tilt in tilts:
+        levels = np.minimum(tilt.straighten(levels, tilt.groups(copies)), np.nextafter(1.0, 0.0))
+    return levels
+
+
+def _group_borders(codes: Copies) -> Reals:
+    distinct, counts = np.unique(codes, return_counts=True)
+    if len(distinct) > TILTED_GROUPS:
+        quantiles = np.quantile(codes, np.linspace(0, 1, TILTED_GROUPS // 2 + 2)[1:-1], method="lower")
+        borders: Reals = np.unique(quantiles).astype(np.float64)
+        borders = borders[borders < distinct[-1]]
+        return borders
+    kept = [
+        float(value) for value, n in zip(distinct[:-1], np.cumsum(counts)[:-1], strict=True) if min(n, len(codes) - n) >= FEWEST_IN_GROUP
+    ]
+    return np.array(kept)
+
+
+def _ranks(places: Index, cells: Cells) -> Rows:
+    """What a regression tree learns of a number: where it stands among all, how far from the middle, and whether it is missing."""
+    counts = np.bincount(places, minlength=cells.count).astype(np.float64)
+    missing = places == len(cells.start)
+    if cells.has_missing:
+        counts[-1] = 0.0
+    rank = ((np.cumsum(counts) - counts / 2) / max(counts.sum(), 1.0))[places]
+    rank = np.where(missing, 0.5, rank)
+    parts = [rank, np.abs(rank - 0.5)] + ([missing.astype(np.float64)] if cells.has_missing else [])
+    return np.stack(parts, axis=1)
+
+
+def _classes(places: Index, cells: Cells) -> Labels:
+    """What a tree tells apart: the cells themselves, or groups of about equal weight where there are many."""
+    counts = np.bincount(places, minlength=cells.count)
+    if cells.count <= _MOST_CLASSES:
+        return places
+    rank = np.empty(cells.count, dtype=np.intp)
+    rank[np.argsort(-counts, kind="stable")] = np.arange(cells.count)
+    return np.unique(np.minimum(rank, _MOST_CLASSES - 1)[places], return_inverse=True)[1]

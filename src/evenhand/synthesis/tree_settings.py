@@ -1,0 +1,38 @@
+"""How fine chained trees are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.limits import Count, ShareBelowOne, TwoOrMore, check_limits
+
+
+@dataclass(frozen=True)
+class TreeSettings:
+    """How fine the trees are.
+
+    leaf_rows: fewest rows of a leaf; None takes rows / 500, between 5 and 8
+    held_out: share of the structure rows that say whether a trend pays; 0 for no trends
+    parents: most columns that a column's tree may ask, beside the protected ones
+    tilts: whether what groups differ in beyond the trees is put back
+    cells: most cells of one numeric column
+    structure_rows: most rows that the splits are chosen on; leaf frequencies always use all rows
+    table_cells: most cells of one column's leaves together; columns with many values get fewer leaves
+    """
+
+    leaf_rows: Count | None = None
+    held_out: ShareBelowOne = 0.1
+    parents: TwoOrMore = 12
+    tilts: bool = True
+    cells: TwoOrMore = 256
+    structure_rows: TwoOrMore = 30_000
+    table_cells: TwoOrMore = 1_000_000
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+    def rows_per_leaf(self, rows: int) -> int:
+        """The fewest rows of a leaf for a table of this many rows."""
+        return self.leaf_rows if self.leaf_rows is not None else int(np.clip(rows // 500, 5, 8))
