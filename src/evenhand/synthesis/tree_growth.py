@@ -203,8 +203,7 @@ def _group_borders(codes: Copies) -> Reals:
     distinct, counts = np.unique(codes, return_counts=True)
     if len(distinct) > TILTED_GROUPS:
         quantiles = np.quantile(codes, np.linspace(0, 1, TILTED_GROUPS // 2 + 2)[1:-1], method="lower")
-        borders: Reals = np.unique(quantiles).astype(np.float64)
-        borders = borders[borders < distinct[-1]]
+        borders: Reals = np.unique(quantiles[quantiles < distinct[-1]]).astype(np.float64)
         return borders
     kept = [
         float(value) for value, n in zip(distinct[:-1], np.cumsum(counts)[:-1], strict=True) if min(n, len(codes) - n) >= FEWEST_IN_GROUP
