@@ -13,9 +13,6 @@ from typing import Any
 
 import numpy as np
 
-import aitest_tables as paper
-import common  # first: it settles the number of threads before NumPy is loaded
-from aitest_data import Notes
 from evenhand import datasets
 from evenhand.arrays import Rows
 from evenhand.domain.columns import Column
@@ -32,6 +29,9 @@ from evenhand.synthesis.fitting import ACCEPTED, candidates
 from evenhand.synthesis.generation import make_plan
 from evenhand.synthesis.graph import graph_of
 from evenhand.synthesis.inference import DataConstraints, infer
+from parts import aitest_tables as paper
+from parts import common  # first: it settles the number of threads before NumPy is loaded
+from parts.aitest_data import Notes
 
 
 def generated_table(n: int, seed: int, fitting: int = 25, categories: int = 35, numbers: int = 35) -> tuple[Rows, TabularDomain]:
@@ -316,7 +316,7 @@ def main() -> None:
         paper.show("Table 4: properties, data constraints only", paper.table_4(["adult", "credit", "compas"], plan))
         paper.show("Table 5: properties with wished ratios", paper.table_5(["adult", "credit"], plan))
         paper.show("Table 6: fidelity of the surrogate", paper.table_6([*MANY, "bank"], plan))
-        paper.show("Rows and seconds", linearity(seed, Path(__file__).parents[1] / "docs" / "pictures" / "aitest-linear.svg"))
+        paper.show("Rows and seconds", linearity(seed, (chosen.json or Path("bench-results/aitest.json")).with_suffix(".linear.svg")))
     paper.show("Table 7: paths taken", covered)
     paper.show("Discriminatory instances by population", rates(seed, 4_000 if quick else 20_000))
     paper.show("Wishes", [{key: value for key, value in line.items() if key != "share"} for line in wishes])

@@ -17,9 +17,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import common
+from parts import common
 
-from arena_tables import compact, keep
+from parts.arena_tables import compact, keep
 
 from evenhand import datasets
 from evenhand.methods import METHODS, working_on

@@ -6,7 +6,6 @@ python benchmarks/certify_curve.py --seconds 120 --json curve.json --picture doc
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from evenhand.datasets import papers
 from evenhand.measures.proofs import ProofLimits, certify
 from evenhand.report.charts.canvas import Axis, standalone, tone
 from evenhand.report.charts.plots import WIDE, Line, Plot, plot
+from parts.common import write_figures
 
 NAMES = ("random forest", "LightGBM", "XGBoost", "gradient boosting")
 
@@ -68,11 +68,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
-    curves = json.loads(given.json.read_text(encoding="utf-8")) if given.only and given.json and given.json.exists() else {}
-    for name in given.only or NAMES:
-        curves[name] = measured(name, 10.0 if given.quick else given.seconds)
-    if given.json:
-        given.json.write_text(json.dumps(curves, indent=2, default=str) + "\n", encoding="utf-8")
+    curves = {name: measured(name, 10.0 if given.quick else given.seconds) for name in given.only or NAMES}
+    told = {name.lower().replace(" ", "_"): found for name, found in curves.items()}
+    write_figures({f"{name}_{what}": found[what] for name, found in told.items() for what in ("lower", "upper", "cpu_seconds")}, given.json)
     if given.picture:
         given.picture.write_text(picture(curves), encoding="utf-8")
 

@@ -14,7 +14,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from common import cpu, options, papers_data, write_figures
 from evenhand import datasets
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.run import Plan, Run, Subject, run
@@ -24,6 +23,7 @@ from evenhand.models.budget import Budget
 from evenhand.models.dense import DenseNet
 from evenhand.models.meter import Meter
 from evenhand.oracles.flip import LabelFlip
+from parts.common import cpu, options, papers_data, write_figures
 
 SEEN = {  # percent of random inputs that ADF's published nets treat unfairly, as seen on those nets
     ("census", "age"): 10.66,

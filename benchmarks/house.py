@@ -28,7 +28,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from common import options, write_figures
+from parts.common import options, write_figures
 
 ROOT = Path(__file__).resolve().parents[1]
 ANSWERS = {"scores", "logits", "recognise", "detections", "activations"}

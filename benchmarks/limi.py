@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common import cpu, options, papers_data, write_figures  # first: it fixes the number of threads
+from parts.common import cpu, options, papers_data, write_figures  # first: it fixes the number of threads
 
 import numpy as np
-from limi_data import SHIPPED, seconds_per_epoch, table, trained
+from parts.limi_data import SHIPPED, seconds_per_epoch, table, trained
 from numpy.typing import NDArray
 
 from evenhand.arrays import Rows
@@ -170,7 +170,7 @@ def speed(quick: bool, seed: int) -> tuple[dict[str, Any], Any]:
 
 
 def shipped_or_trained(data: Dataset, quick: bool, seed: int) -> tuple[Ctgan, str]:
-    """The CTGAN in this folder, made by limi_data.py; a newly trained one otherwise."""
+    """The CTGAN in this folder, made by limi_spaces.py --ship; a newly trained one otherwise."""
     if SHIPPED.exists():
         space = Ctgan.load(SHIPPED, data.domain)
         return space, f"CTGAN of {space.settings.epochs} epochs"
@@ -299,8 +299,8 @@ def no_boundary(quick: bool, seed: int) -> None:
 def drawn_densities(curves: list[Density]) -> str:
     """Figure 2: how rows of every group are spread along the first principal axis of the real ones."""
     lines = [Line(each.label, list(zip(each.places, each.density, strict=True)), tone(at)) for at, each in enumerate(curves)]
-    across = canvas.LatentAxis.over([x for line in lines for x, _ in line.points], "first principal axis of the real rows")
-    up = canvas.LatentAxis.over([y for line in lines for _, y in line.points], "density", floor=0.0)
+    across = canvas.Axis.over([x for line in lines for x, _ in line.points], "first principal axis of the real rows")
+    up = canvas.Axis.over([y for line in lines for _, y in line.points], "density", floor=0.0)
     return standalone(plot(Plot("Densities along the first principal axis", across, up, lines, frame=WIDE, names_inside=True)))
 
 

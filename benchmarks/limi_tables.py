@@ -19,11 +19,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import common  # noqa: F401
+from parts import common
 
 import numpy as np
-from limi_data import SHIPPED, table, trained
-from limi_published import COMBINED, PAIRS, STEPS
+from parts.limi_data import SHIPPED, table, trained
+from parts.limi_published import COMBINED, PAIRS, STEPS
 
 from evenhand.methods import METHODS, working_on
 from evenhand.datasets.dataset import Dataset
@@ -228,7 +228,7 @@ def known(case: Case, effort: Effort, notes: Notes) -> list[Cell]:
 
 def every_table(effort: Effort | None = None, page: Path | None = None, show: bool = False) -> None:
     """Run what is missing, then print the tables, or write them as a page."""
-    from limi_page import written
+    from parts.limi_page import written
 
     effort, notes = effort or Effort(), Notes.read()
     if not show:
@@ -243,13 +243,28 @@ def every_table(effort: Effort | None = None, page: Path | None = None, show: bo
 def main(arguments: Sequence[str] | None = None) -> None:
     """From the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one table, one seed, runs of a twentieth of a CPU-second")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write how much every method found as one flat object")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--cpu-seconds", type=float, default=0.5, help="of each run")
     parser.add_argument("--tables", default="adult,credit,bank,meps")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write the tables here")
     parser.add_argument("--show", action="store_true", help="only what is noted already")
     given = parser.parse_args(arguments)
-    every_table(Effort(given.seeds, given.cpu_seconds, tuple(given.tables.split(","))), given.page, given.show)
+    effort = Effort(1, 0.05, ("adult",)) if given.quick else Effort(given.seeds, given.cpu_seconds, tuple(given.tables.split(",")))
+    every_table(effort, given.page, given.show)
+    if given.json:
+        common.write_figures(found_by_method(effort, Notes.read()), given.json)
+
+
+def found_by_method(effort: Effort, notes: Notes) -> dict[str, float]:
+    """Findings per run of every method against the nets, averaged over tables and seeds."""
+    found: dict[str, list[float]] = {}
+    for case in main_cases(effort):
+        if case.family == "mlp":
+            name = f"{case.label.replace(', ', '_')}_findings"
+            found.setdefault(name, []).extend(cell["findings"] for cell in known(case, effort, notes))
+    return {name: float(np.mean(counts)) for name, counts in found.items() if counts}
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from common import cpu, options, write_figures  # before NumPy: one thread
 from evenhand import datasets, wrap
 from evenhand.measures.group import BY_NAME, SHARES, Outcomes
 from evenhand.measures.group_curve import curve_figure
@@ -27,6 +26,7 @@ from evenhand.statistics.anytime import beta_mixture_bounds
 from evenhand.statistics.intervals import clopper_pearson
 from evenhand.statistics.permutation import Stratum, shares_test
 from evenhand.statistics.weighted import Draws, weighted_interval
+from parts.common import cpu, options, write_figures  # before NumPy: one thread
 
 LEVEL = 0.05
 TESTED = [metric for metric in SHARES if metric.name not in SAME_TEST]

@@ -16,11 +16,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from common import options, write_figures
+from parts.common import options, write_figures
 
 import numpy as np
-from limi_data import table
-from repair_published import PUBLISHED, STATED, TITLES, improvement
+from parts.limi_data import table
+from parts.repair_published import PUBLISHED, STATED, TITLES, improvement
 
 from evenhand.methods import METHODS
 from evenhand.arrays import Labels, Rows

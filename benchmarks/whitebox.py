@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from common import options, papers_data, write_figures
 from evenhand import datasets
 from evenhand.arrays import Rows
 from evenhand.checks import Trial, power_table
@@ -34,8 +33,9 @@ from evenhand.methods.parts.walks import AUTHORS_ACCEPTANCE
 from evenhand.models.budget import Budget
 from evenhand.oracles.flip import LabelFlip
 from evenhand.synthesis.chained_trees import ChainedTrees
-from whitebox_fresh import fresh_power
-from whitebox_tables import TABLES, Contest, net, retraining, side_by_side
+from parts.common import options, papers_data, write_figures
+from parts.whitebox_fresh import fresh_power
+from parts.whitebox_tables import TABLES, Contest, net, retraining, side_by_side
 
 AREAS = (0.293, 0.752, 0.673, 0.253, 0.250)  # seen on NeuronFair's census net, protected sex, layers 1 to 5
 SEEN = {  # percent of random inputs that ADF's nets treat unfairly, as seen on those nets

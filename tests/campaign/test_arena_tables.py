@@ -9,7 +9,7 @@ import pytest
 from evenhand.campaign.standings import Standings
 
 ROOT = Path(__file__).parents[2]
-SPEC = importlib.util.spec_from_file_location("arena_tables", ROOT / "benchmarks" / "arena_tables.py")
+SPEC = importlib.util.spec_from_file_location("arena_tables", ROOT / "benchmarks" / "parts" / "arena_tables.py")
 tables = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(tables)
 

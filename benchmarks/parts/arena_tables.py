@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 RESULT = ROOT / "docs" / "arena.json"
 BEGIN, END = "<!-- arena:begin -->", "<!-- arena:end -->"
 FAMILIES = {"mlp": "DNN", "forest": "random forest", "boosting": "gradient boosting", "svm": "SVM"}

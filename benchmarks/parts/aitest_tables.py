@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from aitest_data import Coded, Make, Notes, Table, estimator, inside, split, synthesisers, tables
 from evenhand.arrays import Rows
 from evenhand.contract import LabelledRows
 from evenhand.domain.columns import Column
@@ -19,6 +18,7 @@ from evenhand.measures.coverage.surrogate import Imitated, SurrogateSettings, gr
 from evenhand.statistics.ranking import mean_interval
 from evenhand.synthesis import realism_judge
 from evenhand.synthesis.constraint_graph import ConstraintGraph
+from parts.aitest_data import Coded, Make, Notes, Table, estimator, inside, split, synthesisers, tables
 
 Line = dict[str, Any]
 

@@ -29,7 +29,7 @@ def options(description: str) -> argparse.Namespace:
 def papers_data() -> Path | None:
     """The papers' data and published nets: $EVENHAND_DATA, else ../shared/data beside the repository; None where absent."""
     given = os.environ.get("EVENHAND_DATA")
-    path = Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data"
+    path = Path(given) if given else Path(__file__).resolve().parents[3] / "shared" / "data"
     return path if (path / "models").is_dir() else None
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from evenhand.statistics.ranking import mean_interval
-from limi_published import ATN, AUC, BY_STEP, COMBINED, FOUND, PAIRS, PER_SECOND, STEPS, TOGETHER
 from limi_tables import EPOCHS, FAMILIES, LATENTS, LONGER, PUBLISHED_STEP, Case, Cell, Effort, Notes, known, methods_for, model_of
+from parts.limi_published import ATN, AUC, BY_STEP, COMBINED, FOUND, PAIRS, PER_SECOND, STEPS, TOGETHER
 
 Values = Sequence[float | None]
 Take = Callable[[Cell], float | None]
