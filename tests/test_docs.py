@@ -43,6 +43,17 @@ def test_every_example_of_the_project_file_is_valid(tmp_path):
     assert project_file.read_project(path).model.http["answer"] == "predictions[*].probability"
 
 
+def test_the_page_of_the_oracles_says_what_happens():
+    exec("\n".join(blocks("docs/oracles.md", "python")), {})
+
+
+def test_the_page_of_the_oracles_names_every_one():
+    from evenhand.oracles import ORACLES
+
+    page = (ROOT / "docs/oracles.md").read_text()
+    assert [name for name in ORACLES.entries() if f"| `{name}` |" not in page] == []
+
+
 def test_the_method_of_the_contributing_guide_keeps_every_promise(tmp_path):
     shutil.copytree(ROOT / "src" / "evenhand", tmp_path / "evenhand", ignore=shutil.ignore_patterns("__pycache__", "tables"))
     (tmp_path / "evenhand" / "methods" / "walk.py").write_text(blocks("CONTRIBUTING.md", "python")[0])

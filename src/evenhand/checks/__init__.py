@@ -9,6 +9,7 @@ from evenhand.checks.medium_checks import for_medium
 from evenhand.checks.method_checks import for_method, picture_subject, standard_subject, subject_for
 from evenhand.checks.model_checks import for_model
 from evenhand.checks.operator_checks import for_operator
+from evenhand.checks.oracle_checks import for_oracle
 from evenhand.checks.population_checks import for_population
 from evenhand.checks.power import Power, Trial, power_table
 from evenhand.checks.repair_checks import for_repair
@@ -24,6 +25,7 @@ __all__ = [
     "for_method",
     "for_model",
     "for_operator",
+    "for_oracle",
     "for_population",
     "for_repair",
     "for_result",
