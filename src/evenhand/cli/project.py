@@ -40,7 +40,8 @@ def load_all(file: Path, model: str | None = None, trusted: bool = False, *, may
     source = opened.project.model if model is None else _given(model, trusted)
     if source is None:
         raise DomainError("the file names no model; add `model: model.skops` (or .onnx, a URL, ...), or pass --model", file=str(file))
-    return Loaded(opened.project, data, open_model(source, data, trusted))
+    answers = opened.project.scan.runs / "answers"
+    return Loaded(opened.project, data, open_model(source, data, trusted, answers))
 
 
 def _with_unlabelled(project: Project) -> Dataset:
@@ -57,8 +58,8 @@ def _given(model: str, trusted: bool) -> ModelSource:
     return ModelSource(url=model, trusted=trusted) if is_url else ModelSource(path=Path(model), trusted=trusted)
 
 
-def open_model(source: ModelSource, data: Dataset, trusted: bool = False) -> Model:
-    """The model of a project file, asked about what the data shows."""
+def open_model(source: ModelSource, data: Dataset, trusted: bool = False, answers: Path | None = None) -> Model:
+    """The model of a project file, asked about what the data shows; a recogniser's answers are kept in the folder `answers`."""
     from evenhand.models.http import HttpModel
     from evenhand.models.model_wishes import ObjectSettings
     from evenhand.models.preparation import Preparation
@@ -76,7 +77,7 @@ def open_model(source: ModelSource, data: Dataset, trusted: bool = False) -> Mod
         returns=source.returns,
         trusted=source.trusted or trusted,
         prepare=Preparation(**_tuples(source.prepare)) if source.prepare else None,
-        objects=ObjectSettings(**_tuples(source.objects)),
+        objects=ObjectSettings(**{"cache": answers if data.medium.kind == "scenes" else None, **_tuples(source.objects)}),
     )
 
 

@@ -173,14 +173,12 @@ class Scenes:
         return [scene.picture for scene in self.shown_scenes(rows)]
 
     def shown_scenes(self, rows: Rows) -> list[Scene]:
-        """The scenes that the rows show, with everything that is known of them.  Raises for a change that cannot be made."""
+        """The scenes that the rows show, with everything that is known of them; a change that cannot be made leaves its scene as it is."""
         return [self.scenes[place] if not changed else self._after(place, change) for place, change, changed in _codes(rows)]
 
     def _after(self, place: int, change: int) -> Scene:
         made = self.made(place, change)
-        if isinstance(made, Skipped):
-            raise DataError(f"{self.changes[change].name!r} cannot be made in scene {made.scene!r}: {made.reason}")
-        return made.after
+        return self.scenes[place] if isinstance(made, Skipped) else made.after
 
     def is_possible(self, rows: Rows) -> Mask:
         """Which rows can be shown."""
