@@ -66,7 +66,7 @@ def test_the_oracle_of_scenes_is_chosen_and_the_class_verdict_is_in_the_result(r
     assert told["evenhand_result"] == 2
     assert told["header"]["medium"]["kind"] == "scenes"
     assert "counts" in str(told["header"]["oracle"])
-    classes = told["body"]["classes"]
+    classes = told["body"]["studies"]["classes"]["figures"]
     assert {part["operator"] for part in classes["parts"]} <= {"insert", "delete", "rotate"}
     for part in classes["parts"]:
         assert part["unfair"] == sum(one["unfair"] for one in part["verdicts"])
@@ -97,14 +97,14 @@ def test_the_same_seed_gives_the_same_findings_from_a_fresh_medium(result):
     again = eh.open("streets", settings=CHOICES)
     model = shown(again.medium, Simulated(handicap={"traffic light": 1.5}))
     repeated = eh.scan(model, again, budget=eh.Budget(candidates=60))
-    assert repeated.as_dict()["body"]["classes"]["parts"] == result.as_dict()["body"]["classes"]["parts"]
+    assert repeated.classes.as_dict()["parts"] == result.classes.as_dict()["parts"]
     np.testing.assert_array_equal(repeated.findings.findings.rows, result.findings.findings.rows)
     assert [one.id for one in repeated.witnesses] == [one.id for one in result.witnesses]
 
 
 def test_findings_of_objects_can_be_asked_for_by_name(data):
     model = shown(data.medium, Simulated(handicap={"traffic light": 1.5}))
-    found = eh.scan(model, data, budget=eh.Budget(candidates=60), options=Options(oracle="objects"))
+    found = eh.scan(model, data, oracle="objects", budget=eh.Budget(candidates=60))
     assert found.frame()["evenhand.twin_outcome"].str.startswith("lost: ").any()
 
 

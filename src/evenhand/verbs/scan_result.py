@@ -98,7 +98,7 @@ class ScanResult(Rendered):
             "where": self.where.as_dict() if self.where else None,
         }
         if self.classes is not None:
-            body["classes"] = self.classes.as_dict()
+            body["studies"] = {"classes": asdict(self.classes.section())}
         told = Telling(self._sentences, [*self.checks(), *self._failed()], [asdict(w) for w in self.witnesses], body)
         return result_dict(self, told)
 

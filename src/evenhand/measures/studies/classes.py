@@ -281,6 +281,10 @@ class ClassMeasure:
             found.append(Checked(f"class {name}", outcome, message))
         return tuple(found)
 
+    def section(self) -> StudySection:
+        """All of it, as a part of a result."""
+        return StudySection(self.as_dict(), tuple(self.sentences), self.checks())
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON: the parts, and what the scenes and changes were."""
         skips = Counter((one.operator, one.reason) for one in self.counted.skips).most_common(20)
@@ -302,8 +306,7 @@ class ClassStudy:
 
     def study(self, case: StudyCase, rng: np.random.Generator) -> StudySection:
         """Which classes are lost or invented more often than others."""
-        found = class_measure(case.model, case.rows, rng)
-        return StudySection(found.as_dict(), tuple(found.sentences), found.checks())
+        return class_measure(case.model, case.rows, rng).section()
 
 
 def class_measure(model: Model, rows: Rows | None, rng: np.random.Generator, rules: ClassRules | None = None) -> ClassMeasure:
