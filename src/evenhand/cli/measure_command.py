@@ -34,6 +34,8 @@ def measure_command(
     smallest_gap: float = typer.Option(0.1, help="The gap between groups that matters."),
     max_gap: float = typer.Option(0.0, help="The gap that is tolerated; 0: any proven difference is a violation."),
     max_rate: float = typer.Option(0.0, help="The share of real people treated differently that is tolerated."),
+    leaning: float = typer.Option(0.05, help="Pictures: the net change of a class between two protected values that is tolerated."),
+    ordered: bool = typer.Option(False, "--ordered", help="Pictures: the classes have an order, as age groups have."),
     confidence: float = typer.Option(0.95, help="Of every interval, and of all tests together."),
     metric: list[str] = typer.Option(None, "--metric", help="One more metric of Fairlearn or scikit-learn; repeat for several."),
     study: list[str] = typer.Option(None, "--study", help=STUDY_HELP),
@@ -50,7 +52,7 @@ def measure_command(
     chosen: dict[str, Any] = {
         "weights": weights, "graph": CausalGraph.load(graph) if graph else None, "smallest_gap": smallest_gap, "max_gap": max_gap,
         "max_rate": max_rate, "confidence": confidence, "extra": tuple(metric or ()), "studies": tuple(study or ()),
-        "null_draws": null_draws,
+        "null_draws": null_draws, "leaning": leaning, "ordered": ordered,
         "rate_rows": settings.rate_rows or 10_000,
     }  # fmt: skip
     judge = oracle or loaded.project.oracle
