@@ -142,7 +142,7 @@ def test_fgsm_flips_the_reader_and_says_that_it_is_no_more_than_that(tone_reader
 @pytest.mark.parametrize("kind", ["pca", "autoencoder"])
 def test_reflection_goes_to_the_other_side_and_back(album, kind):
     rng = np.random.default_rng(0)
-    space = PcaSpace.fit(album.pictures, 40, rng) if kind == "pca" else AutoencoderSpace.fit(album.pictures, 16, rng, epochs=1)
+    space = PcaSpace.fit(album.pictures, 40, rng) if kind == "pca" else AutoencoderSpace.fit(album.pictures, 16, rng, 1, 10)
     reflection = Reflection.fit(album, "tone", space)
     points = space.encode(album.pictures[:50])
     mirrored = reflection.plane.reflected(points)

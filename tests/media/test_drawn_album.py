@@ -37,9 +37,12 @@ def spying(seen):
 
 @pytest.fixture
 def hurried(monkeypatch):
-    """A CycleGAN that takes two steps."""
+    """A CycleGAN that takes two steps, an autoencoder that takes ten."""
     if find_spec("torch") is None:
         return
+    from evenhand.synthesis.picture_latent import convolutional
+
+    monkeypatch.setattr(convolutional.AutoencoderSpace.fit.__func__, "__defaults__", (1, 10))
     from evenhand.media.editors import cyclegan
 
     learn, settings = cyclegan.train_cyclegan, cyclegan.CycleSettings(steps=2, batch=4, width=8)

@@ -15,7 +15,9 @@ from evenhand.arrays import Labels, Scores
 from evenhand.contract import PictureModel, Pictures
 from evenhand.errors import DataError
 
-EPOCHS = 4
+FEWEST_EPOCHS, MOST_EPOCHS, PICTURES_TO_SEE = 4, 20, 3_000
+"""A reader sees so many pictures in training, the same ones again where there are few."""
+
 MOST_COMPONENTS = 60
 
 
@@ -30,7 +32,8 @@ def attribute_reader(pictures: Pictures, codes: Labels, values: tuple[str, ...],
     from evenhand.models.picture_training import Course, train
 
     album = Album("attribute", np.asarray(pictures[known], dtype=np.uint8), {}, Attribute(values, codes[known]))
-    return train("vgg", album, rng, Course(epochs=EPOCHS))
+    epochs = min(MOST_EPOCHS, max(FEWEST_EPOCHS, round(PICTURES_TO_SEE / len(known))))
+    return train("vgg", album, rng, Course(epochs=epochs))
 
 
 @dataclass(frozen=True, eq=False)

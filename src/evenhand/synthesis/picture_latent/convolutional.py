@@ -14,6 +14,10 @@ from evenhand.errors import InvalidArgument
 from evenhand.media.picture_tensors import to_pictures, to_tensor
 from evenhand.synthesis.picture_latent.space import Latents
 
+BATCH = 32
+LEAST_STEPS = 700
+"""Fewer steps leave a grey blur, however often the few pictures are seen."""
+
 
 class AutoencoderNet(nn.Module):
     """Three strided convolutions to a vector, and the mirror image back."""
@@ -50,17 +54,19 @@ class AutoencoderSpace:
         return f"autoencoder with {len(self.mean)} dimensions"
 
     @classmethod
-    def fit(cls, pictures: Pictures, dimensions: int, rng: np.random.Generator, epochs: int = 10) -> AutoencoderSpace:
-        """Train on pictures whose side is a multiple of 8."""
+    def fit(
+        cls, pictures: Pictures, dimensions: int, rng: np.random.Generator, epochs: int = 10, steps: int = LEAST_STEPS
+    ) -> AutoencoderSpace:
+        """Train on pictures whose side is a multiple of 8: so many epochs, and more of them where they make too few steps."""
         if pictures.shape[1] != pictures.shape[2] or pictures.shape[1] % 8:
             raise InvalidArgument(f"pictures of {pictures.shape[1:3]} pixels must be square with a side that 8 divides")
         torch.manual_seed(int(rng.integers(2**31)))
         network = AutoencoderNet(pictures.shape[1], dimensions)
         optimiser = torch.optim.Adam(network.parameters(), lr=2e-3)
-        for _ in range(epochs):
+        for _ in range(max(epochs, -(-steps * BATCH // len(pictures)))):
             order = rng.permutation(len(pictures))
-            for start in range(0, len(order), 64):
-                values = to_tensor(pictures[order[start : start + 64]]) / 127.5 - 1.0
+            for start in range(0, len(order), BATCH):
+                values = to_tensor(pictures[order[start : start + BATCH]]) / 127.5 - 1.0
                 optimiser.zero_grad(set_to_none=True)
                 nn.functional.l1_loss(network(values), values).backward()  # type: ignore[no-untyped-call]
                 optimiser.step()
