@@ -56,7 +56,7 @@ def wrap(
 
     >>> import evenhand as eh
     >>> data = eh.datasets.load("credit")
-    >>> model = eh.wrap(lambda frame: frame["age"] > 30, data)
+    >>> model = eh.wrap(lambda frame: frame["age"] / 100, data)
     >>> model.scores(data.rows[:3]).shape
     (3, 2)
     """

@@ -32,7 +32,7 @@ from evenhand.measures.reweighted_rate import RateQuestion, WeightedRate, natura
 from evenhand.measures.studies import sections_of
 from evenhand.media.table import Table
 from evenhand.methods import METHODS
-from evenhand.models.amounts import is_regressor, wrap_amounts
+from evenhand.models.amount_models import is_regressor, wrap_amounts
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.oracles import OracleChoice, oracle_of, ready, usual_oracle

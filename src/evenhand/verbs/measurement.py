@@ -16,7 +16,7 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.subject import Data
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.measures.group import UNKNOWN, Outcomes
-from evenhand.models.amounts import AmountModel
+from evenhand.models.amount_models import AmountModel
 from evenhand.models.meter import Meter
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.contract import Model
 from evenhand.errors import InvalidArgument
 from evenhand.models.adapters.torch_modules import is_torch
-from evenhand.models.amounts import answers_amounts, wrap_amounts
+from evenhand.models.amount_models import answers_amounts, wrap_amounts
 from evenhand.models.function import FunctionClassifier
 from evenhand.models.model_wishes import ModelWishes
 

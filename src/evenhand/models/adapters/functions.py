@@ -8,7 +8,7 @@ from typing import Any
 from evenhand.contract import Model
 from evenhand.models.adapters.estimators import accepts as is_estimator
 from evenhand.models.adapters.torch_modules import is_torch
-from evenhand.models.amounts import answers_amounts, wrap_amounts
+from evenhand.models.amount_models import answers_amounts, wrap_amounts
 from evenhand.models.function import FunctionClassifier, FunctionRecogniser, from_callable
 from evenhand.models.model_wishes import ModelWishes
 from evenhand.models.preparation import Preparation
