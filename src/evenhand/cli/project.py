@@ -68,10 +68,9 @@ def open_model(source: ModelSource, data: Dataset, trusted: bool = False, answer
     inner: Any = _file_or_name(source.path) if source.path is not None else None
     if source.url is not None:
         inner = HttpModel(url=source.url, **source.http)
-    about: Any = data.domain if data.medium.kind == "table" else data
     return wrap(
         inner,
-        about,
+        data,
         classes=source.classes,
         takes=source.takes,
         returns=source.returns,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import BY_OUTCOME, INTERRUPTED, as_budget, err, free_path, named_parameters, out, say_json, wants_json, watching
+from evenhand.cli.output import Leaving, as_budget, leave, named_parameters, names_in, wants_json, watching
 from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, Loaded, load_all
 from evenhand.contract import Method, Watch
 from evenhand.domain.project_file import MethodChoice
@@ -15,7 +15,6 @@ from evenhand.engine.gate import Gate
 from evenhand.errors import InvalidArgument
 from evenhand.methods import METHODS
 from evenhand.verbs.scan import DEFAULT_METHODS, Options, scan
-from evenhand.verbs.scan_result import ScanResult
 
 
 def register(app: typer.Typer) -> None:
@@ -48,19 +47,20 @@ def scan_command(
         model_rows or (None if candidates or seconds else settings.model_rows),
         seconds or (None if candidates or model_rows else settings.seconds),
     )
-    columns = [name.strip() for name in protected.split(",")] if protected else None
     with watching(quiet or as_json) as watch:
         result = scan(
             loaded.model,
             loaded.data,
-            protected=columns,
+            protected=names_in(protected),
             methods=_methods(method, setting, loaded),
             oracle=oracle or loaded.project.oracle,
             budget=given,
             seed=settings.seed if seed is None else seed,
             options=_options(loaded, watch),
         )
-    _leave(result, settings.runs, report, as_json)
+    for kept in result.witnesses:
+        witness.save(kept, settings.runs / "witnesses")
+    leave(result, Leaving(settings.runs, "result", report, as_json))
 
 
 def _methods(names: list[str] | None, setting: list[str] | None, loaded: Loaded) -> list[Method]:
@@ -88,21 +88,3 @@ def _options(loaded: Loaded, watch: Watch | None) -> Options:
         folder=settings.runs,
         watch=watch,
     )
-
-
-def _leave(result: ScanResult, runs: Path, report: Path | None, as_json: bool) -> None:
-    """Keep witnesses, result and report; say where they are; exit with the verdict."""
-    for kept in result.witnesses:
-        witness.save(kept, runs / "witnesses")
-    stored = free_path(runs / "result.json")
-    say_json(result.as_dict(), stored)
-    page = result.report(free_path(report or runs / "report.html"))
-    if as_json:
-        say_json(result.as_dict())
-    else:
-        out.print(result.summary(), markup=False, highlight=False, soft_wrap=True)
-        out.print(f"\nReport: {page}", markup=False, highlight=False, soft_wrap=True)
-    if result.is_interrupted:
-        err.print("interrupted: everything so far is saved; the same command continues where it stopped", soft_wrap=True)
-        raise typer.Exit(INTERRUPTED)
-    raise typer.Exit(BY_OUTCOME[result.outcome])

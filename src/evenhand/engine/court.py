@@ -90,6 +90,7 @@ class Court:
         self._parts: list[Findings] = []
         self._waiting: list[Waiting] = []
         self._waiting_rows = 0
+        self._costs: list[NDArray[np.int32]] = []  # of the rows that are not saved yet, batch by batch
         self._saved_keys, self._saved_parts, self._saved_at = 0, 0, time.monotonic()
         self._started_cpu = time.process_time()
 
@@ -150,14 +151,21 @@ class Court:
         rows, before = candidates.rows, self.heard.size
         places, new = self._placed(candidates)
         fresh = np.flatnonzero(new) if not new.all() else np.arange(len(rows))
+        charged = self.meter.rows_asked
         verdict = self._judge(rows if len(fresh) == len(rows) else rows[fresh], self.heard.keys[before : before + len(fresh)])
         self.heard.record(verdict)
+        self._note_cost(len(fresh), self.meter.rows_asked - charged)
         if verdict.unfair.any():
             self._keep(candidates, verdict, fresh)
         self._count(len(rows), len(rows) - len(fresh))
         self._save_now_and_then()
         self._tell()
         return verdict if len(fresh) == len(rows) else self.heard.recall(places)
+
+    def _note_cost(self, fresh: int, charged: int) -> None:
+        """What a batch cost, at its first row: a resumed run is charged the same, whatever twins were impossible or remembered."""
+        if self.reach.folder is not None and fresh:
+            self._costs.append(np.concatenate([[charged], np.zeros(fresh - 1)]).astype(np.int32))
 
     def _placed(self, candidates: Candidates) -> tuple[Index, Mask]:
         """The place of every row, and which of them are to be judged now; rows that the method has entered are not keyed again."""
@@ -221,12 +229,14 @@ class Court:
         known = self._archive.find(keys)
         if known is None or not (known >= 0).any():
             return self.plan.oracle.judge(rows, self.domain, self.meter)
-        if shows_pairs(self.plan.oracle):  # the journal keeps no pairs: what was unfair is asked again, for its finding
-            known = self._archive.fair(known)
-        unknown = known < 0
-        self.meter.charge(int((~unknown).sum()) * self.price)
+        # The journal keeps no pairs: where the oracle shows some, what was unfair is asked again, for its finding.
+        kept = self._archive.fair(known) if shows_pairs(self.plan.oracle) else known
+        before, unknown = self.meter.rows_asked, kept < 0
         asked = self.plan.oracle.judge(rows[unknown], self.domain, self.meter)
-        return self._archive.merge(known, asked)
+        due = self._archive.cost(known)
+        again = self.meter.rows_asked - before
+        self.meter.charge(self.price * int((~unknown).sum()) if due is None else max(0, due - again))
+        return self._archive.merge(kept, asked)
 
     def findings(self) -> Findings:
         """All findings so far."""
@@ -254,8 +264,9 @@ class Court:
         if known is not None and len(findings):
             findings = findings[self._archive.find(self.domain.keys(findings.rows)) < 0]  # type: ignore[operator]
         if novel.any():
-            journal = Journal(keys[novel], memory.labels, memory.gap, memory.unfair)
+            journal = Journal(keys[novel], memory.labels, memory.gap, memory.unfair, np.concatenate(self._costs)[novel])
             self.reach.folder.append(journal, findings, self.domain, outcome_names(self.plan.oracle, self.meter))
+        self._costs.clear()
         self._saved_keys, self._saved_parts, self._saved_at = chosen.stop, len(self._parts), time.monotonic()
 
     def log(self, event: str, detail: str) -> None:
@@ -271,12 +282,17 @@ class Archive:
         self._journal = journal
         self._table = KeyTable()
         if journal is not None:
-            _, new = self._table.add(journal.keys)
-            self._verdict = Verdict(journal.unfair[new], journal.gap[new], journal.labels[new])
+            _, self._new = self._table.add(journal.keys)
+            self._verdict = Verdict(journal.unfair[self._new], journal.gap[self._new], journal.labels[self._new])
 
     def find(self, keys: Keys) -> Index | None:
         """Where each key stands; -1 for unknown ones; None when there is no archive at all."""
         return None if self._journal is None else self._table.find(keys)
+
+    def cost(self, known: Index) -> int | None:
+        """What these verdicts were charged together; None where the journal does not say, or holds only a part of them."""
+        costs = self._journal.rows if self._journal is not None else None
+        return None if costs is None or (known < 0).any() else int(costs[self._new][known].sum())
 
     def fair(self, known: Index) -> Index:
         """The same places, -1 also where the archived verdict is unfair."""

@@ -40,6 +40,7 @@ class Journal:
     labels: NDArray[np.int16]  # (n, combinations)
     gap: Reals
     unfair: NDArray[np.bool_]
+    rows: NDArray[np.int32] | None = None  # model rows that each batch was charged, at its first row; None in older folders
 
 
 def run_id(header: Mapping[str, Any]) -> str:
@@ -125,7 +126,10 @@ class RunFolder:
         keys = np.concatenate([t["key"].to_numpy() for t in tables]).astype(np.uint64)
         labels = np.array([labels for t in tables for labels in t["labels"]], dtype=np.int16)
         gap = np.concatenate([t["gap"].to_numpy() for t in tables]).astype(np.float64)
-        return Journal(keys, labels, gap, np.concatenate([t["unfair"].to_numpy() for t in tables]).astype(bool))
+        unfair = np.concatenate([t["unfair"].to_numpy() for t in tables]).astype(bool)
+        told = all("rows" in t.columns for t in tables)
+        rows = np.concatenate([t["rows"].to_numpy() for t in tables]).astype(np.int32) if told else None
+        return Journal(keys, labels, gap, unfair, rows)
 
     def findings(self) -> pd.DataFrame:
         """All findings so far, in the data's own words."""
@@ -209,7 +213,8 @@ def _journal_table(journal: Journal) -> pa.Table:
     import pyarrow as pa
 
     labels = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(journal.labels).ravel()), journal.labels.shape[1])
-    return pa.table({"key": journal.keys, "labels": labels, "gap": journal.gap, "unfair": journal.unfair})
+    columns = {"key": journal.keys, "labels": labels, "gap": journal.gap, "unfair": journal.unfair}
+    return pa.table(columns if journal.rows is None else {**columns, "rows": journal.rows})
 
 
 def _read(path: Path) -> pd.DataFrame:

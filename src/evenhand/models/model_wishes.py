@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from evenhand.contract import CountsObjects, Medium, Model, PictureModel, Recogniser
+from evenhand.contract import CountsObjects, Medium, Model, PictureModel, Recogniser, SeesScenes
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.media.table import Table
@@ -86,7 +86,7 @@ class ModelWishes:
             raise InvalidArgument("the classes are unknown: declare a label in the domain, or pass classes=[...] in the model's order")
         return tuple(self.domain.label.values)
 
-    def behind(self, reader: PictureModel | Recogniser) -> Model:
+    def behind(self, reader: PictureModel | Recogniser | SeesScenes) -> Model:
         """A reader of shown things as a model of the medium's rows."""
         if isinstance(reader, Recogniser) and self.objects.cache is not None:
             from evenhand.models.recognisers.cache import Kept
