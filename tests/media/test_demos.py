@@ -24,14 +24,14 @@ def run(monkeypatch, folder, *words):
     return end.value.code, said.getvalue()
 
 
-@pytest.mark.parametrize("what", ["pictures", "text"])
+@pytest.mark.parametrize("what", ["pictures", "text", pytest.param("scenes", marks=pytest.mark.slow)])
 def test_a_demo_leaves_a_result_a_report_and_a_replay_line_that_works(what, tmp_path, monkeypatch):
     code, said = run(monkeypatch, tmp_path, "demo", what, "--candidates", "40")
     assert code in (0, None), said
     home = tmp_path / f"evenhand-demo-{what}"
     result = json.loads((home / "result.json").read_text())
     assert (result["evenhand_result"], result["verb"], result["outcome"]) == (2, "scan", "violation")
-    assert result["header"]["medium"]["kind"] in ("portraits", "text")
+    assert result["header"]["medium"]["kind"] in ("portraits", "text", "scenes")
     assert (home / "report.html").stat().st_size > 5_000
     folder, identity = re.search(r"`cd (\S+) && evenhand replay (\w+)`", said).groups()
     code, _ = run(monkeypatch, tmp_path / folder, "replay", identity)
@@ -45,5 +45,5 @@ def test_the_page_of_pictures_shows_them_and_that_of_texts_tells_them(tmp_path, 
 
 
 def test_every_demo_is_a_file_with_a_medium_of_its_own():
-    assert {"table", "pictures", "text"} <= set(demos())
+    assert {"table", "pictures", "scenes", "text"} <= set(demos())
     assert len(demos()) == len(DEMOS.entries())

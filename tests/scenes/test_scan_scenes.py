@@ -128,3 +128,13 @@ def test_init_writes_a_project_for_a_folder_of_scenes(folder, tmp_path, monkeypa
     opened = eh.open(tmp_path / "evenhand.yaml")
     assert opened.medium.kind == "scenes"
     assert opened.domain.protected == ("changed",)
+
+
+def test_measure_tells_the_classes_and_no_groups(data):
+    model = shown(data.medium, Simulated())
+    told = eh.measure(model, data).as_dict()
+    assert told["verb"] == "measure"
+    assert told["body"]["groups"] == []
+    assert told["body"]["studies"]["classes"]["figures"]["parts"]
+    overall = next(check for check in told["checks"] if check["name"] == "classes of objects")
+    assert (told["outcome"], told["reason"]) == (overall["outcome"], overall["message"])

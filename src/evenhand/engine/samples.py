@@ -10,7 +10,7 @@ from evenhand.arrays import Mask, Rows
 from evenhand.contract import Oracle, words_of
 from evenhand.engine.findings import Findings, findings_of
 from evenhand.engine.subject import Subject
-from evenhand.measures.rates import Rate, Sample, data_sample, judge_all, rate_of, uniform_sample
+from evenhand.measures.rates import Rate, Sample, comparable, data_sample, judge_all, rate_of, uniform_sample
 from evenhand.models.meter import Meter
 
 
@@ -54,13 +54,8 @@ class Sampling:
 
 def _samples(subject: Subject, n: int, rng: np.random.Generator) -> list[Sample]:
     if subject.rows is not None and getattr(subject.medium, "is_listed", False):
-        return [_comparable(data_sample(subject.rows, n, rng), subject)]
+        return [comparable(data_sample(subject.rows, n, rng), subject.domain)]
     samples = [data_sample(subject.rows, n, rng)] if subject.rows is not None else []
     if subject.population is not None:
         samples.append(Sample(subject.population.sample(n, rng), subject.population.name))
     return [*samples, uniform_sample(subject.domain, n, rng)]
-
-
-def _comparable(sample: Sample, subject: Subject) -> Sample:
-    """The rows with a twin that can be shown: of a medium that lists its rows, the others stand for nothing."""
-    return Sample(sample.rows[subject.domain.twins(sample.rows).valid.all(axis=0)], sample.population)

@@ -75,3 +75,8 @@ def data_sample(rows: Rows, n: int, rng: np.random.Generator) -> Sample:
 def uniform_sample(domain: TabularDomain, n: int, rng: np.random.Generator) -> Sample:
     """Valid rows, all equally likely."""
     return Sample(domain.sample(n, rng), "domain")
+
+
+def comparable(sample: Sample, domain: TabularDomain) -> Sample:
+    """The rows whose twins are all possible: where a medium lists its rows, the others stand for nothing that could be shown."""
+    return Sample(sample.rows[domain.twins(sample.rows).valid.all(axis=0)], sample.population)

@@ -92,7 +92,9 @@ def _dispatch(model: Any, wishes: ModelWishes) -> Model:
 
 
 def _readings(model: Any) -> list[Any]:
-    """A text may be a name, an address or a path."""
+    """A text may be a name, an address or a path; a path without an ending that is not there may be a name."""
+    if isinstance(model, Path) and not model.exists() and not model.suffix:
+        return [model.name, model]
     return [model, Path(model)] if isinstance(model, str) else [model]
 
 

@@ -27,9 +27,10 @@ from evenhand.measures.group_figures import Figure, GroupSettings, corrected, fi
 from evenhand.measures.groups import Grouping, continua, groupings
 from evenhand.measures.oracles_side_by_side import CompareSettings, OracleComparison, compare_oracles
 from evenhand.measures.rate_stream import RateStream
-from evenhand.measures.rates import Rate, Sample, data_sample, discrimination_rate, uniform_sample
+from evenhand.measures.rates import Rate, Sample, comparable, data_sample, discrimination_rate, uniform_sample
 from evenhand.measures.reweighted_rate import RateQuestion, WeightedRate, natural_rate
 from evenhand.measures.studies import sections_of
+from evenhand.measures.studies.classes import ALL_CLASSES
 from evenhand.media.table import Table
 from evenhand.methods import METHODS
 from evenhand.models.amount_models import is_regressor, wrap_amounts
@@ -265,7 +266,7 @@ class _Measurer:
     @property
     def _has_columns(self) -> bool:
         """Whether a row is made of columns that plausible people can be learned from, and not a number of a picture or a scene."""
-        return not any(column.reserve for column in self.domain.columns)
+        return not (getattr(self._medium, "is_listed", False) or any(column.reserve for column in self.domain.columns))
 
     def _studies(self, answer: Answer) -> dict[str, StudySection]:
         """Measures of what the rows show, where there are some for the medium."""
@@ -294,6 +295,10 @@ class _Measurer:
     def _individual(self, oracle: Oracle) -> tuple[IndividualRate, ...]:
         self._say("individuals: random, real and distinct people")
         rng, n = self._rng(1), self.options.rate_rows
+        if getattr(self._medium, "is_listed", False):  # all rows are there: of those, the ones that have a twin
+            sample = comparable(data_sample(self.data.rows, n, rng), self.domain)
+            rate = discrimination_rate(sample, self.domain, self.model, oracle, self.options.confidence)
+            return (IndividualRate("IF_o", "share of the real rows that have a twin", rate),)
         random, again = uniform_sample(self.domain, n, rng), uniform_sample(self.domain, n, rng)
         _, first = np.unique(self.domain.keys(again.rows), return_index=True)
         samples = {
@@ -333,6 +338,8 @@ class _Measurer:
     def _figures(self, answer: Answer) -> tuple[Figure, ...]:
         settings = GroupSettings(self.options.confidence, self.options.smallest_gap, self.options.draws)
         rng, found = self._rng(5), []
+        if getattr(self._medium, "is_listed", False):  # whether a scene was changed makes no group of scenes
+            return ()
         for grouping in groupings(self.data.rows, self.domain):
             self._say(f"groups by {grouping.name}")
             found += [each for metric in (*SHARES, *AMOUNTS) if (each := figure(metric, answer.outcomes, grouping, settings, rng))]
@@ -434,6 +441,9 @@ def decide_by_studies(
     A leaning counts only where every other check holds: twins that are not what they claim prove nothing.
     """
     checks = [check for section in studies.values() for check in section.checks]
+    overall = next((check for check in checks if check.name == ALL_CLASSES), None)
+    if overall is not None and overall.outcome != "failed":  # of scenes, the classes of objects decide
+        return overall.outcome, overall.message
     worst = next((check for check in checks if check.outcome == "violation"), None)
     doubtful = next((check for check in checks if check.outcome in ("inconclusive", "failed")), None)
     unproven = next((check for check in studies["jury"].checks if check.outcome != "pass"), None) if "jury" in studies else None

@@ -35,6 +35,8 @@ from evenhand.statistics.multiplicity import benjamini_hochberg, twice_the_media
 from evenhand.statistics.shares import above_others
 
 Draws: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]  # hits and objects, each (draws, classes)
+ALL_CLASSES = "classes of objects"
+"""The check over all classes together."""
 LEAST_OBJECTS = 10
 DRAWS = 41
 
@@ -270,8 +272,8 @@ class ClassMeasure:
         return [*lines, *(told or ["No class is treated unfairly by the exact rule."])]
 
     def checks(self) -> tuple[Checked, ...]:
-        """One check for each class, whatever the operator and oracle."""
-        found: list[Checked] = []
+        """The ruling over all classes first, then one check for each class, whatever the operator and oracle."""
+        found = [Checked(ALL_CLASSES, *self.ruling())]
         for name in sorted({one.label for part in self.parts for one in part.verdicts}):
             judged = [(part, one) for part in self.parts for one in part.judged if one.label == name]
             blamed = [(part, one) for part, one in self.blamed if one.label == name]
