@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.checks.oracle_checks import for_oracle
+from evenhand.checks import for_oracle
 from evenhand.engine.subject import Subject
 from evenhand.oracles import ORACLES, oracle_of
 from evenhand.planted.treatments import treatments

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evenhand.checks.adapter_checks import for_adapter
 from evenhand.checks.editor_checks import for_editor
 from evenhand.checks.format_checks import for_format
 from evenhand.checks.loader_checks import for_loader
@@ -18,6 +19,7 @@ from evenhand.checks.result_checks import for_result
 __all__ = [
     "Power",
     "Trial",
+    "for_adapter",
     "for_editor",
     "for_format",
     "for_loader",

@@ -1,15 +1,15 @@
-"""`evenhand selftest`: does every method find what is planted, and more than random search does?"""
+"""`evenhand selftest`: does every method find more than random search does, and does every plug-in keep its promises?"""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
 from rich.table import Table
 
 from evenhand.checks.power import Power, Trial, power_table
-from evenhand.cli.output import INCONCLUSIVE, err, out, say_json
-from evenhand.errors import UnknownName
+from evenhand.cli.output import INCONCLUSIVE, VIOLATION, err, out, say_json
 from evenhand.methods import METHODS, working_on
 
 
@@ -19,16 +19,21 @@ def register(app: typer.Typer) -> None:
 
 
 def selftest(
-    method: list[str] = typer.Argument(None, help="Methods to test; all of them by default."),
+    name: list[str] = typer.Argument(None, help="Methods, or plug-ins of the kind, to test; all of them by default."),
+    kind: str = typer.Option(
+        "", help="Check the promises of a kind of plug-in instead: method, oracle, medium, synthesiser, repair, editor, operator, ..."
+    ),
     candidates: int = typer.Option(10_000, min=100, help="Budget of each run."),
     seeds: int = typer.Option(3, min=1, help="How many seeds."),
     json_file: Path = typer.Option(None, "--json", help="Write the table as JSON."),
 ) -> None:
-    """Print the power table: findings on every planted shape against random search at equal budget."""
-    for name in method or ():
-        if name not in METHODS.entries():
-            raise UnknownName("method", name, METHODS.entries())
-    chosen = list(method or working_on("table"))
+    """Print the power table: findings on every planted shape against random search at equal budget; or check your own plug-ins."""
+    if kind:
+        _check_promises(kind, name or [], json_file)
+        return
+    for each in name or ():
+        METHODS.entry(each)  # an unknown one is named before anything runs
+    chosen = list(name or working_on("table"))
     trial = Trial(candidates, tuple(range(seeds)))
     with err.status("planting") as status:
         table = power_table(chosen, trial, lambda name, shape: status.update(f"{name} on {shape}"))
@@ -40,6 +45,27 @@ def selftest(
         say_json([_record(entry) for entry in table])
     if any(entry.failure for entry in table):
         raise typer.Exit(INCONCLUSIVE)
+
+
+def _check_promises(kind: str, names: list[str], json_file: Path | None) -> None:
+    """Every promise of the plug-ins of a kind; the command fails where one is broken."""
+    from evenhand.checks.conformance import conformance
+
+    kept = []
+    with err.status("checking") as status:
+        for each in conformance(kind, names):
+            status.update(f"{each.name}: {each.promise.replace('_', ' ')}")
+            kept.append(each)
+    if json_file:
+        say_json([asdict(each) for each in kept], json_file)
+    for each in kept:
+        if each.broken or each.skipped:
+            told = f"broken: {each.broken}" if each.broken else f"not tried: {each.skipped}"
+            out.print(f"{each.name}: {each.promise.replace('_', ' ')}: {told}", highlight=False, markup=False, soft_wrap=True)
+    broken, tried = sum(bool(each.broken) for each in kept), sum(not each.skipped for each in kept)
+    out.print(f"{tried - broken} of {tried} promises of {len({each.name for each in kept})} plug-ins are kept", highlight=False)
+    if broken:
+        raise typer.Exit(VIOLATION)
 
 
 def _record(entry: Power) -> dict[str, object]:

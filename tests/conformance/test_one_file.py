@@ -1,0 +1,312 @@
+"""A new thing is one file: one plug-in of every kind is put into a copy of the tree, and is found, listed and checked there."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+FILES = {
+    "methods/lucky.py": '''
+"""LUCKY: proposes any rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from evenhand.contract import Candidates, Model
+
+
+@dataclass(frozen=True)
+class Lucky:
+    """A method for this test."""
+
+    batch: int = 500
+    needs: ClassVar[type] = Model
+
+    def search(self, task, rng):
+        while True:
+            yield Candidates(task.domain.sample(self.batch, rng), "luck")
+''',
+    "oracles/strict.py": '''
+"""A label flip under another name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evenhand.oracles.flip import LabelFlip
+
+
+@dataclass(frozen=True)
+class Strict(LabelFlip):
+    """As strict as a flip."""
+''',
+    "synthesis/echo.py": '''
+"""Repeats the rows that it was given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.arrays import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Echo:
+    """The data themselves."""
+
+    rows: Rows
+    name: str = "echo"
+
+    @classmethod
+    def fit(cls, rows, domain, rng):
+        return cls(np.array(rows[domain.contains(rows)]))
+
+    def sample(self, n, rng):
+        return self.rows[rng.integers(len(self.rows), size=n)]
+''',
+    "repairs/leave_it.py": '''
+"""Leaves the model as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from evenhand.contract import Model
+from evenhand.repairs.parts.case import Mended, Role
+
+
+@dataclass(frozen=True)
+class LeaveIt:
+    """A repair for this test."""
+
+    needs: ClassVar[type] = Model
+    role: ClassVar[Role] = "control"
+
+    def mend(self, case, rng):
+        return Mended(case.model)
+''',
+    "models/adapters/thermometers.py": '''
+"""Thermometers: models of this test."""
+
+from __future__ import annotations
+
+from evenhand.models.function import from_callable
+
+
+class Thermometer:
+    """Says yes where the second column is high."""
+
+
+def accepts(given):
+    return isinstance(given, Thermometer)
+
+
+def adapt(given, wishes):
+    return from_callable(lambda codes: (codes[:, 1] > 4).astype(float), wishes.domain, wishes.classes, "codes", wishes.returns)
+
+
+def example():
+    from evenhand.datasets.dataset import from_frame
+    from evenhand.planted import shapes
+
+    domain = shapes()["wide_band"].domain
+    import numpy as np
+
+    rows = domain.sample(30, np.random.default_rng(0))
+    frame = domain.decode(rows)
+    frame[domain.label.column] = [domain.label.values[at % 2] for at in range(len(frame))]
+    return Thermometer(), from_frame(frame, domain, "thermometers")
+''',
+    "media/editors/darker.py": '''
+"""Darkens a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Darker:
+    """An editor for this test."""
+
+    attribute: str
+
+    @classmethod
+    def made(cls, album, attribute, tools):
+        return cls(attribute)
+
+    @property
+    def flip(self):
+        return "half of the light"
+
+    def twins(self, album):
+        return album.pictures // 2
+''',
+    "media/operators/repaint.py": '''
+"""Paints one corner grey."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from evenhand.media.operators.parts.mutated import Became, finished
+
+
+@dataclass(frozen=True)
+class Repaint:
+    """An operator for this test."""
+
+    adds: ClassVar[bool] = False
+    is_null: ClassVar[bool] = True
+    is_random: ClassVar[bool] = False
+
+    def change(self, order, rng):
+        picture = order.scene.picture.copy()
+        picture[:40, :40] = 128
+        made = finished("repaint", order.label, order.scene, Became(picture, order.scene.instances))
+        return replace(made, boxes=((0, 0, 40, 40),))
+''',
+    "media/tokens.py": '''
+"""Shows a row as one word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evenhand.domain.tabular import TabularDomain
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A medium for this test."""
+
+    domain: TabularDomain
+    kind: str = "tokens"
+
+    @classmethod
+    def example(cls):
+        from evenhand.planted import shapes
+
+        return cls(shapes()["wide_band"].domain)
+
+    def show(self, rows):
+        return ["-".join(f"{code:g}" for code in row) for row in rows]
+
+    def digest(self):
+        return "tokens"
+''',
+    "datasets/loaders/notebooks.py": '''
+"""Tables in files that end in .notes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Notebooks:
+    """A loader for this test."""
+
+    kind: ClassVar[str] = "notes"
+
+    def claims(self, source):
+        return 5 if isinstance(source, str | Path) and str(source).endswith(".notes") else 0
+
+    def load(self, source, wishes):
+        import pandas as pd
+
+        from evenhand.datasets.dataset import from_frame
+        from evenhand.domain.infer import infer
+
+        frame = pd.read_csv(source)
+        return from_frame(frame, infer(frame, protected=list(wishes.protected_names)), "notes")
+
+    @classmethod
+    def example(cls, folder):
+        import numpy as np
+
+        from evenhand.contract import DataWishes, EditorTools
+
+        path = Path(folder) / "people.notes"
+        path.write_text("sex,pay\\n" + "\\n".join(f"{'wm'[at % 2]},{at * 7 % 90}" for at in range(40)))
+        return path, DataWishes(EditorTools(np.random.default_rng(0)), protected=("sex",))
+''',
+    "report/formats/shout.py": '''
+"""The verdict in capitals."""
+
+from __future__ import annotations
+
+endings = (".shout",)
+
+
+def render(record):
+    return record.outcome.upper() + "\\n"
+''',
+}
+PLUGINS = {
+    "method": "lucky",
+    "oracle": "strict",
+    "synthesiser": "echo",
+    "repair": "leave_it",
+    "adapter": "thermometers",
+    "editor": "darker",
+    "operator": "repaint",
+    "medium": "tokens",
+    "loader": "notebooks",
+    "format": "shout",
+}
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tree")
+    shutil.copytree(ROOT / "src" / "evenhand", folder / "evenhand", ignore=shutil.ignore_patterns("__pycache__", "tables"))
+    for path, text in FILES.items():
+        (folder / "evenhand" / path).write_text(text.lstrip())
+    return folder
+
+
+def evenhand(tree, *arguments):
+    command = [sys.executable, "-m", "evenhand", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)})
+
+
+@pytest.mark.parametrize("kind", PLUGINS)
+def test_one_file_is_found_and_checked(tree, kind):
+    done = evenhand(tree, "selftest", "--kind", kind, PLUGINS[kind], "--json", f"{kind}.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads((tree / f"{kind}.json").read_text())
+    assert len(told) > 2
+    assert {each["name"] for each in told} == {PLUGINS[kind]}
+    assert not [each for each in told if each["broken"] or each["skipped"]]
+
+
+def test_a_broken_promise_is_told(tree):
+    path = tree / "evenhand" / "report" / "formats" / "moody.py"
+    path.write_text(
+        '"""Never the same twice."""\n\nimport random\n\nendings = (".moody",)\n\n\ndef render(record):\n    return str(random.random())\n'
+    )
+    done = evenhand(tree, "selftest", "--kind", "format", "moody")
+    path.unlink()
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "rendered in two ways" in done.stdout + done.stderr
+
+
+def test_new_methods_and_oracles_are_listed(tree):
+    assert "lucky" in evenhand(tree, "methods", "--text").stdout
+    assert "strict" in evenhand(tree, "methods", "--oracles", "--text").stdout
+    assert "leave_it" in evenhand(tree, "repair", "--list").stdout
