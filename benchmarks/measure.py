@@ -15,7 +15,7 @@ import numpy as np
 
 from evenhand import datasets, wrap
 from evenhand.measures.group import BY_NAME, SHARES, Outcomes
-from evenhand.measures.group_curve import curve_figure
+from evenhand.measures.group_curve import ProtectedNumber, curve_figure
 from evenhand.measures.group_figures import SAME_TEST, GroupSettings, corrected, figure
 from evenhand.measures.groups import Grouping
 from evenhand.measures.rates import judge_all, uniform_sample
@@ -77,7 +77,7 @@ def flat_curves(models: int, seed: int) -> float:
     for _ in range(models):
         n = int(rng.integers(200, 2001))
         age = np.clip(rng.gamma(6, 6.5, n), 17, 90).round()
-        each = curve_figure(BY_NAME["statistical_parity"], Outcomes(rng.random(n) < 0.3), ("age", age), FAST, rng)
+        each = curve_figure(BY_NAME["statistical_parity"], Outcomes(rng.random(n) < 0.3), ProtectedNumber("age", age), FAST, rng)
         convicted += each is not None and each.test.p_value <= LEVEL
     print(f"curve along age, fair: convicts {convicted / models:.2%} of {models:,}")
     return convicted / models
