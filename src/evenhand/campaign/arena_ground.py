@@ -11,14 +11,13 @@ from evenhand.arrays import Labels, Rows
 from evenhand.campaign.bench_records import Arena, reference_of
 from evenhand.contract import Model, Oracle, Trainable
 from evenhand.engine.samples import Sampling, judged_samples
-from evenhand.engine.subject import Subject, subject_of
+from evenhand.engine.subject import Subject, oracle_for, subject_of
 from evenhand.errors import MissingAbility
 from evenhand.measures.likeness import LikenessReference
 from evenhand.measures.partition import LeafPairs, LeafRules, Pool, PoolJudge
 from evenhand.measures.plausible import FEWEST, Plausibility
 from evenhand.measures.rates import Rate, judge_all
 from evenhand.models.meter import Meter
-from evenhand.oracles import oracle_of
 
 POOL_ROWS = 40_000
 MOST_REAL_ROWS = 50_000
@@ -43,7 +42,7 @@ class Ground:
     @cached_property
     def oracle(self) -> Oracle:
         """What judges."""
-        return oracle_of(self.oracle_name)
+        return oracle_for(self.subject, self.oracle_name)
 
     @cached_property
     def rate(self) -> Rate:

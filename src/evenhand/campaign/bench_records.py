@@ -11,14 +11,13 @@ import numpy as np
 from evenhand.contract import Model, Oracle, Watch
 from evenhand.engine.run import Run, run
 from evenhand.engine.samples import Sampling, judged_samples
-from evenhand.engine.subject import Data, Plan, Subject, subject_of
+from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
 from evenhand.measures.likeness import LikenessReference, likeness
 from evenhand.measures.naturalness import HasDensity
 from evenhand.measures.rates import Rate
 from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
-from evenhand.oracles import oracle_of
 from evenhand.synthesis.chained_trees import ChainedTrees
 
 MOST_REAL_ROWS = 50_000
@@ -48,7 +47,7 @@ class Bout:
 def bench(methods: Sequence[str], arena: Arena, bout: Bout, watch: Watch | None = None) -> list[dict[str, Any]]:
     """One record per method and seed."""
     subject = subject_of(arena.model, arena.data, arena.protected)
-    oracle = oracle_of(bout.oracle)
+    oracle = oracle_for(subject, bout.oracle)
     made = {name: METHODS.make(name) for name in methods}  # an unknown name is said before anything runs
     reference = reference_of(subject, oracle)
     records = []

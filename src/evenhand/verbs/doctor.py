@@ -163,6 +163,11 @@ class _Patient:
         return labels_of(self.scores)
 
     @property
+    def is_regression(self) -> bool:
+        """Whether it answers one amount, and no class."""
+        return len(self.model.classes) == 1
+
+    @property
     def favourable(self) -> Mask:
         """Which classes are favourable."""
         wanted = self.domain.label.favourable if self.domain.label else ()
@@ -238,13 +243,16 @@ def _kind(patient: _Patient) -> Iterator[Check]:
     if patient.model.is_hard:
         yield Check("scores", "warn", "it only says labels: methods that need scores or gradients cannot be used, score gaps are 0 or 1.")
     else:
-        yield Check("scores", "ok", f"it gives scores for {len(patient.model.classes)} classes.")
+        what = "one amount for each row" if patient.is_regression else f"scores for {len(patient.model.classes)} classes"
+        yield Check("scores", "ok", f"it gives {what}.")
 
 
 def _constant(patient: _Patient) -> Iterator[Check]:
     spread = float(np.ptp(patient.scores, axis=0).max())
     if spread <= SAME:
         yield Check("varies", "fail", f"it gives the same scores to all {len(patient.rows):,} rows: is it constant, or are its inputs?")
+    elif patient.is_regression:
+        yield Check("varies", "ok", f"its amounts vary, from {patient.scores.min():,.6g} to {patient.scores.max():,.6g}.")
     elif len(np.unique(patient.said)) == 1:
         name = patient.model.classes[int(patient.said[0])]
         yield Check("varies", "warn", f"its scores vary, but every one of {len(patient.rows):,} rows is labelled {name!r}.")
@@ -285,6 +293,8 @@ def _best_exchange(said: Labels, labels: Labels, classes: tuple[Any, ...]) -> tu
 
 
 def _favourable(patient: _Patient) -> Iterator[Check]:
+    if patient.is_regression:
+        return
     if not patient.favourable.any():
         yield Check("favourable", "warn", "no favourable label is declared: pairs can be found, but not who is disadvantaged.")
         return

@@ -421,7 +421,7 @@ def decide(
         return "inconclusive", "the model gives one answer to everybody: nothing can be said for or against it"
     real = individual[0].rate
     if (options.max_rate == 0 and real.unfair) or (options.max_rate and real.interval.low > options.max_rate):
-        return "violation", f"{real.interval.estimate:.2%} of the real people would get another outcome under another protected value"
+        return "violation", f"{real.interval.estimate:.2%} of the real people {real.words}"
     worst = [each for each in figures if _exceeds(each, options.max_gap)]
     if worst:
         named = ", ".join(f"{each.title} by {each.attribute}" for each in worst[:3])

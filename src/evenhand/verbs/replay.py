@@ -97,4 +97,5 @@ def _line(again: witness.Replay) -> str:
     differing = {name: (kept.person[name], kept.twin[name]) for name in kept.person if kept.person[name] != kept.twin[name]}
     change = ", ".join(f"{name} {a!r} to {b!r}" for name, (a, b) in differing.items())
     word = "still unfair" if again.is_unfair else "fair now"
-    return f"{kept.id} {word}  {change}: the model says {again.outcome!r} and {again.twin_outcome!r}"
+    said = [f"{each:,.6g}" if isinstance(each, float) else repr(each) for each in (again.outcome, again.twin_outcome)]
+    return f"{kept.id} {word}  {change}: the model says {said[0]} and {said[1]}"
