@@ -138,3 +138,23 @@ def test_measure_tells_the_classes_and_no_groups(data):
     assert told["body"]["studies"]["classes"]["figures"]["parts"]
     overall = next(check for check in told["checks"] if check["name"] == "classes of objects")
     assert (told["outcome"], told["reason"]) == (overall["outcome"], overall["message"])
+
+
+def test_changed_pictures_of_findings_are_annotated_for_retraining(result, tmp_path):
+    written = result.annotated(tmp_path)
+    content = json.loads(written.read_text())
+    assert len(content["images"]) == len(result.findings)
+    assert all(entry["evenhand"]["outcome"].startswith("lost: ") for entry in content["images"])
+    assert found_scenes(tmp_path).form == "coco"
+
+
+def test_a_paid_service_is_not_called_unasked(tmp_path, monkeypatch, capsys):
+    from evenhand.cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evenhand.yaml").write_text("version: 1\nmedium: {kind: streets, count: 2}\nprotected: [changed]\nmodel: google\n")
+    monkeypatch.setattr("sys.argv", ["evenhand", "scan"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "USD" in capsys.readouterr().err.replace("\n", " ")

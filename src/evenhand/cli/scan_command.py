@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import Leaving, as_budget, leave, named_parameters, names_in, wants_json, watching
+from evenhand.cli.output import Leaving, as_budget, err, leave, named_parameters, names_in, wants_json, watching
 from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, Loaded, load_all
 from evenhand.contract import Method, Watch
 from evenhand.domain.project_file import MethodChoice
@@ -35,12 +36,15 @@ def scan_command(
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
     setting: list[str] = typer.Option(None, "--set", help="A parameter of the method, name=value."),
     report: Path = typer.Option(None, help="Where to write the HTML report; default: in the runs folder."),
+    annotated: Path = typer.Option(None, help="Scenes: a folder for the changed pictures of all findings, with COCO annotations."),
+    yes: bool = typer.Option(False, "--yes", help="Do not ask before a service is called that is paid for each picture."),
     as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
 ) -> None:
     """Search for unfair treatment.  Exits with 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed, 130 interrupted."""
     as_json = wants_json(as_json)
     loaded = load_all(file, model, trusted)
+    _confirm_price(loaded, yes)
     settings = loaded.project.scan
     given = as_budget(
         candidates or settings.candidates if not (model_rows or seconds) else candidates,
@@ -60,7 +64,22 @@ def scan_command(
         )
     for kept in result.witnesses:
         witness.save(kept, settings.runs / "witnesses")
+    if annotated is not None:
+        err.print(f"changed pictures with annotations: {result.annotated(annotated)}", markup=False, highlight=False, soft_wrap=True)
     leave(result, Leaving(settings.runs, "result", report, as_json))
+
+
+def _confirm_price(loaded: Loaded, yes: bool) -> None:
+    """Say what a service that is paid for each picture would cost at most, and go on only when that is wanted."""
+    price = float(getattr(getattr(loaded.model, "recogniser", None), "price_per_thousand", 0.0))
+    if not price or yes:
+        return
+    most = len(loaded.data.domain.columns[0].values) * (len(loaded.data.domain.columns[1].values) + 1)
+    cost = f"at most {most:,} pictures, about {most * price / 1000:.2f} USD at list price; answers that are kept cost nothing"
+    if not sys.stdin.isatty():
+        raise InvalidArgument(f"the model is a paid service ({cost}); pass --yes to call it")
+    if not typer.confirm(f"The model is a paid service: {cost}.  Call it?"):
+        raise InvalidArgument("the paid service was not called")
 
 
 def _methods(names: list[str] | None, setting: list[str] | None, loaded: Loaded) -> list[Method]:

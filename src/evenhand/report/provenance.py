@@ -65,7 +65,7 @@ def gate_sentence(record: Record) -> str:
     gate = record.gate
     if not isinstance(gate.get("max_rate"), (int, float)):
         return ""
-    if "classes" in (record.body.model_extra or {}):
+    if "classes" in record.body.studies and not gate["max_rate"]:
         return "The rule: single losses decide nothing. Every class of objects is judged over all its trials, and the classes decide."
     if gate["max_rate"] > 0:
         return (

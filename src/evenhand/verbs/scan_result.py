@@ -16,6 +16,7 @@ from evenhand.engine.header import Header
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.run import Run
 from evenhand.engine.witness import Witness
+from evenhand.errors import InvalidArgument
 from evenhand.measures.rates import Rate
 from evenhand.measures.rules import Rules
 from evenhand.measures.studies.classes import ClassMeasure
@@ -86,6 +87,18 @@ class ScanResult(Rendered):
         lines += _where_lines(self.where)
         lines += [f"{w.id}  {w.sentence}" for w in self.witnesses[:5]]
         return "\n".join(lines)
+
+    def annotated(self, folder: str | Path) -> Path:
+        """Of scenes: the changed pictures of all findings with COCO annotations, for retraining, and sheets of them for looking at."""
+        from evenhand.media.scenes import Scenes
+        from evenhand.report.coco_export import export_coco
+
+        medium = getattr(self.model, "medium", None)
+        if not isinstance(medium, Scenes):
+            raise InvalidArgument("only findings on scenes have annotated pictures; the rows of this scan show no objects")
+        found = self.findings.findings
+        words = [self.outcomes[int(outcomes.max())] for outcomes in found.outcomes]
+        return export_coco(Path(folder), medium, found.rows, words)
 
     def as_dict(self) -> dict[str, Any]:
         """The versioned JSON that every rendering reads."""

@@ -277,7 +277,8 @@ class ClassMeasure:
         for name in sorted({one.label for part in self.parts for one in part.verdicts}):
             judged = [(part, one) for part in self.parts for one in part.judged if one.label == name]
             blamed = [(part, one) for part, one in self.blamed if one.label == name]
-            outcome: Outcome = "violation" if blamed else "pass" if judged else "inconclusive"
+            settled = judged and all(one.wrong.high <= _pooled(part) + self.rules.tolerance for part, one in judged)
+            outcome: Outcome = "violation" if blamed else "pass" if settled else "inconclusive"
             worst = max(judged, key=lambda entry: entry[1].wrong.estimate, default=None)
             message = _told(*(blamed or [worst])[0]) if worst else f"fewer than {self.rules.least_objects} objects of class {name}"
             found.append(Checked(f"class {name}", outcome, message))
