@@ -18,10 +18,10 @@ from evenhand.oracles.parts.people import IMPOSSIBLE, check_labels, given_pairs,
 class LabelFlip:
     """Unfair when two possible twins get different labels.
 
-    >>> import evenhand as eh
-    >>> data = eh.dataset("german")
-    >>> eh.scan(lambda table: table["sex"], data, oracle="flip", budget=eh.Budget(candidates=10)).outcome  # doctest: +SKIP
-    'violation'
+    >>> from evenhand.planted import shapes
+    >>> planted = shapes()["wide_band"]
+    >>> LabelFlip().judge(planted.domain.sample(5, np.random.default_rng(0)), planted.domain, planted.model).labels.shape
+    (5, 2)
     """
 
     words: ClassVar[str] = "would get another outcome under another protected value"
