@@ -13,7 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "papers"))  # measures that only a paper's tables need
+
 import numpy as np
+from diversity import generation_diversity
+from rank_agreement import agreement
 
 from evenhand import datasets
 from evenhand.arrays import Rows
@@ -21,10 +25,8 @@ from evenhand.checks import Trial, power_table
 from evenhand.contract import Method, Search, Task
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.run import Plan, Run, Subject, run
-from evenhand.measures.diversity import generation_diversity
 from evenhand.measures.naturalness import atn, likelihood_percentiles, two_sample_auc
 from evenhand.measures.neurons import coverage, measure_bias, zeroing_effect
-from evenhand.measures.rank_agreement import agreement
 from evenhand.measures.rates import discrimination_rate, uniform_sample
 from evenhand.methods.adf import Adf
 from evenhand.methods.eidig import Eidig

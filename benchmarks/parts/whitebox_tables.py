@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from success import findings_by_phase, generation_success_rate, seconds_per_thousand
 
 from evenhand import datasets
 from evenhand.contract import Model, Trainable
 from evenhand.engine.findings import Findings
 from evenhand.engine.run import Plan, Run, Subject, run
 from evenhand.measures.rates import discrimination_rate, uniform_sample
-from evenhand.measures.success import findings_by_phase, generation_success_rate, seconds_per_thousand
 from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.models.dense import DenseNet

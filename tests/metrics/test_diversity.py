@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from diversity import generation_diversity
+from rank_agreement import agreement, spearman
 from scipy import stats
+from success import findings_by_phase, generation_success_rate, seconds_per_thousand
 
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
-from evenhand.measures.diversity import generation_diversity
-from evenhand.measures.rank_agreement import agreement, spearman
-from evenhand.measures.success import findings_by_phase, generation_success_rate, seconds_per_thousand
 
 DOMAIN = TabularDomain((Column("sex", "integer", low=0, high=1), *(Column(name, "integer", low=0, high=9) for name in "ab")), ("sex",))
 

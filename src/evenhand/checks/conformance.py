@@ -45,11 +45,12 @@ from evenhand.synthesis import SYNTHESISERS
 from evenhand.verbs.scan import scan
 
 Promise = Callable[[], None]
+OF_RECOGNISERS = ("counts", "objects")
 NEEDS_EXAMPLE = "it offers no class method example(), and nothing is kept here to try it on"
 
 
 @dataclass(frozen=True)
-class Kept:
+class PromiseOutcome:
     """One promise of one plug-in; `broken` says how it was broken, `skipped` why it was not tried."""
 
     kind: str
@@ -71,7 +72,7 @@ class NotTried(Exception):
     """There is nothing to try this plug-in on."""
 
 
-def conformance(kind: str, names: Sequence[str] = ()) -> Iterator[Kept]:
+def conformance(kind: str, names: Sequence[str] = ()) -> Iterator[PromiseOutcome]:
     """Try every promise of the named plug-ins of a kind, of all of them without names."""
     if kind not in KINDS:
         raise UnknownName("kind of plug-in", kind, KINDS)
@@ -81,10 +82,10 @@ def conformance(kind: str, names: Sequence[str] = ()) -> Iterator[Kept]:
         try:
             promises = KINDS[kind].promises(entry)
         except NotTried as reason:
-            yield Kept(kind, name, "all of them", skipped=str(reason))
+            yield PromiseOutcome(kind, name, "all of them", skipped=str(reason))
             continue
         for promise, check in promises.items():
-            yield Kept(kind, name, promise, _broken(check))
+            yield PromiseOutcome(kind, name, promise, _broken(check))
 
 
 def _broken(check: Promise) -> str:
@@ -111,8 +112,8 @@ def _oracles(entry: Entry[Any]) -> dict[str, Promise]:
         each = made_for[0]
         rows = each.rows[np.random.default_rng(1).permutation(len(each.rows))[:400]]
         return _bound(for_oracle(), lambda: oracle_of(each.oracle), Subject(each.domain, each.model, rows))
-    if entry.module.startswith("evenhand.oracles.") and entry.name in ("counts", "objects"):
-        raise NotTried("it judges recognisers, which the tests of scenes do")
+    if entry.name in OF_RECOGNISERS:
+        return _bound(for_oracle(), entry.make, examples.recogniser_subject())
     return _bound(for_oracle(), entry.make, standard_subject())
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from evenhand.contract import EditorTools, Medium
 from evenhand.datasets.album_data import from_album
+from evenhand.engine.subject import Subject
 from evenhand.media.album import Album
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.portrait_medium import PortraitMedium
@@ -20,10 +21,12 @@ from evenhand.media.scene import Scene
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.media.streets.render import StreetMaker
 from evenhand.media.table import Table
+from evenhand.models.shown import shown
 from evenhand.planted import shapes
 from evenhand.planted.letters import letters
 from evenhand.planted.pixel_net import PixelNet
 from evenhand.planted.portraits import synthetic_faces
+from evenhand.planted.recognisers import Simulated
 from evenhand.registry import Entry
 
 SIZE = 24
@@ -79,6 +82,12 @@ def change_orders(labels: Sequence[str] = ("person", "car")) -> list[ChangeOrder
         for place, scene in enumerate(streets.scenes)
         for label in labels
     ]
+
+
+def recogniser_subject() -> Subject:
+    """A recogniser that misses cars more often than anything else, before drawn streets with changes to make."""
+    streets = Scenes(few_scenes(), ChangePlan(insert=("person",), change=("car",), clusters=2))
+    return Subject(streets.domain, shown(streets, Simulated(handicap={"car": 0.8})), streets.rows(), medium=streets)
 
 
 def _scenes() -> Medium:
