@@ -19,7 +19,7 @@ from evenhand.measures.neurons.adequacy import LAYER_MEASURES
 from evenhand.media.album import Album, as_bytes
 from evenhand.models.picture_training import Course, train_further
 from evenhand.models.torch import TorchClassifier
-from evenhand.repairs.pair_selection import by_chance, k_multisection
+from evenhand.repairs.parts.pair_selection import by_chance, k_multisection
 
 STRATEGIES = ("none", "random", *LAYER_MEASURES, "twins")
 FURTHER = Course(epochs=2, rate=5e-4)

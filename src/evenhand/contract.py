@@ -99,6 +99,14 @@ class Restoring(Growing, Protocol):
 
 
 @runtime_checkable
+class KnowsOrigins(Medium, Protocol):
+    """A medium that tells which of its first rows a made one comes from."""
+
+    def origins(self, rows: Rows) -> Index:
+        """The place of the picture behind each row; -1 for one that was added as a whole."""
+
+
+@runtime_checkable
 class Editor(Protocol):
     """Gives every picture of an album a twin that differs in one attribute."""
 
@@ -498,6 +506,14 @@ class Net(Protocol):
 
     def run(self, feed: Mapping[str, NDArray[Any]]) -> list[Any]:
         """Every output, for inputs by name."""
+
+
+@runtime_checkable
+class TrainablePictureModel(PictureModel, Protocol):
+    """A classifier of pictures that can be fitted again."""
+
+    def refit(self, pictures: Pictures, labels: Labels, rng: np.random.Generator) -> PictureModel:
+        """A new classifier of the same kind, trained on these pictures; this one stays as it is."""
 
 
 @runtime_checkable

@@ -15,7 +15,7 @@ from evenhand.media.portraits import place
 from evenhand.models.function import FunctionClassifier, as_shares
 from evenhand.models.preparation import Preparation, resized
 from evenhand.planted.portraits import age_groups, synthetic_faces
-from evenhand.repairs.pair_selection import by_chance, k_multisection
+from evenhand.repairs.parts.pair_selection import by_chance, k_multisection
 
 
 def brightness(pictures):

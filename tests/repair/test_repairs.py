@@ -34,7 +34,7 @@ FOUND = DATA.rows[unfair(SUBJECT.model, DATA.rows, DATA.domain)]
 CASE = Case.of(SUBJECT, FOUND)
 NET_FOUND = NETS.rows[unfair(NET.model, NETS.rows, NETS.domain)]
 NET_CASE = Case.of(NET, NET_FOUND)
-NEED_NEURONS = ("damp_neurons", "retrain_consistently")
+NEED_NEURONS = ("damp_neurons", "retrain_consistently", "retrain_selected")
 
 
 def rng(seed=3):

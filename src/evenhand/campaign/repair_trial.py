@@ -16,7 +16,7 @@ import numpy as np
 
 from evenhand.arrays import Labels, Rows
 from evenhand.campaign.repair_worth import Yardstick, measure
-from evenhand.contract import Headway, LabelledRows, Method, Model, Trainable, Watch
+from evenhand.contract import Headway, LabelledRows, Medium, Method, Model, Trainable, Watch
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import Findings
 from evenhand.engine.run import Plan, Subject, check_ability, run
@@ -40,6 +40,7 @@ class Material:
     train_method: Method
     judge_method: Method
     held_out: LabelledRows | None = None  # judged on instead of a part of the rows
+    medium: Medium | None = None  # what a row shows; None is the table itself
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def trial(material: Material, repairs: Mapping[str, Repair], effort: Effort, see
             watch(Headway(f"seed {seed}", steps.index(step), len(steps), step))
 
     say("searching")
-    subject = Subject(material.domain, model, train.rows, train.labels)
+    subject = Subject(material.domain, model, train.rows, train.labels, medium=material.medium)
     findings = _search(material.train_method, subject, effort.candidates, seed)
     judged = _search(material.judge_method, subject, effort.candidates, seed + 1_000)
     yardstick = Yardstick(
@@ -90,6 +91,7 @@ def trial(material: Material, repairs: Mapping[str, Repair], effort: Effort, see
         material.judge_method,
         effort.judge_candidates,
         seed,
+        material.medium,
     )
     case = Case.of(subject, findings)
     found = {

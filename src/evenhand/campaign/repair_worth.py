@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.arrays import Labels, Mask, Rows, Scores
-from evenhand.contract import Method, Model, labels_of
+from evenhand.contract import Medium, Method, Model, labels_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.run import Plan, Subject, check_ability, run
 from evenhand.errors import BudgetSpent, MethodError, MissingAbility
@@ -33,6 +33,7 @@ class Yardstick:
     judge: Method | None = None
     candidates: int = 5_000
     seed: int = 0
+    medium: Medium | None = None  # what a row shows; None is the table itself
 
 
 def measure(model: Model, yardstick: Yardstick) -> dict[str, float]:
@@ -61,7 +62,7 @@ def _found_anew(model: Model, yardstick: Yardstick) -> float:
     """The judging method's success among its distinct candidates, from its first step on."""
     if yardstick.judge is None:
         return math.nan
-    subject = Subject(yardstick.domain, model, yardstick.rows, yardstick.labels)
+    subject = Subject(yardstick.domain, model, yardstick.rows, yardstick.labels, medium=yardstick.medium)
     try:
         check_ability(yardstick.judge, model)
         ledger = run(yardstick.judge, subject, Plan(yardstick.seed, Budget(candidates=yardstick.candidates))).ledger

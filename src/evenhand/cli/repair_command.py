@@ -46,7 +46,7 @@ def repair_command(
         return
     from evenhand.campaign.repair_comparison import RepairTerms
     from evenhand.campaign.repair_trial import Effort
-    from evenhand.verbs.repair import JUDGE_METHOD, TRAIN_METHOD, RepairOptions
+    from evenhand.verbs.repair import RepairOptions
     from evenhand.verbs.repair import repair as compare
 
     as_json = wants_json(as_json)
@@ -59,8 +59,8 @@ def repair_command(
             protected=names_in(protected),
             repairs=chosen,
             options=RepairOptions(
-                train_method or TRAIN_METHOD,
-                judge_method or JUDGE_METHOD,
+                train_method,
+                judge_method,
                 seeds,
                 seed,
                 Effort(candidates),

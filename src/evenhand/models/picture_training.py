@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from evenhand.media.album import Album
 from evenhand.media.picture_tensors import to_tensor
 from evenhand.models.picture_networks import NETWORKS
 from evenhand.models.torch import TorchClassifier, torch_classifier
+from evenhand.models.torch_training import reset
 
 Told = Callable[[str, int, int], None]
 """Called with what is being done, the step and the number of steps."""
@@ -61,6 +62,21 @@ def train_further(
     further = classifier.copy()
     fit(further, pictures, labels, rng, course)
     return further
+
+
+STEPS_AGAIN = 400
+"""A classifier that is fitted again takes at least so many steps, however few the pictures are."""
+
+
+def train_again(classifier: TorchClassifier, pictures: Pictures, labels: Labels, rng: np.random.Generator) -> TorchClassifier:
+    """A copy with fresh weights, trained on these pictures; the original, and torch's global randomness, stay as they are."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(rng.integers(2**31)))
+        again = classifier.copy()
+        reset(again.module)
+        epochs = max(USUAL.epochs, -(-STEPS_AGAIN * USUAL.batch // max(1, len(pictures))))
+        fit(again, pictures, labels, rng, replace(USUAL, epochs=epochs))
+    return again
 
 
 def fit(

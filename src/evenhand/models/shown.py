@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Rows, Scores
+from evenhand.arrays import Labels, Rows, Scores
 from evenhand.contract import (
     SCORES,
     Answer,
@@ -26,6 +26,7 @@ from evenhand.contract import (
     PictureModel,
     Recogniser,
     SeesScenes,
+    TrainablePictureModel,
     TransparentPictureModel,
 )
 from evenhand.errors import InvalidArgument, WrongAnswer
@@ -107,6 +108,22 @@ class ShownLayers(ShownGradients):
         return dict(self.reader.activations(self.medium.show(rows), layers))
 
 
+class TrainableReader(TransparentPictureModel, TrainablePictureModel, Protocol):
+    """A reader whose layers can be read and that can be fitted again."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShownTrainable(ShownLayers):
+    """A reader that can be fitted again, on what rows show."""
+
+    reader: TrainableReader
+
+    def refit(self, rows: Rows, labels: Labels, rng: np.random.Generator) -> Model:
+        """A new reader behind the same medium; this one stays as it is."""
+        places = np.array([self._answers.columns.index(name) for name in self.classes])
+        return shown(self.medium, self.reader.refit(self.medium.show(rows), places[labels], rng))
+
+
 @dataclass(frozen=True, eq=False)
 class ShownRecogniser:
     """A recogniser as a model of rows: its scores are how many objects of each class it sees; all further classes are counted together.
@@ -176,6 +193,8 @@ def shown(medium: Medium, reader: PictureModel | Recogniser | SeesScenes) -> Mod
         if not isinstance(medium, CountsObjects) or not tells:
             raise InvalidArgument(f"a recogniser counts objects in scenes, and {medium.kind} shows none; give a model that scores classes")
         return ShownRecogniser(medium, reader)
+    if isinstance(reader, TransparentPictureModel) and isinstance(reader, TrainablePictureModel):
+        return ShownTrainable(medium, reader)
     if isinstance(reader, TransparentPictureModel):
         return ShownLayers(medium, reader)
     if isinstance(reader, DifferentiablePictureModel):

@@ -376,6 +376,12 @@ class TorchClassifier(TorchAdapter):
         """Probabilities, (n, classes)."""
         return self._values(pictures, (SCORES,))[SCORES] if len(pictures) else np.empty((0, len(self.classes)), np.float32)
 
+    def refit(self, pictures: Pictures, labels: Labels, rng: np.random.Generator) -> TorchClassifier:
+        """A re-initialised copy trained on these pictures; parts without `reset_parameters` are trained further."""
+        from evenhand.models.picture_training import train_again
+
+        return train_again(self, pictures, labels, rng)
+
     def answers(self, batch: Any) -> Any:
         """Logits of a tensor of pictures, in whatever mode the module is."""
         return self._as_logits(self._forward(batch), len(batch))

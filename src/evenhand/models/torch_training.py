@@ -30,7 +30,7 @@ def train(model: TorchModel, rows: Rows, labels: Labels, seed: int, pairs: Pairs
         raise InvalidArgument("labels holds a class that the module has no output for")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        _reset(model.module)
+        reset(model.module)
         modes = [(part, part.training) for part in model.module.modules()]
         set_mode(model.module, True)
         _descend(model, rows, torch.as_tensor(order[labels]), pairs)
@@ -100,7 +100,8 @@ def _centred(model: TorchModel, values: Any) -> Any:
     return logits - logits.mean(dim=1, keepdim=True)
 
 
-def _reset(module: Any) -> None:
+def reset(module: Any) -> None:
+    """Fresh weights for every part that can have them."""
     for part in module.modules():
         if hasattr(part, "reset_parameters"):
             part.reset_parameters()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from evenhand.campaign.repair_comparison import RepairComparison, RepairRole, RepairTerms, compare
 from evenhand.campaign.repair_trial import BEFORE, Effort, Material, SeedOutcome, trial
-from evenhand.contract import Consistent, LabelledRows, Method, Model, Trainable, Watch
+from evenhand.contract import Consistent, KnowsOrigins, LabelledRows, Method, Model, Trainable, Watch
 from evenhand.engine.header import Header, header_of
 from evenhand.engine.subject import Data, Plan, Subject, subject_of
 from evenhand.errors import InvalidArgument, UnknownName
@@ -18,6 +18,9 @@ from evenhand.repairs import REPAIRS
 from evenhand.repairs.parts.case import Repair
 
 TRAIN_METHOD, JUDGE_METHOD = "evenhand", "aequitas"
+TRAIN_ON_PICTURES, JUDGE_ON_PICTURES = "gaussian_injection", "random_generation"
+"""The usual methods on an album, where no column can be walked along."""
+
 ALWAYS = ("no_change", "refit_again", "add_random_rows", "hide_protected", "drop_protected", "marginalise", "constant_answer")
 """Controls and trivial baselines, which no comparison goes without."""
 
@@ -26,8 +29,8 @@ ALWAYS = ("no_change", "refit_again", "add_random_rows", "hide_protected", "drop
 class RepairOptions:
     """Which findings train and which judge, how much is spent, and what counts as shown."""
 
-    train_method: str | Method = TRAIN_METHOD
-    judge_method: str | Method = JUDGE_METHOD
+    train_method: str | Method | None = None  # None for the usual one of the data's medium
+    judge_method: str | Method | None = None
     seeds: int = 5
     first_seed: int = 0
     effort: Effort = field(default_factory=Effort)
@@ -58,13 +61,14 @@ def repair(
     subject = subject_of(model, data, protected)
     if subject.rows is None or subject.labels is None:
         raise InvalidArgument("data has no labels; a repair needs to know what is right (label: {column: ..., favourable: ...})")
-    train, judge = (_method(name) for name in (chosen.train_method, chosen.judge_method))
+    usual = (TRAIN_ON_PICTURES, JUDGE_ON_PICTURES) if isinstance(subject.medium, KnowsOrigins) else (TRAIN_METHOD, JUDGE_METHOD)
+    train, judge = _method(chosen.train_method or usual[0]), _method(chosen.judge_method or usual[1])
     if type(train) is type(judge):
         raise InvalidArgument(
             f"train_method and judge_method are both {type(train).__name__.lower()}; findings of another method must judge"
         )
     judged = None if held_out is None else LabelledRows(held_out.rows, held_out.labels)
-    material = Material(subject.domain, model, subject.rows, subject.labels, train, judge, judged)
+    material = Material(subject.domain, model, subject.rows, subject.labels, train, judge, judged, subject.medium)
     made = _made(repairs)
     seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
     outcomes = [trial(material, made, chosen.effort, seed, chosen.watch) for seed in seeds]

@@ -8,13 +8,13 @@ from typing import Annotated, Literal, TypeAlias, get_args
 import numpy as np
 
 from evenhand.arrays import Index, Labels, Mask, Rows
-from evenhand.contract import Pairs
+from evenhand.contract import KnowsOrigins, Pairs, labels_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.limits import Count, Limit, check_limits
-from evenhand.repairs.pair_selection import by_chance, k_multisection
 from evenhand.repairs.parts.case import Case
 from evenhand.repairs.parts.labelling import LabelVote, fit_ensemble
+from evenhand.repairs.parts.pair_selection import by_chance, k_multisection
 
 Selection: TypeAlias = Literal["random", "km_st"]
 Spread: TypeAlias = Literal["alone", "twins"]
@@ -73,12 +73,22 @@ class Lesson:
 
 def lesson(case: Case, people: Rows, spread: Spread, rng: np.random.Generator, ensemble: LabelVote | None = None) -> Lesson:
     """These people, labelled by the vote, alone or as all of their possible twins; `ensemble` saves fitting the voters again."""
-    ensemble = ensemble or fit_ensemble(case.rows, case.labels, case.domain, len(case.model.classes), rng)
-    labels = ensemble.label(people)
+    labels = _labels(case, people, rng, ensemble)
     if spread == "alone":
         return Lesson(people, labels, len(people))
     rows, person = all_twins(people, case.domain, rng)
     return Lesson(rows, labels[person], len(people))
+
+
+def _labels(case: Case, people: Rows, rng: np.random.Generator, ensemble: LabelVote | None) -> Labels:
+    """The vote's labels; a picture that was made from another has that one's label (DeepFAIT), one of its own what the model says."""
+    if not isinstance(case.medium, KnowsOrigins):
+        ensemble = ensemble or fit_ensemble(case.rows, case.labels, case.domain, len(case.model.classes), rng)
+        return ensemble.label(people)
+    known = dict(zip(case.medium.origins(case.rows).tolist(), case.labels.tolist(), strict=True))
+    origins = case.medium.origins(people)
+    said = labels_of(case.model.scores(people))
+    return np.array([known.get(origin, own) for origin, own in zip(origins.tolist(), said.tolist(), strict=True)], dtype=np.intp)
 
 
 def all_twins(people: Rows, domain: TabularDomain, rng: np.random.Generator) -> tuple[Rows, Index]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, r
 import numpy as np
 
 from evenhand.arrays import Labels, Reals, Rows
-from evenhand.contract import Model
+from evenhand.contract import Medium, Model
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 
@@ -30,6 +30,7 @@ class Case:
     labels: Labels
     findings: Rows
     gaps: Reals  # (n,): how far apart each finding's twins are scored
+    medium: Medium | None = None  # what a row shows; None is the table itself
 
     def __post_init__(self) -> None:
         if len(self.rows) != len(self.labels):
@@ -43,9 +44,9 @@ class Case:
         if subject.rows is None or subject.labels is None:
             raise InvalidArgument("the subject has no labelled rows; a repair needs the data that the model learns from (rows and labels)")
         if not isinstance(findings, np.ndarray):
-            return cls(subject.domain, subject.model, subject.rows, subject.labels, findings.rows, findings.gap)
+            return cls(subject.domain, subject.model, subject.rows, subject.labels, findings.rows, findings.gap, subject.medium)
         rows = np.asarray(findings, dtype=np.float64).reshape(-1, len(subject.domain.columns))
-        return cls(subject.domain, subject.model, subject.rows, subject.labels, rows, np.ones(len(rows)))
+        return cls(subject.domain, subject.model, subject.rows, subject.labels, rows, np.ones(len(rows)), subject.medium)
 
 
 @dataclass(frozen=True)
