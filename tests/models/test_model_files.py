@@ -84,19 +84,19 @@ def test_torch_files(tmp_path: Path) -> None:
     module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
     expected = wrap(module, DOMAIN).scores(CODES)
     torch.save(module, tmp_path / "whole.pt")
-    with pytest.raises(UntrustedModel, match=r"whole pickled module.*trusted=True"):
+    with pytest.raises(UntrustedModel, match=r"whole pickled module.*trusted=True.*onnx"):
         wrap(tmp_path / "whole.pt", DOMAIN)
     assert np.allclose(wrap(tmp_path / "whole.pt", DOMAIN, trusted=True).scores(CODES), expected)
     torch.save(module.state_dict(), tmp_path / "weights.pth")
     with pytest.raises(InvalidArgument, match=r"only weights.*load_state_dict"):
-        wrap(tmp_path / "weights.pth", DOMAIN)
+        wrap(tmp_path / "weights.pth", DOMAIN, trusted=True)
     (tmp_path / "text.pt").write_text("nothing")
-    with pytest.raises((ModelFailed, UntrustedModel), match=r"text\.pt"):
-        wrap(tmp_path / "text.pt", DOMAIN)
+    with pytest.raises(ModelFailed, match=r"text\.pt"):
+        wrap(tmp_path / "text.pt", DOMAIN, trusted=True)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-def test_compiled_torch_files_need_no_trust_and_give_gradients(tmp_path: Path) -> None:
+def test_compiled_torch_files_need_trust_and_give_gradients(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
     expected, cotangent = wrap(module, DOMAIN), np.tile([0.0, 1.0], (len(CODES), 1))
@@ -104,8 +104,10 @@ def test_compiled_torch_files_need_no_trust_and_give_gradients(tmp_path: Path) -
     rows_of_any_number = {"input": {0: torch.export.Dim("rows")}}
     program = torch.export.export(module.eval(), (torch.zeros(3, 4),), dynamic_shapes=rows_of_any_number)
     torch.export.save(program, tmp_path / "program.pt2")
-    for name in ("script.pt", "program.pt2"):
-        model = wrap(tmp_path / name, DOMAIN)
+    for name, words in (("script.pt", "TorchScript program"), ("program.pt2", "exported torch program")):
+        with pytest.raises(UntrustedModel, match=rf"{words}.*trusted=True.*torch\.onnx\.export"):
+            wrap(tmp_path / name, DOMAIN)
+        model = wrap(tmp_path / name, DOMAIN, trusted=True)
         assert np.allclose(model.scores(CODES), expected.scores(CODES), atol=1e-6)
         assert np.allclose(model.gradient(CODES, cotangent), expected.gradient(CODES, cotangent), atol=1e-6)
 

@@ -50,7 +50,7 @@ def test_a_dense_net_is_one_npz_file(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_torch_module_comes_back_as_a_program_that_takes_codes(tmp_path):
+def test_a_torch_module_comes_back_as_a_graph_that_takes_codes(tmp_path):
     torch = pytest.importorskip("torch")
     from evenhand.models.torch import TorchSettings
 
@@ -60,7 +60,7 @@ def test_a_torch_module_comes_back_as_a_program_that_takes_codes(tmp_path):
     model = eh.wrap(module, DATA.domain, torch=TorchSettings(inputs="one_hot", fill=fill, epochs=2))
     damped = model.without("1", [0, 2])
     path = save(damped, tmp_path / "model")
-    assert (path / "model.pt2").is_file()
+    assert (path / "model.onnx").is_file()
     assert comes_back_alike(path, damped)
 
 

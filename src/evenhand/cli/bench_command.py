@@ -56,7 +56,7 @@ def bench_command(
     retry: bool = typer.Option(False, "--retry", help="Make runs again that failed before."),
     likeness: bool = typer.Option(True, help="Also measure ATN and two-sample AUC, which takes a second or two for each run."),
     repair: bool = typer.Option(False, "--repair", help="Also retrain the model on each run's findings; takes as long as training it."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
+    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
     json_file: Path = typer.Option(None, "--json", help="Write the records as JSON."),
     parquet: Path = typer.Option(None, help="Write the records as Parquet."),
     report: Path = typer.Option(None, help="Write the comparison as one HTML page."),

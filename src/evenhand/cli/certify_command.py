@@ -19,7 +19,7 @@ def certify_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
     protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
     model: str = typer.Option(None, help="A model file instead of the file's."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
+    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
     seconds: float = typer.Option(60.0, min=0.001, help="Time for tightening the bounds."),
     boxes: int = typer.Option(None, min=1, help="Stop after this many boxes."),
     gap: float = typer.Option(0.0, min=0.0, max=0.999, help="Stop when the bounds are this close."),

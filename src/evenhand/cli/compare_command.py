@@ -21,7 +21,7 @@ def compare_command(
     second: str = typer.Argument(..., help="The same kind of thing: what there is now."),
     file: Path = typer.Option(DEFAULT_FILE, "--project", "-p", help="The project file whose data two models are asked about."),
     protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
+    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
     tolerance: float = typer.Option(0.001, min=0.0, max=0.999, help="By how much the rate may rise."),
     rate_rows: int = typer.Option(10_000, min=1, help="How many people two models are asked about."),
     seed: int = typer.Option(0, min=0, help="Seed of the people that are drawn."),

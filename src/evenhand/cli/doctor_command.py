@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 def doctor_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
     model: str = typer.Option(None, help="A model file or URL instead of the file's."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
+    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
     candidates: int = typer.Option(100_000, min=1, help="Say what a scan of this many candidates would cost."),
     as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
 ) -> None:

@@ -28,7 +28,7 @@ def measure_command(
     oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP),
     protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
     model: str = typer.Option(None, help="A model file or URL instead of the file's."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
+    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
     weights: str = typer.Option(None, help="A column of the table that holds the rows' weights."),
     graph: Path = typer.Option(None, help="A causal graph (YAML: `column: [cause, ...]`) for the resampled oracle."),
     smallest_gap: float = typer.Option(0.1, help="The gap between groups that matters."),

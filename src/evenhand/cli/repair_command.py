@@ -27,7 +27,7 @@ def repair_command(
     write: str = typer.Option(None, "--write", help="The repair whose model is written; default: the one shown to be best, else none."),
     protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
     model: str = typer.Option(None, help="A model file instead of the file's."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
+    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
     train_method: str = typer.Option(None, help="The method whose findings train."),
     judge_method: str = typer.Option(None, help="The method whose findings judge."),
     seeds: int = typer.Option(5, min=1, help="How often everything is repeated."),

@@ -19,7 +19,7 @@ def replay_command(
     which: str = typer.Argument(..., metavar="ID", help="A witness id, a witness file, or a folder of them."),
     file: Path = typer.Option(DEFAULT_FILE, "--project", "-p", help="The project file."),
     model: str = typer.Option(None, help="A model file or URL instead of the file's."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
+    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
     as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
 ) -> None:
     """Ask the model again about a witness.  Exits with 1 when any pair is still treated differently, 0 when none is, 2 usage, 4 model."""

@@ -29,7 +29,7 @@ def scan_command(
     oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP),
     protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
     model: str = typer.Option(None, help="A model file or URL instead of the file's."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a pickle: loading one runs code."),
+    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
     candidates: int = typer.Option(None, min=1, help="Budget: candidates."),
     model_rows: int = typer.Option(None, min=1, help="Budget: rows asked of the model."),
     seconds: float = typer.Option(None, min=0.001, help="Budget: seconds."),

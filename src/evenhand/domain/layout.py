@@ -25,7 +25,7 @@ _COMMENTS = {
     "constraints": '# Rules that a possible person keeps: age >= 18, start <= end, relationship == "Husband" => sex == "Male",\n'
     "# education determines education_num.  A missing cell breaks no rule, except through `is missing`.",
     "data": "# The data, beside this file.",
-    "model": "# The model under test: a file or a URL.  `trusted: true` allows formats that run code when loaded (pickle, joblib).",
+    "model": "# The model under test: a file or a URL.  `trusted: true` allows formats that run code when loaded (pickle, joblib, torch).",
     "oracle": "# What counts as unfair: an oracle by name, or with its parameters, as in `gap: {threshold: 0.2}`.",
     "scan": "# How the model is searched.",
     "gate": "# When a scan passes: the largest tolerated rate, how sure it must be, and the rate that counts as none.",

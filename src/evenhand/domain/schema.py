@@ -159,7 +159,7 @@ class ModelSection(SchemaSection):
 
     path: StrictStr | None = None
     url: StrictStr | None = None
-    trusted: StrictBool = Field(default=False, description="Whether loading it may run code (pickle, joblib).")
+    trusted: StrictBool = Field(default=False, description="Whether loading it may run code (pickle, joblib, torch files).")
     takes: Literal["frame", "matrix", "codes", "codes_frame"] | None = None
     returns: Literal["labels", "favourable", "scores"] | None = None
     classes: list[Cell] | None = None

@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.errors import InvalidArgument, MissingExtra, UntrustedModel, require
 from evenhand.models.model_files import load_pickle, load_skops, load_torch
+from evenhand.models.quarantine import examine
 
 
 def is_folder(path: Path) -> bool:
@@ -61,6 +62,7 @@ def _load_xgboost(path: Path, settings: Mapping[str, Any], _trusted: bool) -> An
     if file.suffix in (".pkl", ".pickle"):
         return None
     xgboost = require("xgboost", "boosting")
+    examine("xgboost", file)
     booster = xgboost.Booster()
     booster.load_model(str(file))
     return BoosterFunction(lambda frame: booster.predict(xgboost.DMatrix(frame, enable_categorical=True)))
@@ -70,13 +72,17 @@ def _load_lightgbm(path: Path, settings: Mapping[str, Any], _trusted: bool) -> A
     file = _inside(path, str(settings.get("data", "model.lgb")))
     if file.suffix in (".pkl", ".pickle"):
         return None
-    booster = require("lightgbm", "boosting").Booster(model_file=str(file))
+    lightgbm = require("lightgbm", "boosting")
+    examine("lightgbm", file)
+    booster = lightgbm.Booster(model_file=str(file))
     return BoosterFunction(booster.predict)
 
 
 def _load_catboost(path: Path, settings: Mapping[str, Any], _trusted: bool) -> Any:
     file = _inside(path, str(settings.get("data", "model.cb")))
-    return require("catboost", "boosting").CatBoostClassifier().load_model(str(file))
+    catboost = require("catboost", "boosting")
+    examine("catboost", file)
+    return catboost.CatBoostClassifier().load_model(str(file))
 
 
 def _load_sklearn(path: Path, settings: Mapping[str, Any], trusted: bool) -> Any:

@@ -9,9 +9,14 @@ from typing import Any
 
 from evenhand.errors import InvalidArgument, ModelFailed, UntrustedModel, require
 from evenhand.models.inputs import first_line
+from evenhand.models.quarantine import examine
 
 PICKLES = (".pkl", ".pickle", ".joblib")
 TORCH = (".pt", ".pth", ".pt2")
+
+MOST_UNFOLDED = 200 << 20
+UNFOLDED_TIMES = 50
+"""An archive may unfold to so many bytes, or to so many times its size on disk."""
 
 TRUSTED_TYPES = (
     "collections.OrderedDict",
@@ -39,7 +44,7 @@ TRUSTED_TYPES = (
 )
 """What scikit-learn's own models and the boosting libraries' classifiers hold and skops asks about.
 
-A partial is safe here because skops asks about its function too; a Booster parses bytes and runs nothing of theirs.
+A partial is safe here because skops asks about its function too.  What trees and boosters point to is looked at in quarantine first.
 """
 
 
@@ -47,15 +52,18 @@ def load_skops(path: Path, trusted: bool = False) -> Any:
     """The object in a .skops file; types beyond scikit-learn's own need trust."""
     import skops.io as skops
 
+    _check_archive(path)
     try:
         strange = [name for name in skops.get_untrusted_types(file=path) if name not in TRUSTED_TYPES]
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as fault:
+    except Exception as fault:  # a crafted description makes skops raise anything
         raise ModelFailed(f"{path.name} is not a skops file: {first_line(fault)}") from fault
     if strange and not trusted:
         raise UntrustedModel(
             f"{path.name} holds the types {', '.join(strange)}, whose code would run when loaded; "
             "pass trusted=True if you know where it comes from"
         )
+    if not strange:
+        examine("skops", path)
     try:
         return skops.load(path, trusted=[*TRUSTED_TYPES, *strange])
     except Exception as fault:  # the types inside are foreign code
@@ -78,32 +86,38 @@ def load_pickle(path: Path, trusted: bool = False) -> Any:
 
 
 def load_torch(path: Path, trusted: bool = False) -> Any:
-    """The module in a torch file: TorchScript and exported programs as they are, a whole pickled module only when trusted."""
+    """The module in a torch file, only when the user trusts it: every kind of them can run code when it is loaded or asked."""
+    if not trusted:
+        raise UntrustedModel(
+            f"{path.name} is {_torch_kind(path)}.  Pass trusted=True if you know where it comes from, "
+            "or save the model with torch.onnx.export as .onnx, which needs no trust"
+        )
     torch = require("torch", "torch")
     members = _members(path)
-    if path.suffix == ".pt2" or any(name.rpartition("/")[2] == "archive_format" for name in members):
+    if _is_program(path, members):
         return _guard(path, lambda: torch.export.load(path).module())
-    if any(name.rpartition("/")[2] == "constants.pkl" for name in members):
+    if "constants.pkl" in members:
         return _guard(path, lambda: _quietly(lambda: torch.jit.load(str(path), map_location="cpu")))
-    return _load_weights_or_module(path, trusted)
+    return _load_module(path)
 
 
-def _load_weights_or_module(path: Path, trusted: bool) -> Any:
-    import pickle
+def _is_program(path: Path, members: set[str]) -> bool:
+    return path.suffix == ".pt2" or "archive_format" in members
 
+
+def _torch_kind(path: Path) -> str:
+    members = _members(path)
+    if _is_program(path, members):
+        return "an exported torch program: it may hold pickles, and its shapes are evaluated as code"
+    if "constants.pkl" in members:
+        return "a TorchScript program: its forward may read and write files"
+    return "a torch file: it may hold a whole pickled module, and loading one runs whatever code it contains"
+
+
+def _load_module(path: Path) -> Any:
     import torch
 
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=not trusted)
-    except pickle.UnpicklingError:
-        if trusted:
-            raise ModelFailed(f"{path.name} is not a readable torch file") from None
-        raise UntrustedModel(
-            f"{path.name} holds a whole pickled module: loading it runs whatever code it contains.  Pass trusted=True if you know where "
-            "it comes from, or save it with torch.jit.script(module).save(...) or torch.onnx.export"
-        ) from None
-    except Exception as fault:  # a pickle may raise anything
-        raise ModelFailed(f"{path.name} is not a readable torch file: {type(fault).__name__}: {first_line(fault)}") from fault
+    content = _guard(path, lambda: torch.load(path, map_location="cpu", weights_only=False))
     if isinstance(content, torch.nn.Module):
         return content
     raise InvalidArgument(
@@ -112,12 +126,25 @@ def _load_weights_or_module(path: Path, trusted: bool) -> Any:
     )
 
 
-def _members(path: Path) -> list[str]:
+def _members(path: Path) -> set[str]:
+    """The names in the archive without their folders; none where it is no archive."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return archive.namelist()
-    except (zipfile.BadZipFile, OSError):
-        return []
+            return {name.rpartition("/")[2] for name in archive.namelist()}
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return set()
+
+
+def _check_archive(path: Path) -> None:
+    """Refuse an archive that unfolds to far more than it takes on disk."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            total = sum(member.file_size for member in archive.infolist())
+    except Exception as fault:  # a crafted directory makes zipfile raise anything
+        raise ModelFailed(f"{path.name} is not a skops file: {first_line(fault)}") from None
+    most = max(MOST_UNFOLDED, UNFOLDED_TIMES * path.stat().st_size)
+    if total > most:
+        raise ModelFailed(f"{path.name} unfolds to {total:,} bytes; a model file of its size may unfold to {most:,}")
 
 
 def _quietly(load: Any) -> Any:

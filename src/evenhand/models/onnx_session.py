@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from evenhand.contract import Port
 from evenhand.errors import InvalidArgument, ModelFailed, require
 from evenhand.models.inputs import first_line
+from evenhand.models.quarantine import examine
 
 NUMPY_TYPES: dict[str, Any] = {
     "tensor(float)": np.float32,
@@ -73,21 +74,28 @@ class OnnxSession:
 
 def open_onnx(path: str | Path, threads: int | None = None) -> OnnxSession:
     """Open an ONNX file; `threads` limits what one question may use, None leaves it to onnxruntime."""
-    runtime = require("onnxruntime", "onnx")
+    require("onnxruntime", "onnx")
     path = Path(path)
     try:
         content = path.read_bytes()
     except OSError as fault:
         raise InvalidArgument(f"the ONNX file {str(path)!r} cannot be read: {fault.strerror}") from None
+    examine("onnx", path)
+    try:
+        session = started(path, threads)
+    except Exception as fault:  # onnxruntime raises its own types, none of them public
+        raise ModelFailed(f"{path.name} is not an ONNX file that onnxruntime can load: {first_line(fault)}") from fault
+    return OnnxSession(path.name, content, _ports(session.get_inputs()), _ports(session.get_outputs()), session)
+
+
+def started(path: Path, threads: int | None = None) -> Any:
+    """onnxruntime's own session; the quarantine calls this first, in a process that may die."""
+    runtime = require("onnxruntime", "onnx")
     options = runtime.SessionOptions()
     options.log_severity_level = 3
     if threads is not None:
         options.intra_op_num_threads = threads
-    try:
-        session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as fault:  # onnxruntime raises its own types, none of them public
-        raise ModelFailed(f"{path.name} is not an ONNX file that onnxruntime can load: {first_line(fault)}") from fault
-    return OnnxSession(path.name, content, _ports(session.get_inputs()), _ports(session.get_outputs()), session)
+    return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 def _ports(entries: Sequence[Any]) -> tuple[Port, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import MissingAbility, require
+from evenhand.models.quarantine import examine
 from evenhand.models.torch import TorchModel, TorchSettings, from_module
 
 Step = Callable[[Sequence[Any], dict[str, Any]], Any]
@@ -26,7 +27,8 @@ def convert(path: str | Path) -> Any:
     """The torch module of an ONNX file: every node a submodule, weights as parameters."""
     onnx = require("onnx", "onnx")
     require("torch", "torch")
-    model = onnx.load(str(path))
+    examine("onnx", Path(path))
+    model = onnx.load(str(path), load_external_data=False)
     unknown = sorted({node.op_type for node in model.graph.node if node.op_type not in _STEPS or node.domain not in ("", "ai.onnx")})
     if unknown:
         raise MissingAbility(
@@ -166,15 +168,38 @@ def _cast(values: Sequence[Any], settings: dict[str, Any]) -> Any:
     return values[0].to(kinds.get(settings["to"], torch.float32))
 
 
+def _slice(values: Sequence[Any], _settings: dict[str, Any]) -> Any:
+    starts, ends = values[1].tolist(), values[2].tolist()
+    axes = values[3].tolist() if len(values) > 3 and values[3] is not None else list(range(len(starts)))
+    steps = values[4].tolist() if len(values) > 4 and values[4] is not None else [1] * len(starts)
+    cut = [slice(None)] * values[0].ndim
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        if step < 1:
+            raise MissingAbility("Slice with a negative step has no counterpart here")
+        cut[axis] = slice(start, end, step)
+    return values[0][tuple(cut)]
+
+
+def _concatenate(values: Sequence[Any], settings: dict[str, Any]) -> Any:
+    import torch
+
+    return torch.cat(list(values), dim=settings["axis"])
+
+
 _STEPS: dict[str, Step] = {
     "Add": _function("add"),
     "BatchNormalization": _normalise,
     "Cast": _cast,
+    "Concat": _concatenate,
     "Constant": lambda values, _: values,
     "Conv": _convolve,
     "Div": _function("div"),
+    "Equal": _function("eq"),
     "Dropout": lambda values, _: values[0],
     "Flatten": _flatten,
+    "IsNaN": _function("isnan"),
+    "Slice": _slice,
+    "Where": _function("where"),
     "Gemm": _gemm,
     "GlobalAveragePool": lambda values, _: values[0].mean(dim=tuple(range(2, values[0].ndim)), keepdim=True),
     "Identity": lambda values, _: values[0],

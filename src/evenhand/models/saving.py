@@ -1,4 +1,4 @@
-"""A mended model on disk in formats that run no code when read: npz, skops, exported torch programs, and JSON around them.
+"""A mended model on disk in formats that run no code when read: npz, skops, ONNX, and JSON around them.
 
 A plain model is one file that `evenhand.wrap` reads.  A model around another one is a folder with `evenhand-model.json`, which
 `evenhand.wrap` reads too.
@@ -18,7 +18,7 @@ import numpy as np
 
 from evenhand.contract import Model
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument, MissingAbility, StoreError
+from evenhand.errors import InvalidArgument, MissingAbility, MissingExtra, StoreError
 from evenhand.models.composed import ConstantModel, Marginalised, Masked, Mixture, ScoreCut, Thresholded, ThresholdRule
 from evenhand.models.dense import DenseNet
 from evenhand.models.estimator import EstimatorModel
@@ -102,23 +102,36 @@ def _plain(model: Model, folder: Path) -> Path:
 
 
 def _torch(model: Any, folder: Path) -> Path:
-    """A program from codes to scores, which needs none of the user's code; the bare weights where the module cannot be exported."""
+    """An ONNX graph from codes to scores, which needs none of the user's code; the bare weights where the module cannot be exported."""
     import torch
 
     from evenhand.models.inputs import probe_rows
 
-    whole = _whole(model)
+    codes = torch.tensor(np.nan_to_num(probe_rows(model.domain, 4)), dtype=model.front.dtype)
     try:
-        codes = torch.tensor(np.nan_to_num(probe_rows(model.domain, 4)), dtype=model.front.dtype)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            program = torch.export.export(whole.eval(), (codes,), dynamic_shapes=({0: torch.export.Dim("rows", min=1)},))
-            torch.export.save(program, folder / "model.pt2")
-        return folder / "model.pt2"
+        _export(_whole(model).eval(), codes, folder / "model.onnx")
+        return folder / "model.onnx"
     except Exception:  # a module may contain anything; its weights can always be written
-        (folder / "model.pt2").unlink(missing_ok=True)
-        torch.save(model.module.state_dict(), folder / "weights.pt")
-        return folder / "weights.pt"
+        (folder / "model.onnx").unlink(missing_ok=True)
+        weights = {name: tensor.detach().cpu().numpy() for name, tensor in model.module.state_dict().items()}
+        np.savez(folder / "weights.npz", **weights)
+        return folder / "weights.npz"
+
+
+def _export(whole: Any, codes: Any, path: Path) -> None:
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            whole,
+            (codes,),
+            str(path),
+            dynamo=False,
+            input_names=["codes"],
+            output_names=["scores"],
+            dynamic_axes={"codes": {0: "rows"}, "scores": {0: "rows"}},
+        )
 
 
 def _whole(model: Any) -> Any:
@@ -185,11 +198,21 @@ def _inner(told: dict[str, Any], folder: Path, domain: TabularDomain, base: Mode
         raise StoreError(f"{folder / DESCRIPTION} points outside its folder: {told['path']!r}")
     if inner.is_dir():
         return load(inner, domain, base, trusted)
-    if inner.suffix == ".pt2":
-        from evenhand.models.torch import TorchSettings
-
-        return wrap(inner, domain, torch=TorchSettings(inputs=_as_they_are, outputs="probabilities"), trusted=trusted)
+    if inner.suffix == ".onnx":
+        return _graph(inner, domain, told["classes"])
     return wrap(inner, domain, classes=told["classes"], takes=told.get("takes"), trusted=trusted)
+
+
+def _graph(file: Path, domain: TabularDomain, classes: list[Any]) -> Model:
+    """As a torch module, whose gradients can be read, where every step of the graph is known; else through the ONNX session."""
+    from evenhand.models.onnx import from_onnx
+    from evenhand.models.onnx_torch import torch_from_onnx
+    from evenhand.models.torch import TorchSettings
+
+    try:
+        return torch_from_onnx(file, domain, classes, TorchSettings(inputs=_as_they_are, outputs="probabilities"))
+    except (MissingAbility, MissingExtra):
+        return from_onnx(file, domain, classes, "codes", "scores")
 
 
 def _as_they_are(codes: Any) -> Any:

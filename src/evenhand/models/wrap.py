@@ -51,7 +51,7 @@ def wrap(
     A label that is an amount makes an estimator or a callable a regression, whose one score is the amount itself.
     classes: the model's classes in its own order, when it does not say them itself.
     takes: 'frame', 'matrix', 'codes' or 'codes_frame', for rows of a table.  returns: 'labels', 'favourable' or 'scores'.
-    trusted: allows pickles, which run code when loaded.  torch: how a torch module is used.
+    trusted: allows what can run code when loaded: pickles, torch files, MLflow's Python functions.  torch: how a torch module is used.
     prepare: how pictures become a network's input.  objects: how a recogniser is used.
 
     >>> import evenhand as eh

@@ -1,0 +1,181 @@
+"""The other side of `models/quarantine.py`: opens one file after another, each in a child with little memory and time.
+
+Runs in a process of its own.  Nothing here is meant to be called by others but `serve`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.errors import EvenhandError
+from evenhand.models.quarantine import SECONDS
+from evenhand.models.tree_bounds import check_catboost, check_lightgbm, check_object, check_xgboost
+
+SPARE_BYTES = 400 << 20
+"""What a file may take beside some times its own size."""
+
+TIMES_ITS_SIZE = 8
+MOST_OF_A_LINE = 300
+PREPARED = {
+    "skops": ("skops.io", "sklearn.ensemble", "sklearn.pipeline"),
+    "xgboost": ("xgboost",),
+    "lightgbm": ("lightgbm",),
+    "catboost": ("catboost",),
+    "onnx": ("onnxruntime",),
+}
+
+
+def serve() -> None:
+    """Answer questions on standard input until it ends; what libraries print goes nowhere."""
+    back = os.fdopen(os.dup(1), "wb", buffering=0)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    for line in sys.stdin.buffer:
+        asked = json.loads(line)
+        back.write(json.dumps({"fault": _opened_by_a_child(str(asked["kind"]), Path(asked["path"]))}).encode() + b"\n")
+
+
+def _opened_by_a_child(kind: str, path: Path) -> str:
+    """What went wrong; empty when nothing did."""
+    for module in PREPARED[kind]:  # imported once here; a fork has them already
+        try:
+            __import__(module)
+        except ImportError:
+            return ""  # the caller says it better, by naming the extra
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _be_the_child(kind, path, write)
+    os.close(write)
+    return _awaited(child, read)
+
+
+def _be_the_child(kind: str, path: Path, write: int) -> None:
+    """Open the file, tell what went wrong, and end without any clean-up."""
+    told = "nothing was said"
+    try:
+        _limit(path)
+        EXAMINERS[kind](path)
+        told = ""
+    except MemoryError:
+        told = "it needs far more memory than a file of its size should"
+    except EvenhandError as fault:
+        told = str(fault)
+    except BaseException as fault:  # whatever a library raises is the answer
+        told = " ".join(f"{type(fault).__name__}: {fault}".split())[:MOST_OF_A_LINE]
+    finally:
+        os.write(write, b"!" + told.encode("utf-8", "replace"))
+        os._exit(0)
+
+
+def _awaited(child: int, read: int) -> str:
+    deadline, told = time.monotonic() + SECONDS, b""
+    while (left := deadline - time.monotonic()) > 0 and select.select([read], [], [], left)[0]:
+        part = os.read(read, 4096)
+        if not part:
+            break
+        told += part
+    else:
+        os.kill(child, signal.SIGKILL)
+    os.close(read)
+    _, status = os.waitpid(child, 0)
+    if told.startswith(b"!"):
+        return told[1:].decode("utf-8", "replace")
+    if os.WIFSIGNALED(status) and left > 0:
+        return f"opening it kills the process ({signal.Signals(os.WTERMSIG(status)).name})"
+    return f"it did not open within {SECONDS:g} seconds" if left <= 0 else "opening it ends the process"
+
+
+def _limit(path: Path) -> None:
+    """Little memory above what is used already, little time, and no files beside a few."""
+    import resource
+
+    pages = int(Path("/proc/self/statm").read_text().split()[5]) if Path("/proc/self/statm").exists() else 0
+    most = pages * os.sysconf("SC_PAGE_SIZE") + SPARE_BYTES + TIMES_ITS_SIZE * path.stat().st_size
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(SECONDS), int(SECONDS)))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def trial_rows(width: int) -> Any:
+    """Rows that lead into many corners of a tree: zeros, tiny and huge numbers, and nothing at all."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((48, width)) * 10.0 ** rng.integers(-2, 7, (48, 1))
+    return np.concatenate([rows, np.zeros((1, width)), np.full((1, width), 1e30), np.full((1, width), -1e30)])
+
+
+def _examine_skops(path: Path) -> None:
+    import skops.io
+
+    from evenhand.models.model_files import TRUSTED_TYPES
+
+    loaded = skops.io.load(path, trusted=list(TRUSTED_TYPES))
+    check_object(loaded)
+    width = getattr(loaded, "n_features_in_", None)
+    if isinstance(width, int) and 0 < width < 100_000 and hasattr(loaded, "predict"):
+        _tried(lambda: loaded.predict(trial_rows(width)))
+
+
+def _tried(ask: Callable[[], Any]) -> None:
+    """A first question; a refusal in Python's own words is no danger, the caller will meet it again."""
+    try:
+        ask()
+    except MemoryError:
+        raise
+    except Exception:  # noqa: S110 - a pipeline may want words instead of numbers
+        pass
+
+
+def _examine_xgboost(path: Path) -> None:
+    import xgboost
+
+    booster = xgboost.Booster()
+    booster.load_model(str(path))
+    check_xgboost(booster)
+    rows = trial_rows(booster.num_features())
+    _tried(lambda: booster.predict(xgboost.DMatrix(rows), validate_features=False))
+
+
+def _examine_lightgbm(path: Path) -> None:
+    import lightgbm
+
+    booster = lightgbm.Booster(model_file=str(path))
+    check_lightgbm(booster)
+    rows = trial_rows(booster.num_feature())
+    _tried(lambda: booster.predict(np.concatenate([rows, np.full((1, rows.shape[1]), np.nan)])))
+
+
+def _examine_catboost(path: Path) -> None:
+    import catboost
+
+    model = catboost.CatBoost()
+    model.load_model(str(path))
+    check_catboost(model)
+    _tried(lambda: model.predict(trial_rows(len(model.feature_names_))))
+
+
+def _examine_onnx(path: Path) -> None:
+    from evenhand.models.onnx_session import started
+
+    started(path, threads=1)
+
+
+EXAMINERS: dict[str, Callable[[Path], None]] = {
+    "skops": _examine_skops,
+    "xgboost": _examine_xgboost,
+    "lightgbm": _examine_lightgbm,
+    "catboost": _examine_catboost,
+    "onnx": _examine_onnx,
+}
