@@ -190,7 +190,7 @@ def test_the_embedded_recogniser_finds_most_large_objects(streets):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["amazon", "google", "azure"])
 def test_a_measurement_that_breaks_down_half_way_is_finished_without_paying_twice(name, streets, tmp_path, monkeypatch):
-    plan = ChangePlan(insert=("dog",), change=("car",), operators=("insert", "delete", "put_back"))
+    plan = ChangePlan(insert=("dog", "person"), change=("person", "car"), operators=("insert", "delete", "put_back"))
     medium = Scenes(streets[:5], plan)
 
     def run(server):
@@ -198,10 +198,10 @@ def test_a_measurement_that_breaks_down_half_way_is_finished_without_paying_twic
         assert model.without_memory() is model  # it is paid for
         return counted_scenes(medium, model, np.vstack([medium.rows(), medium.rows(null=True)]))
 
-    with StandIn(StreetRecogniser("plain"), fails_after=6) as server:
+    with StandIn(StreetRecogniser("plain"), fails_after=9) as server:
         with pytest.raises(ModelFailed):
             run(server)
-        assert server.billed == 6
+        assert server.billed == 9
         server.fails_after = None
         outcome = run(server)
         assert server.billed == len(outcome.scenes) + len(outcome.changes)  # every picture once
