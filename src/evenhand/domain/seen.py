@@ -22,21 +22,29 @@ class KeyTable:
     def add(self, keys: Keys) -> tuple[Index, Mask]:
         """The place of every key, and whether this is its first appearance."""
         self._reserve(len(keys))
-        owner, new = self._claim(keys)
-        fresh = keys if new.all() else keys[new]
-        end = self.size + len(fresh)
-        places = np.arange(self.size, end)
-        self.keys[self.size : end] = fresh
-        self._slots[self._slot_of_new] = places
-        self.size = end
-        if len(fresh) == len(keys):  # the usual case of a random search
-            return places, new
+        start, end = self.size, self.size + len(keys)
+        self.keys[start:end] = keys  # as if all were new, which is the usual case of a random search
+        owner, slots = self._claim(keys)
+        own = np.arange(start, end)
+        new: Mask = owner == own
+        if new.all():
+            self.size = end
+            return own, new
+        return self._closed_up(keys, owner, slots, new), new
+
+    def _closed_up(self, keys: Keys, owner: NDArray[np.int32], slots: Index, new: Mask) -> Index:
+        """The places, new keys moved together so that none is left empty where a key was known."""
+        start, fresh = self.size, keys[new]
+        self.size = start + len(fresh)
+        places = np.arange(start, self.size)
+        self.keys[start : self.size] = fresh
+        self._slots[slots[new]] = places
         every = np.empty(len(keys), dtype=np.intp)
         every[new] = places
-        within, known = owner <= -2, owner >= 0
-        every[within] = every[-2 - owner[within]]
+        within, known = (owner >= start) & ~new, owner < start
+        every[within] = every[owner[within] - start]
         every[known] = owner[known]
-        return every, new
+        return every
 
     def find(self, keys: Keys) -> Index:
         """The place of every key; -1 for one never added."""
@@ -53,35 +61,29 @@ class KeyTable:
             slots[pending] = (slots[pending] + 1) & (len(self._slots) - 1)
         return places
 
-    def _claim(self, keys: Keys) -> tuple[Index, Mask]:
-        """Who holds each key: a place (>= 0), or -2 - i for the i-th key of this very batch, which is then new."""
-        slots, own = self._home(keys), -2 - np.arange(len(keys))
+    def _claim(self, keys: Keys) -> tuple[NDArray[np.int32], Index]:
+        """Who holds each key, by place: a key of this very batch that is new holds the place that it was given; and each key's slot."""
+        slots, own = self._home(keys), np.arange(self.size, self.size + len(keys), dtype=np.int32)
         owner = own.copy()
         held = self._occupy(slots, own)
         rest = np.flatnonzero(held != own)
         held = held[rest]
         while rest.size:
-            same = self._keys_of(held, keys) == keys[rest]
+            same = self.keys[held] == keys[rest]
             owner[rest[same]] = held[same]
             rest = rest[~same]
             slots[rest] = (slots[rest] + 1) & (len(self._slots) - 1)
             held = self._occupy(slots[rest], own[rest])
             taken = held != own[rest]
             rest, held = rest[taken], held[taken]
-        new = owner == own
-        self._slot_of_new = slots if new.all() else slots[new]
-        return owner, new
+        return owner, slots
 
-    def _occupy(self, slots: Index, marks: Index) -> NDArray[np.int32]:
+    def _occupy(self, slots: Index, marks: NDArray[np.int32]) -> NDArray[np.int32]:
         """Put each mark where its slot is empty, and say what every slot holds then."""
         empty = self._slots[slots] == _EMPTY
         # Written backwards, so that of equal keys the first one stays.
         self._slots[slots[empty][::-1]] = marks[empty][::-1]
         return self._slots[slots]
-
-    def _keys_of(self, held: NDArray[np.int32], batch: Keys) -> Keys:
-        fresh = held <= -2
-        return np.where(fresh, batch[np.where(fresh, -2 - held, 0)], self.keys[np.where(fresh, 0, held)])
 
     def _home(self, keys: Keys) -> Index:
         bits = np.uint64(64 - (len(self._slots).bit_length() - 1))

@@ -131,7 +131,8 @@ def labels_differ(labels: NDArray[np.int16]) -> Mask:
     """Which inputs have two possible people with different labels; `labels` is (n, people)."""
     possible = labels != IMPOSSIBLE
     if possible.all():
-        flips: Mask = (labels != labels[:, :1]).any(axis=1)
+        # With two people, which is the usual case, one comparison of two columns: a reduction over so short an axis is all overhead.
+        flips: Mask = labels[:, 0] != labels[:, 1] if labels.shape[1] == 2 else (labels != labels[:, :1]).any(axis=1)
         return flips
     highest = np.where(possible, labels, np.iinfo(np.int16).min).max(axis=1)
     lowest = np.where(possible, labels, np.iinfo(np.int16).max).min(axis=1)
