@@ -81,6 +81,10 @@ class _Binder:
         return OneOf(Cell(place), tuple(float(code) for code, value in enumerate(column.values) if value))
 
     def chain(self, node: ComparisonChain) -> Condition:
+        if node.slack:
+            left, right = (self.number(operand) for operand in node.operands)
+            ends = (Compare(way, left, Computed(sign, right, Constant(node.slack))) for way, sign in ((">=", "-"), ("<=", "+")))
+            return Joined("and", tuple(ends))
         pairs = zip(node.operands, node.operators, node.places, node.operands[1:], strict=False)
         parts = tuple(self.comparison(operator, left, right, at) for left, operator, at, right in pairs)
         return parts[0] if len(parts) == 1 else Joined("and", parts)
@@ -161,7 +165,7 @@ class _Binder:
         column = self.columns[place]
         if not column.is_listed:
             return Cell(place)
-        if not _are_numbers(column.values):
+        if not _are_numbers(column.values) and not (column.values and all(isinstance(value, bool) for value in column.values)):
             raise self.mistake(node.at, f"column {column.name!r} of kind {column.kind} holds no numbers to compute or compare with here")
         return Listed(place, _floats(column))
 

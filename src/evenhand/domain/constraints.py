@@ -112,9 +112,9 @@ def _mapped(places: list[int], columns: tuple[Column, ...], entries: object) -> 
         entries = [[key, value] for key, value in entries.items()]
     table = _table(entries, places, columns, "map")
     sources = tuple(entry[:-1] for entry in table)
-    for place, entry in enumerate(sources):
-        if entry in sources[:place]:
-            raise ConstraintError(f"map: {_values(entry, places[:-1], columns)} is determined twice, and differently")
+    if len(set(sources)) < len(sources):
+        twice = next(entry for place, entry in enumerate(sources) if entry in sources[:place])
+        raise ConstraintError(f"map: {_values(twice, places[:-1], columns)} is determined twice, and differently")
     names = [columns[place].name for place in places]
     text = f"{', '.join(map(parser.quote_name, names[:-1]))} determines {parser.quote_name(names[-1])}"
     back = [_values(entry, places, columns) for entry in table]

@@ -5,6 +5,7 @@
     choice      = both {"or" both}          both = negation {"and" negation}
     negation    = "not" negation | comparison
     comparison  = sum { ("=="|"!="|"<"|"<="|">"|">=") sum }       18 <= age <= 65 is both at once
+                | sum "==" sum "within" number                    equal but for rounding: bmi == weight / size within 0.05
                 | sum ["not"] "in" "[" literal {"," literal} "]"
                 | sum "is" ["not"] "missing"
     sum         = product {("+"|"-") product}        product = unary {("*"|"/") unary}
@@ -64,6 +65,7 @@ class ComparisonChain:
     operands: tuple[Node, ...]
     operators: tuple[str, ...]
     places: tuple[int, ...]
+    slack: float = 0.0  # of a single ==: how far the two sides may be apart
 
     @property
     def at(self) -> int:
@@ -319,7 +321,18 @@ class _Parser:
             operators.append(operator.kind)
             places.append(operator.at)
             operands.append(self.sum())
-        return ComparisonChain(tuple(operands), tuple(operators), tuple(places)) if operators else first
+        if not operators:
+            return first
+        return ComparisonChain(tuple(operands), tuple(operators), tuple(places), self.slack(operators))
+
+    def slack(self, operators: list[str]) -> float:
+        """What stands after `within`; a column may have that name too, as no name can follow a comparison otherwise."""
+        if self.now.kind != "name" or self.now.value != "within":
+            return 0.0
+        if operators != ["=="]:
+            raise self.unexpected("only a single == can hold `within` a number")
+        self.take()
+        return float(self.expect("number", "a number such as 0.05").value)
 
     def options(self) -> tuple[Literal, ...]:
         self.expect("[", "a list such as [1, 2]")

@@ -7,7 +7,7 @@ the way back (a randomised probability integral transform) and the density are e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +15,14 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Reals, Rows
 from evenhand.domain.columns import Value
+from evenhand.domain.constraints import CompiledConstraint
+from evenhand.domain.relations import Relation, find_relations
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, DataError, InvalidArgument
 from evenhand.synthesis.associations import associations
 from evenhand.synthesis.box import Box
+from evenhand.synthesis.derivations import read_rules
+from evenhand.synthesis.guides import Guide, Guided, plan_chain
 from evenhand.synthesis.links import BELOW_ONE, Asked, Copies, Link, make_link
 from evenhand.synthesis.rejection import keep_constraints
 from evenhand.synthesis.tree_growth import TreeGrowth
@@ -42,6 +46,8 @@ class ChainedTrees:
     order: tuple[int, ...]
     links: tuple[Link, ...]  # in the order of the chain
     name: str = "chained trees"
+    guides: Mapping[int, Guide] = field(default_factory=dict, repr=False)  # of the columns that keep a relation
+    relations: tuple[Relation, ...] = field(default=(), repr=False)  # found in the rows that it was learnt from
 
     @classmethod
     def fit(
@@ -51,12 +57,16 @@ class ChainedTrees:
         settings = settings or TreeSettings()
         _check(rows, domain)
         lead = [domain.place(name) for name in first]
-        order = tuple(dict.fromkeys([*lead, *domain.protected_places, *_telling_first(rows, domain)]))
+        wanted = dict.fromkeys([*lead, *domain.protected_places, *_telling_first(rows, domain)])
+        relations = find_relations(rows, domain, rng) if settings.relations else ()
+        declared = [rule for rule in domain.constraints if isinstance(rule, CompiledConstraint)]
+        plan = plan_chain(read_rules((*declared, *(each.rule for each in relations)), domain, rows), domain, wanted, rows, lead)
         copies = _copies(rows, domain)
         chosen = rng.permutation(len(rows))[: settings.structure_rows]
         held, structure = np.split(chosen, [int(settings.held_out * len(chosen))])
         growth = TreeGrowth(rows, domain, copies, domain.low, structure, held, associations(rows, rng), settings)
-        return cls(domain, order, tuple(growth.link(order, step, rng) for step in range(len(order))))
+        links = tuple(growth.link(plan.order, step, rng, plan.guides.get(at)) for step, at in enumerate(plan.order))
+        return cls(domain, plan.order, links, guides=plan.guides, relations=relations)
 
     @classmethod
     def fit_steered(cls, rows: Rows, domain: TabularDomain, wishes: Wishes, rng: np.random.Generator) -> SteeredTrees:
@@ -67,11 +77,18 @@ class ChainedTrees:
 
     def within(self, box: Box) -> ChainedTrees:
         """The same chain cut to a box: each column is drawn among its allowed cells, given the columns before it."""
-        links = list(self.links)
+        links, guides = list(self.links), dict(self.guides)
         for step, at in enumerate(self.order):
-            if at in box.values or at in box.intervals:
+            if at in guides:
+                guides[at] = _cut_guide(guides[at], box)
+            if (at in box.values or at in box.intervals) and not (at in guides and guides[at].is_distance):
                 links[step] = _cut_link(links[step], box, at)
-        return replace(self, links=tuple(links), domain=box.domain(self.domain), name=f"{self.name} where {box.text(self.domain)}")
+        name = f"{self.name} where {box.text(self.domain)}"
+        return replace(self, links=tuple(links), guides=guides, domain=box.domain(self.domain), name=name)
+
+    def _bound(self, at: int, link: Link, rows: Rows) -> Link | Guided:
+        """The link of a column, under its guide where it has one."""
+        return self.guides[at].bound(link, rows) if at in self.guides else link
 
     @property
     def latent_size(self) -> int:
@@ -120,7 +137,7 @@ class ChainedTrees:
         begin = self.order.index(coordinate)
         for at, link in zip(self.order[begin:], self.links[begin:], strict=True):
             levels = np.minimum(ndtr(latents[:, at]), BELOW_ONE)
-            moved[:, at] = link.codes(levels, copies)
+            moved[:, at] = self._bound(at, link, moved).codes(levels, copies)
             copies[:, at] = _copy(moved[:, at], self.domain.columns[at].lowest)
         return moved
 
@@ -137,7 +154,7 @@ class ChainedTrees:
         upto = np.searchsorted(begins[sequence], np.arange(len(self.order)), side="right")
         for at, link, n in zip(self.order, self.links, upto, strict=True):
             levels = np.minimum(ndtr(latents[:n, at]), BELOW_ONE)
-            moved[:n, at] = link.codes(levels, copies[:n])
+            moved[:n, at] = self._bound(at, link, moved[:n]).codes(levels, copies[:n])
             copies[:n, at] = _copy(moved[:n, at], self.domain.columns[at].lowest)
         back = np.empty_like(moved)
         back[sequence] = moved
@@ -150,7 +167,7 @@ class ChainedTrees:
         for at, link in zip(self.order, self.links, strict=True):
             if not self.domain.columns[at].inside(rows[:, at]).all():
                 raise DataError(f"column {self.domain.names[at]!r} has codes outside its range; project the rows first")
-            latents[:, at] = _exact_latent(link, rows[:, at], copies, rng)
+            latents[:, at] = _exact_latent(self._bound(at, link, rows), rows[:, at], copies, rng)
         return latents
 
     def log_density(self, rows: Rows) -> Reals:
@@ -163,7 +180,7 @@ class ChainedTrees:
         copies = _copies(rows, self.domain)
         terms = np.empty(rows.shape)
         for at, link in zip(self.order, self.links, strict=True):
-            terms[:, at] = link.log_share(rows[:, at], copies)
+            terms[:, at] = self._bound(at, link, rows).log_share(rows[:, at], copies)
         return terms
 
     def _draw(self, n: int, rng: np.random.Generator, fixed: Mapping[int, Reals]) -> Rows:
@@ -181,7 +198,7 @@ class ChainedTrees:
         np.minimum(levels, BELOW_ONE, out=levels)
         copies = np.empty(rows.shape, dtype=np.float32)
         for at, link in zip(self.order, self.links, strict=True):
-            rows[:, at] = fixed[at] if at in fixed else link.codes(levels[:, at], copies)
+            rows[:, at] = fixed[at] if at in fixed else self._bound(at, link, rows).codes(levels[:, at], copies)
             copies[:, at] = _copy(rows[:, at], self.domain.columns[at].lowest)
 
     def _fixed(self, fixed: Mapping[str, Value | Reals] | None, n: int) -> dict[int, Reals]:
@@ -199,6 +216,13 @@ def _telling_first(rows: Rows, domain: TabularDomain) -> list[int]:
     """All columns, those last whose cells mostly differ from row to row: the others' trees find little but chance in them."""
     mostly_distinct = [2 * len(np.unique(rows[:, at])) > len(rows) for at in range(len(domain.columns))]
     return sorted(range(len(domain.columns)), key=lambda at: mostly_distinct[at])
+
+
+def _cut_guide(guide: Guide, box: Box) -> Guide:
+    """A guide whose column stays in its part of the box; one listed value or more is left to the link."""
+    if guide.at in box.values:
+        return replace(guide, derivations=())
+    return replace(guide, within=box.intervals[guide.at]) if guide.at in box.intervals else guide
 
 
 def _cut_link(link: Link, box: Box, at: int) -> Link:
@@ -238,7 +262,7 @@ def _copy(codes: Reals, lowest: float) -> Reals:
     return np.clip(np.where(np.isnan(codes), lowest - 1.0 - abs(lowest) * 1e-3, codes), -_LARGEST_FLOAT32, _LARGEST_FLOAT32)
 
 
-def _exact_latent(link: Link, codes: Reals, copies: Copies, rng: np.random.Generator) -> Reals:
+def _exact_latent(link: Link | Guided, codes: Reals, copies: Copies, rng: np.random.Generator) -> Reals:
     """Latents that decode to the codes; where rounding would spoil a draw near a border, the middle is taken."""
     from scipy.special import ndtr, ndtri
 

@@ -17,6 +17,7 @@ import numpy as np
 from evenhand.arrays import Index, Labels, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.synthesis.cells import Cells, cut
+from evenhand.synthesis.guides import Guide
 from evenhand.synthesis.leaves import Branches, node_shares
 from evenhand.synthesis.links import Asked, Copies, Link, Tilt, make_link
 from evenhand.synthesis.tree_settings import TreeSettings
@@ -109,11 +110,17 @@ class TreeGrowth:
     associations: Rows
     settings: TreeSettings
 
-    def link(self, order: Sequence[int], step: int, rng: np.random.Generator) -> Link:
+    def link(self, order: Sequence[int], step: int, rng: np.random.Generator, guide: Guide | None = None) -> Link:
         """Grow the tree of one column on the columns before it, count its leaves, and put back what groups differ in."""
         at, codes = order[step], self.rows[:, order[step]]
+        if guide is not None and guide.is_total and not np.isnan(codes).any():
+            return self._grown(Shape(cut(self.domain.columns[at], codes, self.settings.cells), codes, None), [], rng).link(self)
         parents = self._parents(at, order[:step])
-        link = self._better(at, parents, rng)
+        if guide is not None and guide.is_distance:
+            codes = guide.rounded(codes - guide.base(self.rows))
+            link = self._grown(Shape(guide.distance_cells(codes, self.settings.cells), codes, None), parents, rng).link(self)
+        else:
+            link = self._better(at, parents, rng)
         earlier = [place for place in self.domain.protected_places if place in order[:step]]
         return self._tilted(link, codes, earlier, rng) if earlier and self.settings.tilts else link
 

@@ -16,6 +16,7 @@ class TreeSettings:
     leaf_rows: fewest rows of a leaf; None takes rows / 500, between 5 and 8
     held_out: share of the structure rows that say whether a trend pays; 0 for no trends
     parents: most columns that a column's tree may ask, beside the protected ones
+    relations: whether sums, orders, dependencies and other relations are looked for and kept
     tilts: whether what groups differ in beyond the trees is put back
     cells: most cells of one numeric column
     structure_rows: most rows that the splits are chosen on; leaf frequencies always use all rows
@@ -25,6 +26,7 @@ class TreeSettings:
     leaf_rows: Count | None = None
     held_out: ShareBelowOne = 0.1
     parents: TwoOrMore = 12
+    relations: bool = True
     tilts: bool = True
     cells: TwoOrMore = 256
     structure_rows: TwoOrMore = 30_000

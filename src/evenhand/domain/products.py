@@ -1,0 +1,201 @@
+"""Numbers that follow exactly from other numbers: linear equations, and products of whole powers, up to the rounding of their column.
+
+Columns are taken one after the other, and one that those before it explain to the last decimal is an equation (Gram and Schmidt).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from evenhand.arrays import Reals, Rows
+
+FEWEST_COMPLETE = 100
+UNEXPLAINED = 0.03
+"""The share of a column's deviation that may be left before its equation is written down and tried exactly."""
+SMALLEST_PART = 0.002
+"""A term that moves the result by less than this share of its deviation is left out."""
+MOST_TERMS = 8
+MOST_DIGITS = 12
+LARGEST_POWER = 3
+MOST_GAPS = 0.2
+MOST_DECIMALS = 9
+_EXACT = 1e-9
+
+
+@dataclass(frozen=True)
+class Equation:
+    """target == constant + sum of weights * columns, or constant * product of columns to the power of their weights."""
+
+    target: int
+    places: tuple[int, ...]
+    weights: tuple[float, ...]
+    constant: float
+    is_product: bool = False
+    slack: float = 0.0
+
+    def value(self, rows: Rows) -> Reals:
+        """What the target should be."""
+        cells = rows[:, list(self.places)]
+        with np.errstate(all="ignore"):
+            found: Reals = (
+                self.constant * np.prod(cells ** np.array(self.weights), axis=1)
+                if self.is_product
+                else _sum(cells, self.weights, self.constant)
+            )
+        return found
+
+    def text(self, name: Callable[[int], str]) -> str:
+        """The right side in the rule language."""
+        return _product_text(self, name) if self.is_product else _sum_text(self, name)
+
+
+def _sum(cells: Rows, weights: Sequence[float], constant: float) -> Reals:
+    """Added one after the other, as a person's program would: then the last bit is the same too."""
+    total = np.zeros(len(cells))
+    for column, weight in zip(cells.T, weights, strict=True):
+        total = total + column * weight
+    return total + constant
+
+
+def _sum_text(found: Equation, name: Callable[[int], str]) -> str:
+    text = ""
+    for place, weight in zip(found.places, found.weights, strict=True):
+        factor = "" if abs(weight) == 1 else f"{abs(weight):.15g} * "
+        text += f" {'-' if weight < 0 else '+'} {factor}{name(place)}"
+    if found.constant:
+        text += f" {'-' if found.constant < 0 else '+'} {abs(found.constant):.15g}"
+    return text.removeprefix(" + ").replace(" - ", "-", 1) if text.startswith(" - ") else text.removeprefix(" + ")
+
+
+def _product_text(found: Equation, name: Callable[[int], str]) -> str:
+    above = [name(place) for place, power in zip(found.places, found.weights, strict=True) for _ in range(int(power)) if power > 0]
+    below = [name(place) for place, power in zip(found.places, found.weights, strict=True) for _ in range(-int(power)) if power < 0]
+    start = [] if found.constant == 1 and above else [f"{found.constant:.15g}"]
+    return " * ".join([*start, *above]) + "".join(f" / {each}" for each in below)
+
+
+def linear_equations(rows: Rows, places: Sequence[int]) -> Iterator[Equation]:
+    """Equations between numbers; totals, which vary most, follow from their parts."""
+    used = _complete(rows, places)
+    yield from _equations(used.rows, used.places, is_product=False)
+
+
+def product_equations(rows: Rows, places: Sequence[int]) -> Iterator[Equation]:
+    """Equations between the logarithms of positive numbers with whole weights."""
+    with np.errstate(invalid="ignore"):
+        positive = [at for at in places if not (rows[:, at] <= 0).any()]
+    used = _complete(rows, positive)
+    yield from _equations(used.rows, used.places, is_product=True)
+
+
+@dataclass(frozen=True)
+class _Used:
+    rows: Rows
+    places: list[int]
+
+
+def _complete(rows: Rows, places: Sequence[int]) -> _Used:
+    """The rows without gaps in these columns, columns with many gaps left out."""
+    kept = [at for at in places if np.isnan(rows[:, at]).mean() <= MOST_GAPS]
+    whole = rows[~np.isnan(rows[:, kept]).any(axis=1)]
+    return _Used(whole, kept) if len(whole) >= max(FEWEST_COMPLETE, 2 * len(kept)) else _Used(whole[:0], [])
+
+
+def _equations(rows: Rows, places: list[int], is_product: bool) -> Iterator[Equation]:
+    if not places:
+        return
+    cells = np.log(rows[:, places]) if is_product else rows[:, places]
+    centred = cells - cells.mean(axis=0)
+    deviation = centred.std(axis=0)
+    order = [at for at in np.argsort(deviation, kind="stable") if deviation[at] > 0]
+    basis = np.empty((len(rows), len(order)))
+    members: list[int] = []
+    for at in order:
+        own = centred[:, at] / deviation[at]
+        spanned = basis[:, : len(members)]
+        rest = own - spanned @ (spanned.T @ own)
+        rest -= spanned @ (spanned.T @ rest)  # once more, against rounding
+        left = float(np.sqrt((rest**2).mean()))
+        if members and left < UNEXPLAINED:
+            found = _exact(rows, centred / deviation, _Asked(at, members, places, is_product))
+            if found is not None:
+                yield found
+                continue
+        if left > 1e-7:
+            basis[:, len(members)] = rest / np.linalg.norm(rest)
+            members.append(int(at))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A column that seems to follow from the members: positions among `places`."""
+
+    at: int
+    members: list[int]
+    places: list[int]
+    is_product: bool
+
+
+def _exact(rows: Rows, scaled: Rows, asked: _Asked) -> Equation | None:
+    """The equation of the column, or of one of its parts where only that can be told to the last decimal."""
+    weights = np.linalg.lstsq(scaled[:, asked.members], scaled[:, asked.at], rcond=1e-10)[0]
+    parts = [member for member, weight in zip(asked.members, weights, strict=True) if abs(weight) > SMALLEST_PART]
+    if not 1 <= len(parts) <= MOST_TERMS:
+        return None
+    together = [asked.at, *parts]
+    for target in together:
+        others = sorted((asked.places[at] for at in together if at != target))
+        found = _fitted(rows, asked.places[target], others, asked.is_product)
+        if found is not None:
+            return found
+    return None
+
+
+def _fitted(rows: Rows, target: int, places: list[int], is_product: bool) -> Equation | None:
+    cells = rows[:, [*places, target]]
+    cells = np.log(cells) if is_product else cells
+    means = cells.mean(axis=0)
+    weights = np.linalg.lstsq(cells[:, :-1] - means[:-1], cells[:, -1] - means[-1], rcond=None)[0]
+    if is_product:
+        weights = np.rint(weights)
+        if not weights.all() or (np.abs(weights) > LARGEST_POWER).any() or (len(places) == 1 and weights[0] == 1):
+            return None
+    constant = float(means[-1] - means[:-1] @ weights)
+    draft = Equation(target, tuple(places), tuple(map(float, weights)), float(np.exp(constant)) if is_product else constant, is_product)
+    return _simplest(draft, rows)
+
+
+def _simplest(draft: Equation, rows: Rows) -> Equation | None:
+    """The equation with as few digits as explain every row; None where none does."""
+    wanted = rows[:, draft.target]
+    step = _step(wanted)
+    for digits in range(1, MOST_DIGITS + 1):
+        weights = draft.weights if draft.is_product else tuple(_digits(weight, digits) for weight in draft.weights)
+        once = replace(draft, weights=weights, constant=0.0 if not draft.is_product else 1.0)
+        with np.errstate(all="ignore"):
+            rests = wanted / once.value(rows) if draft.is_product else wanted - once.value(rows)
+        for constant in {_digits(float(np.median(rests)), digits), float(np.round(np.median(rests), max(0, digits - 1)))}:
+            trial = replace(once, constant=constant)
+            far = np.abs(trial.value(rows) - wanted).max()
+            exact = _EXACT * np.abs(wanted).max()
+            if far <= max(exact, 0.5 * step * (1 + 1e-6)):
+                return replace(trial, slack=0.0 if far <= exact else 0.5 * step)
+    return None
+
+
+def _digits(number: float, digits: int) -> float:
+    return float(f"{number:.{digits}g}")
+
+
+def _step(cells: Reals) -> float:
+    """The distance of two neighbouring numbers of a column with few decimals; 0 where they lie densely."""
+    for decimals in range(MOST_DECIMALS + 1):
+        if np.array_equal(np.round(cells, decimals), cells):
+            return float(10.0**-decimals)
+    return 0.0
+
+

@@ -1,0 +1,241 @@
+"""Relations that the rows of a table keep: sums and other linear ones, products and ratios, orders, dependencies, one-hot groups, and
+columns that are settled where another has a certain value.
+
+They are looked for on a few thousand rows and then counted over all of them.  Each is a text of the rule language, so that a person can
+read it, edit it, and put it into force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from evenhand.arrays import Index, Mask, Reals, Rows
+from evenhand.domain.constraints import CompiledConstraint, compile_constraint
+from evenhand.domain.parser import quote_name, quote_value
+from evenhand.domain.products import Equation, linear_equations, product_equations
+from evenhand.domain.tabular import TabularDomain
+
+RelationKind = Literal["linear", "product", "dependency", "one of", "order", "settled"]
+
+FEWEST_ROWS = 100
+LOOKED_AT_CELLS = 400_000
+"""Cells that relations are looked for in; a table of more columns is looked at with fewer rows, at least 1,000."""
+SUPPORT = 0.999
+"""The share of rows, of those that have all the cells, which a relation must hold in."""
+SURPRISE = 30.0
+"""How many rows would break a relation if its columns were unrelated, before it is believed."""
+COMMONEST = 0.95
+MOST_LEVELS = 5_000
+MOST_SETTLING = 12
+"""Different values of a column that are tried as a reason for another column's being settled."""
+MOST_SETTLED = 8
+OVERLAP = 0.05
+"""How often unrelated cells of two columns would be in the other order, at least."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One relation: its kind, the rule that says it, the column that follows from the others, and how many rows keep it."""
+
+    kind: RelationKind
+    rule: CompiledConstraint
+    target: int
+    support: float
+
+    @property
+    def text(self) -> str:
+        """For a reader."""
+        return self.rule.text
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A relation as it was seen on the rows that were looked at."""
+
+    kind: RelationKind
+    text: str
+    target: int
+
+
+def find_relations(rows: Rows, domain: TabularDomain, rng: np.random.Generator) -> tuple[Relation, ...]:
+    """The relations that the rows keep, equations first."""
+    if len(rows) < FEWEST_ROWS:
+        return ()
+    few = max(1_000, LOOKED_AT_CELLS // rows.shape[1])
+    looked = rows if len(rows) <= few else rows[np.sort(rng.permutation(len(rows))[:few])]
+    search = _Search(looked, len(rows), domain)
+    found = []
+    for each in search.candidates():
+        rule = compile_constraint(each.text, domain.columns, rows)
+        support = float(rule.holds(rows).mean())
+        if support >= SUPPORT:
+            found.append(Relation(each.kind, rule, each.target, support))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The rows that are looked at, of a table of so many."""
+
+    rows: Rows
+    count: int
+    domain: TabularDomain
+
+    def candidates(self) -> Iterator[Candidate]:
+        equations = list(self._equations())
+        yield from (Candidate(_kind(each), self._equation(each), each.target) for each in equations)
+        dependencies = list(self._dependencies(equations))
+        yield from dependencies
+        groups = list(self._one_of({each.target for each in dependencies}))
+        yield from (Candidate("one of", f"{' + '.join(map(self.name, group))} == 1", group[-1]) for group in groups)
+        yield from self._orders(equations)
+        yield from self._settled({each.target for each in dependencies}.union(*groups))
+
+    @cached_property
+    def numbers(self) -> list[int]:
+        """Columns of numbers, dates and times that vary."""
+        spread = np.nanmax(self.rows, axis=0, initial=-np.inf) - np.nanmin(self.rows, axis=0, initial=np.inf)
+        return [at for at, column in enumerate(self.domain.columns) if not column.is_listed and spread[at] > 0]
+
+    @cached_property
+    def flags(self) -> list[int]:
+        """Columns of two values, no and yes."""
+        return [at for at, column in enumerate(self.domain.columns) if tuple(column.values) == (0, 1) and not self._gaps[at]]
+
+    @cached_property
+    def _gaps(self) -> Mask:
+        found: Mask = np.isnan(self.rows).any(axis=0)
+        return found
+
+    def name(self, at: int) -> str:
+        return quote_name(self.domain.names[at])
+
+    def _equations(self) -> Iterator[Equation]:
+        taken: set[int] = set()
+        for each in linear_equations(self.rows, self.numbers):
+            taken.add(each.target)
+            yield each
+        amounts = [at for at in self.numbers if at not in taken and not self.domain.columns[at].is_moment]
+        yield from product_equations(self.rows, amounts)
+
+    def _equation(self, found: Equation) -> str:
+        within = f" within {found.slack:.12g}" if found.slack else ""
+        return f"{self.name(found.target)} == {found.text(self.name)}{within}"
+
+    def _dependencies(self, equations: Sequence[Equation]) -> Iterator[Candidate]:
+        """Columns whose cells another column's always fix, seen on neighbours of the rows sorted by that column."""
+        taken = {each.target for each in equations}
+        known = {(each.target, place) for each in equations for place in each.places}
+        repeats = 1.0 - np.array([_same_by_chance(self.rows[:, at]) for at in range(self.rows.shape[1])])
+        found: set[tuple[int, int]] = set()
+        for source in range(self.rows.shape[1]):
+            pairs = _neighbours(self.rows[:, source])
+            if len(pairs) < SURPRISE:
+                continue
+            first, second = self.rows[pairs[:, 0]], self.rows[pairs[:, 1]]
+            fixed = ~((first != second) & ~(np.isnan(first) & np.isnan(second))).any(axis=0)
+            for target in np.flatnonzero(fixed & (repeats * len(pairs) >= SURPRISE)):
+                if target != source and target not in taken and (int(target), source) not in found and (source, int(target)) not in known:
+                    found.add((source, int(target)))
+                    yield Candidate("dependency", f"{self.name(source)} determines {self.name(int(target))}", int(target))
+
+    def _one_of(self, told: set[int]) -> Iterator[list[int]]:
+        """Groups of flags of which every row has exactly one."""
+        left = [at for at in self.flags if at not in told]
+        while len(left) > 2:
+            group = _exclusive_group(self.rows, left)
+            if len(group) > 2 and (self.rows[:, group].sum(axis=1) == 1).all():
+                yield group
+            left = [at for at in left if at not in group]
+
+    def _orders(self, equations: Sequence[Equation]) -> Iterator[Candidate]:
+        """Pairs of numbers where the first is never above the second, though it would be if they were unrelated."""
+        known = {frozenset((each.target, place)) for each in equations for place in each.places}
+        for first in self.numbers:
+            with np.errstate(invalid="ignore"):
+                above = (self.rows[:, [first]] > self.rows[:, self.numbers]).any(axis=0)
+            for second in (at for at, is_above in zip(self.numbers, above, strict=True) if not is_above and at != first):
+                if frozenset((first, second)) not in known and (sign := self._order(first, second)):
+                    yield Candidate("order", f"{self.name(first)} {sign} {self.name(second)}", second)
+
+    def _order(self, first: int, second: int) -> str:
+        if self.domain.columns[first].is_moment != self.domain.columns[second].is_moment:
+            return ""
+        both = self.rows[:, [first, second]]
+        both = both[~np.isnan(both).any(axis=1)]
+        if len(both) < FEWEST_ROWS or both[:, 0].max() <= both[:, 1].min():
+            return ""
+        below = np.searchsorted(np.sort(both[:, 1]), both[:, 0], side="left") / len(both)
+        if below.mean() < OVERLAP:
+            return ""
+        return "<=" if (both[:, 0] == both[:, 1]).any() else "<"
+
+    def _settled(self, told: set[int]) -> Iterator[Candidate]:
+        """Columns not yet told of that have one cell wherever another has a certain value; a few for each, those of most rows first."""
+        shares = [_commonest(self.rows[:, at]) for at in range(self.rows.shape[1])]
+        scored: dict[int, list[tuple[float, str]]] = {}
+        for source, column in enumerate(self.domain.columns):
+            if column.is_listed and 2 <= len(column.values) <= MOST_SETTLING:
+                for surprise, target, text in self._settled_by(source, shares):
+                    if target not in told:
+                        scored.setdefault(target, []).append((surprise, text))
+        for target, rules in scored.items():
+            yield from (Candidate("settled", text, target) for _, text in sorted(rules, reverse=True)[:MOST_SETTLED])
+
+    def _settled_by(self, source: int, shares: Sequence[float]) -> Iterator[tuple[float, int, str]]:
+        cells = self.rows[:, source]
+        for code, value in enumerate(self.domain.columns[source].values):
+            mine = self.rows[cells == code]
+            if len(mine) < SURPRISE or len(mine) > COMMONEST * len(cells):
+                continue
+            same = ((mine == mine[0]) | (np.isnan(mine) & np.isnan(mine[0]))).all(axis=0)
+            for target in np.flatnonzero(same):
+                surprise = len(mine) * (1 - shares[target])
+                if target != source and surprise >= SURPRISE:
+                    yield surprise, int(target), f"{self.name(source)} == {quote_value(value)} => {self._is(int(target), mine[0, target])}"
+
+    def _is(self, target: int, code: float) -> str:
+        if np.isnan(code):
+            return f"{self.name(target)} is missing"
+        column = self.domain.columns[target]
+        value = column.value(code)
+        return f"{self.name(target)} == {quote_value(value if column.is_listed else float(code))}"
+
+
+def _kind(found: Equation) -> RelationKind:
+    return "product" if found.is_product else "linear"
+
+
+def _neighbours(cells: Reals) -> Index:
+    """Pairs (n, 2) of rows with the same cell, each with the next one."""
+    order = np.argsort(cells, kind="stable")
+    same = np.flatnonzero(cells[order[1:]] == cells[order[:-1]])
+    return np.stack([order[same], order[same + 1]], axis=1)
+
+
+def _same_by_chance(cells: Reals) -> float:
+    """How often two rows have the same cell."""
+    _, counts = np.unique(cells, return_counts=True)  # all missing cells count as one value
+    return float(((counts / len(cells)) ** 2).sum())
+
+
+def _commonest(cells: Reals) -> float:
+    _, counts = np.unique(cells, return_counts=True)
+    return float(counts.max() / len(cells))
+
+
+def _exclusive_group(rows: Rows, left: Sequence[int]) -> list[int]:
+    """The first of these flags, and the later ones that never stand together with one of the group."""
+    group = [left[0]]
+    held = rows[:, left[0]] == 1
+    for at in left[1:]:
+        flag = rows[:, at] == 1
+        if not (held & flag).any():
+            group.append(at)
+            held |= flag
+    return group

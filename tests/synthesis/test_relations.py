@@ -1,0 +1,134 @@
+"""Relations between columns: found with their support, kept by chained trees, and still exactly invertible."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evenhand.arrays import Rows
+from evenhand.domain.columns import Column
+from evenhand.domain.constraints import compile_constraint
+from evenhand.domain.relations import find_relations
+from evenhand.domain.tabular import TabularDomain
+from evenhand.synthesis.chained_trees import ChainedTrees
+
+
+def related_table(n: int, seed: int) -> tuple[Rows, TabularDomain]:
+    """A sum, a linear column, a body-mass index, 1,500 cities in 37 countries, dates in order, flags, a number that is zero unless."""
+    rng = np.random.default_rng(seed)
+    sex = rng.integers(0, 2, n)
+    first, second = np.round(np.exp(rng.normal(7, 0.6, n)), 2), np.round(np.exp(rng.normal(5, 1, n)), 2)
+    height = np.round(rng.normal(1.72 - 0.1 * sex, 0.08, n), 2)
+    weight = np.round(22 * height**2 * np.exp(rng.normal(0.1, 0.15, n)), 1)
+    city = np.minimum(rng.zipf(1.3, n), 1_500) - 1
+    start = rng.integers(14_000, 19_000, n)
+    end = start + 1 + rng.geometric(0.02, n)
+    group, kind = rng.integers(0, 4, n), rng.integers(0, 3, n)
+    cells = {
+        "sex": sex,
+        "first": first,
+        "second": second,
+        "total": np.round(first + second, 2),
+        "linear": np.round(3.2 * first + 150, 2),
+        "height": height,
+        "weight": weight,
+        "bmi": np.round(weight / height**2, 1),
+        "city": city,
+        "country": (city * 7_919) % 37,
+        "start": start,
+        "end": end,
+        **{f"is_{value}": group == value for value in range(4)},
+        "kind": kind,
+        "claims": np.where(kind == 0, 0, rng.integers(1, 500, n)),
+        "extra": np.where(kind == 1, np.nan, rng.integers(0, 300, n)),
+    }
+    return np.column_stack(list(cells.values())).astype(float), TabularDomain(tuple(_column(name, cells[name]) for name in cells), ("sex",))
+
+
+def _column(name: str, cells: np.ndarray) -> Column:
+    if name in ("sex", "city", "country", "kind"):
+        return Column(name, "category", tuple(f"{name}{value}" for value in range({"city": 1_500, "country": 37}.get(name, int(cells.max()) + 1))))
+    if name.startswith("is_"):
+        return Column(name, "boolean", (0, 1))
+    low, high = np.nanmin(cells), np.nanmax(cells)
+    if name in ("start", "end"):
+        return Column(name, "date", low=int(low), high=int(high))
+    if name in ("claims", "extra"):
+        return Column(name, "integer", low=int(low), high=int(high), missing=float(np.isnan(cells.astype(float)).mean()))
+    return Column(name, "real", low=float(low), high=float(high))
+
+
+RULES = (
+    "total == first + second",
+    "linear == 3.2 * first + 150 within 0.005",
+    "bmi == weight / height / height within 0.05",
+    "city determines country",
+    "start < end",
+    "is_0 + is_1 + is_2 + is_3 == 1",
+    'kind == "kind0" => claims == 0',
+    'kind == "kind1" => extra is missing',
+)
+
+
+@pytest.fixture(scope="module")
+def table() -> tuple[Rows, TabularDomain]:
+    return related_table(6_000, 0)
+
+
+@pytest.fixture(scope="module")
+def trees(table: tuple[Rows, TabularDomain]) -> ChainedTrees:
+    return ChainedTrees.fit(*table, np.random.default_rng(0))
+
+
+def test_every_relation_is_found_with_full_support_and_nothing_else_is(table: tuple[Rows, TabularDomain]) -> None:
+    found = {each.text.replace("0.0", "0"): each.support for each in find_relations(*table, np.random.default_rng(0))}
+    assert set(found) == {rule.replace("0.0", "0") for rule in RULES}
+    assert set(found.values()) == {1.0}
+
+
+def test_unrelated_columns_have_no_relations() -> None:
+    rng = np.random.default_rng(3)
+    rows = np.column_stack([rng.integers(0, 2, 3_000), rng.normal(size=3_000), rng.integers(0, 90, 3_000), rng.normal(size=3_000)]).astype(float)
+    columns = (
+        Column("flag", "boolean", (0, 1)),
+        Column("one", "real", low=-9.0, high=9.0),
+        Column("two", "integer", low=0, high=90),
+        Column("three", "real", low=-9.0, high=9.0),
+    )
+    assert find_relations(rows, TabularDomain(columns), rng) == ()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_chained_trees_keep_every_relation(rule: str, table: tuple[Rows, TabularDomain], trees: ChainedTrees) -> None:
+    rows, domain = table
+    drawn = trees.sample(20_000, np.random.default_rng(1))
+    assert domain.inside(drawn).all()
+    assert compile_constraint(rule, domain.columns, rows).holds(drawn).mean() >= 0.999
+
+
+def test_the_way_back_stays_exact_under_relations(table: tuple[Rows, TabularDomain], trees: ChainedTrees) -> None:
+    rows = table[0][:1_000]
+    latents = trees.encode(rows, np.random.default_rng(2))
+    assert np.array_equal(trees.decode(latents), rows, equal_nan=True)
+    assert np.isfinite(trees.log_density(rows)).all()
+    assert np.abs(latents.std(axis=0) - 1).max() < 0.15
+
+
+def test_a_row_that_breaks_a_relation_stays_possible(table: tuple[Rows, TabularDomain], trees: ChainedTrees) -> None:
+    rows, domain = table[0][:500].copy(), table[1]
+    for name in ("total", "country", "end", "is_3"):
+        rows[:, domain.place(name)] = rows[::-1, domain.place(name)]
+    back = trees.decode(trees.encode(rows, np.random.default_rng(2)))
+    assert (np.isclose(back, rows) | np.isnan(rows)).all(axis=1).mean() > 0.98
+    assert np.isfinite(trees.log_density(rows)).all()
+
+
+def test_shares_of_a_guided_column_add_up_to_one(table: tuple[Rows, TabularDomain], trees: ChainedTrees) -> None:
+    """Every country of one row, and every end of another, have a probability each."""
+    rows, domain = table
+    for name in ("country", "end"):
+        place = domain.place(name)
+        column = domain.columns[place]
+        every = np.repeat(rows[:1], int(column.highest - column.lowest) + 1, axis=0)
+        every[:, place] = np.arange(column.lowest, column.highest + 1)
+        assert np.exp(trees.log_shares(every)[:, place]).sum() == pytest.approx(1.0, abs=2e-4)
