@@ -258,10 +258,11 @@ def test_suggestions_stand_in_the_file_as_comments_that_can_be_put_into_force(tm
     text = path.read_text()
     assert load(path) == proposal.domain
     assert "# Columns whose names suggest protection: [sex]" in text
-    lines = [line[1:] if line.startswith(("#  - ", "# constraints:")) else line for line in text.splitlines()]
-    path.write_text("\n".join(line.removeprefix(" ") if "constraints:" in line else line for line in lines))
+    lines = [line[1:] if line.startswith(("#  - ", "# constraints:", "# relations:")) else line for line in text.splitlines()]
+    path.write_text("\n".join(line.removeprefix(" ") if line in (" constraints:", " relations:") else line for line in lines))
     forced = load(path, proposal.domain.encode(frame))
-    assert [constraint.text for constraint in forced.constraints] == [suggestion.text for suggestion in proposal.constraints]
+    suggested = [suggestion.text for suggestion in proposal.further] + [relation.text for relation in proposal.relations]
+    assert [constraint.text for constraint in forced.constraints] == suggested
     assert len(forced.constraints) >= 2
 
 

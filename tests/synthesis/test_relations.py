@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from evenhand.arrays import Rows
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraint
+from evenhand.domain.project_file import load, save
 from evenhand.domain.relations import find_relations
 from evenhand.domain.tabular import TabularDomain
 from evenhand.synthesis.chained_trees import ChainedTrees
+from evenhand.verbs.init import init
 
 
 def related_table(n: int, seed: int) -> tuple[Rows, TabularDomain]:
@@ -47,7 +52,9 @@ def related_table(n: int, seed: int) -> tuple[Rows, TabularDomain]:
 
 def _column(name: str, cells: np.ndarray) -> Column:
     if name in ("sex", "city", "country", "kind"):
-        return Column(name, "category", tuple(f"{name}{value}" for value in range({"city": 1_500, "country": 37}.get(name, int(cells.max()) + 1))))
+        return Column(
+            name, "category", tuple(f"{name}{value}" for value in range({"city": 1_500, "country": 37}.get(name, int(cells.max()) + 1)))
+        )
     if name.startswith("is_"):
         return Column(name, "boolean", (0, 1))
     low, high = np.nanmin(cells), np.nanmax(cells)
@@ -88,7 +95,9 @@ def test_every_relation_is_found_with_full_support_and_nothing_else_is(table: tu
 
 def test_unrelated_columns_have_no_relations() -> None:
     rng = np.random.default_rng(3)
-    rows = np.column_stack([rng.integers(0, 2, 3_000), rng.normal(size=3_000), rng.integers(0, 90, 3_000), rng.normal(size=3_000)]).astype(float)
+    rows = np.column_stack([rng.integers(0, 2, 3_000), rng.normal(size=3_000), rng.integers(0, 90, 3_000), rng.normal(size=3_000)]).astype(
+        float
+    )
     columns = (
         Column("flag", "boolean", (0, 1)),
         Column("one", "real", low=-9.0, high=9.0),
@@ -132,3 +141,27 @@ def test_shares_of_a_guided_column_add_up_to_one(table: tuple[Rows, TabularDomai
         every = np.repeat(rows[:1], int(column.highest - column.lowest) + 1, axis=0)
         every[:, place] = np.arange(column.lowest, column.highest + 1)
         assert np.exp(trees.log_shares(every)[:, place]).sum() == pytest.approx(1.0, abs=2e-4)
+
+
+def test_init_shows_relations_and_a_person_can_put_them_into_force(tmp_path: Path) -> None:
+    rows, domain = related_table(3_000, 0)
+    domain.decode(rows).to_csv(tmp_path / "table.csv", index=False)
+    lines = init(tmp_path / "table.csv", file=tmp_path / "evenhand.yaml").lines
+    assert "relation in the data: total == first + second  (kept by 100.00% of the rows)" in lines
+    text = (tmp_path / "evenhand.yaml").read_text()
+    head, _, tail = text.partition("# relations:\n")
+    (tmp_path / "evenhand.yaml").write_text(head + "relations:\n" + tail.replace("#  - ", "  - "))
+    declared = load(tmp_path / "evenhand.yaml")
+    assert len(declared.constraints) == len(RULES)
+    assert not declared.finds_relations
+    assert declared.contains(declared.sample(100, np.random.default_rng(0))).all()
+    save(declared, tmp_path / "again.yaml")
+    assert load(tmp_path / "again.yaml") == declared
+
+
+def test_an_empty_list_of_relations_switches_them_off(tmp_path: Path) -> None:
+    rows, domain = related_table(1_000, 0)
+    save(replace(domain, finds_relations=False), tmp_path / "domain.yaml")
+    trees = ChainedTrees.fit(rows, load(tmp_path / "domain.yaml"), np.random.default_rng(0))
+    assert not trees.relations
+    assert not trees.guides

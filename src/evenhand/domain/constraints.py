@@ -34,6 +34,7 @@ class CompiledConstraint:
     columns: tuple[int, ...]
     condition: Condition = field(repr=False)
     disagreement: float = field(default=0.0, compare=False)  # of a learned dependency: the share of its rows that break it
+    is_relation: bool = field(default=False, compare=False)  # stands under `relations` in its file
 
     def holds(self, rows: Rows) -> Mask:
         """Which rows keep the rule; unknown counts as kept."""

@@ -18,7 +18,8 @@ from evenhand.domain.column_kinds import distinct_count, guess, is_float, is_who
 from evenhand.domain.columns import Column, listing
 from evenhand.domain.frames import as_frame, read_table, suspected_missing
 from evenhand.domain.protected_words import concept_of, concept_of_values, meant
-from evenhand.domain.suggestions import Suggestion, suggest_constraints
+from evenhand.domain.relations import Relation, find_relations
+from evenhand.domain.suggestions import ROWS_LOOKED_AT, Suggestion, suggest_constraints
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.domain.twins import Comparison
 from evenhand.errors import DataError, DomainError, UnknownName
@@ -49,6 +50,13 @@ class Proposal:
     notes: tuple[str, ...]
     protected_candidates: tuple[str, ...]
     constraints: tuple[Suggestion, ...]
+    relations: tuple[Relation, ...] = ()
+
+    @property
+    def further(self) -> tuple[Suggestion, ...]:
+        """The constraints between columns that no relation speaks of already."""
+        told = [set(each.rule.columns) for each in self.relations]
+        return tuple(each for each in self.constraints if not any(set(each.columns) <= columns for columns in told))
 
 
 @dataclass(frozen=True)
@@ -110,10 +118,17 @@ def propose(table: object, wishes: InferWishes | None = None, *, suggestions: bo
         raise DataError(f"no column is left to test: {unused or 'there is only the label'}")
     bins = {name: edges for name in wishes.protected if (edges := _bins(frame[name], next(c for c in columns if c.name == name)))}
     domain = TabularDomain(columns, wishes.protected, chosen, comparisons=bins)
+    relations = _relations(domain, frame) if suggestions else ()
     found = suggest_constraints(domain, frame) if suggestions else ()
     candidates = tuple(column.name for column in columns if concept_of(column.name) or concept_of_values(column.values[:3]))
     reasons = tuple(f"column {each.column.name!r}: {each.reason}" for each in guesses if each.reason)
-    return Proposal(domain, left_out, (*reasons, *_notes(frame, domain, wishes)), candidates, found)
+    return Proposal(domain, left_out, (*reasons, *_notes(frame, domain, wishes)), candidates, found, relations)
+
+
+def _relations(domain: TabularDomain, frame: pd.DataFrame) -> tuple[Relation, ...]:
+    """What evenly spread rows keep."""
+    rows = domain.encode(frame.iloc[:: max(1, len(frame) // ROWS_LOOKED_AT)])
+    return find_relations(rows, domain, np.random.default_rng(0))
 
 
 def _check_frame(frame: pd.DataFrame, wishes: InferWishes) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from evenhand.domain.columns import Column
-from evenhand.domain.tabular import Label, TabularDomain
+from evenhand.domain.tabular import Constraint, Label, TabularDomain
 from evenhand.domain.yamltext import entry, flow, item_text, scalar
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ _COMMENTS = {
     "# implied: what else must change with a protected value, so that a twin is a possible person.",
     "constraints": '# Rules that a possible person keeps: age >= 18, start <= end, relationship == "Husband" => sex == "Male",\n'
     "# education determines education_num.  A missing cell breaks no rule, except through `is missing`.",
+    "relations": "# Rules that hold in every row of the data, such as total == a + b.  Made-up rows keep them by computing, every search\n"
+    "# keeps them as constraints.  With this key, also an empty one, no others are looked for.",
     "data": "# The data, beside this file.",
     "model": "# The model under test: a file or a URL.  `trusted: true` allows formats that run code when loaded (pickle, joblib, torch).",
     "oracle": "# What counts as unfair: an oracle by name, or with its parameters, as in `gap: {threshold: 0.2}`.",
@@ -46,7 +48,7 @@ def domain_text(domain: TabularDomain, proposal: Proposal | None = None) -> str:
     text += f"\n{_COMMENTS['columns']}\ncolumns:\n" + "".join(entry(column.name, _column(column), 2) for column in domain.columns)
     if domain.comparisons or domain.implied:
         text += f"\n{_COMMENTS['twins']}\ntwins:\n{_twins(domain)}"
-    return text + _constraints(domain, proposal)
+    return text + _constraints(domain, proposal) + _relations(domain, proposal)
 
 
 def _label(label: Label) -> dict[str, object]:
@@ -98,9 +100,9 @@ def _twins(domain: TabularDomain) -> str:
 
 
 def _constraints(domain: TabularDomain, proposal: Proposal | None) -> str:
-    found = proposal.constraints if proposal else ()
+    found = proposal.further if proposal else ()
     suggested = [f"#  - {_one_line(_rule(one.text))}  # {_share(one.broken)} of the rows break it" for one in found]
-    rules = [f"  - {_rule(getattr(constraint, 'source', constraint.text))}" for constraint in domain.constraints]
+    rules = [_declared(constraint) for constraint in domain.constraints if not getattr(constraint, "is_relation", False)]
     if not suggested and not rules:
         return ""
     text = f"\n{_COMMENTS['constraints']}\n"
@@ -108,6 +110,26 @@ def _constraints(domain: TabularDomain, proposal: Proposal | None) -> str:
         text += "# The data suggests these; put the ones that are true of every possible person into force:\n"
         text += ("" if rules else "# constraints:\n") + _lines(suggested)
     return text + ("constraints:\n" + _lines(rules) if rules else "")
+
+
+def _relations(domain: TabularDomain, proposal: Proposal | None) -> str:
+    """Declared relations, and found ones as comments; a learnt map stands in the file only once it is in force."""
+    found = [
+        f"#  - {_one_line(_rule(each.text))}  # kept by {each.support:.2%} of the rows" for each in (proposal.relations if proposal else ())
+    ]
+    rules = [_declared(constraint) for constraint in domain.constraints if getattr(constraint, "is_relation", False)]
+    if not found and not rules and domain.finds_relations:
+        return ""
+    text = f"\n{_COMMENTS['relations']}\n"
+    if found:
+        text += "# The data has these:\n" + ("" if rules else "# relations:\n") + _lines(found)
+    if rules:
+        return text + "relations:\n" + _lines(rules)
+    return text if domain.finds_relations else text + "relations: []\n"
+
+
+def _declared(constraint: Constraint) -> str:
+    return f"  - {_rule(getattr(constraint, 'source', constraint.text))}"
 
 
 def _share(broken: float) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -148,7 +147,7 @@ def _exact(rows: Rows, scaled: Rows, asked: _Asked) -> Equation | None:
         return None
     together = [asked.at, *parts]
     for target in together:
-        others = sorted((asked.places[at] for at in together if at != target))
+        others = sorted(asked.places[at] for at in together if at != target)
         found = _fitted(rows, asked.places[target], others, asked.is_product)
         if found is not None:
             return found
@@ -197,5 +196,3 @@ def _step(cells: Reals) -> float:
         if np.array_equal(np.round(cells, decimals), cells):
             return float(10.0**-decimals)
     return 0.0
-
-

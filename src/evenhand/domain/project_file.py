@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -216,7 +216,7 @@ class _Reader:
         section = self.content.medium
         if section is None:
             return None
-        for name in ("columns", "twins", "constraints"):
+        for name in ("columns", "twins", "constraints", "relations"):
             if name in self.document.value:
                 raise self.document.error(f"{name} are for a table; the medium {section.kind!r} makes its own: remove them", (name,))
         label = self.content.label
@@ -237,10 +237,15 @@ class _Reader:
         plain = TabularDomain(columns, label=self._label(columns))
         comparisons = self._comparisons(plain)
         self._check_protected(plain)
-        rules = tuple(self._constraint(place, source, plain) for place, source in enumerate(self.content.constraints))
+        rules = tuple(self._constraint(("constraints", place), source, plain) for place, source in enumerate(self.content.constraints))
+        relations = self.content.relations
+        for place, source in enumerate(relations or ()):
+            rules += (replace(self._constraint(("relations", place), source, plain), is_relation=True),)
         domain: TabularDomain = self._at(
             ("protected",),
-            lambda: TabularDomain(columns, tuple(self.content.protected), plain.label, rules, comparisons, self._implied(plain)),
+            lambda: TabularDomain(
+                columns, tuple(self.content.protected), plain.label, rules, comparisons, self._implied(plain), relations is None
+            ),
         )
         self._at(("constraints",), lambda: satisfiable(domain))
         return domain
@@ -307,12 +312,12 @@ class _Reader:
             rules.append(rule)
         return tuple(rules)
 
-    def _constraint(self, place: int, source: object, plain: TabularDomain) -> CompiledConstraint:
+    def _constraint(self, path: tuple[str, int], source: object, plain: TabularDomain) -> CompiledConstraint:
         def compiled() -> CompiledConstraint:
             rows = self._rows(plain) if self.rows is not None or is_learned(source) else None
             return compile_constraint(source, plain.columns, rows)
 
-        return self._at(("constraints", place), compiled)  # type: ignore[no-any-return]
+        return self._at(path, compiled)  # type: ignore[no-any-return]
 
     def _rows(self, plain: TabularDomain) -> Rows | None:
         data = self.data()

@@ -60,6 +60,12 @@ class Candidate:
     kind: RelationKind
     text: str
     target: int
+    source: int = -1  # of a dependency
+
+    @property
+    def pair(self) -> frozenset[int]:
+        """The source and the target of a dependency."""
+        return frozenset((self.source, self.target))
 
 
 def find_relations(rows: Rows, domain: TabularDomain, rng: np.random.Generator) -> tuple[Relation, ...]:
@@ -94,7 +100,8 @@ class _Search:
         groups = list(self._one_of({each.target for each in dependencies}))
         yield from (Candidate("one of", f"{' + '.join(map(self.name, group))} == 1", group[-1]) for group in groups)
         yield from self._orders(equations)
-        yield from self._settled({each.target for each in dependencies}.union(*groups))
+        told = {each.target for each in dependencies}.union(*groups)
+        yield from self._settled(told, {each.pair for each in dependencies})
 
     @cached_property
     def numbers(self) -> list[int]:
@@ -109,8 +116,7 @@ class _Search:
 
     @cached_property
     def _gaps(self) -> Mask:
-        found: Mask = np.isnan(self.rows).any(axis=0)
-        return found
+        return np.asarray(np.isnan(self.rows).any(axis=0))
 
     def name(self, at: int) -> str:
         return quote_name(self.domain.names[at])
@@ -142,7 +148,7 @@ class _Search:
             for target in np.flatnonzero(fixed & (repeats * len(pairs) >= SURPRISE)):
                 if target != source and target not in taken and (int(target), source) not in found and (source, int(target)) not in known:
                     found.add((source, int(target)))
-                    yield Candidate("dependency", f"{self.name(source)} determines {self.name(int(target))}", int(target))
+                    yield Candidate("dependency", f"{self.name(source)} determines {self.name(int(target))}", int(target), source)
 
     def _one_of(self, told: set[int]) -> Iterator[list[int]]:
         """Groups of flags of which every row has exactly one."""
@@ -158,7 +164,7 @@ class _Search:
         known = {frozenset((each.target, place)) for each in equations for place in each.places}
         for first in self.numbers:
             with np.errstate(invalid="ignore"):
-                above = (self.rows[:, [first]] > self.rows[:, self.numbers]).any(axis=0)
+                above = np.asarray((self.rows[:, [first]] > self.rows[:, self.numbers]).any(axis=0))
             for second in (at for at, is_above in zip(self.numbers, above, strict=True) if not is_above and at != first):
                 if frozenset((first, second)) not in known and (sign := self._order(first, second)):
                     yield Candidate("order", f"{self.name(first)} {sign} {self.name(second)}", second)
@@ -175,14 +181,14 @@ class _Search:
             return ""
         return "<=" if (both[:, 0] == both[:, 1]).any() else "<"
 
-    def _settled(self, told: set[int]) -> Iterator[Candidate]:
+    def _settled(self, told: set[int], pairs: set[frozenset[int]]) -> Iterator[Candidate]:
         """Columns not yet told of that have one cell wherever another has a certain value; a few for each, those of most rows first."""
         shares = [_commonest(self.rows[:, at]) for at in range(self.rows.shape[1])]
         scored: dict[int, list[tuple[float, str]]] = {}
         for source, column in enumerate(self.domain.columns):
             if column.is_listed and 2 <= len(column.values) <= MOST_SETTLING:
                 for surprise, target, text in self._settled_by(source, shares):
-                    if target not in told:
+                    if target not in told and frozenset((source, target)) not in pairs:
                         scored.setdefault(target, []).append((surprise, text))
         for target, rules in scored.items():
             yield from (Candidate("settled", text, target) for _, text in sorted(rules, reverse=True)[:MOST_SETTLED])
@@ -195,7 +201,7 @@ class _Search:
                 continue
             same = ((mine == mine[0]) | (np.isnan(mine) & np.isnan(mine[0]))).all(axis=0)
             for target in np.flatnonzero(same):
-                surprise = len(mine) * (1 - shares[target])
+                surprise = len(mine) * (1 - shares[int(target)])
                 if target != source and surprise >= SURPRISE:
                     yield surprise, int(target), f"{self.name(source)} == {quote_value(value)} => {self._is(int(target), mine[0, target])}"
 

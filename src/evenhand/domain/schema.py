@@ -221,6 +221,9 @@ class ProjectFile(SchemaSection):
     )
     twins: TwinsSection = Field(default_factory=TwinsSection)
     constraints: list[Rule] = Field(default_factory=list)
+    relations: list[Rule] | None = Field(
+        default=None, description="Rules that made-up rows keep by computing; with this key, no others are looked for in the data."
+    )
     oracle: MethodEntry | None = Field(default=None, description="What counts as unfair; `evenhand methods` lists the oracles.")
     data: Annotated[DataSection | None, BeforeValidator(_as_data, json_schema_input_type=StrictStr | DataSection | None)] = None
     model: Annotated[ModelSection | None, BeforeValidator(_as_model, json_schema_input_type=StrictStr | ModelSection | None)] = None

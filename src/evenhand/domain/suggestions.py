@@ -41,6 +41,7 @@ class Suggestion:
     source: str | Mapping[str, object]
     text: str
     broken: float  # the share of the data's rows that break it
+    columns: tuple[int, ...] = ()
 
 
 def suggest_constraints(domain: TabularDomain, frame: pd.DataFrame) -> tuple[Suggestion, ...]:
@@ -69,7 +70,7 @@ def _counted(found: list[CompiledConstraint], domain: TabularDomain, frame: pd.D
         broken += [np.count_nonzero(~each.holds(rows)) for each in found]
     for each, count in zip(found, broken, strict=True):
         if count <= MOST_BROKEN * len(frame):
-            yield Suggestion(each.source, each.text, float(count / len(frame)))
+            yield Suggestion(each.source, each.text, float(count / len(frame)), each.columns)
 
 
 def _dependencies(domain: TabularDomain, rows: Rows) -> Iterator[tuple[int, int]]:

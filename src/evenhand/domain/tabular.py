@@ -89,6 +89,7 @@ class TabularDomain:
     constraints: tuple[Constraint, ...] = ()
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)
     implied: tuple[Implied, ...] = ()
+    finds_relations: bool = True  # whether a synthesiser may keep relations that it finds, beside the declared ones
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]

@@ -22,7 +22,7 @@ from evenhand.errors import ConstraintError, DataError, InvalidArgument
 from evenhand.synthesis.associations import associations
 from evenhand.synthesis.box import Box
 from evenhand.synthesis.derivations import read_rules
-from evenhand.synthesis.guides import Guide, Guided, plan_chain
+from evenhand.synthesis.guides import Guided, RelationGuide, plan_chain
 from evenhand.synthesis.links import BELOW_ONE, Asked, Copies, Link, make_link
 from evenhand.synthesis.rejection import keep_constraints
 from evenhand.synthesis.tree_growth import TreeGrowth
@@ -46,7 +46,7 @@ class ChainedTrees:
     order: tuple[int, ...]
     links: tuple[Link, ...]  # in the order of the chain
     name: str = "chained trees"
-    guides: Mapping[int, Guide] = field(default_factory=dict, repr=False)  # of the columns that keep a relation
+    guides: Mapping[int, RelationGuide] = field(default_factory=dict, repr=False)  # of the columns that keep a relation
     relations: tuple[Relation, ...] = field(default=(), repr=False)  # found in the rows that it was learnt from
 
     @classmethod
@@ -58,7 +58,7 @@ class ChainedTrees:
         _check(rows, domain)
         lead = [domain.place(name) for name in first]
         wanted = dict.fromkeys([*lead, *domain.protected_places, *_telling_first(rows, domain)])
-        relations = find_relations(rows, domain, rng) if settings.relations else ()
+        relations = find_relations(rows, domain, rng) if settings.relations and domain.finds_relations else ()
         declared = [rule for rule in domain.constraints if isinstance(rule, CompiledConstraint)]
         plan = plan_chain(read_rules((*declared, *(each.rule for each in relations)), domain, rows), domain, wanted, rows, lead)
         copies = _copies(rows, domain)
@@ -218,7 +218,7 @@ def _telling_first(rows: Rows, domain: TabularDomain) -> list[int]:
     return sorted(range(len(domain.columns)), key=lambda at: mostly_distinct[at])
 
 
-def _cut_guide(guide: Guide, box: Box) -> Guide:
+def _cut_guide(guide: RelationGuide, box: Box) -> RelationGuide:
     """A guide whose column stays in its part of the box; one listed value or more is left to the link."""
     if guide.at in box.values:
         return replace(guide, derivations=())

@@ -179,7 +179,7 @@ class Settled:
 
 
 @dataclass(frozen=True)
-class Sequence:
+class InOrder:
     """Two numbers of which the first is never above the second."""
 
     first: int
@@ -188,24 +188,24 @@ class Sequence:
 
 
 @dataclass(frozen=True)
-class Read:
+class RulesRead:
     """What a set of rules says."""
 
     derivations: tuple[Derivation, ...]
-    sequences: tuple[Sequence, ...]
+    sequences: tuple[InOrder, ...]
 
 
-def read_rules(rules: Mapping[CompiledConstraint, float] | tuple[CompiledConstraint, ...], domain: TabularDomain, rows: Rows) -> Read:
+def read_rules(rules: Mapping[CompiledConstraint, float] | tuple[CompiledConstraint, ...], domain: TabularDomain, rows: Rows) -> RulesRead:
     """The derivations and orders among some rules; `rows` tell how many decimals a number has."""
     derivations: list[Derivation] = []
-    sequences: list[Sequence] = []
+    sequences: list[InOrder] = []
     for rule in rules:
         for each in _Reader(domain, rows, rule).read():
-            if isinstance(each, Sequence):
+            if isinstance(each, InOrder):
                 sequences.append(each)
             else:
                 derivations.append(each)
-    return Read(tuple(derivations), tuple(sequences))
+    return RulesRead(tuple(derivations), tuple(sequences))
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class _Reader:
     rows: Rows
     rule: CompiledConstraint
 
-    def read(self) -> Iterator[Derivation | Sequence]:
+    def read(self) -> Iterator[Derivation | InOrder]:
         if isinstance(self.rule.condition, Dependency):
             if len(self.rule.condition.sources) == 1:
                 yield Determined.of(self.rule.condition, self.domain.columns[self.rule.condition.sources[0]])
@@ -227,7 +227,7 @@ class _Reader:
         elif isinstance(node, parser.Logic) and node.operator == "=>":
             yield from self._settled(*node.operands)
 
-    def _comparisons(self, node: parser.ComparisonChain) -> Iterator[Derivation | Sequence]:
+    def _comparisons(self, node: parser.ComparisonChain) -> Iterator[Derivation | InOrder]:
         if node.operators == ("==",):
             yield from self._equation(*node.operands)
             return
@@ -235,7 +235,7 @@ class _Reader:
             if isinstance(left, parser.Name) and isinstance(right, parser.Name) and way in ("<", "<=", ">", ">="):
                 first, second = (self._place(left), self._place(right)) if way[0] == "<" else (self._place(right), self._place(left))
                 if not self.domain.columns[first].is_listed and not self.domain.columns[second].is_listed:
-                    yield Sequence(first, second, len(way) == 1)
+                    yield InOrder(first, second, len(way) == 1)
 
     def _equation(self, left: parser.Node, right: parser.Node) -> Iterator[Derivation]:
         if (flags := self._flags(left, right)) is not None:
@@ -342,5 +342,3 @@ def _power(node: parser.Node, place: object) -> _Form | None:
     for at, power in right.weights_of.items():
         weights[at] = weights.get(at, 0.0) + sign * power
     return _Form(weights, left.constant * right.constant**sign, True)
-
-

@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.arrays import Mask, Reals, Rows
-from evenhand.domain.columns import Column
+from evenhand.domain.columns import Column, Kind
 from evenhand.domain.tabular import TabularDomain
 from evenhand.synthesis.cells import Cells, cut, grid_of
-from evenhand.synthesis.derivations import Computation, Derivation, Read, Sequence, Told
+from evenhand.synthesis.derivations import Computation, Derivation, InOrder, RulesRead, Told
 from evenhand.synthesis.links import BELOW_ONE, Copies, Link
 
 LEAK = 1e-5
@@ -24,15 +24,15 @@ LEAK = 1e-5
 
 
 @dataclass(frozen=True)
-class Guide:
+class RelationGuide:
     """What relations say about one column: derivations, numbers above and below it, and totals that it is a part of."""
 
     at: int
     column: Column
     step: float  # between neighbouring cells; 0 where they lie densely
     derivations: tuple[Derivation, ...] = ()
-    above: tuple[Sequence, ...] = ()  # orders whose second is this column
-    below: tuple[Sequence, ...] = ()  # orders whose first is this column
+    above: tuple[InOrder, ...] = ()  # orders whose second is this column
+    below: tuple[InOrder, ...] = ()  # orders whose first is this column
     totals: tuple[tuple[Computation, frozenset[int]], ...] = ()  # with the inputs that come later
     limits: tuple[Reals, Reals] | None = field(default=None, repr=False)  # of all columns
     within: tuple[float, float] | None = None
@@ -108,9 +108,9 @@ class Guide:
         places = [each.first for each in self.above] or [each.second for each in self.below]
         low = self.column.lowest - max(*self.limits[1][places], self.middle, -np.inf)
         high = self.column.highest - min(*self.limits[0][places], self.middle, np.inf)
-        kind = "integer" if self.column.is_integral else "real"
-        ends = (int(low), int(high)) if kind == "integer" else (float(self.rounded(np.array(low))), float(self.rounded(np.array(high))))
-        return cut(Column(self.column.name, kind, low=ends[0], high=ends[1], missing=self.column.missing), distances, most)
+        first, last = (float(self.rounded(np.array(end))) for end in (low, high))
+        kind: Kind = "integer" if self.column.is_integral else "real"
+        return cut(Column(self.column.name, kind, low=first, high=last, missing=self.column.missing), distances, most)
 
     def bound(self, link: Link, rows: Rows) -> Guided:
         """The guide for these rows, whose earlier columns are known."""
@@ -122,7 +122,7 @@ class Guided:
     """A link under a guide, for given rows; to be used as a link is."""
 
     link: Link
-    guide: Guide
+    guide: RelationGuide
     rows: Rows
 
     def codes(self, levels: Reals, copies: Copies) -> Reals:
@@ -174,7 +174,9 @@ class Guided:
 
     @cached_property
     def _window(self) -> tuple[Reals, Reals]:
-        return self.guide.window(self.rows) if self.guide.has_window else (np.full(len(self.rows), -np.inf), np.full(len(self.rows), np.inf))
+        return (
+            self.guide.window(self.rows) if self.guide.has_window else (np.full(len(self.rows), -np.inf), np.full(len(self.rows), np.inf))
+        )
 
     def _to_link(self, codes: Reals) -> Reals:
         return self.guide.rounded(codes - self._base) if self.guide.is_distance else codes
@@ -195,7 +197,10 @@ class Guided:
         """The link's levels at the ends of the window; both 0 where there is no room."""
         low, high = self._window
         fits = (low <= high) & self.guide.has_window
-        ends = (np.clip(np.where(fits, end, self.guide.column.lowest), self.guide.column.lowest, self.guide.column.highest) for end in (low, high))
+        ends = (
+            np.clip(np.where(fits, end, self.guide.column.lowest), self.guide.column.lowest, self.guide.column.highest)
+            for end in (low, high)
+        )
         first, last = (self.link.stretch(self._to_link(end), copies) for end in ends)
         return np.where(fits, first[0], 0.0), np.where(fits, last[1], 0.0)
 
@@ -241,14 +246,14 @@ class Guided:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ChainPlan:
     """The order of a chain, and the guides of its columns."""
 
     order: tuple[int, ...]
-    guides: Mapping[int, Guide]
+    guides: Mapping[int, RelationGuide]
 
 
-def plan_chain(read: Read, domain: TabularDomain, wanted: Iterable[int], rows: Rows, first: Iterable[int] = ()) -> Plan:
+def plan_chain(read: RulesRead, domain: TabularDomain, wanted: Iterable[int], rows: Rows, first: Iterable[int] = ()) -> ChainPlan:
     """An order near the wanted one in which every derived column comes after what it follows from, and the guides for it."""
     fixed = tuple(first)
     chosen = _Chosen(domain, fixed)
@@ -257,7 +262,7 @@ def plan_chain(read: Read, domain: TabularDomain, wanted: Iterable[int], rows: R
     for pair in read.sequences:
         chosen.order(pair)
     order = chosen.sorted([*fixed, *(at for at in wanted if at not in fixed)])
-    return Plan(order, dict(_guides(chosen, read.sequences, domain, order, rows)))
+    return ChainPlan(order, dict(_guides(chosen, read.sequences, domain, order, rows)))
 
 
 @dataclass
@@ -280,7 +285,7 @@ class _Chosen:
         self.derivations.setdefault(each.target, []).append(each)
         self.needs.setdefault(each.target, set()).update(each.inputs)
 
-    def order(self, pair: Sequence) -> None:
+    def order(self, pair: InOrder) -> None:
         """A computed column comes before the one that it is compared with."""
         for computed, other in ((pair.first, pair.second), (pair.second, pair.first)):
             is_computed = any(each.is_total for each in self.derivations.get(computed, []))
@@ -313,7 +318,9 @@ class _Chosen:
         return tuple(placed)
 
 
-def _guides(chosen: _Chosen, pairs: tuple[Sequence, ...], domain: TabularDomain, order: tuple[int, ...], rows: Rows) -> Iterable[tuple[int, Guide]]:
+def _guides(
+    chosen: _Chosen, pairs: tuple[InOrder, ...], domain: TabularDomain, order: tuple[int, ...], rows: Rows
+) -> Iterable[tuple[int, RelationGuide]]:
     rank = {at: step for step, at in enumerate(order)}
     computed = [each for held in chosen.derivations.values() for each in held if isinstance(each, Computation)]
     for at in order:
@@ -326,7 +333,7 @@ def _guides(chosen: _Chosen, pairs: tuple[Sequence, ...], domain: TabularDomain,
             grid = 0 if column.is_integral else grid_of(np.unique(cells[~np.isnan(cells)]))
             step = 10.0**-grid if isinstance(grid, int) else 0.0
             middle = _middle(rows, [pair.first for pair in above] or [pair.second for pair in below])
-            guide = Guide(at, column, step, derivations, above, below, totals, (domain.low, domain.high), middle=middle)
+            guide = RelationGuide(at, column, step, derivations, above, below, totals, (domain.low, domain.high), middle=middle)
             yield at, guide if not guide.is_total else replace(guide, above=(), below=(), totals=())
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from evenhand.arrays import Index, Labels, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.synthesis.cells import Cells, cut
-from evenhand.synthesis.guides import Guide
+from evenhand.synthesis.guides import RelationGuide
 from evenhand.synthesis.leaves import Branches, node_shares
 from evenhand.synthesis.links import Asked, Copies, Link, Tilt, make_link
 from evenhand.synthesis.tree_settings import TreeSettings
@@ -110,7 +110,7 @@ class TreeGrowth:
     associations: Rows
     settings: TreeSettings
 
-    def link(self, order: Sequence[int], step: int, rng: np.random.Generator, guide: Guide | None = None) -> Link:
+    def link(self, order: Sequence[int], step: int, rng: np.random.Generator, guide: RelationGuide | None = None) -> Link:
         """Grow the tree of one column on the columns before it, count its leaves, and put back what groups differ in."""
         at, codes = order[step], self.rows[:, order[step]]
         if guide is not None and guide.is_total and not np.isnan(codes).any():

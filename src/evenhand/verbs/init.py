@@ -79,7 +79,6 @@ def _lines(proposal: Proposal) -> tuple[str, ...]:
     lines += [f"note: {note}" for note in proposal.notes]
     if proposal.protected_candidates:
         lines.append(f"columns that look protected: {', '.join(proposal.protected_candidates)}")
-    lines += [
-        f"constraint suggested by the data: {one.text}  (broken by {one.broken:.2%} of the rows)" for one in proposal.constraints[:10]
-    ]
+    lines += [f"relation in the data: {one.text}  (kept by {one.support:.2%} of the rows)" for one in proposal.relations[:10]]
+    lines += [f"constraint suggested by the data: {one.text}  (broken by {one.broken:.2%} of the rows)" for one in proposal.further[:10]]
     return tuple(lines)
