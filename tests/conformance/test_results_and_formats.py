@@ -7,6 +7,7 @@ from tests.repair.tables import table, tree_subject
 
 import evenhand as eh
 from evenhand import checks
+from evenhand.campaign.repair_trial import Effort
 from evenhand.report.formats import FORMATS
 from evenhand.report.record import Record
 
@@ -14,10 +15,25 @@ DATA = table(200)
 MODEL = tree_subject(DATA).model
 
 
+def repaired():
+    effort = Effort(candidates=300, judge_candidates=200, rate_rows=200)
+    return eh.repair(MODEL, DATA, repairs=["hide_protected"], options=eh.RepairOptions(seeds=2, effort=effort))
+
+
+def scanned():
+    return eh.scan(MODEL, DATA, budget=eh.Budget(candidates=500), seed=1)
+
+
 VERBS = {
-    "scan": lambda: eh.scan(MODEL, DATA, budget=eh.Budget(candidates=500), seed=1),
+    "scan": scanned,
+    "measure": lambda: eh.measure(MODEL, DATA),
     "certify": lambda: eh.certify(MODEL, DATA),
+    "repair": repaired,
+    "synth": lambda: eh.synth(DATA, 50),
+    "bench": lambda: eh.bench(["themis"], ["credit"], budget=eh.Budget(candidates=200)),
+    "compare": lambda: eh.compare(MODEL, MODEL, DATA),
     "doctor": lambda: eh.doctor(MODEL, DATA),
+    "replay": lambda: eh.replay(scanned().witnesses[0], MODEL, DATA),
 }
 
 
@@ -39,7 +55,7 @@ def test_every_result_keeps_every_promise(results, verb, check, tmp_path):
 
 
 @pytest.mark.parametrize("check", checks.for_format(), ids=lambda check: check.__name__)
-@pytest.mark.parametrize("verb", ["scan", "certify"])
+@pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("name", FORMATS.entries())
 def test_every_format_keeps_every_promise(results, name, verb, check):
     told = json.loads(json.dumps(result_of(results, verb).as_dict()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -51,7 +52,16 @@ def result_dict(result: Ruled, told: Telling) -> dict[str, Any]:
         "outcome": result.outcome,
         "reason": result.reason,
         "sentences": list(told.sentences),
-        "checks": [dict(check) for check in told.checks],
-        "witnesses": [dict(witness) for witness in told.witnesses],
-        "body": dict(told.body),
+        "checks": _plain(told.checks),
+        "witnesses": _plain(told.witnesses),
+        "body": _plain(told.body),
     }
+
+
+def _plain(value: Any) -> Any:
+    """The same without what JSON does not know: a number that is not finite is no number."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -5,4 +5,4 @@ from __future__ import annotations
 from evenhand.registry import Registry
 from evenhand.repairs.parts.case import Repair
 
-REPAIRS: Registry[Repair] = Registry("repair", __name__, Repair)
+REPAIRS: Registry[Repair] = Registry("repair", __name__, Repair, strict=True)
