@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.campaign.sources import Named
+from evenhand.errors import InvalidArgument
 from evenhand.planted.portraits import synthetic_faces
 from evenhand.verbs.draw import draw_portraits
 
@@ -68,3 +70,18 @@ def test_every_learned_editor_is_reached_by_name_and_never_tested_on_what_it_lea
     twins = data.rows.copy()
     twins[:, 1] = 1 - twins[:, 1]
     assert (data.medium.show(twins) != data.medium.show(data.rows)).any()
+
+
+def test_bench_opens_an_album_by_its_project_and_a_model_by_its_name(tmp_path, monkeypatch):
+    pytest.importorskip("PIL")
+    draw_portraits(tmp_path / "album", 60, 16, seed=2)
+    medium = "medium: {kind: album, size: 16, editor: reflection}\nlabel: {column: smile, favourable: ['yes']}\nprotected: [tone]\n"
+    (tmp_path / "evenhand.yaml").write_text(f"version: 1\n{medium}data: album\n")
+    (tmp_path / "drawn_readers.py").write_text("from evenhand.planted.pixel_net import PixelNet\nnet = PixelNet(16)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    arena = Named("evenhand.yaml", model="drawn_readers:net", trusted=True).open()
+    assert arena.data.medium.kind == "album"
+    assert arena.model.scores(arena.data.rows).shape == (40, 2)
+    with pytest.raises(InvalidArgument, match="family of models of tables"):
+        Named("evenhand.yaml", model="mlp").check()

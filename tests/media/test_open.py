@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+from evenhand.campaign.opened_project import open_project
 from evenhand.contract import Loader
 from evenhand.datasets.dataset import Dataset
 from evenhand.datasets.loaders import LOADERS, loader_of_kind
@@ -15,7 +16,6 @@ from evenhand.errors import DataError, DomainError, InvalidArgument, UnknownName
 from evenhand.media.editors.rerender import Rerender
 from evenhand.media.png import write_png
 from evenhand.planted.portraits import synthetic_faces
-from evenhand.verbs.open import open_project
 
 TEMPLATES = 'text,mood\n"{name} is a {job}, and glad",good\n"{name} lost {his} work",bad\n'
 WORDS = "slot,word,gender\nname,Emily,woman\nname,Greg,man\nhis,her,woman\nhis,his,man\njob,nurse,\njob,pilot,\n"

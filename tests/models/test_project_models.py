@@ -31,7 +31,7 @@ def test_pictures_are_prepared_as_the_file_says(tmp_path, monkeypatch):
 
 def test_a_recogniser_is_named_and_set(tmp_path):
     pytest.importorskip("cv2")
-    from evenhand.verbs.open import open_project
+    from evenhand.campaign.opened_project import open_project
 
     told = source(tmp_path, "model: {path: street, objects: {least: 0.6, cache: answers}}\n")
     assert told == ModelSource(path=tmp_path / "street", objects={"least": 0.6, "cache": str(tmp_path / "answers")})
@@ -43,7 +43,7 @@ def test_a_recogniser_is_named_and_set(tmp_path):
 
 def test_a_key_may_stand_in_the_environment(tmp_path, monkeypatch):
     pytest.importorskip("cv2")
-    from evenhand.verbs.open import open_project
+    from evenhand.campaign.opened_project import open_project
 
     told = source(tmp_path, "model: {path: azure, objects: {endpoint: 'http://127.0.0.1:9', key: '${OWN_VISION_KEY}'}}\n")
     data = open_project(tmp_path / "evenhand.yaml").data

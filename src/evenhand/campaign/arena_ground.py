@@ -51,9 +51,9 @@ class Ground:
 
     @cached_property
     def plausibility(self) -> Plausibility | None:
-        """What is natural; None where there are too few real rows to say."""
+        """What is natural; None where there are too few real rows to say, or rows only number what is shown."""
         rows = self.subject.rows
-        if rows is None or len(rows) < FEWEST:
+        if rows is None or len(rows) < FEWEST or self.subject.domain.numbers_things:
             return None
         rng = np.random.default_rng([SEED, 3])
         chosen = rows if len(rows) <= MOST_REAL_ROWS else rows[rng.choice(len(rows), MOST_REAL_ROWS, replace=False)]

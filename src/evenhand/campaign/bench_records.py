@@ -63,8 +63,8 @@ def bench(methods: Sequence[str], arena: Arena, bout: Bout, watch: Watch | None 
 
 
 def reference_of(subject: Subject, oracle: Oracle) -> LikenessReference | None:
-    """Real rows and the findings among them, asked outside any budget; None without data."""
-    if subject.rows is None or not len(subject.rows):
+    """Real rows and the findings among them, asked outside any budget; None without data, or where rows only number what is shown."""
+    if subject.rows is None or not len(subject.rows) or subject.domain.numbers_things:
         return None
     rows = subject.rows[:MOST_REAL_ROWS]
     unfair = oracle.judge(rows, subject.domain, Meter(subject.model)).unfair

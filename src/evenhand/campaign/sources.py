@@ -80,18 +80,15 @@ class Given:
 
 
 def open_dataset(name: str, label: str | None, coding: str) -> Dataset:
-    """An embedded table by name, or a user's own by file."""
+    """An embedded table by name, or a user's own by file: a table, or a project with data of any medium."""
+    from evenhand.campaign.opened_project import open_project
     from evenhand.datasets.dataset import from_frame
     from evenhand.domain.frames import read_table
     from evenhand.domain.infer import infer
-    from evenhand.domain.project_file import read_project
 
     path = Path(name)
     if path.suffix in (".yaml", ".yml"):
-        project = read_project(path)
-        if project.data is None:
-            raise DomainError("the file names no data; add `data: table.csv` (or .parquet)", file=name)
-        return from_frame(project.data.read(), project.domain, project.data.path.stem)
+        return open_project(path).data
     if path.suffix:
         if label is None:
             raise InvalidArgument(f"--label is needed to read {name}: which column does the model predict?")
@@ -115,8 +112,10 @@ def check_model(name: str, data: Dataset) -> None:
 
     if name in zoo.FAMILIES and data.domain.label is None:
         raise DomainError(f"{data.name} has no label, so that no model can be trained on it")
-    if name not in zoo.FAMILIES and "/" not in name and not Path(name).suffix:
-        raise InvalidArgument(f"--model {name!r} must be one of {', '.join(zoo.FAMILIES)}, or a model file or URL")
+    if name in zoo.FAMILIES and data.domain.numbers_things:
+        raise InvalidArgument(f"--model {name!r} is a family of models of tables; {data.name} is {data.medium.kind} data: name its model")
+    if name not in zoo.FAMILIES and not {"/", ":"} & set(name) and not Path(name).suffix:
+        raise InvalidArgument(f"--model {name!r} must be one of {', '.join(zoo.FAMILIES)}, a model file, a URL, or package.module:name")
 
 
 def open_model(name: str, data: Dataset, trusted: bool) -> Model:

@@ -33,7 +33,7 @@ class Loaded:
 
 def load_all(file: Path, model: str | None = None, trusted: bool = False, *, may_lack_labels: bool = False) -> Loaded:
     """The project, its data and its model; `model` replaces the file's.  Rows of a table may lack their label where that is allowed."""
-    from evenhand.verbs.open import open_project
+    from evenhand.campaign.opened_project import open_project
 
     opened = open_project(file)
     data = _with_unlabelled(opened.project) if may_lack_labels and opened.project.medium is None else opened.data

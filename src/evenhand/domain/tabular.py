@@ -145,6 +145,11 @@ class TabularDomain:
         return tuple(i for i in range(len(self.columns)) if i not in self.protected_places)
 
     @cached_property
+    def numbers_things(self) -> bool:
+        """Whether a column only numbers what a medium shows, so that nothing can be learned from its codes."""
+        return any(column.reserve for column in self.columns)
+
+    @cached_property
     def low(self) -> Rows:
         """The smallest code of every column."""
         return np.array([column.lowest for column in self.columns])

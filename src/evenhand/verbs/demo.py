@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from evenhand.campaign.opened_project import open_project
 from evenhand.contract import Watch
 from evenhand.domain.project_file import save_project
 from evenhand.errors import InvalidArgument, UnknownName
@@ -13,7 +14,7 @@ from evenhand.models.budget import Budget
 from evenhand.models.wrap import wrap
 from evenhand.planted.demos import DEMOS, Demo
 from evenhand.registry import Entry
-from evenhand.verbs.open import PROJECT, open_project
+from evenhand.verbs.open import PROJECT
 from evenhand.verbs.scan import Options, scan
 from evenhand.verbs.scan_result import ScanResult
 

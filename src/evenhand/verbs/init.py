@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evenhand.campaign.opened_project import editor_tools
 from evenhand.contract import DataWishes, ProposingLoader
 from evenhand.domain.infer import InferWishes, Proposal, propose
 from evenhand.domain.project_file import DataSource, MediumSource, ModelSource, Project, save_project
 from evenhand.errors import InvalidArgument, StoreError
-from evenhand.verbs.open import PROJECT, as_tuple, editor_tools, loader_for
+from evenhand.verbs.open import PROJECT, as_tuple, loader_for
 
 
 @dataclass(frozen=True)

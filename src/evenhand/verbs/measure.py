@@ -266,7 +266,7 @@ class _Measurer:
     @property
     def _has_columns(self) -> bool:
         """Whether a row is made of columns that plausible people can be learned from, and not a number of a picture or a scene."""
-        return not (getattr(self._medium, "is_listed", False) or any(column.reserve for column in self.domain.columns))
+        return not (getattr(self._medium, "is_listed", False) or self.domain.numbers_things)
 
     def _studies(self, answer: Answer) -> dict[str, StudySection]:
         """Measures of what the rows show, where there are some for the medium."""

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from evenhand.contract import DataWishes, DifferentiablePictureModel, Editor, EditorTools, Loader
-from evenhand.datasets.dataset import Dataset, from_frame
+from evenhand.campaign.opened_project import editor_tools, open_project
+from evenhand.contract import DataWishes, Editor, Loader
+from evenhand.datasets.dataset import Dataset
 from evenhand.datasets.loaders import LOADERS, loader_of_kind
-from evenhand.domain.project_file import MediumSource, Project, read_project
-from evenhand.errors import DataError, DomainError, EvenhandError, InvalidArgument
-from evenhand.media.album import Album
+from evenhand.errors import DataError, EvenhandError, InvalidArgument
 from evenhand.registry import Entry
 
 PROJECT = "evenhand.yaml"
-DIMENSIONS = 40
-"""Of the latent space that the editor `reflection` is given."""
 
 
 def open(  # noqa: A001 - the public name is evenhand.open
@@ -59,42 +53,6 @@ def open(  # noqa: A001 - the public name is evenhand.open
     return entry.with_parameters(settings or {}).load(source, wishes)
 
 
-@dataclass(frozen=True)
-class OpenedProject:
-    """A project whose data has been read; its domain is the data's."""
-
-    project: Project
-    data: Dataset
-
-
-def open_project(file: str | Path) -> OpenedProject:
-    """The project in an evenhand.yaml, and its data."""
-    project = read_project(file)
-    if project.medium is not None:
-        data = _in_medium(project.medium, project, Path(file))
-        return OpenedProject(replace(project, declared=data.domain), data)
-    if project.data is None:
-        raise DomainError("the file names no data; add `data: table.csv` (or .parquet)", file=str(file))
-    return OpenedProject(project, from_frame(project.data.read(), project.domain, project.data.path.stem))
-
-
-def _in_medium(medium: MediumSource, project: Project, file: Path) -> Dataset:
-    """The data of a medium; whatever is wrong with its settings is told with their line."""
-    try:
-        loader = _configured(medium)
-        wishes = DataWishes(editor_tools(project.scan.seed, file.parent), medium.label, medium.favourable, medium.protected)
-        return loader.load(project.data.path if project.data else medium.kind, wishes)
-    except DomainError:
-        raise
-    except EvenhandError as fault:
-        named = next((name for name in medium.settings if repr(name) in str(fault) or f"{name}=" in str(fault)), "kind")
-        raise DomainError(str(fault), file=str(file), line=medium.line(named)) from fault
-
-
-def _configured(medium: MediumSource) -> Loader:
-    return loader_of_kind(medium.kind).with_parameters(medium.settings)
-
-
 def _project_file(source: object) -> Path | None:
     """The project file that a source is or holds."""
     if not isinstance(source, str | Path):
@@ -126,27 +84,6 @@ def _unknown(source: object) -> EvenhandError:
     return DataError(
         f"source={str(source)!r} {what}; embedded tables are {', '.join(names())}; say kind=... for a source of a certain kind"
     )
-
-
-def editor_tools(seed: int, folder: Path | None = None) -> EditorTools:
-    """What editors are made with: latent spaces and classifiers of attributes, which are fitted and trained here."""
-    kept = folder / "editors" if folder is not None else None
-    return EditorTools(np.random.default_rng([seed, 6]), _attribute_reader, _latent, kept)
-
-
-def _latent(name: str, album: Album, rng: np.random.Generator) -> Any:
-    from evenhand.synthesis.picture_latent import fitted_space
-
-    return fitted_space(name, album.pictures, max(1, min(DIMENSIONS, len(album) // 4)), rng)
-
-
-def _attribute_reader(album: Album, attribute: str, rng: np.random.Generator) -> DifferentiablePictureModel:
-    from evenhand.errors import require
-
-    require("torch", "torch")
-    from evenhand.models.picture_training import train
-
-    return train("vgg", replace(album, label=album.attribute(attribute)), rng)
 
 
 def as_tuple(favourable: object) -> tuple[Any, ...]:
