@@ -1,6 +1,6 @@
 """AITEST: realistic seeds from constraints that the user controls, then neighbourhoods along the columns that LIME finds prominent.
 
-Paper: Aggarwal, Shaikh, Hans, Haldar, Ananthanarayanan, Saha, "Testing Framework for Black-box AI Models", ICSE 2021.
+Paper: Saha, Aggarwal, Hans, "Data Synthesis for Testing Black-Box Machine Learning Models", arXiv 2111.02161, CODS-COMAD 2022.
 
 Agrees with the paper: seeds come from the constraint graph of the data (frequencies, ranges, five distributions, associations),
 merged with the user's constraints, or spread equally over the paths of a surrogate tree; each seed is judged under every other

@@ -1,6 +1,6 @@
 """A small change to the same person, protected cells untouched, gets another answer: AITEST's robustness.
 
-Paper: Aggarwal et al., "Testing Framework for Black-box AI Models", ICSE 2021 (AITEST).
+Paper: Saha, Aggarwal, Hans, "Data Synthesis for Testing Black-Box Machine Learning Models", arXiv 2111.02161, 2022 (AITEST).
 
 Differs: the paper changes the half of the columns that LIME finds most prominent, to every category and every step within reach, so that
 the number of questions differs from row to row and from model to model.  Here every row has the same number of neighbours, drawn from

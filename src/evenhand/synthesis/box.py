@@ -52,8 +52,12 @@ class Box:
         """A domain with constraints, with those besides that rows lie in the box; one without any stays as it is."""
         if not domain.constraints:
             return domain
-        rules = compile_constraints([rule for place in self._places for rule in self._rules(place, domain)], domain.columns)
+        rules = compile_constraints(self.rules(domain), domain.columns)
         return replace(domain, constraints=(*domain.constraints, *rules))
+
+    def rules(self, domain: TabularDomain) -> list[str]:
+        """The box as rules of the language."""
+        return [rule for place in self._places for rule in self._rules(place, domain)]
 
     @property
     def _places(self) -> list[int]:

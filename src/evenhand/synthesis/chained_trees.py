@@ -62,7 +62,7 @@ class ChainedTrees:
         declared = [rule for rule in domain.constraints if isinstance(rule, CompiledConstraint)]
         plan = plan_chain(read_rules((*declared, *(each.rule for each in relations)), domain, rows), domain, wanted, rows, lead)
         copies = _copies(rows, domain)
-        chosen = rng.permutation(len(rows))[: settings.structure_rows]
+        chosen = rng.permutation(len(rows))[: settings.rows_for_structure(rows.shape[1])]
         held, structure = np.split(chosen, [int(settings.held_out * len(chosen))])
         growth = TreeGrowth(rows, domain, copies, domain.low, structure, held, associations(rows, rng), settings)
         links = tuple(growth.link(plan.order, step, rng, plan.guides.get(at)) for step, at in enumerate(plan.order))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from evenhand.arrays import Index, Mask, Rows
-from evenhand.domain.columns import Value
+from evenhand.domain.columns import Column, Value
 from evenhand.domain.constraints import CompiledConstraint, compile_constraint
 from evenhand.domain.parser import quote_name, quote_value
 from evenhand.domain.tabular import TabularDomain
@@ -34,12 +34,13 @@ class ConstraintGraph:
     plan: GenerationPlan = field(repr=False)
     wishes: Wishes = field(default_factory=Wishes)
     name: str = "constraint graph"
+    rows: Rows | None = field(default=None, repr=False, compare=False)  # what dependencies among a user's rules are learned from
 
     @classmethod
     def fit(cls, rows: Rows, domain: TabularDomain, rng: np.random.Generator, unfitted: Unfitted = "range") -> ConstraintGraph:
         """Infer the constraints of real rows and plan the generation."""
         graph = graph_of(infer(rows, domain))
-        return cls(domain, graph, make_plan(graph, domain.columns, unfitted, rng))
+        return cls(domain, graph, make_plan(graph, domain.columns, unfitted, rng), rows=rows)
 
     @classmethod
     def fit_steered(cls, rows: Rows, domain: TabularDomain, wishes: Wishes, rng: np.random.Generator) -> ConstraintGraph:
@@ -51,7 +52,7 @@ class ConstraintGraph:
         if not isinstance(wishes, Wishes):
             wishes = Wishes.parse(wishes, self.domain)
         together = self.wishes + wishes
-        domain = wished_domain(self.domain, wishes)
+        domain = wished_domain(self.domain, wishes, self.rows)
         graph = steer(self.graph, wishes, domain)
         check_rules(domain, together)
         plan = make_plan(graph, domain.columns, self.plan.unfitted, rng)
@@ -96,7 +97,7 @@ class ConstraintGraph:
             if wish.source:
                 source = self.domain.place(wish.source)
                 mine = rows[:, source] == self.domain.columns[source].code(wish.value)
-            if wish.frequencies is not None:
+            if wish.frequencies is not None and not wish.is_partial(column):
                 allowed = [column.code(value) for value, share in wish.frequencies.items() if share > 0]
                 fine &= ~mine | np.isin(rows[:, place], allowed)
             if wish.range is not None:
@@ -113,7 +114,11 @@ def check_rules(domain: TabularDomain, wishes: Wishes) -> None:
     """Raise before anything is drawn when rules, ranges and allowed values exclude each other."""
     if not domain.constraints:
         return
-    decided = [wish for wish in wishes.wishes if wish.frequencies and not wish.source and wish.action != "delete"]
+    decided = [
+        wish
+        for wish in wishes.wishes
+        if wish.frequencies and not wish.source and wish.action != "delete" and not wish.is_partial(_column(wish, domain))
+    ]
     _must_be_possible(domain, [_as_rule(wish, _wished_values(wish), domain) for wish in decided])
     ruled = {domain.names[at] for rule in domain.constraints if isinstance(rule, CompiledConstraint) for at in rule.columns}
     for wish in decided:
@@ -131,6 +136,10 @@ def _must_be_possible(domain: TabularDomain, more: Sequence[CompiledConstraint])
         for rule in more:
             told = told.replace(str(rule.source), rule.text)
         raise ConstraintError(told) from None
+
+
+def _column(wish: Wish, domain: TabularDomain) -> Column:
+    return domain.columns[domain.place(wish.column)]
 
 
 def _wished_values(wish: Wish) -> list[Value]:

@@ -13,11 +13,11 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError
 from evenhand.synthesis import families
 from evenhand.synthesis.fitting import Fits
-from evenhand.synthesis.graph import Graph
+from evenhand.synthesis.graph import Edge, Graph
 from evenhand.synthesis.wishes import Wishes
 
-FIELDS = ("action", "kind", "source", "value", "column", "share", "low", "high", "distribution", "error")
-"""`action` is for the reader: writing `delete` there removes the constraint."""
+FIELDS = ("action", "kind", "source", "value", "column", "outcome", "share", "low", "high", "distribution", "error")
+"""`action` is for the reader: writing `delete` there removes the constraint.  `outcome` is the column's value that a share is of."""
 
 Line = Mapping[str, str]
 
@@ -42,12 +42,28 @@ def _associations(graph: Graph, domain: TabularDomain) -> Iterator[dict[str, str
     for edge in graph.edges:
         names = {"source": domain.names[edge.source], "column": domain.names[edge.target]}
         if edge.fits is None:
-            yield {"kind": "category -> category", **names, "error": f"{edge.error:.4g}"}
+            yield from ({**line, **names, "error": f"{edge.error:.4g}"} for line in _shares(graph, domain, edge))
             continue
         for code, value in enumerate(domain.columns[edge.source].values):
             if edge.fits.count[code] > 0:
                 error = f"{1 - edge.fits.p_value[code]:.4g}"
                 yield {"kind": "category -> number", **names, "value": str(value), **_numeric(edge.fits, code), "error": error}
+
+
+def _shares(graph: Graph, domain: TabularDomain, edge: Edge) -> Iterator[dict[str, str]]:
+    """One line for each pair of values of two categories: how often the second stands beside the first."""
+    table = graph.tables.get(edge.target) or graph.data.joints.get(edge.target)
+    if table is None or edge.source not in table.sources:
+        yield {"kind": "category -> category"}
+        return
+    axis = table.sources.index(edge.source)
+    others = tuple(at for at in range(len(table.sources)) if at != axis)
+    counts = table.counts.reshape(*table.sizes, -1).sum(axis=others)
+    for code, value in enumerate(domain.columns[edge.source].values):
+        total = counts[code].sum()
+        for place, outcome in enumerate(domain.columns[edge.target].values):
+            share = f"{counts[code, place] / total:.6g}" if total else ""
+            yield {"kind": "category -> category", "value": str(value), "outcome": str(outcome), "share": share}
 
 
 def _numeric(fits: Fits, group: int) -> dict[str, str]:
@@ -77,7 +93,7 @@ def read_wishes(path: Path, graph: Graph, domain: TabularDomain) -> Wishes:
 
 
 def _key(line: Line) -> tuple[str, ...]:
-    return tuple(line[field] for field in ("kind", "source", "value", "column"))
+    return tuple(line[field] for field in ("kind", "source", "value", "column", "outcome"))
 
 
 def _differences(known: Sequence[Line], edited: Sequence[Line], domain: TabularDomain) -> dict[str, list[dict[str, object]]]:
@@ -86,6 +102,7 @@ def _differences(known: Sequence[Line], edited: Sequence[Line], domain: TabularD
     modified: list[dict[str, object]] = []
     shares: dict[str, dict[object, float]] = {}
     reweighed: set[str] = set()
+    beside: dict[tuple[str, str, str], list[Line]] = {}
     for line in edited:
         old = before.get(_key(line))
         where: dict[str, object] = {"association": [line["source"], line["column"]]} if line["source"] else {"column": line["column"]}
@@ -97,11 +114,29 @@ def _differences(known: Sequence[Line], edited: Sequence[Line], domain: TabularD
             shares.setdefault(line["column"], {})[value] = _number(line, "share")
             if old is None or old["share"] != line["share"]:
                 reweighed.add(line["column"])
-        elif line["kind"] != "category -> category":
+        elif line["kind"] == "category -> category":
+            beside.setdefault((line["source"], line["column"], line["value"]), []).append(line)
+        else:
             modified += _changed(line, old, where, domain)
+    modified += [wish for lines in beside.values() if (wish := _reweighed(lines, before, domain))]
     gone = {str(entry.get("column")) for entry in deleted}
     modified += [{"column": name, "frequencies": shares[name]} for name in sorted(reweighed - gone)]
     return {"modify": modified, "delete": deleted}
+
+
+def _reweighed(lines: Sequence[Line], before: Mapping[tuple[str, ...], Line], domain: TabularDomain) -> dict[str, object]:
+    """The wish that the edited shares of one value of a source make; nothing where none was edited."""
+    first = lines[0]
+    unchanged = all((old := before.get(_key(line))) is not None and old["share"] == line["share"] for line in lines)
+    if unchanged or not first["value"]:
+        return {}
+    shares = {_value(domain, first["column"], line["outcome"]): _number(line, "share") for line in lines}
+    value = _value(domain, first["source"], first["value"])
+    return {"association": [first["source"], first["column"]], "value": value, "frequencies": shares}
+
+
+def _value(domain: TabularDomain, column: str, text: str) -> object:
+    return next((value for value in domain.columns[domain.place(column)].values if str(value) == text), text)
 
 
 def _changed(line: Line, old: Line | None, where: dict[str, object], domain: TabularDomain) -> list[dict[str, object]]:

@@ -7,7 +7,7 @@ follows the same plan in batches.  Nothing waits for luck: what redrawing does n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -187,6 +187,8 @@ class _Planner:
             self.chosen[place] = edge.source
             self.errors[place] = edge.error + self.errors[edge.source] + divergence * self.graph.node_error(place)
         fits = own if edge is None or edge.fits is None else _complete(edge.fits, own)
+        if place in self.graph.unbounded:
+            fits = replace(fits, low=np.full(len(fits.low), own.low[0]), high=np.full(len(fits.high), own.high[0]))
         return NumberStep(
             place=place,
             source=None if edge is None else edge.source,
@@ -346,7 +348,7 @@ def draw_number(step: NumberStep, column: Column, so_far: SoFar, unfitted: Unfit
     values = _settle(step.fits, values, _Room(groups, low, high, column.is_integral), unfitted, rng)
     values = rounded(values, low, high, step.decimals)
     if step.scaling is not None:
-        values = rounded(step.scaling.apply(values), *step.scaling.new, step.decimals)
+        values = rounded(step.scaling.apply(values), *step.scaling.ends, step.decimals)
     for value, scaling in step.value_scalings.items():
         mine = groups == value
         values[mine] = rounded(scaling.apply(values[mine]), *scaling.new, step.decimals)

@@ -41,12 +41,19 @@ class Scaling:
 
     old: tuple[float, float]
     new: tuple[float, float]
+    limits: tuple[float, float] | None = None  # where moved values stop
 
     def apply(self, values: Reals) -> Reals:
         """min_user + (v - min_data) * (max_user - min_user) / (max_data - min_data)."""
         span = self.old[1] - self.old[0]
         share = (values - self.old[0]) / span if span > 0 else np.zeros_like(values)
-        return np.clip(self.new[0] + share * (self.new[1] - self.new[0]), *self.new)
+        moved = np.clip(self.new[0] + share * (self.new[1] - self.new[0]), *self.new)
+        return moved if self.limits is None else np.clip(moved, *self.limits)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends that moved values keep."""
+        return self.limits or self.new
 
 
 @dataclass(frozen=True)

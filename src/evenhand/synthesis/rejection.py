@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.arrays import Index, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError
+from evenhand.synthesis.decimals import decimals_of
 
 DRAWS_PER_ROW = 40
 FEWEST_DRAWS = 40_000
@@ -43,8 +44,21 @@ def _serve(rows: Rows, places: Index, drawn: Rows, domain: TabularDomain) -> Ind
     return np.asarray(served, dtype=np.intp)
 
 
+def _as_fine_as(moved: Rows, drawn: Rows, domain: TabularDomain) -> Rows:
+    """Mended rows with as many decimals as drawn ones, where the constraints bear it."""
+    fine = moved.copy()
+    for at in np.flatnonzero(~domain.integral):
+        decimals = decimals_of(drawn[~np.isnan(drawn[:, at]), at])
+        if decimals is not None:
+            trial = fine.copy()
+            trial[:, at] = np.round(trial[:, at], decimals)
+            kept = domain.contains(trial)
+            fine[kept] = trial[kept]
+    return fine
+
+
 def _project(rows: Rows, wanting: Index, domain: TabularDomain, fixed: Sequence[int]) -> None:
-    moved = domain.project(rows[wanting])
+    moved = _as_fine_as(domain.project(rows[wanting]), rows, domain)
     kept = np.ones(len(moved), dtype=bool)
     for at in fixed:
         kept &= (moved[:, at] == rows[wanting, at]) | (np.isnan(moved[:, at]) & np.isnan(rows[wanting, at]))

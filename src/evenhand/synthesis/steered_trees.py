@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from evenhand.arrays import Index, Reals, Rows
+from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument
+from evenhand.errors import ConstraintError, InvalidArgument
+from evenhand.synthesis.box import Box
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.constraint_graph import ConstraintGraph, check_rules
 from evenhand.synthesis.decimals import rounded
@@ -32,6 +34,12 @@ class SteeredTrees:
     scalings: Mapping[int, Scaling]
     value_scalings: Mapping[tuple[int, int], Mapping[int, Scaling]]
     name: str = "chained trees, steered"
+    box: Box = field(default_factory=Box, repr=False)  # rows lie in it; what it leaves of a decided column keeps its shares
+    drawn: dict[int, Reals] | None = field(default=None, repr=False, compare=False)  # cells of decided categories so far, if counted
+
+    def balanced(self) -> SteeredTrees:
+        """The same trees, whose rows of several draws have the wished shares together, to the row wherever the boxes allow it."""
+        return replace(self, drawn={})
 
     @classmethod
     def of(
@@ -44,13 +52,26 @@ class SteeredTrees:
             if wish.only_range:
                 raise InvalidArgument(f"{wish.text}: trees keep the data's range; the constraint graph can do without it")
         steered = ConstraintGraph.fit(rows, domain, rng).steered(wishes, rng)
-        graph, wished = steered.graph, wished_domain(domain, wishes)
+        graph, wished = steered.graph, wished_domain(domain, wishes, rows)
         check_rules(wished, wishes)
         decided = {*graph.settled, *graph.dropped}
         leaders = tuple(step for step in steered.plan.steps if step.place in decided)
         plain = TabularDomain(domain.columns, domain.protected, domain.label)
         trees = ChainedTrees.fit(rows, plain, rng, settings, first=[domain.names[step.place] for step in leaders])
         return cls(wished, trees, leaders, _moves(graph, decided), graph.value_scalings)
+
+    def within(self, box: Box) -> SteeredTrees:
+        """The same wishes, for rows that lie in a box; a ConstraintError where the wishes leave it empty."""
+        moved = {*self.scalings, *(at for _, at in self.value_scalings)}
+        decided = {step.place for step in self.leaders}
+        free = Box(
+            {at: mask for at, mask in box.values.items() if at not in decided},
+            {at: ends for at, ends in box.intervals.items() if at not in decided | moved},
+        )
+        plain = TabularDomain(self.domain.columns, self.domain.protected, self.domain.label, self.domain.constraints)
+        rules = compile_constraints(box.rules(plain), plain.columns)
+        narrowed = replace(self.domain, constraints=(*self.domain.constraints, *rules))
+        return replace(self, trees=self.trees.within(free), domain=narrowed, box=box)
 
     def sample(self, n: int, rng: np.random.Generator) -> Rows:
         """Rows that keep every wish and every rule, or an error that names what is in the way."""
@@ -60,20 +81,64 @@ class SteeredTrees:
             fixed = {at: cells[places] for at, cells in kept.items()}
             return self._moved(self.trees.sample(len(places), rng, self._within_old_range(fixed)), fixed)
 
-        if not self.domain.constraints:
-            return draw(np.arange(n))
-        return keep_constraints(draw, n, self.domain, tuple(kept))
+        rows = keep_constraints(draw, n, self.domain, tuple(kept)) if self.domain.constraints else draw(np.arange(n))
+        self._note(kept)
+        return rows
+
+    def _note(self, kept: Mapping[int, Reals]) -> None:
+        """Count the cells of decided categories."""
+        for step in self.leaders if self.drawn is not None else ():
+            if isinstance(step, CategoryStep) and self.drawn is not None:
+                size = step.upto.shape[1]
+                cells = np.where(np.isnan(kept[step.place]), size - 1, kept[step.place]).astype(np.intp)
+                self.drawn[step.place] = self.drawn.get(step.place, np.zeros(size)) + np.bincount(cells, minlength=size)
+
+    def _owed(self, step: CategoryStep, n: int, rng: np.random.Generator) -> Index:
+        """Cells that bring all draws together nearest to the wished shares."""
+        assert self.drawn is not None
+        inside = self._inside(step)
+        assert isinstance(inside, CategoryStep)
+        possible = np.diff(inside.upto[0], prepend=0.0) > 0
+        shares = np.diff(step.upto[0], prepend=0.0) / step.upto[0, -1]
+        so_far = self.drawn.get(step.place, np.zeros(len(shares)))
+        owed = np.where(possible, np.maximum(shares * (so_far.sum() + n) - so_far, 0.0), 0.0)
+        owed = owed if owed.sum() > 0 else np.where(possible, shares, 0.0)
+        exact = owed * n / owed.sum()
+        counts = np.floor(exact).astype(np.intp)
+        counts[np.argsort(counts - exact, kind="stable")[: n - counts.sum()]] += 1
+        return rng.permutation(np.repeat(np.arange(len(counts)), counts))
 
     def _decided(self, n: int, rng: np.random.Generator) -> dict[int, Reals]:
         found: dict[int, Reals] = {}
         for step in self.leaders:
-            column = self.domain.columns[step.place]
-            if isinstance(step, CategoryStep):
-                codes = draw_category(step, {}, n, rng)
-                found[step.place] = np.where(codes == len(column.values), np.nan, codes)
-            else:
-                found[step.place] = draw_number(step, column, SoFar({}, {}, n), "quantiles", rng)
+            column, inside = self.domain.columns[step.place], self._inside(step)
+            if isinstance(inside, NumberStep):
+                found[step.place] = draw_number(inside, column, SoFar({}, {}, n), "quantiles", rng)
+                continue
+            counted = self.drawn is not None and isinstance(step, CategoryStep) and step.joint is None
+            codes = self._owed(step, n, rng) if counted and isinstance(step, CategoryStep) else draw_category(inside, {}, n, rng)
+            found[step.place] = np.where(codes == len(column.values), np.nan, codes)
         return found
+
+    def _inside(self, step: CategoryStep | NumberStep) -> CategoryStep | NumberStep:
+        """A decided column cut to its part of the box."""
+        if isinstance(step, CategoryStep) and step.place in self.box.values:
+            shares = np.diff(step.upto, axis=1, prepend=0.0)
+            mask = np.zeros(shares.shape[1])
+            mask[: len(self.box.values[step.place])] = self.box.values[step.place]
+            left = shares * mask
+            if not left.sum() > 0:
+                name = self.domain.names[step.place]
+                raise ConstraintError(f"the wishes leave no value of {name!r} in the box {self.box.text(self.domain)}")
+            return replace(step, upto=np.cumsum(left / left.sum(axis=1, keepdims=True), axis=1))
+        if isinstance(step, NumberStep) and step.place in self.box.intervals:
+            low, high = self.box.intervals[step.place]
+            span = max(step.span[0], low), min(step.span[1], high)
+            if span[0] > span[1]:
+                name = self.domain.names[step.place]
+                raise ConstraintError(f"the wishes leave no number of {name!r} in the box {self.box.text(self.domain)}")
+            return replace(step, span=span)
+        return step
 
     def _within_old_range(self, fixed: Mapping[int, Reals]) -> dict[str, Reals]:
         """What the trees see of a decided column: its cells, as near as the data's range allows."""
@@ -89,7 +154,7 @@ class SteeredTrees:
         for at, cells in fixed.items():
             rows[:, at] = cells
         for at, scaling in self.scalings.items():
-            rows[:, at] = rounded(scaling.apply(rows[:, at]), *scaling.new, self._decimals[at])
+            rows[:, at] = rounded(scaling.apply(rows[:, at]), *scaling.ends, self._decimals[at])
         for (source, at), by_value in self.value_scalings.items():
             for value, scaling in by_value.items():
                 mine = rows[:, source] == value

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from evenhand.arrays import Reals
+from evenhand.arrays import Reals, Rows
 from evenhand.domain.columns import Column, Value
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import TabularDomain
@@ -20,22 +20,30 @@ from evenhand.synthesis.inference import JointTable
 from evenhand.synthesis.wishes import Wish, Wishes
 
 
-def wished_domain(domain: TabularDomain, wishes: Wishes) -> TabularDomain:
-    """The domain with the user's ranges and rules; a factor moves both ends of a range."""
+def wished_domain(domain: TabularDomain, wishes: Wishes, rows: Rows | None = None) -> TabularDomain:
+    """The domain with the user's ranges and rules; a factor moves both ends of a range.  Dependencies are learned from the rows."""
     columns = list(domain.columns)
     for wish in wishes.wishes:
         place = domain.place(wish.column)
-        if wish.action != "delete" and not columns[place].is_listed:
+        if wish.only_range:
+            columns[place] = _unbounded(columns[place])
+        elif wish.action != "delete" and not columns[place].is_listed:
             columns[place] = _wished_column(columns[place], wish)
-    rules = compile_constraints(wishes.rules, columns)
+    rules = compile_constraints(wishes.rules, columns, rows)
     return replace(domain, columns=tuple(columns), constraints=(*domain.constraints, *rules))
+
+
+def _unbounded(column: Column) -> Column:
+    """A column whose cells may lie as far outside the data's range as the range is wide."""
+    span = column.highest - column.lowest
+    return replace(column, low=column.lowest - span, high=column.highest + span)
 
 
 def _wished_column(column: Column, wish: Wish) -> Column:
     low, high = column.lowest, column.highest
     if wish.range is not None:
         low, high = wish.range if not wish.source else (min(low, wish.range[0]), max(high, wish.range[1]))
-    if wish.factor is not None:
+    elif wish.factor is not None:
         ends = (low * wish.factor, high * wish.factor)
         low, high = min(low, *ends), max(high, *ends)
     if column.is_integral:
@@ -57,7 +65,9 @@ def steer(graph: Graph, wishes: Wishes, domain: TabularDomain) -> Graph:
 def _delete(graph: Graph, wish: Wish, domain: TabularDomain) -> Graph:
     place = domain.place(wish.column)
     if wish.only_range:
-        return replace(graph, unbounded=graph.unbounded | {place})
+        return replace(
+            graph, unbounded=graph.unbounded | {place}, numbers={**graph.numbers, place: _widened(graph.numbers[place], domain, place)}
+        )
     if wish.source:
         source = domain.place(wish.source)
         return replace(graph, edges=tuple(e for e in graph.edges if {e.source, e.target} != {source, place}))
@@ -72,20 +82,26 @@ def _delete(graph: Graph, wish: Wish, domain: TabularDomain) -> Graph:
     return replace(graph, numbers={**graph.numbers, place: free})
 
 
+def _widened(own: Fits, domain: TabularDomain, place: int) -> Fits:
+    """A number's own constraint without the ends of the data; one that no distribution fits is even over all that is allowed."""
+    column = domain.columns[place]
+    return replace(own, low=np.array([column.lowest]), high=np.array([column.highest]))
+
+
 def _set(graph: Graph, wish: Wish, domain: TabularDomain) -> Graph:
     """An addition or modification of a column's or an association's constraint."""
     if wish.source:
         return _set_association(graph, wish, domain)
     place = domain.place(wish.column)
     if wish.frequencies is not None:
-        shares = _shares(domain.columns[place], wish.frequencies)
+        shares = _shares(domain.columns[place], wish.frequencies, graph.shares[place])
         graph = replace(graph.without_incoming(place), shares={**graph.shares, place: shares})
         return replace(graph, settled={**graph.settled, place: wish.text})
     if wish.distribution is not None:
         graph = _set_distribution(graph, wish, domain)
-    if wish.range is not None and wish.distribution is None:
+    if wish.range is not None and wish.distribution is None and wish.factor is None:
         graph = _rescale(graph, place, wish.range)
-    return _set_factor(graph, place, wish.factor) if wish.factor is not None else graph
+    return _set_factor(graph, place, wish) if wish.factor is not None else graph
 
 
 def _set_distribution(graph: Graph, wish: Wish, domain: TabularDomain) -> Graph:
@@ -115,11 +131,13 @@ def _rescale(graph: Graph, place: int, wanted: tuple[float, float]) -> Graph:
     return replace(graph, scalings={**graph.scalings, place: scaling})
 
 
-def _set_factor(graph: Graph, place: int, factor: float) -> Graph:
-    own = graph.numbers[place]
+def _set_factor(graph: Graph, place: int, wish: Wish) -> Graph:
+    """Numbers times the factor; one that would leave a wished range stops at its end."""
+    own, factor = graph.numbers[place], wish.factor
+    assert factor is not None
     old = graph.scalings.get(place, Scaling(*([(float(own.low[0]), float(own.high[0]))] * 2)))
     low, high = old.new[0] * factor, old.new[1] * factor
-    return replace(graph, scalings={**graph.scalings, place: Scaling(old.old, (min(low, high), max(low, high)))})
+    return replace(graph, scalings={**graph.scalings, place: Scaling(old.old, (min(low, high), max(low, high)), wish.range)})
 
 
 def _set_association(graph: Graph, wish: Wish, domain: TabularDomain) -> Graph:
@@ -162,23 +180,46 @@ def _set_table(graph: Graph, wish: Wish, where: tuple[int, int, int], domain: Ta
     source, place, code = where
     if wish.frequencies is None:
         raise ConstraintError(f"{wish.text}: an association of two categories takes frequencies")
-    size, values = graph.data.sizes[source], graph.data.sizes[place]
-    table = graph.tables.get(place)
-    counts = table.counts.copy() if table is not None and table.sources == (source,) else np.tile(graph.shares[place], (size, 1))
-    counts[code] = _shares(domain.columns[place], wish.frequencies)
-    graph = graph.without_incoming(place)
+    table = _joint_with(graph, source, place)
+    shares = _shares(domain.columns[place], wish.frequencies, graph.shares[place])
+    counts = table.counts.reshape(*table.sizes, -1).copy()
+    mine = tuple(code if each == source else slice(None) for each in table.sources)
+    counts[mine] = np.maximum(counts[mine].sum(axis=-1, keepdims=True), 1.0) * shares
+    joint = JointTable(table.sources, table.sizes, counts.reshape(-1, counts.shape[-1]))
+    edges = tuple(edge for edge in graph.edges if (edge.source, edge.target) != (source, place))
     edge = Edge(source, place, 0.0, None, wish.text)
-    joint = JointTable((source,), (size,), counts.reshape(size, values))
-    return replace(graph, edges=(*graph.edges, edge), tables={**graph.tables, place: joint})
+    return replace(graph, edges=(*edges, edge), tables={**graph.tables, place: joint})
 
 
-def _shares(column: Column, frequencies: Mapping[Value, float]) -> Reals:
+MOST_COMBINATIONS = 200_000
+
+
+def _joint_with(graph: Graph, source: int, place: int) -> JointTable:
+    """What the data say of a category by its sources, this one among them: the user's word on one value leaves the others as they are."""
+    known = {edge.source for edge in graph.incoming(place)}
+    table = graph.tables.get(place) or graph.data.joints.get(place)
+    if table is not None and source in table.sources:
+        return table
+    size = graph.data.sizes[source]
+    if table is None or not known & set(table.sources) or size * table.counts.size > MOST_COMBINATIONS:
+        rows = max(graph.data.rows, 1) / size
+        return JointTable((source,), (size,), np.tile(graph.shares[place] * rows, (size, 1)))
+    return JointTable((source, *table.sources), (size, *table.sizes), np.tile(table.counts / size, (size, 1)))
+
+
+def _shares(column: Column, frequencies: Mapping[Value, float], own: Reals) -> Reals:
+    """Shares of every value.  What the named ones leave of 1 goes to the others as the data have them; else shares are ratios."""
     shares: Reals = np.zeros(len(column.values) + 1)
     for value, share in frequencies.items():
         shares[int(column.code(value))] += share
-    total: float = shares.sum()
-    shares /= total
-    return shares
+    rest = 1.0 - float(shares.sum())
+    others = np.where([column.values[at] in frequencies if at < len(column.values) else True for at in range(len(shares))], 0.0, own)
+    if rest > 1e-9 and len(frequencies) < len(column.values):
+        others = others if others.sum() > 0 else np.append([value not in frequencies for value in column.values], False).astype(np.float64)
+        shares += rest * others / others.sum()
+        return shares
+    found: Reals = shares / shares.sum()
+    return found
 
 
 _STEPS: dict[str, Callable[[Graph, Wish, TabularDomain], Graph]] = {"delete": _delete, "add": _set, "modify": _set}

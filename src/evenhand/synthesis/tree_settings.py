@@ -8,6 +8,8 @@ import numpy as np
 
 from evenhand.limits import Count, ShareBelowOne, TwoOrMore, check_limits
 
+FEWEST_STRUCTURE_ROWS = 10_000
+
 
 @dataclass(frozen=True)
 class TreeSettings:
@@ -20,6 +22,7 @@ class TreeSettings:
     tilts: whether what groups differ in beyond the trees is put back
     cells: most cells of one numeric column
     structure_rows: most rows that the splits are chosen on; leaf frequencies always use all rows
+    structure_cells: the same in cells of all columns together, so that wide tables stay affordable; never below 10,000 rows
     table_cells: most cells of one column's leaves together; columns with many values get fewer leaves
     """
 
@@ -30,10 +33,15 @@ class TreeSettings:
     tilts: bool = True
     cells: TwoOrMore = 256
     structure_rows: TwoOrMore = 30_000
+    structure_cells: TwoOrMore = 700_000
     table_cells: TwoOrMore = 1_000_000
 
     def __post_init__(self) -> None:
         check_limits(self)
+
+    def rows_for_structure(self, columns: int) -> int:
+        """How many rows the splits are chosen on at most, in a table of this many columns."""
+        return min(self.structure_rows, max(FEWEST_STRUCTURE_ROWS, self.structure_cells // columns))
 
     def rows_per_leaf(self, rows: int) -> int:
         """The fewest rows of a leaf for a table of this many rows."""

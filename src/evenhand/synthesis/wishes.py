@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from evenhand.domain.columns import Value
+from evenhand.domain.columns import Column, Value
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, InvalidArgument, UnknownName
 
@@ -37,6 +37,11 @@ class Wish:
     frequencies: Mapping[Value, float] | None = None
     factor: float | None = None
     only_range: bool = False  # a deletion of the range alone
+
+    def is_partial(self, column: Column) -> bool:
+        """Whether its shares leave something to values that it does not name."""
+        named = self.frequencies or {}
+        return bool(named) and sum(named.values()) < 1 - 1e-9 and len(named) < len(column.values)
 
     @property
     def text(self) -> str:
@@ -175,7 +180,9 @@ def _bound(wish: Wish, domain: TabularDomain) -> Wish:
     if wish.source:
         source = domain.columns[domain.place(wish.source)]
         if not source.is_listed:
-            raise ConstraintError(f"{wish.text}: the source of an association must be a category, and {source.name!r} is a number")
+            raise ConstraintError(
+                f"{wish.text}: the source of an association must be a category, and {source.name!r} is a number; {_as_category(source)}"
+            )
         if wish.value is not None:
             source.code(wish.value)
         elif wish.action != "delete":
@@ -193,10 +200,17 @@ def _bound(wish: Wish, domain: TabularDomain) -> Wish:
     return wish
 
 
+def _as_category(column: Column) -> str:
+    """What a person does about codes that were read as numbers."""
+    few = column.is_integral and column.highest - column.lowest < 20
+    values = f"[{column.low:g}, ..., {column.high:g}]" if few else "[...]"
+    return f"where its numbers are codes, declare it so in the project file: {column.name}: {{kind: category, values: {values}}}"
+
+
 def _check_frequencies(wish: Wish, domain: TabularDomain) -> None:
     column = domain.columns[domain.place(wish.column)]
     if not column.is_listed:
-        raise ConstraintError(f"{wish.text}: {column.name!r} is a number; it takes a range or a distribution")
+        raise ConstraintError(f"{wish.text}: {column.name!r} is a number; it takes a range or a distribution, or {_as_category(column)}")
     if not isinstance(wish.frequencies, Mapping) or not wish.frequencies:
         raise ConstraintError(f"{wish.column}: frequencies must map values to shares, got {wish.frequencies!r}")
     for value, share in wish.frequencies.items():

@@ -13,6 +13,7 @@ from evenhand.measures.coverage.surrogate import Drawer, Surrogate, draw_in_boxe
 from evenhand.synthesis.box import Box
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.constraint_graph import ConstraintGraph
+from evenhand.synthesis.steered_trees import SteeredTrees
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,8 @@ def drawer(population: Sampler) -> Drawer:
     if isinstance(population, ConstraintGraph):
         graph = population
         return lambda box, n, rng: graph.within(box, rng).sample(n, rng)
-    if isinstance(population, ChainedTrees):
-        trees = population
+    if isinstance(population, ChainedTrees | SteeredTrees):
+        trees = population.balanced() if isinstance(population, SteeredTrees) else population
         return lambda box, n, rng: trees.within(box).sample(n, rng)
     return lambda box, n, rng: _searched(population, box, n, rng)
 

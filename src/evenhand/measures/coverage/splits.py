@@ -82,10 +82,9 @@ class Split:
         return words if is_true else f"not {words}"
 
 
-def best_split(rows: Rows, labels: Labels, domain: TabularDomain, m_of_n: int = 1) -> Split | None:
-    """The split with the largest gain of information; None where no split gains anything."""
-    classes = int(labels.max()) + 1
-    scored = [(gain, literal) for literal, gain in _scored(rows, labels, classes, domain)]
+def best_split(rows: Rows, labels: Labels, domain: TabularDomain, m_of_n: int = 1, fewest: int = 1) -> Split | None:
+    """The split with the largest gain of information of those with enough rows on either side; None where none gains anything."""
+    scored = [(gain, literal) for literal, gain in _scored(rows, labels, domain, fewest)]
     if not scored:
         return None
     gain, literal = max(scored, key=lambda pair: pair[0])
@@ -95,7 +94,7 @@ def best_split(rows: Rows, labels: Labels, domain: TabularDomain, m_of_n: int = 
     if m_of_n <= 1:
         return best
     partners = [candidate for _, candidate in sorted(scored, key=lambda pair: -pair[0])[:12]]
-    return _grown(best, gain, _Partners(partners, rows, labels, m_of_n))
+    return _grown(best, gain, _Partners(partners, rows, labels, m_of_n, fewest))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +105,14 @@ class _Partners:
     rows: Rows
     labels: Labels
     most: int
+    fewest: int = 1
 
     def gain(self, option: Split) -> float:
-        """What the split tells about the labels."""
-        return _gain(self.labels, option.holds(self.rows), int(self.labels.max()) + 1)
+        """What the split tells about the labels; nothing where a side is too small."""
+        passed = option.holds(self.rows)
+        if min(passed.sum(), (~passed).sum()) < self.fewest:
+            return 0.0
+        return _gain(self.labels, passed, int(self.labels.max()) + 1)
 
 
 def _grown(best: Split, gain: float, partners: _Partners) -> Split:
@@ -134,8 +137,9 @@ def _gain(labels: Labels, passed: Mask, classes: int) -> float:
     return float(_gains(whole, inside[None])[0])
 
 
-def _scored(rows: Rows, labels: Labels, classes: int, domain: TabularDomain) -> Iterator[tuple[SplitTest, float]]:
-    whole = np.bincount(labels, minlength=classes)
+def _scored(rows: Rows, labels: Labels, domain: TabularDomain, fewest: int) -> Iterator[tuple[SplitTest, float]]:
+    whole = np.bincount(labels)
+    classes = len(whole)
     for place, column in enumerate(domain.columns):
         cells = rows[:, place]
         known = ~np.isnan(cells)
@@ -149,7 +153,8 @@ def _scored(rows: Rows, labels: Labels, classes: int, domain: TabularDomain) -> 
             table = np.bincount(bins * classes + labels[known], minlength=(len(values) + 1) * classes).reshape(-1, classes)
             table = np.cumsum(table, axis=0)[:-1]
         if len(values):
-            gains = _gains(whole, table)
+            passed = table.sum(axis=1)
+            gains = np.where((passed >= fewest) & (len(rows) - passed >= fewest), _gains(whole, table), 0.0)
             best = int(np.argmax(gains))
             yield SplitTest(place, float(values[best]), column.is_listed), float(gains[best])
 

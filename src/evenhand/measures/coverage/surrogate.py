@@ -32,14 +32,16 @@ class SurrogateSettings:
 
     rows: every node is judged on at least this many rows, drawn where the data lack them
     split_rows: fewest rows on either side of a split
-    leaves: most leaves
+    leaves: most leaves, which are the paths that tests are spread over; the paper's trees have up to 4,409
+    labels: most rows that the model is asked about; growth ends when they are spent
     purity: a node is finished when one label holds this share of its rows
     m_of_n: most literals in one split; 1 is a plain tree, whose paths are boxes
     """
 
     rows: TwoOrMore = 1_000
     split_rows: Count = 30
-    leaves: Count = 32
+    leaves: Count = 512
+    labels: Count = 200_000
     purity: Annotated[float, Limit(least=0.5, most=1)] = 0.99
     m_of_n: Count = 1
 
@@ -139,12 +141,13 @@ class _Grower:
         self.queue: list[tuple[float, int, Node, Rows, Labels]] = []
         self.made = 0
         self.total = 0
+        self.asked = 0
 
     def grow(self, rows: Rows, classes: tuple[object, ...]) -> Surrogate:
         self.total = max(len(rows), 1)
         root = self._open((Box(),), rows, self.predict(rows) if len(rows) else np.empty(0, dtype=np.intp), 1.0)
         leaves = 1
-        while self.queue and leaves < self.settings.leaves:
+        while self.queue and leaves < self.settings.leaves and self.asked < self.settings.labels:
             _, _, node, held, labels = heapq.heappop(self.queue)
             leaves += self._expand(node, held, labels)
         surrogate = Surrogate(self.domain, root, classes)
@@ -167,11 +170,12 @@ class _Grower:
         if missing <= 0:
             return rows, labels
         drawn = draw_in_boxes(self.draw, boxes, missing, self.rng)
+        self.asked += len(drawn)
         return np.vstack([rows, drawn]), np.append(labels, self.predict(drawn) if len(drawn) else np.empty(0, dtype=np.intp))
 
     def _expand(self, node: Node, rows: Rows, labels: Labels) -> int:
         """Split one leaf in two; 0 where nothing is gained or a side would be too small or impossible."""
-        split = best_split(rows, labels, self.domain, self.settings.m_of_n)
+        split = best_split(rows, labels, self.domain, self.settings.m_of_n, self.settings.split_rows)
         if split is None:
             return 0
         holds = split.holds(rows)

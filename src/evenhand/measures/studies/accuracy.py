@@ -1,6 +1,7 @@
 """AITEST's accuracy: how often the model says the true label, for everybody and for every protected group.
 
-Paper: Aggarwal et al., "Testing Framework for Black-box AI Models", ICSE 2021.  Where rows have no label, they are left out.
+Paper: Saha, Aggarwal, Hans, "Data Synthesis for Testing Black-Box Machine Learning Models", arXiv 2111.02161, 2022.
+Where rows have no label, they are left out.
 """
 
 from __future__ import annotations

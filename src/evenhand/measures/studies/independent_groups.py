@@ -1,6 +1,7 @@
 """AITEST's group fairness: favourable shares of the groups when the protected cells are made independent of everything else.
 
-Paper: Aggarwal et al., "Testing Framework for Black-box AI Models", ICSE 2021: the protected attribute is drawn by itself, so that what
+Paper: Saha, Aggarwal, Hans, "Data Synthesis for Testing Black-Box Machine Learning Models", arXiv 2111.02161, 2022:
+the protected attribute is drawn by itself, so that what
 goes along with a group in the data cannot explain a difference; a disparate impact below 0.8 uncovers bias (the four-fifths rule).
 
 The people are the data's; their protected cells are dealt out among them at random, and deals that break a constraint are left out.

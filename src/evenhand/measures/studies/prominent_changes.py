@@ -1,6 +1,7 @@
 """AITEST's robustness score: the share of people whose label turns when one of their most prominent cells changes.
 
-Paper: Aggarwal et al., "Testing Framework for Black-box AI Models", ICSE 2021: LIME says which half of the columns matters for each
+Paper: Saha, Aggarwal, Hans, "Data Synthesis for Testing Black-Box Machine Learning Models", arXiv 2111.02161, 2022:
+LIME says which half of the columns matters for each
 person; each of these takes every category, or every step within three units.  The oracle `robustness` searches for such people.
 """
 

@@ -1,0 +1,137 @@
+"""Wishes on rows that keep what they do not speak of: untouched groups, ranges, decimals, wished shares in covering suites."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenhand.arrays import Rows
+from evenhand.domain.columns import Column
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import ConstraintError
+from evenhand.measures.coverage.paths import cover, drawer
+from evenhand.measures.coverage.splits import best_split
+from evenhand.measures.coverage.surrogate import Imitated, SurrogateSettings, grow
+from evenhand.synthesis.constraint_graph import ConstraintGraph
+from evenhand.synthesis.constraint_table import read_wishes, write_table
+from evenhand.synthesis.steered_trees import SteeredTrees
+from evenhand.synthesis.wishes import Wishes
+
+
+def people(n: int, seed: int) -> tuple[Rows, TabularDomain]:
+    rng = np.random.default_rng(seed)
+    sex, region = rng.integers(0, 2, n), rng.choice(3, n, p=[0.5, 0.3, 0.2])
+    income = np.round(np.exp(rng.normal(8 - 0.2 * sex, 0.5, n)), 2)
+    approved = rng.random(n) < 0.35 + 0.25 * sex + 0.1 * (region == 1)
+    code, age = rng.integers(0, 3, n), np.clip(np.rint(rng.normal(48, 11, n)), 18, 79)
+    columns = (
+        Column("sex", "category", ("Female", "Male")),
+        Column("region", "category", ("north", "south", "west")),
+        Column("income", "real", low=float(income.min()), high=float(income.max())),
+        Column("approved", "category", ("no", "yes")),
+        Column("code", "integer", low=0, high=2),
+        Column("age", "integer", low=18, high=79),
+    )
+    return np.column_stack([sex, region, income, approved, code, age]).astype(float), TabularDomain(columns, ("sex",))
+
+
+@pytest.fixture(scope="module")
+def graph() -> ConstraintGraph:
+    return ConstraintGraph.fit(*people(8_000, 0), np.random.default_rng(0))
+
+
+def drawn(graph: ConstraintGraph, wishes: dict[str, object], n: int = 8_000) -> Rows:
+    rng = np.random.default_rng(1)
+    return graph.steered(wishes, rng).sample(n, rng)
+
+
+def test_an_override_for_one_value_leaves_the_other_values_alone(graph: ConstraintGraph) -> None:
+    rows = people(8_000, 0)[0]
+    wish = {"association": ["sex", "approved"], "value": "Female", "frequencies": {"no": 1, "yes": 1}}
+    made = drawn(graph, {"modify": [wish]})
+    women, men = (made[made[:, 0] == code, 3].mean() for code in (0, 1))
+    assert women == pytest.approx(0.5, abs=0.03)
+    assert men == pytest.approx(rows[rows[:, 0] == 1, 3].mean(), abs=0.03)
+
+
+def test_shares_below_one_leave_the_rest_to_the_other_values(graph: ConstraintGraph) -> None:
+    made = drawn(graph, {"modify": [{"column": "region", "frequencies": {"west": 0.5}}]})
+    assert np.bincount(made[:, 1].astype(int)) / len(made) == pytest.approx([0.3125, 0.1875, 0.5], abs=0.01)
+
+
+def test_a_factor_stays_in_a_wished_range(graph: ConstraintGraph) -> None:
+    made = drawn(graph, {"modify": [{"column": "age", "range": [18, 60], "factor": 1.5}]})[:, 5]
+    assert made.min() >= 18
+    assert made.max() == 60
+
+
+def test_deleting_a_range_lets_numbers_leave_it(graph: ConstraintGraph) -> None:
+    made = drawn(graph, {"delete": [{"range": "age"}]})[:, 5]
+    assert made.min() < 18
+    assert made.max() > 79
+
+
+def test_a_dependency_among_the_rules_is_learned_from_the_data() -> None:
+    rows, domain = people(2_000, 0)
+    rows[:, 4] = rows[:, 1]
+    rng = np.random.default_rng(2)
+    steered = ConstraintGraph.fit(rows, domain, rng).steered({"rules": ["region determines code"]}, rng)
+    made = steered.sample(300, rng)
+    assert (made[:, 4] == made[:, 1]).all()
+
+
+def test_arithmetic_rules_keep_the_decimals_of_the_data(graph: ConstraintGraph) -> None:
+    made = drawn(graph, {"rules": ["income <= 40 * age"]}, 1_000)[:, 2]
+    assert np.array_equal(np.round(made, 2), made)
+
+
+def test_a_wish_for_codes_read_as_numbers_says_what_to_declare(graph: ConstraintGraph) -> None:
+    with pytest.raises(ConstraintError, match=r"code: \{kind: category"):
+        drawn(graph, {"modify": [{"column": "code", "frequencies": {0: 1, 1: 1}}]})
+
+
+def test_the_editable_table_holds_the_shares_of_two_categories(graph: ConstraintGraph, tmp_path: Path) -> None:
+    path = tmp_path / "constraints.csv"
+    write_table(graph.graph, graph.domain, path)
+    lines = path.read_text().splitlines()
+    edge = next(edge for edge in graph.graph.edges if edge.fits is None)
+    source, target = graph.domain.names[edge.source], graph.domain.names[edge.target]
+    value, outcome = graph.domain.columns[edge.source].values[0], graph.domain.columns[edge.target].values[0]
+    at = next(i for i, line in enumerate(lines) if f"category -> category,{source},{value},{target},{outcome}," in line)
+    cells = lines[at].split(",")
+    cells[6] = "0.001"
+    lines[at] = ",".join(cells)
+    path.write_text("\n".join(lines))
+    wish = read_wishes(path, graph.graph, graph.domain).wishes[0]
+    assert (wish.source, wish.value, wish.column) == (source, value, target)
+    assert dict(wish.frequencies or {})[outcome] == 0.001
+
+
+def test_a_steered_suite_covers_what_it_claims_with_the_wished_ratio() -> None:
+    rows, domain = people(3_000, 0)
+    rng = np.random.default_rng(3)
+    steered = SteeredTrees.of(rows, domain, Wishes.preset("1:1 sex", domain), rng)
+
+    def answers(asked: Rows) -> np.ndarray:
+        return ((asked[:, 2] > 3_000) & (asked[:, 5] > 40) | (asked[:, 1] == 2)).astype(np.intp)
+
+    surrogate = grow(Imitated(answers, domain, (0, 1)), drawer(steered), rows, rng, SurrogateSettings(rows=200, leaves=24))
+    suite = cover(surrogate, drawer(steered), 480, rng)
+    assert len(suite.rows) == 480
+    assert suite.coverage.share == 1.0
+    assert set(surrogate.path_of(suite.rows)) == set(range(len(surrogate.paths)))
+    assert abs(int((suite.rows[:, 0] == 0).sum()) - 240) <= 1
+
+
+def test_a_node_is_split_by_the_best_question_that_leaves_enough_rows() -> None:
+    """One row in a hundred is told apart perfectly; the next best question has enough rows on either side."""
+    rows, domain = people(1_000, 0)
+    rows[:, 0], rows[:, 1] = np.arange(1_000) % 2, 0
+    rows[:5, 1] = 1
+    labels = np.where(rows[:, 1] == 1, 1, (rows[:, 0] == 1) & (np.arange(1_000) % 40 == 1)).astype(np.intp)
+    found = best_split(rows, labels, domain, 1, 30)
+    assert found is not None
+    passed = found.holds(rows)
+    assert min(passed.sum(), (~passed).sum()) >= 30
