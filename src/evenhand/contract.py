@@ -381,7 +381,7 @@ class PixelTransparent(PixelDifferentiable, Protocol):
 
 @runtime_checkable
 class Trainable(Model, Protocol):
-    """A model that can be fitted anew."""
+    """A model that can be fitted again."""
 
     def refit(self, rows: Rows, labels: Labels, rng: np.random.Generator) -> Model:
         """A new model of the same kind, trained on these rows; this one stays as it is."""

@@ -95,7 +95,7 @@ def test_every_walker_draws_its_own_random_neurons_as_many_as_the_share_says():
     assert (first.sum(axis=1) == 4).all()
     assert len({tuple(row) for row in first}) > 50
     dynamics.turn(100)
-    assert np.array_equal(first, dynamics._random), "drawn anew every second iteration only"
+    assert np.array_equal(first, dynamics._random), "drawn again every second iteration only"
     dynamics.turn(100)
     assert not np.array_equal(first, dynamics._random)
 

@@ -1,4 +1,4 @@
-"""Estimators, pipelines and boosters: asked with the right columns, read with the right labels, fitted anew."""
+"""Estimators, pipelines and boosters: asked with the right columns, read with the right labels, fitted again."""
 
 from __future__ import annotations
 

@@ -79,20 +79,20 @@ class Ground:
 
     @cached_property
     def refitted_rate(self) -> float:
-        """The share of unfair rows of the pool after the model was fitted anew without any findings: what chance alone does."""
+        """The share of unfair rows of the pool after the model was fitted again without any findings: what chance alone does."""
         return self.pool_rate(self.trainable.refit(*self._labelled, np.random.default_rng([SEED, 6])))
 
     @property
     def trainable(self) -> Trainable:
-        """The model, where it can be fitted anew."""
+        """The model, where it can be fitted again."""
         if not isinstance(self.subject.model, Trainable):
-            raise MissingAbility(f"{type(self.subject.model).__name__} cannot be fitted anew, so that nothing can be said about repair")
+            raise MissingAbility(f"{type(self.subject.model).__name__} cannot be fitted again, so that nothing can be said about repair")
         return self.subject.model
 
     @property
     def _labelled(self) -> tuple[Rows, Labels]:
         if self.subject.rows is None or self.subject.labels is None:
-            raise MissingAbility("there are no labelled rows to fit the model anew to")
+            raise MissingAbility("there are no labelled rows to fit the model again to")
         return self.subject.rows, self.subject.labels
 
     def pool_rate(self, model: Model) -> float:

@@ -1,4 +1,4 @@
-"""A campaign on disk: one file per finished run, never overwritten, and Parquet tables of all of them made anew from these files."""
+"""A campaign on disk: one file per finished run, never overwritten, and Parquet tables of all of them made again from these files."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def header_of(cell: ContestCell, ground: Ground, terms: Terms) -> dict[str, Any]
 
 @cache
 def code_digest(method: str) -> str:
-    """Sixteen hexadecimal digits of a method's file and of those among the methods that it draws on: a changed method is run anew."""
+    """Sixteen hexadecimal digits of a method's file and of those among the methods that it draws on: a changed method is run again."""
     modules: dict[str, ModuleType] = {}
     _gather(sys.modules[METHODS.entry(method).module], modules)
     sources = [inspect.getsource(modules[name]) for name in sorted(modules)]

@@ -324,7 +324,7 @@ class _Desk:
         given, again = self.over_seeds(AS_GIVEN, "accuracy"), self.over_seeds(BEFORE, "accuracy")
         if np.isfinite(given - again).all() and float((given - again).mean()) > 0.02:
             told.append(
-                f"Fitted anew, the model is {float((given - again).mean()):.1%} less accurate on the held-out rows than the one given, "
+                f"Fitted again, the model is {float((given - again).mean()):.1%} less accurate on the held-out rows than the one given, "
                 "which may have learned from them, or was trained longer than `refit` trains."
             )
         trivial = [line for line in lines if line.verdict == "trivial"]

@@ -148,7 +148,7 @@ def _before(material: Material, train: LabelledRows, notes: list[str], rng: np.r
     """The model under repair: of the given kind and fitted to the training rows alone, so that the held-out ones are new to it."""
     as_given = "it is judged as given, on rows that it may have learned from"
     if not isinstance(material.model, Trainable):
-        notes.append(f"{type(material.model).__name__} cannot be fitted anew: {as_given}")
+        notes.append(f"{type(material.model).__name__} cannot be fitted again: {as_given}")
         return material.model
     try:
         return material.model.refit(train.rows, train.labels, rng)

@@ -263,7 +263,7 @@ class Lookup:
         """The place of each row of cells in the table; -1 where it is not there."""
         key = np.zeros(len(cells), dtype=np.int64)
         known = np.ones(len(cells), dtype=bool)
-        # Numbering the prefixes anew at every column keeps keys small: they never exceed (rows of the table) squared.
+        # Numbering the prefixes again at every column keeps keys small: they never exceed (rows of the table) squared.
         for place, (levels, prefixes) in enumerate(self._steps):
             at = np.searchsorted(levels, cells[:, place]).clip(0, len(levels) - 1)
             known &= levels[at] == cells[:, place]

@@ -29,7 +29,7 @@ class Findings:
     outcomes: NDArray[np.int16]  # (n, 2): label of the row and of its twin, as positions in the model's classes
     gap: Reals
     valid: Mask  # whether the row keeps the domain's constraints
-    candidate: Index  # the how-manieth candidate of the run it was
+    candidate: Index  # its index among the candidates of the run
     phase: NDArray[Any]  # which phase of the method proposed it
     answers: Reals  # (n, 2): the scores or amounts that were compared; NaN where labels were
 

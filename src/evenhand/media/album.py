@@ -38,7 +38,7 @@ class Attribute:
 class Album:
     """Pictures (n, height, width, 3) of bytes, their attributes, and the label that a classifier is to predict.
 
-    `factors` are there only for rendered portraits: with them the same portrait can be drawn anew with one factor changed.
+    `factors` are there only for rendered portraits: with them the same portrait can be drawn again with one factor changed.
     """
 
     name: str

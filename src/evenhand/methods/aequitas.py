@@ -134,7 +134,7 @@ class Guide:
         self.down: Reals = np.full(count, method.direction)
         self._taken: list[tuple[Index, Mask]] = []
 
-    def propose(self, rows: Rows, stale: Mask) -> Rows:  # noqa: ARG002  (every step is drawn anew)
+    def propose(self, rows: Rows, stale: Mask) -> Rows:  # noqa: ARG002  (every step is drawn again)
         """The next row of every walk."""
         chosen = self._chosen(len(rows))
         places = self.moves.free[chosen]

@@ -44,7 +44,7 @@ LEAVES_AT_ONCE = 64
 IDLE_ROUNDS = 20
 """After as many rounds in a row without a row that is new, nothing more is to be expected."""
 STALE_ROUNDS = 5
-"""After as many rounds in a row without a disagreement, the authors draw the training rows anew."""
+"""After as many rounds in a row without a disagreement, the authors draw the training rows again."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Pupil:
         self.labels.append(labels)
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Start over."""
         self.rows.clear()
         self.labels.clear()
 

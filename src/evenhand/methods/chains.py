@@ -52,7 +52,7 @@ class Chains:
     chains: how many walks advance together
     seeds: how many findings are looked for to start from; at most two walks share one, unless there are very few
     seed_share: of the budget at most this share goes into looking for seeds, once there is one
-    reaches: how far a coordinate moves, from 0 (not at all) to 1 (drawn anew); each reach is tried with each coordinate
+    reaches: how far a coordinate moves, from 0 (not at all) to 1 (drawn again); each reach is tried with each coordinate
     favour: 0 makes all moves alike often, 1 in proportion to how often each of them led on
     """
 

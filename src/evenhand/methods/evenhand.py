@@ -8,9 +8,9 @@ a population decodes from normal latents (LIMI's insight), so whoever moves in t
 
 1. Scouting.  Real rows are judged, then samples of the population.  From some of their scores an additive guess of the model is
    fitted (one table per column), and from the verdicts the chance of a finding at each guessed lead; from then on a model that is
-   dear to ask is asked about the most promising of several samples.  Where the plausible holds no finding at all, the rest of the
+   expensive to ask is asked about the most promising of several samples.  Where the plausible holds no finding at all, the rest of the
    domain is scouted too: then, and only then, may findings be implausible, and the run's facts say so.
-2. Walking.  Every walk stands on a finding.  A move draws one latent coordinate anew, nearer or farther; a balanced move draws a
+2. Walking.  Every walk stands on a finding.  A move draws one latent coordinate again, nearer or farther; a balanced move draws a
    second one as well, several times, and takes the draw that brings the guessed scores back to where they were: on a narrow
    stretch of boundary a single step always falls off, and two that cancel do not.  A new place that is a finding is where the walk goes on.
    Nobody is asked about twice; known findings are walked through for nothing.
@@ -18,7 +18,7 @@ a population decodes from normal latents (LIMI's insight), so whoever moves in t
    that it never falls below, larger where findings are rare: walks alone would stay near where they began.  Every so often walks
    leave the regions that hold more than their share of walks for findings in the regions that hold fewer, so that one large
    region does not take everything.  Regions are leaves of a tree that tells the scouted findings from the rest.  Where asking is
-   dear, only the third of the proposals that is worth most is asked about: the chance of a finding, as a tree guesses it from the
+   expensive, only the third of the proposals that is worth most is asked about: the chance of a finding, as a tree guesses it from the
    verdicts so far, divided by the root of how many findings its region has brought.
 
 No arm sees the clock: the same header gives the same findings.
@@ -59,14 +59,14 @@ FEWEST_LEARNT_FROM, MOST_LEARNING = 2000, 2_400_000
 
 FEWEST_GUESSED_FROM = 100
 DEAR_SEEDS = 4
-"""A dear model is scouted for so many times fewer findings before the walks begin."""
+"""An expensive model is scouted for so many times fewer findings before the walks begin."""
 
 ENOUGH, ENOUGH_LOOKED = 64, 4096
 ENOUGH_CHEAP, ENOUGH_LOOKED_CHEAP = 256, 8192
 """Where findings are rare, so many among so many rows are enough to begin walking; more where asking costs little."""
 
 PICKED_FROM = 4
-"""Fresh samples of which a dear model is asked about the most promising one; a cheap one is asked about them all."""
+"""Fresh samples of which an expensive model is asked about the most promising one; a cheap one is asked about them all."""
 
 DRAWS = 4
 """Draws of the second coordinate of a balanced move."""
@@ -85,7 +85,7 @@ MOST_POOLED = 65_536
 SCOUTS_SHARE = 0.15
 DEAR_SCOUTS_SHARE = 0.4
 COMMONNESS = 3.0
-"""At least this share of the moves looks for places where nobody has been: more with a dear model, since what is proposed costs
+"""At least this share of the moves looks for places where nobody has been: more with an expensive model, since what is proposed costs
 little there and only the best third is asked about; less the commoner findings are, by this power of the share of fair people."""
 
 SCOUTS_BOLDNESS = 1.8
@@ -101,7 +101,7 @@ BOLDER = 0.6
 """How much wider a coordinate is drawn when everything proposed is known: rarer people, once the usual ones have been asked about."""
 
 ASKED_SHARE = 0.33
-"""Of the moves of a round, how many a dear model is asked about: those with the best chances."""
+"""Of the moves of a round, how many an expensive model is asked about: those with the best chances."""
 
 CHEAP, DEAR = LEAST_COST, 40.0
 """What judging one candidate costs in units of one decoded column: a network in this process, and any other model."""
@@ -113,10 +113,10 @@ class Evenhand:
 
     space: the latent space of plausible people, see `parts.latent`; without any data, the whole domain counts as plausible
     walks: how many walks advance together
-    seeds: how many findings are scouted for before walking; a quarter of them where asking the model is dear
+    seeds: how many findings are scouted for before walking; a quarter of them where asking the model is expensive
     learnt_from: how many rows of the data the space is learnt from at most
     scout_share: of the budget at most this share goes into scouting before the first walk, if anything at all was found
-    reaches: how far a coordinate moves, from 0 (not at all) to 1 (drawn anew)
+    reaches: how far a coordinate moves, from 0 (not at all) to 1 (drawn again)
     favour: 0 makes all moves alike often, 1 in proportion to what each of them has brought
     """
 
@@ -219,7 +219,7 @@ class Scout:
         return self.space.encode(rows, self.rng)
 
     def promising(self, n: int) -> tuple[Latents, Rows]:
-        """Plain samples; for a dear model, of several each, the one whose guessed scores were most often those of a finding."""
+        """Plain samples; for an expensive model, of several each, the one whose guessed scores were most often those of a finding."""
         if self.chances is None or self.margins is None:
             return self.plain(n)
         latents, rows = self.plain(n * PICKED_FROM)
@@ -256,7 +256,7 @@ class Scout:
         return self.found >= self.enough[0] and sum(map(len, self.rows)) >= self.enough[1]
 
     def _learn(self) -> None:
-        """Guess the model's scores from a few, once, and for a dear model the chances at each guessed lead from all verdicts so far."""
+        """Guess scores from a few, once, and for an expensive model the chances at each guessed lead from all verdicts so far."""
         rows, unfair = np.concatenate(self.rows), np.concatenate(self.unfair)
         if self.margins is None:
             n = min(GUESSED_FROM, len(rows), int(GUESS_SHARE * self.task.fitting(1 << 40)))
@@ -381,7 +381,7 @@ class Walks:
         return latents, self._decoded(latents, self.rows[walks], at)
 
     def _balanced(self, walks: Index, drawn: Index) -> tuple[Latents, Rows]:
-        """Two coordinates drawn anew, the second one so that the guessed scores stay as they are."""
+        """Two coordinates drawn again, the second one so that the guessed scores stay as they are."""
         assert self.scout.margins is not None
         at = self.arms.places[drawn]
         shift = self.rng.integers(1, self.space.latent_size, 1 if self.scout.is_cheap else len(at))

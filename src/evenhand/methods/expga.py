@@ -5,7 +5,7 @@ Paper: Fan, Wei, Jin, Yang, Liu, "Explanation-Guided Fairness Testing through Ge
 Agrees with the paper and its code: 1,000 random samples, explained by LIME with 5,000 perturbed rows; those where the protected attribute
 ranks high enough (`rank`; the authors' 7 of 13 columns on census, which other tables get in proportion; they took 14 of 20 on
 credit, 10 of 16 on bank); at most 100 of them as first population; roulette with fitness 2 |f(x) - f(x')| + 1 on labels, so that
-a finding has three times the chance of others; a crossover of a stretch of columns with probability .9, every cell drawn anew
+a finding has three times the chance of others; a crossover of a stretch of columns with probability .9, every cell drawn again
 with probability .05, 1,000 generations.
 
 Differs: the seeds are verified.  The authors take all samples of a high rank for discriminatory and count them; here each is judged,

@@ -194,7 +194,7 @@ class OneAttribute:
         self.moves, self.step, self.rng = moves, step, rng
         self.lost: Mask = np.zeros(0, dtype=bool)
 
-    def propose(self, rows: Rows, stale: Mask) -> Rows:  # noqa: ARG002  (every step is drawn anew)
+    def propose(self, rows: Rows, stale: Mask) -> Rows:  # noqa: ARG002  (every step is drawn again)
         """The next row of every walker."""
         self.lost = np.zeros(len(rows), dtype=bool)
         place = self.moves.free[self.rng.integers(len(self.moves.free))]

@@ -13,7 +13,7 @@ below the million, as many latents are labelled as the budget may later probe.  
 confidence: every latent then counts alike.  More than two classes are two sides, favourable and not.
 
 Better beside it: probing="feedback" follows the label that was heard instead of trying both sides, bisects once the sides differ,
-learns the length of the first step from earlier hits, and (`refit`) fits the plane anew to what was heard beside it.  Where the
+learns the length of the first step from earlier hits, and (`refit`) fits the plane again to what was heard beside it.  Where the
 plane is useless (`facts["boundary"]["verdict"]` says so), `fallback` goes on with plain samples of the space.  `local` names
 a method whose local phase goes on from LIMI's findings: the paper's scalability study with 1,000 seeds out of 40,000 candidates.
 """

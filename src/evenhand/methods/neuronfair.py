@@ -103,7 +103,7 @@ class NeuronFair:
 
 
 class Dynamics:
-    """The dynamic loss: biased neurons, and a few random ones drawn anew every so often for each row."""
+    """The dynamic loss: biased neurons, and a few random ones drawn again every so often for each row."""
 
     def __init__(self, model: Meter, layer: LayerBias, method: NeuronFair, rng: np.random.Generator) -> None:
         self.model, self.layer, self.method, self.rng = model, layer, method, rng

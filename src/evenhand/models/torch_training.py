@@ -1,6 +1,6 @@
-"""How a torch module is fitted anew: Adam from fresh weights, and a loss that may also ask for equal answers to pairs of rows.
+"""How a torch module is fitted again: Adam from fresh weights, and a loss that may also ask for equal answers to pairs of rows.
 
-A part without `reset_parameters` keeps its weights, so that a module of only such parts is trained further instead of anew.
+A part without `reset_parameters` keeps its weights, so that a module of only such parts is trained further instead of from scratch.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class AddRandomRows:
     role: ClassVar[Role] = "control"
 
     def mend(self, case: Case, rng: np.random.Generator) -> Mended:
-        """Add chance rows and fit anew."""
+        """Add chance rows and fit again."""
         people = case.domain.sample(max(1, round(self.share * len(case.rows))), rng)
         added = lesson(case, people, self.spread, rng)
         return Mended(trainable(case.model).refit(*added.joined(case), rng), added.facts(case))

@@ -1,4 +1,4 @@
-"""The trivial baseline for a model that cannot be fitted anew: it is always told the most common protected values.
+"""The trivial baseline for a model that cannot be fitted again: it is always told the most common protected values.
 
 No protected value can change its answer, but columns that stand in for it still can, and nothing in the model has changed.
 """

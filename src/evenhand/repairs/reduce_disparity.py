@@ -61,7 +61,7 @@ class ReduceDisparity:
 
 
 class Resampling:
-    """What scikit-learn calls an estimator, around a model that can be fitted anew; weights become a resampling."""
+    """What scikit-learn calls an estimator, around a model that can be fitted again; weights become a resampling."""
 
     def __init__(self, model: Model, rng: np.random.Generator) -> None:
         self.model, self.rng = model, rng

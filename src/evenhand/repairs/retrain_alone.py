@@ -27,5 +27,5 @@ class RetrainAlone:
     role: ClassVar[Role] = "repair"
 
     def mend(self, case: Case, rng: np.random.Generator) -> Mended:
-        """Add the findings and fit anew."""
+        """Add the findings and fit again."""
         return retrained(case, Choice(self.share, self.select), "alone", rng)

@@ -28,5 +28,5 @@ class RetrainConsistently:
     role: ClassVar[Role] = "repair"
 
     def mend(self, case: Case, rng: np.random.Generator) -> Mended:
-        """Fit anew; works without findings too, on the twins of the rows alone."""
+        """Fit again; works without findings too, on the twins of the rows alone."""
         return made_consistent(case, Choice(self.share, self.select), self.weight, rng)

@@ -27,5 +27,5 @@ class RetrainTwins:
     role: ClassVar[Role] = "repair"
 
     def mend(self, case: Case, rng: np.random.Generator) -> Mended:
-        """Add the twins and fit anew."""
+        """Add the twins and fit again."""
         return retrained(case, Choice(self.share, self.select), "twins", rng)

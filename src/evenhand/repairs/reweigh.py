@@ -28,7 +28,7 @@ class Reweigh:
     role: ClassVar[Role] = "repair"
 
     def mend(self, case: Case, rng: np.random.Generator) -> Mended:
-        """Draw rows by their weights and fit anew."""
+        """Draw rows by their weights and fit again."""
         weights = independence_weights(case)
         chosen = rng.choice(len(case.rows), len(case.rows), p=weights / weights.sum())
         model = trainable(case.model).refit(case.rows[chosen], case.labels[chosen], rng)

@@ -221,7 +221,7 @@ def schema() -> dict[str, Any]:
 
 
 def made_schema() -> dict[str, Any]:
-    """The JSON Schema made anew from the classes above; the shipped file must be equal to it."""
+    """The JSON Schema made again from the classes above; the shipped file must be equal to it."""
     about = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:evenhand:result:{VERSION}",

@@ -111,7 +111,7 @@ class ChainedTrees:
         return keep_constraints(draw, n, self.domain, tuple(codes))
 
     def resample(self, rows: Rows, keep: Sequence[str], rng: np.random.Generator) -> Rows:
-        """The same rows with every column drawn anew except those kept, each given the columns before it in the chain."""
+        """The same rows with every column drawn again except those kept, each given the columns before it in the chain."""
         return self.sample(len(rows), rng, {name: rows[:, self.domain.place(name)] for name in keep})
 
     def decode(self, latents: NDArray[np.floating[Any]], fixed: Mapping[str, Value | Reals] | None = None) -> Rows:

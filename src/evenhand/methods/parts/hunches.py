@@ -1,4 +1,4 @@
-"""A hunch whether a row is unfair, from the verdicts so far: one decision tree, grown anew whenever the verdicts have doubled."""
+"""A hunch whether a row is unfair, from the verdicts so far: one decision tree, grown again whenever the verdicts have doubled."""
 
 from __future__ import annotations
 

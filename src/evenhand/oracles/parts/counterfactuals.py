@@ -50,7 +50,7 @@ class ResampledChain:
         return cls(ChainedTrees.fit(rows, domain, rng), seed)
 
     def under(self, rows: Rows, domain: TabularDomain) -> Rows:
-        """Every row decoded anew from its own latent, with other protected cells."""
+        """Every row decoded again from its own latent, with other protected cells."""
         domain = _without_constraints(domain)
         latents = self.population.encode(rows, cast(Any, RowChance(rows, self.seed)))
         made = [self.population.decode(latents, _fixed(domain, codes, len(rows))) for codes in domain.combinations]

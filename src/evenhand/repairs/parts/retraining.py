@@ -1,4 +1,4 @@
-"""Fitting a model anew on its data and findings: the one function behind the retraining repairs, and for whoever compares methods."""
+"""Fitting a model again on its data and findings: the one function behind the retraining repairs, and for whoever compares methods."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def retrain(
 
 
 def trainable(model: Model) -> Trainable:
-    """The model, once it is known that it can be fitted anew."""
+    """The model, once it is known that it can be fitted again."""
     if not isinstance(model, Trainable):
         raise MissingAbility(
-            f"{type(model).__name__} cannot be fitted anew: give the estimator, torch module or dense net behind it.  What is possible "
+            f"{type(model).__name__} cannot be fitted again: give the estimator, torch module or dense net behind it.  What is possible "
             "with answers alone: marginalise, hide_protected and adjust_thresholds"
         )
     return model
