@@ -28,7 +28,7 @@ def blocks(document, language):
 
 
 def test_every_example_of_the_project_file_is_valid(tmp_path):
-    columns, twins, constraints, project, endpoint = blocks("docs/project-file.md", "yaml")
+    columns, twins, constraints, _relations, project, endpoint = blocks("docs/project-file.md", "yaml")
     path = tmp_path / "evenhand.yaml"
     path.write_text(columns + MORE_COLUMNS + twins)
     rng = np.random.default_rng(0)
