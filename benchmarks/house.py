@@ -52,13 +52,15 @@ class Tree:
         return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in self.files.items()}
 
     def imports(self, name: str) -> set[str]:
-        """The package's own modules that this one imports, at its top or inside a function, with the packages around them."""
+        """The package's own modules that this one imports, anywhere, or starts in a process, with the packages around them."""
         found: set[str] = set()
         for node in _running(self.parsed[name]):
             if isinstance(node, ast.Import):
                 found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found |= _started(node.value)
         around = {module.rsplit(".", depth)[0] for module in found for depth in range(1, module.count(".") + 1)}
         return (found | around) & self.files.keys()
 
@@ -86,6 +88,12 @@ def _running(tree: ast.AST) -> Iterator[ast.AST]:
             continue
         yield node
         yield from _running(node)
+
+
+def _started(program: str) -> set[str]:
+    """Modules that a program for a process of its own imports, such as `from evenhand.models.ward import serve; serve()`."""
+    found = re.match(r"from (evenhand[\w.]*) import (\w+)", program)
+    return {found[1], f"{found[1]}.{found[2]}"} if found else set()
 
 
 def class_names_reused(tree: Tree) -> list[str]:
