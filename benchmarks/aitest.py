@@ -31,6 +31,7 @@ from evenhand.synthesis.graph import graph_of
 from evenhand.synthesis.inference import DataConstraints, infer
 from parts import aitest_tables as paper
 from parts import common  # first: it settles the number of threads before NumPy is loaded
+from parts import realism as beside
 from parts.aitest_data import Notes
 
 
@@ -292,6 +293,15 @@ FIGURES = (
     "trees_atn",
     "trees_c2st",
     "inversion_exact_share",
+    "c2st_over_cart_max",
+    "gap_kept_min",
+    "relations_kept_min",
+    "copies_over_holdout_max",
+    "trees_fit_cpu_s_100k_x_70",
+    "trees_fit_70_over_20",
+    "domain_inference_cpu_s_million_x_20",
+    "steered_paths_covered_min",
+    "untouched_groups_moved_max",
 )
 SMALL = ["iris", "ecoli", "car", "credit"]
 MANY = ["adult", "credit", "iris", "wdbc", "ecoli", "car", "penbased", "magic"]
@@ -308,7 +318,13 @@ def main() -> None:
     covered = paper.table_7(["credit"] if quick else ["credit", "adult", "compas", "car"], plan, 32 if quick else 100)
     figures["path_coverage_min"] = min(line["lowest coverage"] for line in covered)
     figures["constraints_obeyed_min"], wishes = obedience(seed, 300 if quick else 1_000)
-    figures |= chained_trees(seed)
+    figures |= chained_trees(seed) | beside.fit_speed(seed)
+    figures["domain_inference_cpu_s_million_x_20"] = round(beside.domain_inference_seconds(seed), 2)
+    figures["steered_paths_covered_min"] = beside.steered_paths_covered(seed)
+    figures["untouched_groups_moved_max"] = beside.untouched_groups_moved(seed, 20_000)
+    likeness, compared = beside.realism(seed, quick)
+    figures |= likeness
+    paper.show("Chained trees beside sequential CART", compared)
     paper.show("Table 2: realism of 1,000 rows", realistic)
     if not quick:
         figures["trees_million_rows_fit_cpu_s"] = round(million_rows(seed), 1)

@@ -135,3 +135,16 @@ def test_a_node_is_split_by_the_best_question_that_leaves_enough_rows() -> None:
     assert found is not None
     passed = found.holds(rows)
     assert min(passed.sum(), (~passed).sum()) >= 30
+
+
+def test_a_total_follows_when_a_part_of_it_is_moved() -> None:
+    rng = np.random.default_rng(5)
+    basic, bonus = np.round(rng.uniform(100, 900, 2_000), 2), np.round(rng.uniform(0, 300, 2_000), 2)
+    total = np.round(basic + bonus, 2)
+    cells = {"basic": basic, "bonus": bonus, "total": total}
+    columns = tuple(Column(name, "real", low=float(each.min()), high=float(each.max())) for name, each in cells.items())
+    domain = TabularDomain((Column("sex", "category", ("f", "m")), *columns), ("sex",))
+    rows = np.column_stack([rng.integers(0, 2, 2_000), basic, bonus, total]).astype(float)
+    made = SteeredTrees.of(rows, domain, Wishes.preset("basic up 20 %", domain), rng).sample(1_000, rng)
+    assert made[:, 1].mean() > 1.15 * basic.mean()
+    assert np.abs(made[:, 3] - made[:, 1] - made[:, 2]).max() < 0.006

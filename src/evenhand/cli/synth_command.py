@@ -30,6 +30,7 @@ def synth_command(
     explain: Path | None = typer.Option(None, help="Write the graph as picture and editable table into this folder, and no rows."),
     label: str | None = typer.Option(None, help="The label column of a table file; it is not synthesised."),
     seed: int = typer.Option(0, help="The same seed gives the same rows."),
+    quality: bool = typer.Option(True, help="Measure the fit on held-out rows and print it; costs a second fit."),
     report: Path | None = typer.Option(None, help="Also write how alike the rows are to the table: .html, .md or .json."),
 ) -> None:
     """Write any number of realistic rows, learnt from a table and steered by your constraints."""
@@ -47,6 +48,10 @@ def synth_command(
     with watching(quiet=False) as watch:
         written = result.write(free_path(output), watch)
     tell(f"{result.reason}: {written.path}")
+    if quality and result.quality is not None:
+        tell(f"Fit: {result.quality.sentence()}")
+        for warning in result.quality.warnings:
+            tell(f"Warning: {warning}")
     if report is not None:
         tell(f"Report: {result.report(free_path(report))}")
 

@@ -123,6 +123,8 @@ def _equations(rows: Rows, places: list[int], is_product: bool) -> Iterator[Equa
             found = _exact(rows, centred / deviation, _Asked(at, members, places, is_product))
             if found is not None:
                 yield found
+                # Where a member follows from this column, this one takes its place: their directions are the same but for rounding.
+                members = [int(at) if places[member] == found.target else member for member in members]
                 continue
         if left > 1e-7:
             basis[:, len(members)] = rest / np.linalg.norm(rest)

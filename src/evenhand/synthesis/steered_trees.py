@@ -16,6 +16,7 @@ from evenhand.synthesis.box import Box
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.constraint_graph import ConstraintGraph, check_rules
 from evenhand.synthesis.decimals import rounded
+from evenhand.synthesis.derivations import Computation
 from evenhand.synthesis.generation import CategoryStep, NumberStep, SoFar, draw_category, draw_number
 from evenhand.synthesis.graph import Graph, Scaling
 from evenhand.synthesis.rejection import keep_constraints
@@ -58,18 +59,21 @@ class SteeredTrees:
         leaders = tuple(step for step in steered.plan.steps if step.place in decided)
         plain = TabularDomain(domain.columns, domain.protected, domain.label)
         trees = ChainedTrees.fit(rows, plain, rng, settings, first=[domain.names[step.place] for step in leaders])
-        return cls(wished, trees, leaders, _moves(graph, decided), graph.value_scalings)
+        moves = _moves(graph, decided)
+        changed = frozenset({*moves, *(at for _, at in graph.value_scalings)})
+        return cls(_roomy(wished, following(trees, changed), wishes), trees, leaders, moves, graph.value_scalings)
 
     def within(self, box: Box) -> SteeredTrees:
         """The same wishes, for rows that lie in a box; a ConstraintError where the wishes leave it empty."""
-        moved = {*self.scalings, *(at for _, at in self.value_scalings)}
+        moved = {*self._changed, *self._following}
         decided = {step.place for step in self.leaders}
         free = Box(
             {at: mask for at, mask in box.values.items() if at not in decided},
             {at: ends for at, ends in box.intervals.items() if at not in decided | moved},
         )
-        plain = TabularDomain(self.domain.columns, self.domain.protected, self.domain.label, self.domain.constraints)
-        rules = compile_constraints(box.rules(plain), plain.columns)
+        # The trees keep to the box by themselves, except in columns that are moved afterwards.
+        after = Box({}, {at: ends for at, ends in box.intervals.items() if at in decided | moved})
+        rules = compile_constraints(after.rules(self.domain), self.domain.columns)
         narrowed = replace(self.domain, constraints=(*self.domain.constraints, *rules))
         return replace(self, trees=self.trees.within(free), domain=narrowed, box=box)
 
@@ -140,6 +144,16 @@ class SteeredTrees:
             return replace(step, span=span)
         return step
 
+    @cached_property
+    def _changed(self) -> frozenset[int]:
+        """Columns that are moved after the trees have drawn them."""
+        return frozenset({*self.scalings, *(at for _, at in self.value_scalings)})
+
+    @cached_property
+    def _following(self) -> tuple[int, ...]:
+        """Computed columns, in the order of the chain, that depend on moved ones."""
+        return following(self.trees, self._changed)
+
     def _within_old_range(self, fixed: Mapping[int, Reals]) -> dict[str, Reals]:
         """What the trees see of a decided column: its cells, as near as the data's range allows."""
         columns = self.trees.domain.columns
@@ -160,7 +174,38 @@ class SteeredTrees:
                 mine = rows[:, source] == value
                 moved = scaling.apply(np.clip(rows[mine, at], *scaling.old))
                 rows[mine, at] = rounded(moved, *scaling.new, self._decimals[at])
+        for at in self._following:
+            for each in self.trees.guides[at].derivations:
+                computed = replace(each, column=self.domain.columns[at]) if isinstance(each, Computation) else each
+                told = computed.told(rows)
+                rows[told.known, at] = told.codes[told.known]
         return self.domain.clip(rows)
+
+
+def following(trees: ChainedTrees, changed: frozenset[int]) -> tuple[int, ...]:
+    """Computed columns that depend on changed ones, in the order of the chain."""
+    found: list[int] = []
+    for at in trees.order:
+        guide = trees.guides.get(at)
+        if guide is not None and guide.is_total and at not in changed:
+            inputs = {place for each in guide.derivations for place in each.inputs}
+            if inputs & (changed | set(found)):
+                found.append(at)
+    return tuple(found)
+
+
+def _roomy(domain: TabularDomain, places: tuple[int, ...], wishes: Wishes) -> TabularDomain:
+    """The domain with room for totals of moved numbers: what moves a part by a factor moves the whole by at most as much."""
+    factors = [wish.factor for wish in wishes.wishes if wish.factor is not None]
+    if not places or not factors:
+        return domain
+    columns = list(domain.columns)
+    for at in places:
+        column = columns[at]
+        if not column.is_listed:
+            ends = [end * factor for end in (column.lowest, column.highest) for factor in (1.0, *factors)]
+            columns[at] = replace(column, low=min(ends), high=max(ends)) if not column.is_integral else column
+    return replace(domain, columns=tuple(columns))
 
 
 def _moves(graph: Graph, decided: set[int]) -> dict[int, Scaling]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +19,7 @@ from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data
 from evenhand.errors import InvalidArgument
 from evenhand.measures.naturalness import pair_scores
+from evenhand.measures.synthesis_quality import SynthesisQuality, synthesis_quality
 from evenhand.report.rendered import Rendered
 from evenhand.synthesis import fit_steered, synthesiser
 from evenhand.synthesis.chunks import Source, Stream, Written, write_rows
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Unfitted = Literal["range", "quantiles"]
+FEWEST_FOR_QUALITY = 200
+"""Rows that a fit is measured on at least; of fewer, half is too little to say anything."""
 MOST_BARS = 30
 """Bins of a column that has more values than this."""
 
@@ -62,6 +66,15 @@ class SynthResult(Rendered):
     rows: int
     seed: int
     left_out: tuple[str, ...] = ()
+    fit: Any = None  # learns from rows again, for the report on the fit; None where wishes make the rows unlike the data
+
+    @cached_property
+    def quality(self) -> SynthesisQuality | None:
+        """How well the synthesiser fits the data, measured on rows that it did not learn from; None for steered rows."""
+        if self.fit is None or len(self.data.rows) < FEWEST_FOR_QUALITY:
+            return None
+        labels = getattr(self.data, "labels", None)
+        return synthesis_quality(self.fit, self.data.rows, labels, self.data.domain, np.random.default_rng([self.seed, 2]))
 
     @property
     def outcome(self) -> Outcome:
@@ -104,8 +117,10 @@ class SynthResult(Rendered):
 
     def as_dict(self) -> dict[str, Any]:
         """The versioned JSON that every rendering reads."""
-        body = {"synthesis": {"sentence": f"{self.reason}.", "rows": self.rows, **self._fit()}}
-        return result_dict(self, Telling([f"{self.reason}."], (), (), body))
+        quality = {"quality": self.quality.as_dict()} if self.quality is not None else {}
+        body = {"synthesis": {"sentence": f"{self.reason}.", "rows": self.rows, **self._fit(), **quality}}
+        told = [f"{self.reason}."] + ([f"{self.quality.sentence()}.", *self.quality.warnings] if self.quality is not None else [])
+        return result_dict(self, Telling(told, (), (), body))
 
     def _fit(self) -> dict[str, Any]:
         """How alike the rows are to the data: each column, and of every two columns how alike their relation is."""
@@ -148,7 +163,8 @@ def synth(data: Data, rows: int = 1_000, *, seed: int = 0, options: SynthOptions
         wishes = _wishes(data, options, None)
         left_out = [wish.column for wish in wishes.wishes if wish.action == "delete" and not wish.source]
         source = fit_steered(kind, data.rows, data.domain, wishes, rng)
-    return SynthResult(_header(data, rows, seed, options), source, data, rows, seed, tuple(left_out))
+    plain = options.wishes is None and not options.presets
+    return SynthResult(_header(data, rows, seed, options), source, data, rows, seed, tuple(left_out), kind.fit if plain else None)
 
 
 def steered_graph(data: Data, options: SynthOptions, rng: np.random.Generator) -> ConstraintGraph:

@@ -26,11 +26,34 @@ def section(record: Record) -> Section | None:
     html = filled(
         "sections/synthesis.html.j2",
         sentence=words.text(told["sentence"], 600) if told.get("sentence") else "",
+        quality=_quality(told.get("quality")),
         panels=[(words.text(each.get("name"), 60), share_panel(each)) for each in told.get("columns") or []],
         pairs=pairs_picture(pairs) if pairs and pairs.get("names") else None,
         graph=graph_picture(associations) if associations and associations.get("nodes") else None,
     )
     return Section("synthesis", "Real and synthetic rows", "Synthetic rows", html)
+
+
+def _quality(told: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The figures of the fit as lines of two cells, and its warnings."""
+    if not told:
+        return None
+    lines = [
+        ("AUC of telling rows apart", f"{told['auc']:.3f} ({told['auc_low']:.3f} to {told['auc_high']:.3f})"),
+        ("Copies of rows, held-out rows' own", f"{told['copies']:.2%}, {told['copies_holdout']:.2%}"),
+        ("Median distance to the nearest row, held-out rows' own", f"{told['distance']:.3f}, {told['distance_holdout']:.3f}"),
+    ]
+    if told.get("accuracy_real") is not None:
+        lines.append(("Accuracy learnt from real, from synthetic rows", f"{told['accuracy_real']:.1%}, {told['accuracy_synthetic']:.1%}"))
+    lines += [(f"Column {words.text(name, 60)}", f"{score:.3f} alike") for name, score in told.get("columns") or []]
+    lines += [(f"Pair {words.text(a, 60)}, {words.text(b, 60)}", f"{score:.3f} alike") for a, b, score in told.get("pairs") or []]
+    lines += [(f"Gap by {words.text(gap['column'], 60)}, real and synthetic", _gap(gap)) for gap in told.get("gaps") or []]
+    lines += [(f"Relation {words.text(text, 200)}", f"kept in {share:.2%}") for text, share in told.get("relations") or []]
+    return {"lines": lines, "warnings": [words.text(each, 300) for each in told.get("warnings") or []]}
+
+
+def _gap(gap: Mapping[str, Any]) -> str:
+    return f"{gap['real']:.1%} ({gap['low']:.1%} to {gap['high']:.1%}), {gap['synthetic']:.1%}"
 
 
 def columns_picture(columns: Sequence[Mapping[str, Any]]) -> Markup:

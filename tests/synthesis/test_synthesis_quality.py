@@ -1,0 +1,60 @@
+"""The report on a fit: a good synthesiser passes, and one that hides a gap between groups is told of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from evenhand.arrays import Rows
+from evenhand.domain.columns import Column
+from evenhand.domain.tabular import Label, TabularDomain
+from evenhand.measures.synthesis_quality import synthesis_quality
+from evenhand.synthesis.chained_trees import ChainedTrees
+
+DOMAIN = TabularDomain(
+    (Column("sex", "category", ("f", "m")), Column("pay", "integer", low=0, high=99), Column("twice", "integer", low=0, high=198)),
+    ("sex",),
+    Label("hired", ("no", "yes"), ("yes",)),
+)
+
+
+def _table(n: int) -> tuple[Rows, np.ndarray]:
+    rng = np.random.default_rng(0)
+    sex = rng.integers(0, 2, n)
+    pay = np.clip(np.rint(rng.normal(45 + 8 * sex, 12, n)), 0, 99)
+    return np.column_stack([sex, pay, 2 * pay]).astype(float), (rng.random(n) < 0.2 + 0.3 * sex + 0.003 * pay).astype(np.intp)
+
+
+class Shuffled:
+    """Every column by itself: all that relates columns is lost."""
+
+    def __init__(self, rows: Rows, domain: TabularDomain, rng: np.random.Generator) -> None:
+        del domain, rng
+        self.rows = rows
+
+    def sample(self, n: int, rng: np.random.Generator) -> Rows:
+        return np.column_stack([rng.choice(cells, n) for cells in self.rows.T])
+
+
+def _quality(fit: Any) -> Any:
+    rows, labels = _table(6_000)
+    return synthesis_quality(fit, rows, labels, DOMAIN, np.random.default_rng(1))
+
+
+def test_a_good_fit_keeps_gaps_and_relations() -> None:
+    quality = _quality(ChainedTrees.fit)
+    assert quality.auc < 0.55
+    assert quality.auc_low < quality.auc < quality.auc_high
+    assert not quality.warnings
+    assert dict(quality.relations)["twice == 2 * pay"] == 1.0
+    assert quality.accuracy_synthetic > quality.accuracy_real - 0.04
+
+
+def test_a_hidden_gap_and_a_lost_relation_are_told() -> None:
+    quality = _quality(Shuffled)
+    assert quality.auc > 0.9
+    assert quality.gaps[0].is_lost
+    assert "the gap by sex" in quality.warnings[0]
+    assert dict(quality.relations)["twice == 2 * pay"] < 0.1
+    assert "gaps shrunk by sex" in quality.sentence()
