@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.checks import standard_subject
+from evenhand.disk import sealed
 from evenhand.engine import witness
 from evenhand.engine.run import Plan, run
 from evenhand.errors import StoreError
@@ -84,7 +85,8 @@ def test_a_witness_outside_the_domain_is_refused(tmp_path):
     path = witness.save(kept, tmp_path)
     content = json.loads(path.read_text())
     content["person"]["f1"] = 99
-    path.write_text(json.dumps(content))
+    del content["checksum"]
+    path.write_text(sealed(content))
     with pytest.raises(StoreError, match="does not fit the domain"):
         witness.replay(witness.load(path), SUBJECT.domain, SUBJECT.model)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
-import os
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from evenhand.disk import private_folder, read_sealed, sealed, whole_file, write_whole
 from evenhand.engine.findings import Findings
 from evenhand.engine.store import findings_table
 from evenhand.errors import StoreError
@@ -34,24 +34,21 @@ class CampaignFolder:
         """The record of a run; None when it has not been made."""
         file = self._file(identity)
         try:
-            kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return None
-        except (OSError, json.JSONDecodeError) as fault:
-            raise StoreError(f"{file} cannot be read ({fault}); remove it, and the run is made again") from fault
-        return kept
+            return cast("dict[str, Any]", read_sealed(file)) if file.exists() else None
+        except StoreError as fault:
+            raise StoreError(f"{fault}; without the file, the run is made again") from fault
 
     def keep(self, record: Mapping[str, Any]) -> None:
         """Write a record, once."""
-        text = json.dumps(plain(record), indent=1)
-        self._new(self._file(str(record["id"])), lambda file: file.write_text(text + "\n", encoding="utf-8"))
+        self._new(self._file(str(record["id"])), sealed(plain(record)).encode())
 
     def keep_findings(self, identity: str, found: Findings, domain: TabularDomain, classes: tuple[Any, ...]) -> None:
         """Write a run's findings as Parquet, once."""
         import pyarrow.parquet as parquet
 
-        table = findings_table(found, domain, classes)
-        self._new(self.path / "findings" / f"{identity}.parquet", lambda file: parquet.write_table(table, file, compression="zstd"))
+        content = io.BytesIO()
+        parquet.write_table(findings_table(found, domain, classes), content, compression="zstd")
+        self._new(self.path / "findings" / f"{identity}.parquet", content.getvalue())
 
     def set_aside(self, identity: str) -> None:
         """Move a record out of the way, keeping it: the run is to be made again."""
@@ -67,20 +64,13 @@ class CampaignFolder:
     def _file(self, identity: str) -> Path:
         return self.path / "records" / f"{identity}.json"
 
-    def _new(self, file: Path, fill: Callable[[Path], object]) -> None:
-        """Fill a file beside the place and link it there: nobody reads half of it, and nothing that exists is replaced."""
+    def _new(self, file: Path, content: bytes) -> None:
+        """Nobody reads half of the file, and nothing that exists is replaced."""
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=file.parent, prefix=".new-")
-            os.close(handle)
-            try:
-                fill(Path(name))
-                os.chmod(name, 0o644)
-                if file.exists():
-                    raise StoreError(f"{file} exists already, and results are never overwritten")
-                os.replace(name, file)
-            finally:
-                Path(name).unlink(missing_ok=True)
+            private_folder(file.parent)
+            if file.exists():
+                raise StoreError(f"{file} exists already, and results are never overwritten")
+            write_whole(file, content, private=True)
         except OSError as fault:
             raise StoreError(f"cannot write {file}: {fault.strerror or fault}; what was saved before is intact") from fault
 
@@ -93,9 +83,9 @@ class CampaignFolder:
             raise StoreError(f"cannot write to {self.path}: {fault.strerror or fault}; the records themselves are intact") from fault
 
     def _table(self, name: str, frame: pd.DataFrame) -> Path:
-        new, final = self.path / f".new-{os.getpid()}-{name}.parquet", self.path / f"{name}.parquet"
-        frame.to_parquet(new, index=False)
-        os.replace(new, final)
+        final = self.path / f"{name}.parquet"
+        with whole_file(final) as new:
+            frame.to_parquet(new, index=False)
         return final
 
 
@@ -103,7 +93,8 @@ def write_parquet(records: Sequence[Mapping[str, Any]], path: Path) -> Path:
     """The records as one Parquet file."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        frame_of(records).to_parquet(path, index=False)
+        with whole_file(path) as new:
+            frame_of(records).to_parquet(new, index=False)
     except OSError as fault:
         raise StoreError(f"cannot write {path}: {fault.strerror or fault}") from fault
     return path

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 
 from evenhand.contract import Headway, Result, Watch
+from evenhand.disk import sealed, write_whole
 from evenhand.errors import BudgetSpent, EvenhandError, InvalidArgument, MethodError, ModelError, StoreError
 from evenhand.models.budget import Budget
 
@@ -36,13 +37,16 @@ def exit_code(fault: EvenhandError) -> int:
 
 def say_json(content: Any, path: Path | None = None) -> None:
     """JSON to a file or to standard output, with nothing around it."""
-    text = json.dumps(_finite(content), indent=2, default=_plain, allow_nan=False)
+    told = _finite(content)
+    text = json.dumps(told, indent=2, default=_plain, allow_nan=False) + "\n"
     if path is None:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(text)
         return
+    if isinstance(told, dict) and "evenhand_result" in told:
+        text = sealed(told, _plain)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text + "\n", encoding="utf-8")
+        write_whole(path, text)
     except OSError as fault:
         raise StoreError(f"cannot write {path}: {fault.strerror or fault}") from fault
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from evenhand.cli.output import free_path, out, tell, watching
+from evenhand.disk import write_whole
 
 if TYPE_CHECKING:
     from evenhand.datasets.dataset import Dataset
@@ -84,7 +85,7 @@ def _explain(graph: ConstraintGraph, table: Dataset, folder: Path, rng: Any) -> 
         "pairs.svg": pairs_picture(pairs_told(pair_scores(table.rows, drawn, graph.domain), graph.domain.names)),
     }
     for name, picture in pictures.items():
-        (folder / name).write_text(standalone(picture), encoding="utf-8")
+        write_whole(folder / name, standalone(picture))
     write_table(graph.graph, graph.domain, folder / "constraints.csv")
     out.print(
         f"{len(graph.graph.edges)} associations between {len(graph.domain.columns)} columns, in {folder}:", highlight=False, soft_wrap=True

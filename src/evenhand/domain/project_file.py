@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.arrays import Rows
+from evenhand.disk import write_whole
 from evenhand.domain import moments
 from evenhand.domain.columns import Column, Value
 from evenhand.domain.constraints import CompiledConstraint, compile_constraint, is_learned
@@ -143,7 +144,7 @@ def save_project(project: Project, path: str | Path, proposal: Proposal | None =
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8", newline="\n")
+        write_whole(path, text)
     except OSError as fault:
         raise DomainError(f"the file cannot be written: {fault.strerror or fault}", file=str(path)) from fault
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Rows
 from evenhand.contract import Medium, Restoring
+from evenhand.disk import write_whole
 from evenhand.errors import StoreError
 from evenhand.media.album import as_bytes
 from evenhand.media.png import data_uri, picture_of
@@ -44,7 +45,7 @@ def write_pictures(pictures: dict[str, str], stem: str, folder: Path) -> dict[st
     named = {side: f"{stem}-{side}.png" for side in pictures}
     for side, uri in pictures.items():
         if uri.startswith(DATA_URI) and not (folder / named[side]).exists():
-            (folder / named[side]).write_bytes(base64.b64decode(uri.removeprefix(DATA_URI)))
+            write_whole(folder / named[side], base64.b64decode(uri.removeprefix(DATA_URI)), private=True)
     return named
 
 

@@ -1,26 +1,28 @@
 """A run on disk: a folder with a JSON header, Parquet parts appended as findings come, and a log.  Nothing is overwritten.
 
 Part k of the findings is written before part k of the journal, each under a temporary name first; a part counts only when its
-journal is there, so a folder is readable after a kill at any moment.
+journal is there and `checksums.json` lists it, so a folder is readable after a kill at any moment, and a changed bit is noticed.
+It holds people's rows: folders and files are for their owner only.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Keys, Reals
+from evenhand.disk import digest_of, locked, private_folder, read_bytes, read_sealed, sealed, write_whole
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import RESERVED, Findings
 from evenhand.errors import StoreError
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-FORMAT = 1
+FORMAT = 2
+CHECKSUMS = "checksums.json"
 
 
 @dataclass(frozen=True)
@@ -74,53 +77,56 @@ class RunFolder:
             return folder
         folder = cls(path, header)
         with folder._writing():
-            for part in ("journal", "findings"):
-                (path / part).mkdir(parents=True, exist_ok=True)
-            folder._write_new("header.json", json.dumps({"format": FORMAT, **header}, indent=2, default=str))
+            for part in (path, path / "journal", path / "findings"):
+                private_folder(part)
+            folder._write_new("header.json", sealed({"format": FORMAT, **header}, str))
         folder.log("created")
         return folder
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         """An existing run."""
-        try:
-            header = json.loads((path / "header.json").read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise StoreError(f"{path} is no run folder: it has no header.json") from None
-        except (json.JSONDecodeError, UnicodeDecodeError) as fault:
-            raise StoreError(f"{path / 'header.json'} is not readable as JSON ({fault}); restore it, or start a new run") from None
-        if not isinstance(header, dict) or header.pop("format", None) != FORMAT:
+        if not (path / "header.json").exists():
+            raise StoreError(f"{path} is no run folder: it has no header.json")
+        header = read_sealed(path / "header.json", required=False)
+        if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise StoreError(f"{path} was written by another version of the run format; this one reads format {FORMAT}")
+        header = read_sealed(path / "header.json")
+        del header["format"]
         return cls(path, header)
 
     @property
     def result(self) -> dict[str, Any] | None:
         """The finished run's result; None while it is unfinished."""
         file = self.path / "result.json"
-        return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+        return cast("dict[str, Any]", read_sealed(file)) if file.exists() else None
 
     def finish(self, result: Mapping[str, Any]) -> None:
         """Write the result, once."""
         with self._writing():
-            self._write_new("result.json", json.dumps(result, indent=2, default=_plain))
+            self._write_new("result.json", sealed(result, _plain))
         self.log("finished")
 
     def log(self, event: str, detail: str = "") -> None:
         """Append one line to the log."""
         line = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "event": event} | ({"detail": detail} if detail else {})
-        with self._writing(), (self.path / "log.jsonl").open("a", encoding="utf-8") as log:
+        with self._writing(), os.fdopen(os.open(self.path / "log.jsonl", os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600), "a") as log:
             log.write(json.dumps(line) + "\n")
 
     def append(self, journal: Journal, findings: Findings, domain: TabularDomain, classes: tuple[Any, ...]) -> None:
         """Add one part: what was judged, and what was found among it."""
         with self._writing():
             number = 1 + max([_number(p) for part in ("journal", "findings") for p in (self.path / part).glob("part-*.parquet")], default=0)
-            self._write_table(f"findings/part-{number:06d}.parquet", findings_table(findings, domain, classes))
-            self._write_table(f"journal/part-{number:06d}.parquet", _journal_table(journal))
+            name = f"part-{number:06d}.parquet"
+            sums = {
+                f"findings/{name}": self._write_table(f"findings/{name}", findings_table(findings, domain, classes)),
+                f"journal/{name}": self._write_table(f"journal/{name}", _journal_table(journal)),
+            }
+            write_whole(self.path / CHECKSUMS, sealed(self._checksums() | sums), private=True)
 
     def journal(self) -> Journal | None:
         """All that has been judged so far; None when nothing was."""
-        tables = [_read(self.path / "journal" / name) for name in self._parts()]
+        tables = [self._read(f"journal/{name}") for name in self._parts()]
         if not tables:
             return None
         keys = np.concatenate([t["key"].to_numpy() for t in tables]).astype(np.uint64)
@@ -135,30 +141,37 @@ class RunFolder:
         """All findings so far, in the data's own words."""
         import pandas as pd
 
-        tables = [_read(self.path / "findings" / name) for name in self._parts()]
+        tables = [self._read(f"findings/{name}") for name in self._parts()]
         full = [table for table in tables if len(table)] or tables[:1]
         return pd.concat(full, ignore_index=True) if full else pd.DataFrame()
 
+    def _checksums(self) -> dict[str, str]:
+        """Of every finished part; a part without one was being written when the process was killed."""
+        file = self.path / CHECKSUMS
+        return cast("dict[str, str]", read_sealed(file)) if file.exists() else {}
+
     def _parts(self) -> list[str]:
-        return sorted(p.name for p in (self.path / "journal").glob("part-*.parquet"))
+        listed = self._checksums()
+        if not listed and len(list((self.path / "journal").glob("part-*.parquet"))) > 1:
+            raise StoreError(
+                f"{self.path / CHECKSUMS} is missing, so no part can be checked; restore it, or start a new run"
+            )
+        return sorted(name.removeprefix("journal/") for name in listed if name.startswith("journal/"))
+
+    def _read(self, name: str) -> pd.DataFrame:
+        path = self.path / name
+        content = read_bytes(path)
+        if digest_of(content) != self._checksums().get(name):
+            raise StoreError(f"{path} is damaged: its checksum does not fit its content; restore it from a copy, or start a new run")
+        return _frame(content, path)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the folder for this process, so that two runs never mix."""
-        lock = self.path / "lock"
-        try:
-            handle = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-        except FileExistsError:
-            if _alive(lock):
-                raise StoreError(f"{self.path} is in use by process {lock.read_text().strip()}; wait for it, or remove {lock}") from None
-            lock.unlink(missing_ok=True)
-            handle = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-        os.write(handle, str(os.getpid()).encode())
-        os.close(handle)
-        try:
+        with ExitStack() as held:
+            with self._writing():
+                held.enter_context(locked(self.path / "lock"))
             yield
-        finally:
-            lock.unlink(missing_ok=True)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -173,17 +186,16 @@ class RunFolder:
     def _write_new(self, name: str, text: str) -> None:
         if (self.path / name).exists():
             raise StoreError(f"{self.path / name} exists already, and results are never overwritten")
-        handle, temporary = tempfile.mkstemp(dir=self.path, prefix=".new-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-        os.replace(temporary, self.path / name)
+        write_whole(self.path / name, text, private=True)
 
-    def _write_table(self, name: str, table: pa.Table) -> None:
+    def _write_table(self, name: str, table: pa.Table) -> str:
+        """Write a part; its checksum."""
         import pyarrow.parquet as parquet
 
-        temporary = self.path / f".new-{os.getpid()}-{Path(name).name}"
-        parquet.write_table(table, temporary, compression="zstd")
-        os.replace(temporary, self.path / name)
+        content = io.BytesIO()
+        parquet.write_table(table, content, compression="zstd")
+        write_whole(self.path / name, content.getvalue(), private=True)
+        return digest_of(content.getvalue())
 
 
 def findings_table(findings: Findings, domain: TabularDomain, classes: tuple[Any, ...]) -> pa.Table:
@@ -217,29 +229,19 @@ def _journal_table(journal: Journal) -> pa.Table:
     return pa.table(columns if journal.rows is None else {**columns, "rows": journal.rows})
 
 
-def _read(path: Path) -> pd.DataFrame:
+def _frame(content: bytes, path: Path) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
     try:
-        table: pd.DataFrame = parquet.read_table(path).to_pandas()
+        table: pd.DataFrame = parquet.read_table(pa.BufferReader(content)).to_pandas()
         return table
-    except (pa.ArrowInvalid, OSError) as fault:
-        raise StoreError(f"{path} is damaged ({fault}); remove this part and its namesake, and the run asks those rows again") from fault
+    except (pa.ArrowException, OSError, ValueError) as fault:
+        raise StoreError(f"{path} is damaged ({fault}); restore it from a copy, or start a new run") from fault
 
 
 def _number(path: Path) -> int:
     return int(path.stem.removeprefix("part-"))
-
-
-def _alive(lock: Path) -> bool:
-    try:
-        os.kill(int(lock.read_text()), 0)
-    except (ValueError, ProcessLookupError, FileNotFoundError):
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _short(value: object) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from evenhand.arrays import Index, Mask, Rows
 from evenhand.contract import Medium, Model, Oracle, PairOracle, Restoring, Verdict, outcome_names
+from evenhand.disk import private_folder, read_sealed, sealed, write_whole
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.exhibits import exhibit, read_pictures, restore_pair, write_pictures
 from evenhand.engine.findings import Findings, findings_of
@@ -28,6 +29,8 @@ EXHAUSTIVE = 2
 
 FEW_CELLS = 2
 """So many cells beside the protected ones are told in a witness's sentence: a scene and what is changed in it."""
+
+VERSION = 2
 
 NEAREST = 3
 """How many of the nearest real rows are tried for each finding."""
@@ -323,10 +326,10 @@ def save(witness: Witness, folder: Path) -> Path:
     """Write the witness as JSON, its pictures beside it; an equal one that is there already is left as it is."""
     path = folder / f"{witness.id}.json"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         if not path.exists():
-            told = {"witness": 1, **asdict(witness), "pictures": write_pictures(witness.pictures, witness.id, folder)}
-            path.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            told = {"witness": VERSION, **asdict(witness), "pictures": write_pictures(witness.pictures, witness.id, folder)}
+            write_whole(path, sealed(told), private=True)
     except OSError as fault:
         raise StoreError(f"cannot write witness {path}: {fault.strerror or fault}") from fault
     return path
@@ -334,14 +337,12 @@ def save(witness: Witness, folder: Path) -> Path:
 
 def load(path: Path) -> Witness:
     """Read one witness; a file that is not one is named with what is wrong."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as fault:
-        raise StoreError(f"cannot read witness {path}: {fault.strerror or fault}") from fault
-    except (json.JSONDecodeError, UnicodeDecodeError) as fault:
-        raise StoreError(f"{path} is not a witness: {fault}") from None
-    if not isinstance(content, dict) or content.pop("witness", None) != 1:
-        raise StoreError(f'{path} is not a witness file (expected a JSON object with "witness": 1)')
+    content = read_sealed(path, required=False)
+    version = content.get("witness") if isinstance(content, dict) else None
+    if isinstance(version, bool) or version not in (1, VERSION):
+        raise StoreError(f'{path} is not a witness file (expected a JSON object with "witness": {VERSION})')
+    content = content if version == 1 else read_sealed(path)  # those of version 1 have no checksum
+    del content["witness"]
     known, later = set(Witness.__dataclass_fields__), {"oracle", "answers", "pictures", "texts"}  # which files of earlier versions lack
     if set(content) | later != known:
         raise StoreError(f"{path}: fields {sorted((set(content) | later) ^ known)} are missing or unknown")

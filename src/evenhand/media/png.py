@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.disk import write_whole
 from evenhand.errors import DataError, InvalidArgument
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -39,7 +40,7 @@ def _chunk(kind: bytes, content: bytes) -> bytes:
 def write_png(file: Path, picture: NDArray[np.uint8]) -> None:
     """Write one picture."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(png_bytes(picture))
+    write_whole(file, png_bytes(picture))
 
 
 def picture_of(content: bytes) -> NDArray[np.uint8]:

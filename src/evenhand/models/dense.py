@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Labels, Rows, Scores
 from evenhand.contract import SCORES, Model, Pairs, Slope
+from evenhand.disk import whole_file
 from evenhand.domain.columns import listing
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, ModelFailed, UnknownName, WrongAnswer
@@ -99,7 +100,7 @@ class DenseNet:
             arrays |= {f"{stem}.kernel": kernel, f"{stem}.bias": bias}
         if self.fill is not None:
             arrays["fill"] = self.fill
-        with Path(path).open("wb") as file:
+        with whole_file(Path(path)) as new, new.open("wb") as file:
             np.savez(file, **arrays)
 
     @property

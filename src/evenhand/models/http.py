@@ -8,7 +8,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import sqlite3
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
@@ -20,6 +22,7 @@ import numpy as np
 
 from evenhand.arrays import Rows, Scores
 from evenhand.contract import Answer, Detection
+from evenhand.disk import private_folder
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import DataError, InvalidArgument, ModelFailed, WrongAnswer
 from evenhand.limits import Count, NotNegative, Positive, WholeNumber, check_limits
@@ -216,8 +219,13 @@ class _Answers:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._with(lambda base: base.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, value TEXT NOT NULL)"))
+        try:
+            private_folder(path.parent)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        except OSError as fault:
+            raise ModelFailed(f"the answer cache {path} cannot be used: {fault.strerror or fault}; name another file") from fault
+        made = "CREATE TABLE IF NOT EXISTS sealed_answers (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL)"
+        self._with(lambda base: base.execute(made))
 
     def _with(self, use: Callable[[sqlite3.Connection], Any]) -> Any:
         base: sqlite3.Connection | None = None
@@ -237,15 +245,22 @@ class _Answers:
         def use(base: sqlite3.Connection) -> dict[str, Any]:
             base.execute("CREATE TEMP TABLE wanted (key TEXT PRIMARY KEY)")
             base.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", ((key,) for key in keys))
-            return {key: json.loads(value) for key, value in base.execute("SELECT key, value FROM answers JOIN wanted USING (key)")}
+            kept = base.execute("SELECT key, value, checksum FROM sealed_answers JOIN wanted USING (key)")
+            return {key: json.loads(value) for key, value, checksum in kept if checksum == _checksum(key, value)}
 
         found: dict[str, Any] = self._with(use)
         return found
 
     def write(self, values: Mapping[str, Any]) -> None:
         """Keep new answers."""
-        pairs = [(key, json.dumps(value)) for key, value in values.items()]
-        self._with(lambda base: base.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?)", pairs))
+        told = {key: json.dumps(value) for key, value in values.items()}
+        rows = [(key, value, _checksum(key, value)) for key, value in told.items()]
+        self._with(lambda base: base.executemany("INSERT OR REPLACE INTO sealed_answers VALUES (?, ?, ?)", rows))
+
+
+def _checksum(key: str, value: str) -> int:
+    """An answer that does not fit its own is asked for again."""
+    return zlib.crc32(f"{key} {value}".encode())
 
 
 @dataclass(frozen=True)

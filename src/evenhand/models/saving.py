@@ -7,7 +7,6 @@ A plain model is one file that `evenhand.wrap` reads.  A model around another on
 from __future__ import annotations
 
 import copy
-import json
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.contract import Model
+from evenhand.disk import read_sealed, sealed, write_whole
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility, MissingExtra, StoreError
 from evenhand.models.composed import ConstantModel, Marginalised, Masked, Mixture, ScoreCut, Thresholded, ThresholdRule
@@ -45,7 +45,7 @@ def _write(model: Model, folder: Path) -> Path:
     if described is None:
         return _plain(model, folder)
     path = folder / DESCRIPTION
-    path.write_text(json.dumps({"evenhand_model": VERSION, **described}, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    write_whole(path, sealed({"evenhand_model": VERSION, **described}))
     return folder
 
 
@@ -178,9 +178,9 @@ def load(path: Path, domain: TabularDomain, base: Model | None = None, trusted: 
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as fault:
-        raise StoreError(f"{file} cannot be read as the description of a model: {fault}") from fault
+        told = read_sealed(file, required=False)
+    except StoreError as fault:
+        raise StoreError(f"the description of a model cannot be read: {fault}") from fault
     if not isinstance(told, dict) or told.get("evenhand_model") != VERSION:
         raise StoreError(f"{file} is not a model description of version {VERSION}")
     return told

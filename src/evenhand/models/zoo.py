@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ import numpy as np
 
 from evenhand.arrays import Labels, Rows
 from evenhand.contract import Model
+from evenhand.disk import whole_file
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import EvenhandError, InvalidArgument, UnknownName
 from evenhand.models.dense import DenseNet
@@ -151,14 +151,9 @@ def _dump(model: Model, file: Path) -> None:
 
 
 def _write(path: Path, fill: Callable[[Path], object]) -> None:
-    """Fill a file beside the place and move it there, so that nobody ever reads half of it."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    os.close(handle)
-    try:
-        fill(Path(name))
-        Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)
+    """Nobody ever reads half of it."""
+    with whole_file(path) as new:
+        fill(new)
 
 
 def cache_folder() -> Path:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from evenhand.disk import read_sealed
 from evenhand.errors import InvalidArgument, StoreError
 from evenhand.report import version_1
 
@@ -242,16 +243,11 @@ def read(result: Mapping[str, Any]) -> Record:
 
 def load(path: Path) -> dict[str, Any]:
     """A result read from its file, checked, in the present version."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise StoreError(f"{path} does not exist; `evenhand scan` writes a result.json to its run folder") from None
-    except IsADirectoryError:
-        raise StoreError(f"{path} is a folder; name the result.json in it") from None
-    except OSError as fault:
-        raise StoreError(f"cannot read {path}: {fault.strerror or fault}") from fault
-    except (ValueError, RecursionError) as fault:
-        raise StoreError(f"{path} is not readable as JSON ({fault}); render the result.json that Evenhand wrote") from None
+    if not path.exists():
+        raise StoreError(f"{path} does not exist; `evenhand scan` writes a result.json to its run folder")
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder; name the result.json in it")
+    content = read_sealed(path, required=False)
     wrong = _fault(content)
     if wrong:
         raise StoreError(f"{path} is not a result that can be rendered: {wrong}")

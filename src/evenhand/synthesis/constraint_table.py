@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from evenhand.disk import whole_file
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError
 from evenhand.synthesis import families
@@ -74,7 +75,7 @@ def _numeric(fits: Fits, group: int) -> dict[str, str]:
 
 def write_table(graph: Graph, domain: TabularDomain, path: Path) -> None:
     """The table as CSV."""
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with whole_file(path) as new, new.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()
         writer.writerows(lines_of(graph, domain))

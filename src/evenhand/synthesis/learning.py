@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Rows
+from evenhand.disk import whole_file
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import StoreError
 from evenhand.limits import Count, check_limits
@@ -138,11 +139,9 @@ def _resume(learner: Learner, watch: _Watch, schedule: Schedule, header: Mapping
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
     """Write plain arrays and a JSON header; the file appears whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    with partial.open("wb") as file:
+    with whole_file(path) as new, new.open("wb") as file:
         kept: dict[str, Any] = {HEADER: np.array(json.dumps(dict(header))), **arrays}
         np.savez(file, **kept)
-    partial.replace(path)
 
 
 def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

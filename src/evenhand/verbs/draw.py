@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from evenhand.disk import whole_file
 from evenhand.errors import InvalidArgument
 
 
@@ -38,7 +39,7 @@ def draw_portraits(folder: str | Path, count: int = 40, size: int = 64, seed: in
     write_png(place / "sheet.png", sheet(album.pictures[:400], min(10, count), gap=2))
     words = [[each.values[code] for code in each.codes] for each in album.attributes.values()]
     table = place / "attributes.csv"
-    with table.open("w", newline="", encoding="utf-8") as file:
+    with whole_file(table) as new, new.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["file", *album.attributes])
         writer.writerows(zip(files, *words, strict=True))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.datasets.scene_data import drawn_streets
+from evenhand.disk import private_folder, write_whole
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.scene import Picture
@@ -110,9 +111,8 @@ def _anonymous(deck: Sequence[Slide]) -> list[Slide]:
 
 def write_key(deck: Sequence[Slide], folder: Path) -> Path:
     """Which slide is what, without the pictures: all that the statistics need.  The page never sees it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / KEY
-    path.write_text(json.dumps([[one.key, one.operator, one.scene, one.vehicles] for one in deck]), encoding="utf-8")
+    path = private_folder(folder) / KEY
+    write_whole(path, json.dumps([[one.key, one.operator, one.scene, one.vehicles] for one in deck]), private=True)
     return path
 
 
@@ -149,7 +149,7 @@ def serve(deck: Sequence[Slide], folder: Path, port: int = 0) -> ThreadingHTTPSe
                 answers = checked(json.loads(self.rfile.read(size)), deck)
             except (DataError, ValueError) as fault:
                 return self._send(400, str(fault).encode(), "text/plain")
-            (folder / f"{uuid.uuid4().hex}.json").write_text(json.dumps(answers), encoding="utf-8")
+            write_whole(folder / f"{uuid.uuid4().hex}.json", json.dumps(answers), private=True)
             return self._send(200, b"stored", "text/plain")
 
         def _send(self, status: int, body: bytes, kind: str) -> None:

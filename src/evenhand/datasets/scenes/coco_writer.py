@@ -10,6 +10,7 @@ from typing import Any
 
 from evenhand.datasets.scenes.picture_files import write_picture
 from evenhand.datasets.scenes.rle import rle_from_mask
+from evenhand.disk import write_whole
 from evenhand.media.scene import Instance, Scene
 
 
@@ -40,7 +41,7 @@ def write_coco(folder: Path, annotated: Iterable[AnnotatedScene]) -> Path:
     categories = [{"id": number, "name": name} for name, number in numbers.items()]
     path = folder / "instances.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"images": images, "annotations": annotations, "categories": categories}), encoding="utf-8")
+    write_whole(path, json.dumps({"images": images, "annotations": annotations, "categories": categories}))
     return path
 
 

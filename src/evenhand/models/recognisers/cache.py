@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evenhand.contract import Answer, Detection, Recogniser
+from evenhand.disk import private_folder, write_whole
 from evenhand.errors import StoreError
 from evenhand.media.scene import Picture
 
@@ -77,12 +80,12 @@ class Kept:
     def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
         """Kept answers, and new ones one by one, each on disk before the next is asked."""
         keys = [picture_key(picture) for picture in pictures]
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
+        private_folder(self.path.parent)
+        with os.fdopen(os.open(self.path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600), "a", encoding="utf-8") as file:
             for key, picture in zip(keys, pictures, strict=True):
                 if key not in self._answers:
                     (answer,) = self.recogniser.recognise([picture])
-                    file.write(json.dumps({"picture": key, "answer": [[one.label, one.score, one.box] for one in answer]}) + "\n")
+                    file.write(_line(key, answer))
                     file.flush()
                     self._answers[key] = answer
                     self.asked += 1
@@ -91,19 +94,39 @@ class Kept:
         return [self._answers[key] for key in keys]
 
 
+def _line(key: str, answer: Answer) -> str:
+    """One answer with its own checksum."""
+    told = json.dumps({"picture": key, "answer": [[one.label, one.score, one.box] for one in answer]})
+    return f'{told[:-1]}, "check": {zlib.crc32(told.encode())}}}\n'
+
+
+def _checked(line: str) -> Any:
+    """The entry of a line; ValueError where its checksum does not fit.  Lines of earlier releases have none."""
+    entry: Any = json.loads(line)
+    if set(entry) == {"picture", "answer"}:
+        return entry
+    told = line[: line.rindex(', "check"')] + "}"
+    if entry["check"] != zlib.crc32(told.encode()):
+        raise ValueError("its checksum does not fit")
+    return entry
+
+
 def _read(path: Path) -> dict[str, Answer]:
     """Every whole line; a last line that a kill cut short is dropped, and removed so that the next append starts cleanly."""
     if not path.exists():
         return {}
-    content = path.read_text(encoding="utf-8")
+    try:
+        content = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as fault:
+        raise StoreError(f"{path} cannot be read as kept answers ({fault}); remove it to ask again") from fault
     if content and not content.endswith("\n"):
         content = content[: content.rfind("\n") + 1]
-        path.write_text(content, encoding="utf-8")
+        write_whole(path, content, private=True)
     answers: dict[str, Answer] = {}
     for number, line in enumerate(content.splitlines(), 1):
         try:
-            entry: Any = json.loads(line)
+            entry = _checked(line)
             answers[entry["picture"]] = tuple(Detection(label, score, tuple(box) if box else None) for label, score, box in entry["answer"])
-        except (ValueError, KeyError, TypeError) as fault:
+        except (ValueError, KeyError, TypeError, RecursionError) as fault:
             raise StoreError(f"{path}:{number} is not a kept answer ({fault}); remove the line to ask again") from fault
     return answers

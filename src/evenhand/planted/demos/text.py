@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenhand.disk import whole_file
 from evenhand.domain.project_file import DataSource, MediumSource, ModelSource, Project
 from evenhand.media.text_medium import WordLists
 from evenhand.planted.demos import DemoProject
@@ -49,14 +50,14 @@ class TextDemo:
 
 def write_templates(templates: tuple[str, ...], file: Path) -> None:
     """A CSV of templates."""
-    with file.open("w", newline="", encoding="utf-8") as opened:
+    with whole_file(file) as new, new.open("w", newline="", encoding="utf-8") as opened:
         csv.writer(opened).writerows([("text",), *((template,) for template in templates)])
 
 
 def write_words(words: WordLists, file: Path) -> None:
     """A CSV of words: slot, word, and a column for every attribute."""
     names = list(words.attributes)
-    with file.open("w", newline="", encoding="utf-8") as opened:
+    with whole_file(file) as new, new.open("w", newline="", encoding="utf-8") as opened:
         writer = csv.writer(opened)
         writer.writerow(["slot", "word", *names])
         for slot in words.slots:

@@ -1,9 +1,8 @@
-"""The whole result, versioned: strict JSON with null where nothing was measured."""
+"""The whole result, versioned: strict JSON with null where nothing was measured, sealed by a checksum."""
 
 from __future__ import annotations
 
-import json
-
+from evenhand.disk import sealed
 from evenhand.report.record import Record
 
 endings = (".json",)
@@ -12,4 +11,4 @@ endings = (".json",)
 def render(record: Record) -> str:
     """The result unabridged, in the form that `evenhand.report.load` reads."""
     # ASCII, so that text with broken characters can be written and read back as it was.
-    return json.dumps(record.model_dump(exclude_unset=True), indent=2, allow_nan=False) + "\n"
+    return sealed(record.model_dump(exclude_unset=True))

@@ -1,0 +1,180 @@
+"""Files that are whole, private where they hold people's rows, and sealed so that a changed bit is noticed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from evenhand.errors import StoreError
+
+SEAL = "checksum"
+BLANK = "0" * 64
+_FIRST_TEXT = re.compile(r'\{\s*"([^"]*)":\s*"([^"]*)"')
+MOST_JSON_BYTES = 1 << 30
+DEEPEST = 200
+"""So deep JSON may nest; what Evenhand writes is far from it, and Python's own reader would exhaust the stack."""
+
+
+def write_whole(path: Path, content: str | bytes, private: bool = False) -> None:
+    """The file appears whole or not at all, and is on the disk when this returns; a private one is for its owner only."""
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if not private:
+            Path(temporary).chmod(0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    _settle(path.parent)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A temporary name beside the path to fill; it takes the path's place when the block ends well, and is gone otherwise."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _settle(path.parent)
+
+
+def private_folder(path: Path) -> Path:
+    """The folder, made for its owner only where it is new."""
+    if not path.is_dir():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def _settle(folder: Path) -> None:
+    """The folder's own entry on the disk, where the system can do that."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def digest_of(content: bytes) -> str:
+    """Sixty-four hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def sealed(content: Mapping[str, Any], default: Callable[[object], object] | None = None) -> str:
+    """JSON whose first entry is the checksum of all the rest, spaces included."""
+    text = json.dumps({SEAL: BLANK, **content}, indent=2, default=default) + "\n"
+    return text.replace(BLANK, digest_of(text.encode()), 1)
+
+
+def unsealed(data: bytes, path: Path, required: bool = True) -> Any:
+    """What `sealed` wrote; StoreError where a single bit differs.  Where no seal is required, JSON without one is read as it is."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        raise StoreError(f"{path} is not readable as JSON ({fault}); restore it from a copy, or make it again") from None
+    first = _FIRST_TEXT.match(text)
+    has_seal = first is not None and (first.group(1) == SEAL or re.fullmatch(r"[0-9a-f]{64}", first.group(2)) is not None)
+    content = parsed_json(text, path)
+    if not has_seal and not required:
+        return content
+    if not has_seal or first is None or not isinstance(content, dict):
+        raise StoreError(f"{path} has no checksum, so it is damaged or of an earlier release; restore it from a copy, or make it again")
+    blank = text[: first.start(2)] + BLANK + text[first.end(2) :]
+    if first.group(1) != SEAL or first.group(2) != digest_of(blank.encode()):
+        raise StoreError(f"{path} is damaged: its checksum does not fit its content; restore it from a copy, or make it again")
+    del content[SEAL]
+    return content
+
+
+def parsed_json(text: str, path: Path) -> Any:
+    """JSON that nests no deeper than ours; StoreError, in one line, otherwise."""
+    try:
+        check_depth(text)
+        return json.loads(text)
+    except (ValueError, RecursionError) as fault:
+        raise StoreError(f"{path} is not readable as JSON ({fault}); restore it from a copy, or make it again") from None
+
+
+def check_depth(text: str, deepest: int = DEEPEST) -> None:
+    """ValueError where brackets outside of texts nest deeper."""
+    if max(text.count("["), text.count("{")) <= deepest // 2:
+        return
+    depth = 0
+    for bracket in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text):
+        found = bracket.group()
+        depth += (found in "[{") - (found in "]}")
+        if depth > deepest:
+            raise ValueError(f"it nests deeper than {deepest}")
+
+
+def read_bytes(path: Path, most: int = MOST_JSON_BYTES) -> bytes:
+    """The file's content; StoreError, in one line, where it cannot be read or is far too large."""
+    try:
+        if path.stat().st_size > most:
+            raise StoreError(f"{path} has {path.stat().st_size:,} bytes; at most {most:,} are read")
+        return path.read_bytes()
+    except OSError as fault:
+        raise StoreError(f"cannot read {path}: {fault.strerror or fault}") from None
+
+
+def read_sealed(path: Path, required: bool = True) -> Any:
+    """The content of a sealed file."""
+    return unsealed(read_bytes(path), path, required)
+
+
+@contextmanager
+def locked(lock: Path) -> Iterator[None]:
+    """Hold a lock file for this process; it ends with the process however that ends, whoever has its number later."""
+    handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        if not _held(handle):
+            owner = os.pread(handle, 20, 0).decode("ascii", "replace").strip()
+            raise StoreError(f"{lock.parent} is in use by process {owner}; wait for it, or end it")
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _held(handle: int) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # a system without it: the last one to come wins, as everywhere there
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
