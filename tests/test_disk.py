@@ -87,6 +87,20 @@ def test_a_seal_that_is_required_is_missed_and_deep_json_is_refused(tmp_path):
         read_sealed(tmp_path / "b.json", required=False)
 
 
+def test_a_kill_between_the_files_of_a_part_costs_that_part_only(tmp_path):
+    folder = RunFolder.for_header(tmp_path, header_of("scan", SUBJECT, "planted", PLAN).for_run(METHOD))
+    whole = run(METHOD, SUBJECT, PLAN, folder)
+    last = sorted((folder.path / "journal").glob("*.parquet"))[-1]
+    last.unlink()
+    again = run(METHOD, SUBJECT, PLAN, RunFolder.open(folder.path))
+    assert again.ledger.findings == whole.ledger.findings
+    assert len(RunFolder.open(folder.path).findings()) == whole.ledger.findings
+    first = min((folder.path / "journal").glob("*.parquet"))
+    first.rename(first.with_name("part-000900.parquet"))
+    with pytest.raises(StoreError, match="do not fit together"):
+        RunFolder.open(folder.path).journal()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 def test_what_holds_rows_of_people_is_for_the_owner_only(kept):
     modes = {path: stat.S_IMODE(path.stat().st_mode) for path in [kept, *kept.rglob("*")]}

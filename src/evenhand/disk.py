@@ -153,6 +153,17 @@ def read_sealed(path: Path, required: bool = True) -> Any:
     return unsealed(read_bytes(path), path, required)
 
 
+def below(folder: Path, name: str) -> Path | None:
+    """The path of a name that a file gives, which must stay below the folder, links followed; None where it does not."""
+    if "\0" in name or ("\\" in name and os.name == "nt"):
+        return None
+    path = folder / name
+    try:
+        return path if path.resolve().is_relative_to(folder.resolve()) else None
+    except (OSError, RuntimeError, ValueError):  # a circle of links, or a name that is far too long
+        return None
+
+
 @contextmanager
 def locked(lock: Path) -> Iterator[None]:
     """Hold a lock file for this process; it ends with the process however that ends, whoever has its number later."""

@@ -60,14 +60,14 @@ def test_the_study_page_stores_whole_sheets_and_refuses_others(deck, tmp_path):
     thread.start()
     base = f"http://127.0.0.1:{server.server_address[1]}"
     try:
-        text = urllib.request.urlopen(base + "/").read().decode()
+        text = urllib.request.urlopen(server.address).read().decode()
         assert "how realistic" in text
         assert "rotation" not in text
         assert "http://" not in text.replace(base, "")
-        request = urllib.request.Request(base + "/answers", json.dumps(sheet(deck)).encode())
+        request = urllib.request.Request(base + "/answers?token=" + server.token, json.dumps(sheet(deck)).encode())
         assert urllib.request.urlopen(request).read() == b"stored"
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(urllib.request.Request(base + "/answers", b"[]"))
+            urllib.request.urlopen(urllib.request.Request(base + "/answers?token=" + server.token, b"[]"))
         refused.value.close()
         assert refused.value.code == 400
     finally:

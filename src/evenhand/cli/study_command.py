@@ -26,7 +26,7 @@ def study(
     from evenhand.verbs.study import serve, street_slides
 
     server = serve(street_slides(count, seed), folder, port)
-    out.print(f"the study is at http://127.0.0.1:{server.server_address[1]}/ (stop with Ctrl-C)", highlight=False)
+    out.print(f"the study is at {server.address} (stop with Ctrl-C)", highlight=False, soft_wrap=True)
     try:
         server.serve_forever()
     except KeyboardInterrupt:

@@ -150,14 +150,20 @@ def _from_file(path: Path, count: int) -> SceneSource | None:
 
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(content, dict) or not {"images", "annotations", "categories"} <= set(content):
         return None
     folders = [path.parent / "images", path.parent.parent / "images", path.parent]
     pictures = next((folder for folder in folders if folder.is_dir()), path.parent)
-    is_panoptic = any("segments_info" in one for one in content["annotations"][:1])
+    is_panoptic = isinstance(content["annotations"], list) and any(
+        "segments_info" in one for one in content["annotations"][:1] if isinstance(one, dict)
+    )
     return SceneSource("panoptic" if is_panoptic else "coco", pictures, path, count)
+
+
+def _first(annotations: object) -> list[dict[str, object]]:
+    return [one for one in annotations[:1] if isinstance(one, dict)] if isinstance(annotations, list) else []
 
 
 def _from_folder(path: Path, count: int) -> SceneSource | None:

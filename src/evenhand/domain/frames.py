@@ -35,6 +35,11 @@ class TextFormat:
     missing_values: tuple[str, ...] = MISSING_VALUES
 
 
+MOST_UNFOLDED = 200 << 20
+UNFOLDED_TIMES = 100
+"""A Parquet file may unfold to so many bytes, or to so many times its size on disk."""
+
+
 def as_frame(table: object) -> pd.DataFrame:
     """A pandas or polars table as pandas."""
     import pandas as pd
@@ -92,11 +97,26 @@ def _check_exists(path: Path) -> None:
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     import pandas as pd
+    import pyarrow as pa
 
     try:
+        _check_parquet(path)
         return pd.read_parquet(path)
-    except (OSError, ValueError) as fault:
-        raise DataError(f"{path} is not a readable Parquet file: {fault}") from fault
+    except (OSError, ValueError, TypeError, KeyError, MemoryError, pa.ArrowException) as fault:
+        told = " ".join(str(fault).split())[:300] or type(fault).__name__
+        raise DataError(f"{path} is not a readable Parquet file: {told}") from fault
+
+
+def _check_parquet(path: Path) -> None:
+    """Refuse a file that says it unfolds to far more than it takes on disk."""
+    import pyarrow.parquet as parquet
+
+    head = parquet.read_metadata(path)
+    cells = head.num_rows * head.num_columns
+    unfolded = sum(head.row_group(place).total_byte_size for place in range(head.num_row_groups))
+    most = max(MOST_UNFOLDED, UNFOLDED_TIMES * path.stat().st_size)
+    if max(unfolded, cells) > most:
+        raise DataError(f"{path} unfolds to {max(unfolded, cells):,} bytes; a table of its size may unfold to {most:,}")
 
 
 def _read_text(path: Path, form: TextFormat) -> pd.DataFrame:

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Rows
 from evenhand.contract import Medium, Restoring
-from evenhand.disk import write_whole
+from evenhand.disk import read_bytes, write_whole
 from evenhand.errors import StoreError
 from evenhand.media.album import as_bytes
 from evenhand.media.png import data_uri, picture_of
 
 SIDES = ("person", "twin")
+MOST_PICTURE_BYTES = 120_000_000
 DATA_URI = "data:image/png;base64,"
 
 
@@ -51,9 +52,9 @@ def write_pictures(pictures: dict[str, str], stem: str, folder: Path) -> dict[st
 
 def read_pictures(named: dict[str, str], folder: Path) -> dict[str, str]:
     """The pictures again; a file that is gone leaves its name."""
-    files = {side: folder / Path(name).name for side, name in named.items()}
+    files = {side: folder / Path(str(name).replace("\0", "")).name for side, name in named.items() if isinstance(name, str)}
     return {
-        side: DATA_URI + base64.b64encode(file.read_bytes()).decode("ascii") if file.is_file() else file.name
+        side: DATA_URI + base64.b64encode(read_bytes(file, MOST_PICTURE_BYTES)).decode("ascii") if file.is_file() else file.name
         for side, file in files.items()
     }
 

@@ -118,11 +118,11 @@ class RunFolder:
         with self._writing():
             number = 1 + max([_number(p) for part in ("journal", "findings") for p in (self.path / part).glob("part-*.parquet")], default=0)
             name = f"part-{number:06d}.parquet"
-            sums = {
-                f"findings/{name}": self._write_table(f"findings/{name}", findings_table(findings, domain, classes)),
-                f"journal/{name}": self._write_table(f"journal/{name}", _journal_table(journal)),
-            }
-            write_whole(self.path / CHECKSUMS, sealed(self._checksums() | sums), private=True)
+            found, judged = _parquet(findings_table(findings, domain, classes)), _parquet(_journal_table(journal))
+            sums = {f"findings/{name}": digest_of(found), f"journal/{name}": digest_of(judged)}
+            write_whole(self.path / "findings" / name, found, private=True)
+            write_whole(self.path / CHECKSUMS, sealed(self._counted() | sums), private=True)
+            write_whole(self.path / "journal" / name, judged, private=True)  # last: a part counts when its journal is there
 
     def journal(self) -> Journal | None:
         """All that has been judged so far; None when nothing was."""
@@ -146,17 +146,23 @@ class RunFolder:
         return pd.concat(full, ignore_index=True) if full else pd.DataFrame()
 
     def _checksums(self) -> dict[str, str]:
-        """Of every finished part; a part without one was being written when the process was killed."""
+        """Of every part, written before the part itself."""
         file = self.path / CHECKSUMS
         return cast("dict[str, str]", read_sealed(file)) if file.exists() else {}
 
     def _parts(self) -> list[str]:
-        listed = self._checksums()
-        if not listed and len(list((self.path / "journal").glob("part-*.parquet"))) > 1:
-            raise StoreError(
-                f"{self.path / CHECKSUMS} is missing, so no part can be checked; restore it, or start a new run"
-            )
-        return sorted(name.removeprefix("journal/") for name in listed if name.startswith("journal/"))
+        """Those that are listed and there; only the last may be missing, where a kill came before it."""
+        listed = sorted(name.removeprefix("journal/") for name in self._checksums() if name.startswith("journal/"))
+        there = {part.name for part in (self.path / "journal").glob("part-*.parquet")}
+        lost = sorted((set(listed[:-1]) - there) | (there - set(listed)))
+        if lost:
+            raise StoreError(f"{self.path / 'journal' / lost[0]} and {CHECKSUMS} do not fit together; restore them, or start a new run")
+        return [name for name in listed if name in there]
+
+    def _counted(self) -> dict[str, str]:
+        """The checksums without those of a part that a kill prevented."""
+        parts = self._parts()
+        return {name: checksum for name, checksum in self._checksums().items() if name.partition("/")[2] in parts}
 
     def _read(self, name: str) -> pd.DataFrame:
         path = self.path / name
@@ -188,14 +194,13 @@ class RunFolder:
             raise StoreError(f"{self.path / name} exists already, and results are never overwritten")
         write_whole(self.path / name, text, private=True)
 
-    def _write_table(self, name: str, table: pa.Table) -> str:
-        """Write a part; its checksum."""
-        import pyarrow.parquet as parquet
 
-        content = io.BytesIO()
-        parquet.write_table(table, content, compression="zstd")
-        write_whole(self.path / name, content.getvalue(), private=True)
-        return digest_of(content.getvalue())
+def _parquet(table: pa.Table) -> bytes:
+    import pyarrow.parquet as parquet
+
+    content = io.BytesIO()
+    parquet.write_table(table, content, compression="zstd")
+    return content.getvalue()
 
 
 def findings_table(findings: Findings, domain: TabularDomain, classes: tuple[Any, ...]) -> pa.Table:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from evenhand.disk import write_whole
 from evenhand.errors import DataError, InvalidArgument
 
+MOST_BYTES = 120_000_000
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
@@ -53,11 +54,28 @@ def picture_of(content: bytes) -> NDArray[np.uint8]:
         body = content[at + 8 : at + 8 + length]
         head, packed = (body, packed) if kind == b"IHDR" else (head, packed + body if kind == b"IDAT" else packed)
         at += 12 + length
-    width, height, depth, colour, *rest = struct.unpack(">IIBBBBB", head)
+    try:
+        width, height, depth, colour, *rest = struct.unpack(">IIBBBBB", head)
+    except struct.error:
+        raise DataError("the PNG file has no head") from None
     if (depth, colour, rest[2]) != (8, 2, 0):
         raise DataError(f"a PNG file of depth {depth} and colour type {colour} cannot be read back; expected eight bits and three colours")
-    lines = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 1 + 3 * width)
+    lines = np.frombuffer(_inflated(packed, height * (1 + 3 * width)), np.uint8).reshape(height, 1 + 3 * width)
     return _unfiltered(lines[:, 0], lines[:, 1:].reshape(height, width, 3))
+
+
+def _inflated(packed: bytes, size: int) -> bytes:
+    """Exactly so many bytes; a picture that says one size and unfolds to another is refused before it fills the memory."""
+    if not 0 < size <= MOST_BYTES:
+        raise DataError(f"a PNG file of {size:,} bytes cannot be read back; at most {MOST_BYTES:,} are")
+    inflater = zlib.decompressobj()
+    try:
+        content = inflater.decompress(packed, size + 1)
+    except zlib.error as fault:
+        raise DataError(f"the PNG file is damaged: {fault}") from None
+    if len(content) != size:
+        raise DataError("the PNG file unfolds to another size than its head tells")
+    return content
 
 
 def _unfiltered(filters: NDArray[np.uint8], lines: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -32,7 +32,7 @@ from evenhand.models.answer_shapes import Reader, reader_for, settle
 from evenhand.models.function import FunctionClassifier
 from evenhand.models.http_shape import AnswerPath as AnswerPath
 from evenhand.models.http_shape import body_of, excerpt, parse_path, records_of, takes_single_row
-from evenhand.models.http_transport import Connection, RequestBody, Transport
+from evenhand.models.http_transport import Connection, RequestBody, Transport, shown_url
 from evenhand.models.inputs import probe_rows
 from evenhand.models.recognisers.jpeg import jpeg
 
@@ -53,7 +53,7 @@ class HttpModel:
     request: Any = field(default_factory=lambda: {"instances": "$rows"})
     answer: str = "predictions"
     rows_as: str = "records"
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     returns: str | None = None
     batch_rows: Count = 256
     concurrency: Count = 4
@@ -273,7 +273,7 @@ class HttpTemplate:
 
     url: str
     body: Any = "jpeg"
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     field_name: str = "file"
     objects: str = "objects"
     label: str = "label"
@@ -306,7 +306,7 @@ class HttpTemplate:
 
     def fingerprint(self) -> str:
         """The address and the shape of question and answer; never a header, which may hold a key."""
-        return f"http-{self.url}-{self.objects}-{self.label}"
+        return f"http-{shown_url(self.url)}-{self.objects}-{self.label}"
 
     @cached_property
     def _transport(self) -> Transport:

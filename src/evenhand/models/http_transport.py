@@ -5,6 +5,7 @@ What a request holds and how its answer is read is the business of those who ask
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -13,14 +14,22 @@ import time
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
 
+from evenhand.disk import check_depth
 from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer, require
 from evenhand.limits import NotNegative, Positive, WholeNumber, check_limits
+from evenhand.models.http_deadline import MOST_EXCERPT_BYTES, TooLate, body_of_answer, deadline, hurried_client
 from evenhand.models.http_shape import excerpt
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_OPEN_HEADERS = frozenset({"accept", "accept-encoding", "content-type", "user-agent"})
+_SHORTEST_SECRET = 6
+LONGEST_PAUSE = 120
+DEEPEST_ANSWER = 100
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -32,7 +41,7 @@ class Connection:
     """
 
     url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout_seconds: Positive = 30.0
     retries: WholeNumber = 4
     backoff_seconds: NotNegative = 0.5
@@ -40,7 +49,7 @@ class Connection:
 
     def __post_init__(self) -> None:
         if not self.url.startswith(("http://", "https://")):
-            raise InvalidArgument(f"url={self.url!r} must begin with http:// or https://")
+            raise InvalidArgument(f"url={shown_url(self.url)!r} must begin with http:// or https://")
         check_limits(self)
 
 
@@ -55,10 +64,25 @@ class RequestBody:
 
 
 @dataclass(frozen=True)
-class _Attempt:
-    """A response; or none, what went wrong, and how long the endpoint asks to wait."""
+class HttpAnswer:
+    """What came back, read to its end."""
 
-    response: Any = None
+    status: int
+    body: bytes
+    kind: str
+    retry_after: str = ""
+
+    @property
+    def text(self) -> str:
+        """For a message."""
+        return self.body[:MOST_EXCERPT_BYTES].decode("utf-8", "replace")
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """An answer; or none, what went wrong, and how long the endpoint asks to wait."""
+
+    answer: HttpAnswer | None = None
     fault: str = ""
     pause_seconds: float | None = None
 
@@ -68,17 +92,18 @@ class Transport:
 
     def __init__(self, connection: Connection, name: str = "") -> None:
         require("httpx", "http")
-        self.connection, self.name = connection, name or f"the endpoint {connection.url}"
+        self.connection, self.name = connection, name or f"the endpoint {shown_url(connection.url)}"
         self._secrets: set[str] = set()
         self._url = expanded(connection.url, "url", self._secrets)
         self._headers = {key: expanded(text, f"header {key}", self._secrets) for key, text in connection.headers.items()}
+        self._secrets |= {text for key, text in self._headers.items() if key.lower() not in _OPEN_HEADERS and len(text) >= _SHORTEST_SECRET}
+        self._secrets |= {word for text in set(self._secrets) for word in text.split() if len(word) >= _SHORTEST_SECRET}
+        self._secrets |= url_secrets(self._url)
         self._lock, self._next_request = threading.Lock(), 0.0
 
     @cached_property
     def _client(self) -> Any:
-        import httpx
-
-        client = httpx.Client(timeout=self.connection.timeout_seconds, headers=self._headers, follow_redirects=False)
+        client = hurried_client(self.connection.timeout_seconds, self._headers)
         weakref.finalize(self, client.close)
         return client
 
@@ -87,8 +112,8 @@ class Transport:
         for attempt in range(self.connection.retries + 1):
             self._wait_for_turn()
             made = self._attempt(body)
-            if made.response is not None:
-                return self._parsed(made.response)
+            if made.answer is not None:
+                return self._parsed(made.answer)
             if attempt == self.connection.retries:
                 tries = f" (tried {attempt + 1} times)" if attempt else ""
                 raise ModelFailed(f"{self.name} {made.fault}{tries}")
@@ -103,35 +128,40 @@ class Transport:
         import httpx
 
         try:
-            response = self._sent(body)
-        except httpx.TimeoutException:
+            with deadline(self.connection.timeout_seconds):
+                answer = self._sent(body)
+        except (httpx.TimeoutException, TooLate):
             limit = f"{self.connection.timeout_seconds:g} seconds"
             return _Attempt(fault=f"did not answer within {limit}; raise timeout_seconds or send smaller batches")
-        except httpx.TransportError as fault:
-            return _Attempt(fault=f"cannot be reached: {self.hide(str(fault))}; is it running, and is the URL right?")
-        if response.status_code in _RETRIED:
-            said = self.hide(excerpt(response.text))
-            return _Attempt(fault=f"answered with status {response.status_code}: {said}", pause_seconds=_retry_after(response))
-        if response.status_code >= 300:
-            raise ModelFailed(f"{self.name} refused with status {response.status_code}: {self.hide(excerpt(response.text))}")
-        return _Attempt(response)
+        except WrongAnswer as fault:
+            raise WrongAnswer(f"{self.name} {self.hide(str(fault))}") from None
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as fault:
+            return _Attempt(fault=f"cannot be reached: {self.hide(_one_line(fault))}; is it running, and is the URL right?")
+        said = self.hide(excerpt(answer.text))
+        if answer.status in _RETRIED:
+            return _Attempt(fault=f"answered with status {answer.status}: {said}", pause_seconds=retry_after(answer.retry_after))
+        if answer.status >= 300:
+            raise ModelFailed(f"{self.name} refused with status {answer.status}: {said}")
+        return _Attempt(answer)
 
-    def _sent(self, body: RequestBody) -> Any:
-        if body.content is None:
-            return self._client.post(self._url, json=body.json)
-        if body.form_field:
-            return self._client.post(self._url, files={body.form_field: ("picture.jpg", body.content, body.kind)})
-        return self._client.post(self._url, content=body.content, headers={"content-type": body.kind})
+    def _sent(self, body: RequestBody) -> HttpAnswer:
+        with self._client.stream("POST", self._url, **_content(body)) as response:
+            told, kind = response.headers, response.headers.get("content-type", "no content type")[:100]
+            if response.status_code >= 300:
+                return HttpAnswer(response.status_code, _beginning(response), kind, told.get("retry-after", "")[:100])
+            return HttpAnswer(response.status_code, body_of_answer(response), kind)
 
-    def _parsed(self, response: Any) -> Any:
+    def _parsed(self, answer: HttpAnswer) -> Any:
         try:
-            return response.json()
-        except ValueError:
-            kind = response.headers.get("content-type", "no content type")
-            what = "HTML" if "html" in kind.lower() or response.text.lstrip()[:1] == "<" else "text that is not JSON"
+            text = answer.body.decode("utf-8-sig")
+            check_depth(text, DEEPEST_ANSWER)
+            return json.loads(text)
+        except (ValueError, RecursionError) as fault:
+            is_page = "html" in answer.kind.lower() or answer.text.lstrip()[:1] == "<"
+            what = "HTML" if is_page else f"JSON that {str(fault)[3:]}" if "nests deeper" in str(fault) else "text that is not JSON"
             raise WrongAnswer(
-                f"{self.name} answered with {what} ({kind}); is the URL that of the prediction route?  "
-                f"It begins: {self.hide(excerpt(response.text))}"
+                f"{self.name} answered with {what} ({self.hide(answer.kind)}); is the URL that of the prediction route?  "
+                f"It begins: {self.hide(excerpt(answer.text))}"
             ) from None
 
     def _wait_for_turn(self) -> None:
@@ -164,9 +194,58 @@ def expanded(text: str, where: str, used: set[str]) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def _retry_after(response: Any) -> float | None:
-    text = response.headers.get("retry-after", "")
+def _content(body: RequestBody) -> dict[str, Any]:
+    if body.content is None:
+        return {"json": body.json}
+    if body.form_field:
+        return {"files": {body.form_field: ("picture.jpg", body.content, body.kind)}}
+    return {"content": body.content, "headers": {"content-type": body.kind}}
+
+
+def _beginning(response: Any) -> bytes:
+    """Enough of a refusal's body for a message, whatever its body does."""
     try:
-        return min(max(float(text), 0.0), 120.0)
-    except ValueError:
+        return body_of_answer(response, MOST_EXCERPT_BYTES)
+    except (WrongAnswer, TooLate):
+        return b"(a body that is too long to show)"
+
+
+def _one_line(fault: Exception) -> str:
+    return " ".join(str(fault).split())[:300]
+
+
+def retry_after(text: str) -> float | None:
+    """Seconds to wait, at most two minutes, from a number of seconds or a date; None from anything else.
+
+    >>> retry_after("7"), retry_after("-7"), retry_after("nan"), retry_after("Wed, 21 Oct 2015 07:28:00 GMT")
+    (7.0, None, None, 0.0)
+    """
+    text = text.strip()
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):  # a fraction is not legal, but its meaning is clear
+        return min(float(text[:20]), float(LONGEST_PAUSE))
+    try:
+        then = parsedate_to_datetime(text)
+        left = (then if then.tzinfo else then.replace(tzinfo=UTC)) - datetime.now(UTC)
+        return min(max(left.total_seconds(), 0.0), float(LONGEST_PAUSE))
+    except (ValueError, TypeError, OverflowError, IndexError):
         return None
+
+
+def shown_url(url: str) -> str:
+    """The address without what may be secret in it: a password before the host, and the values of a query.
+
+    >>> shown_url("https://me:secret@host/predict?key=12345&v=1")
+    'https://***@host/predict?key=***&v=***'
+    """
+    plain, mark, query = url.partition("?")
+    plain = re.sub(r"(?<=://)[^/@]*@", "***@", plain)
+    return plain + mark + re.sub(r"=[^&]*", "=***", query)
+
+
+def url_secrets(url: str) -> set[str]:
+    """Long enough parts of an address that must not be shown."""
+    plain, _, query = url.partition("?")
+    found = {part.partition("=")[2] for part in query.split("&")}
+    if match := re.search(r"://([^/@]*)@", plain):
+        found |= set(match.group(1).split(":"))
+    return {part for part in found if len(part) >= _SHORTEST_SECRET}

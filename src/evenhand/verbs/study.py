@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import base64
 import json
+import secrets
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,12 @@ from evenhand.errors import DataError, InvalidArgument
 from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.scene import Picture
 from evenhand.media.scenes import ChangePlan, Scenes
+from evenhand.models.local_server import LocalHandler, LocalServer
 from evenhand.models.recognisers.jpeg import jpeg
 from evenhand.statistics.shares import RankTest, mann_whitney
 
 REAL = "real"
+MOST_SHEET_BYTES = 200_000
 KEY = "slides.key"
 VEHICLES = ("car", "truck", "bus", "motorcycle")
 RIGHT_AT_LEAST = 0.6  # of the control pictures
@@ -130,24 +132,30 @@ def read_sheets(folder: Path, deck: Sequence[Slide]) -> list[list[dict[str, int]
     return [checked(json.loads(path.read_text(encoding="utf-8")), deck) for path in sorted(folder.glob("*.json"))]
 
 
-def serve(deck: Sequence[Slide], folder: Path, port: int = 0) -> ThreadingHTTPServer:
+def serve(deck: Sequence[Slide], folder: Path, port: int = 0) -> LocalServer:
     """A server on this computer only; each participant's answers become one file.  The caller runs and closes it."""
     write_key(deck, folder)
+    token = secrets.token_urlsafe(18)
     text = page(deck).encode()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(LocalHandler):
         def do_GET(self) -> None:
             """The page."""
-            self._send(200, text, "text/html; charset=utf-8") if self.path == "/" else self._send(404, b"not here", "text/plain")
+            if not self.is_ours(token):
+                return self._send(403, b"not for you", "text/plain")
+            if self.path.partition("?")[0] != "/":
+                return self._send(404, b"not here", "text/plain")
+            return self._send(200, text, "text/html; charset=utf-8")
 
         def do_POST(self) -> None:
             """One participant's answers, checked before they are stored."""
-            size = int(self.headers.get("Content-Length", 0))
+            if not self.is_ours(token):
+                return self._send(403, b"not for you", "text/plain")
             try:
-                if self.path != "/answers" or size > 200_000:
+                if self.path.partition("?")[0] != "/answers":
                     raise DataError("not an answer sheet")
-                answers = checked(json.loads(self.rfile.read(size)), deck)
-            except (DataError, ValueError) as fault:
+                answers = checked(json.loads(self.content(MOST_SHEET_BYTES)), deck)
+            except (DataError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
                 return self._send(400, str(fault).encode(), "text/plain")
             write_whole(folder / f"{uuid.uuid4().hex}.json", json.dumps(answers), private=True)
             return self._send(200, b"stored", "text/plain")
@@ -159,10 +167,7 @@ def serve(deck: Sequence[Slide], folder: Path, port: int = 0) -> ThreadingHTTPSe
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  (the base class's name)
-            """Keep silent."""
-
-    return ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    return LocalServer(port, Handler, token)
 
 
 def checked(answers: Any, deck: Sequence[Slide]) -> list[dict[str, int]]:

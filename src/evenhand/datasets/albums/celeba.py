@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evenhand.datasets.albums.reading import Reading, album_from, present, read_table
+from evenhand.datasets.albums.reading import Reading, album_from, named_files, present, read_table
 from evenhand.errors import DataError
 from evenhand.media.album import Album
 
@@ -23,6 +23,7 @@ def read(root: Path | str, reading: Reading) -> Album:
     rows = _rows_of_text(text, reading.limit) if text.exists() else read_table(table, ("image_id",))[: reading.limit]
     names = [name for name in (rows[0] if rows else {}) if name != "image_id"]
     files = [_place(root, row["image_id"]) for row in rows]
+    named_files(root, [str(file.relative_to(root)) for file in files], text if text.exists() else table)
     present(files, text if text.exists() else table)
     return album_from("CelebA", files, {name: [WORDS.get(row[name], "") for row in rows] for name in names}, reading)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from evenhand.datasets.albums.reading import Reading, album_from, present, read_table
+from evenhand.datasets.albums.reading import Reading, album_from, named_files, present, read_table
 from evenhand.media.album import Album
 
 
@@ -19,6 +19,6 @@ def read(root: Path | str, reading: Reading, part: Literal["train", "val"] = "va
     root = Path(root)
     table = root / f"fairface_label_{part}.csv"
     rows = read_table(table, ("file", "age", "gender", "race"))[: reading.limit]
-    files = [root / row["file"] for row in rows]
+    files = named_files(root, [row["file"] for row in rows], table)
     present(files, table)
     return album_from("FairFace", files, {name: [row[name] for row in rows] for name in ("age", "gender", "race")}, reading)

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.datasets.open_picture import open_picture
+from evenhand.disk import below
 from evenhand.errors import DataError, InvalidArgument, UnknownName, require
 from evenhand.media.album import UNKNOWN, Album, Attribute
 
@@ -64,12 +66,18 @@ def read_pictures(files: Sequence[Path], size: int) -> NDArray[np.uint8]:
     image = require("PIL.Image", "image")
     pictures = _room(len(files), size)
     for place, file in enumerate(files):
-        try:
-            with image.open(file) as opened:
-                pictures[place] = np.asarray(_square(_coloured(opened)).resize((size, size), image.Resampling.BILINEAR))
-        except (OSError, SyntaxError, ValueError) as fault:
-            raise DataError(f"{file} cannot be read as a picture: {fault}") from fault
+        with open_picture(file) as opened:
+            pictures[place] = np.asarray(_square(_coloured(opened)).resize((size, size), image.Resampling.BILINEAR))
     return pictures
+
+
+def named_files(folder: Path, names: Sequence[str], table: Path) -> list[Path]:
+    """The files that a table names; DataError for one that lies outside the folder."""
+    found = [below(folder, name) for name in names]
+    for name, file in zip(names, found, strict=True):
+        if file is None:
+            raise DataError(f"{table} names {name!r}, which lies outside {folder}; pictures are read from below it only")
+    return [file for file in found if file is not None]
 
 
 def _room(count: int, size: int) -> NDArray[np.uint8]:
@@ -104,16 +112,19 @@ def read_table(file: Path, needed: Iterable[str]) -> list[dict[str, str]]:
     """The rows of a CSV file that must have certain columns."""
     if not file.exists():
         raise DataError(f"{file} does not exist")
-    with file.open(newline="", encoding="utf-8-sig") as opened:
-        reader = csv.DictReader(opened)
-        for name in needed:
-            if name not in (reader.fieldnames or ()):
-                raise DataError(f"{file}: no column {name!r}; it has {', '.join(reader.fieldnames or ['none'])}")
-        return [{key: (value or "").strip() for key, value in row.items() if key is not None} for row in reader]
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as opened:
+            reader = csv.DictReader(opened)
+            for name in needed:
+                if name not in (reader.fieldnames or ()):
+                    raise DataError(f"{file}: no column {name!r}; it has {', '.join(reader.fieldnames or ['none'])}")
+            return [{key: (value or "").strip() for key, value in row.items() if key is not None} for row in reader]
+    except (csv.Error, UnicodeDecodeError, OSError) as fault:
+        raise DataError(f"{file} cannot be read as a table: {fault}") from fault
 
 
 def present(files: Sequence[Path], table: Path) -> None:
     """Refuse a table that names pictures which are not there."""
-    missing = [file for file in files if not file.exists()]
+    missing = [file for file in files if not file.is_file()]
     if missing:
         raise DataError(f"{table} names {len(missing)} pictures that are not there, the first is {missing[0]}")

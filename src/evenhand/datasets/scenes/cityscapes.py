@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.datasets.scenes.picture_files import read_map, read_picture
+from evenhand.datasets.scenes.picture_files import annotation_faults, read_map, read_picture
 from evenhand.datasets.scenes.rle import mask_from_polygons
 from evenhand.errors import DataError
 from evenhand.media.scene import BUILDING, PAVEMENT, PLANTS, ROAD, SKY, STRUCTURE, TERRAIN, Instance, Scene
@@ -54,7 +54,8 @@ def from_polygons(pictures: Path, annotations: Path) -> Iterator[Scene]:
             raise DataError(f"{path} is for a picture of {shape}, but the picture has {picture.shape[:2]}")
         owner, regions = np.full(shape, -1, np.int32), np.zeros(shape, np.uint8)
         for place, thing in enumerate(content):
-            mask = mask_from_polygons([np.asarray(thing["polygon"], float).ravel().tolist()], shape)
+            with annotation_faults(path):
+                mask = mask_from_polygons([np.asarray(thing["polygon"], float).ravel().tolist()], shape)
             owner[mask] = place
             if thing["label"] in STUFF_NAMES:
                 regions[mask] = STUFF_NAMES[thing["label"]]
@@ -70,7 +71,7 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], tuple[int, int]]:
         content = json.loads(path.read_text(encoding="utf-8"))
         shape = (int(content["imgHeight"]), int(content["imgWidth"]))
         return [thing for thing in content["objects"] if not thing.get("deleted") and thing["label"] and thing["polygon"]], shape
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as fault:
         raise DataError(f"{path} is not a Cityscapes polygon file: {fault!r}") from fault
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.datasets.scenes.picture_files import picture_path, read_picture, scene_name
+from evenhand.datasets.scenes.picture_files import annotation_faults, picture_path, read_picture, scene_name
 from evenhand.datasets.scenes.rle import mask_from_polygons, mask_from_rle
 from evenhand.errors import DataError
 from evenhand.media.scene import BUILDING, PAVEMENT, PLANTS, ROAD, SKY, TERRAIN, UNKNOWN, Instance, Scene, Stencil
@@ -39,6 +39,11 @@ STUFF_REGIONS: Mapping[str, int] = {
 
 def from_coco(annotations: Path, pictures: Path, least_pixels: int = 24) -> Iterator[Scene]:
     """Scenes from an instances file and its folder of pictures."""
+    with annotation_faults(annotations):
+        yield from _instances(annotations, pictures, least_pixels)
+
+
+def _instances(annotations: Path, pictures: Path, least_pixels: int) -> Iterator[Scene]:
     content = _read(annotations, ("images", "annotations", "categories"))
     names = {int(one["id"]): str(one["name"]) for one in content["categories"]}
     by_picture: dict[int, list[dict[str, Any]]] = {}
@@ -55,8 +60,10 @@ def from_coco(annotations: Path, pictures: Path, least_pixels: int = 24) -> Iter
 def _read(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as fault:
+    except (OSError, ValueError, RecursionError) as fault:
         raise DataError(f"{path} cannot be read as COCO annotations: {fault}") from fault
+    if not isinstance(content, dict):
+        raise DataError(f"{path} holds a {type(content).__name__}; a COCO file has {', '.join(keys)}")
     missing = [key for key in keys if key not in content]
     if missing:
         raise DataError(f"{path} has no {', '.join(missing)}; a COCO file has {', '.join(keys)}")
@@ -70,7 +77,7 @@ def _instance(one: Mapping[str, Any], names: Mapping[int, str], shape: tuple[int
         raise DataError(f"annotation {one.get('id')} names category {category}, which the file does not list")
     try:
         mask = _mask(one, size)
-    except (KeyError, TypeError, ValueError) as fault:
+    except (KeyError, TypeError, ValueError, OverflowError) as fault:
         raise DataError(f"annotation {one.get('id')} has neither a readable segmentation nor a bbox: {fault!r}") from fault
     if mask.shape != size:
         raise DataError(f"annotation {one.get('id')} has a mask of {mask.shape}; its picture has {size}")
@@ -94,6 +101,11 @@ def _mask(one: Mapping[str, Any], size: tuple[int, int]) -> Stencil:
 
 def from_coco_panoptic(annotations: Path, maps: Path, pictures: Path) -> Iterator[Scene]:
     """Scenes from a panoptic file: things become objects, stuff becomes regions."""
+    with annotation_faults(annotations):
+        yield from _segments(annotations, maps, pictures)
+
+
+def _segments(annotations: Path, maps: Path, pictures: Path) -> Iterator[Scene]:
     content = _read(annotations, ("images", "annotations", "categories"))
     categories = {int(one["id"]): one for one in content["categories"]}
     files = {int(one["id"]): str(one["file_name"]) for one in content["images"]}
@@ -102,7 +114,7 @@ def from_coco_panoptic(annotations: Path, maps: Path, pictures: Path) -> Iterato
             raise DataError(f"{annotations}: an annotation is for picture {entry['image_id']}, which the file does not list")
         path = picture_path(pictures, files[int(entry["image_id"])])
         picture = read_picture(path)
-        codes = read_picture(maps / str(entry["file_name"])).astype(np.int64) @ np.array([1, 256, 65536])
+        codes = read_picture(picture_path(maps, str(entry["file_name"]))).astype(np.int64) @ np.array([1, 256, 65536])
         regions = np.full(codes.shape, UNKNOWN, np.uint8)
         instances = []
         for segment in entry["segments_info"]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from evenhand.errors import DataError, require
+from evenhand.datasets.open_picture import check_picture, open_picture
+from evenhand.disk import below
+from evenhand.errors import DataError, EvenhandError, require
 from evenhand.media.scene import Picture, Regions
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")
@@ -17,6 +20,7 @@ def read_picture(path: Path) -> Picture:
     """A picture as red, green, blue."""
     cv2 = require("cv2", "image")
     _exists(path)
+    check_picture(path)
     content = cv2.imread(str(path), cv2.IMREAD_COLOR)
     if content is None:
         raise DataError(f"{path} is not a picture that can be read; expected one of {', '.join(SUFFIXES)}")
@@ -32,12 +36,12 @@ def read_map(path: Path) -> Regions:
     """A map of whole numbers as it is stored, the numbers of a palette included; of a colour file, an error."""
     cv2 = require("cv2", "image")
     _exists(path)
+    check_picture(path)
     content = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)
     if content is None:
         raise DataError(f"{path} is not a picture that can be read")
     if content.ndim != 2:
-        image = require("PIL.Image", "image")
-        with image.open(path) as opened:
+        with open_picture(path) as opened:
             if opened.mode == "P":
                 return np.asarray(opened)
     if content.ndim != 2:
@@ -47,9 +51,31 @@ def read_map(path: Path) -> Regions:
 
 def picture_path(folder: Path, name: str) -> Path:
     """A picture that an annotation file names: at its own place below the folder, or directly in it; never outside."""
-    whole = folder / name
+    whole = below(folder, name)
     inside = not Path(name).is_absolute() and ".." not in Path(name).parts
-    return whole if inside and whole.is_file() else folder / Path(name).name
+    found = whole if whole is not None and inside and _is_file(whole) else below(folder, Path(name.replace("\0", "")).name)
+    if found is None:
+        raise DataError(f"{folder} holds {name!r} only as a link out of the folder; copy the picture into it")
+    return found
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+@contextmanager
+def annotation_faults(path: Path) -> Iterator[None]:
+    """What Python says of an annotation file of another shape, as one line about the file."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError, MemoryError) as fault:
+        if isinstance(fault, EvenhandError):
+            raise
+        told = f"no {fault}" if isinstance(fault, KeyError) else " ".join(str(fault).split())[:200] or type(fault).__name__
+        raise DataError(f"{path} is not what it should be: {told}; compare it with the format's description") from fault
 
 
 def scene_name(folder: Path, path: Path) -> str:

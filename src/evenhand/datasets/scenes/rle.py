@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.datasets.open_picture import MOST_PIXELS
 from evenhand.errors import DataError, require
 from evenhand.media.scene import Stencil
+
+FARTHEST = 1_000_000
 
 
 def mask_from_polygons(polygons: Sequence[Sequence[float]], shape: tuple[int, int]) -> Stencil:
@@ -17,6 +20,8 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], shape: tuple[int, in
     canvas = np.zeros(shape, np.uint8)
     for polygon in polygons:
         points = np.asarray(polygon, np.float64).reshape(-1, 2)
+        if not (np.abs(points) < FARTHEST).all():
+            raise DataError(f"a polygon has a corner that is no number, or farther than {FARTHEST:,} pixels away")
         if len(points) >= 3:
             cv2.fillPoly(canvas, [np.round(points * 16).astype(np.int32)], 1, cv2.LINE_8, 4)
     return canvas.astype(bool)
@@ -25,6 +30,8 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], shape: tuple[int, in
 def mask_from_rle(rle: Mapping[str, Any]) -> Stencil:
     """A run-length mask, with plain or compressed counts; columns run first, as COCO stores them."""
     height, width = (int(value) for value in rle["size"])
+    if not (0 < height * width <= MOST_PIXELS and height > 0):
+        raise DataError(f"a run-length mask of {height} x {width} pixels cannot be read; at most {MOST_PIXELS:,} are")
     counts = rle["counts"]
     runs = (
         _expanded(counts if isinstance(counts, str) else counts.decode())
@@ -44,6 +51,8 @@ def _expanded(text: str) -> list[int]:
     while place < len(text):
         value, shift, more = 0, 0, True
         while more:
+            if place >= len(text) or shift > 12:
+                raise DataError("a run-length mask has counts that end too early or are too large")
             bits = ord(text[place]) - 48
             value |= (bits & 0x1F) << (5 * shift)
             more = bool(bits & 0x20)

@@ -57,7 +57,7 @@ def read_boxes(path: Path) -> tuple[str, list[tuple[str, Box]]]:
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler, parser.EntityDeclHandler = begin, end, words, refuse
     try:
         parser.Parse(path.read_bytes(), True)
-    except (expat.ExpatError, KeyError, ValueError) as fault:
+    except (expat.ExpatError, OSError, KeyError, ValueError, OverflowError, IndexError) as fault:
         if isinstance(fault, DataError):
             raise
         raise DataError(f"{path} is not a Pascal VOC annotation: {fault}") from fault

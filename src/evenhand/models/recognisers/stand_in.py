@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import base64
 import json
+import secrets
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from evenhand.contract import Answer, Recogniser
-from evenhand.errors import require
+from evenhand.errors import DataError, require
 from evenhand.media.scene import Picture
+from evenhand.models.local_server import LocalHandler, LocalServer
+
+MOST_QUESTION_BYTES = 40 << 20
 
 
 class StandIn:
@@ -27,8 +30,10 @@ class StandIn:
         class Handler(_Handler):
             stand_in = owner
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.endpoint = f"http://127.0.0.1:{self._server.server_address[1]}"
+        # The services' own clients cannot send a token of ours; the path carries it.
+        self.token = secrets.token_urlsafe(18)
+        self._server = LocalServer(0, Handler, self.token)
+        self.endpoint = f"http://127.0.0.1:{self._server.server_address[1]}/{self.token}"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     def __enter__(self) -> StandIn:
@@ -46,19 +51,34 @@ class StandIn:
         with self._lock:
             if self.fails_after is not None and self.billed >= self.fails_after:
                 return None
-            picture = np.ascontiguousarray(cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)[..., ::-1])
+            decoded = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR) if content else None
+            if decoded is None:
+                raise DataError("the content is no picture")
+            picture = np.ascontiguousarray(decoded[..., ::-1])
             (found,) = self.recogniser.recognise([picture])
             self.billed += 1
             return found, picture
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(LocalHandler):
     stand_in: StandIn
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         """Tell the three services apart by what only they send."""
-        content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if not self.is_ours(self.stand_in.token):
+            return self._write(
+                403, {"error": {"code": 403, "message": "not for you", "status": "PERMISSION_DENIED"}, "message": "not for you"}
+            )
+        try:
+            return self._answer(self.content(MOST_QUESTION_BYTES))
+        except (DataError, ValueError, KeyError, TypeError, IndexError, RecursionError):
+            return self._write(400, _refusal(400, "INVALID_ARGUMENT", "not a question"))
+
+    def _token(self) -> str:
+        return self.path.split("/")[1] if "/" in self.path else ""
+
+    def _answer(self, content: bytes) -> None:
         if self.headers.get("X-Amz-Target", "").endswith("DetectLabels"):
             self._send("amazon", base64.b64decode(json.loads(content)["Image"]["Bytes"]))
         elif "images:annotate" in self.path:
@@ -71,7 +91,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, service: str, content: bytes) -> None:
         result = self.stand_in.answer(content)
         if result is None:
-            return self._write(503, {"error": {"code": 503, "message": "the stand-in is down", "status": "UNAVAILABLE"}, "message": "down"})
+            return self._write(503, _refusal(503, "UNAVAILABLE", "the stand-in is down"))
         return self._write(200, WIRES[service](*result))
 
     def _write(self, status: int, body: Any) -> None:
@@ -82,8 +102,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  (the base class's name)
-        """Keep silent."""
+
+def _refusal(code: int, status: str, message: str) -> dict[str, Any]:
+    """As the three services say it, in one."""
+    return {"error": {"code": code, "message": message, "status": status}, "message": message}
 
 
 def _amazon(answer: Answer, picture: Picture) -> dict[str, Any]:
