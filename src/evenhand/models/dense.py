@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,7 @@ from evenhand.domain.columns import listing
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, ModelFailed, UnknownName, WrongAnswer
 from evenhand.models.answer_shapes import plain, reader_for
+from evenhand.models.archives import check_archive
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -71,7 +73,7 @@ class DenseNet:
             raise InvalidArgument(f"{path} holds {sorted(arrays)[:6]}; expected pairs linear.kernel, linear.bias, linear_1.kernel, ...")
         kernels = tuple(_floats(arrays[f"{stem}.kernel"]) for stem in stems)
         biases = tuple(_floats(arrays[f"{stem}.bias"]) for stem in stems)
-        stored = json.loads(str(arrays["classes"])) if "classes" in arrays else range(len(biases[-1]))
+        stored = _stored_classes(arrays["classes"], path) if "classes" in arrays else range(len(biases[-1]))
         fill = _floats(arrays["fill"]) if "fill" in arrays else None
         return cls(kernels, biases, tuple(stored if classes is None else classes), fill)
 
@@ -279,6 +281,16 @@ def _floats(array: Any) -> Floats:
     return np.ascontiguousarray(array, dtype=np.float32)
 
 
+def _stored_classes(told: Any, path: str | Path) -> list[Any]:
+    try:
+        found = json.loads(str(told))
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list):
+        raise ModelFailed(f"{path}: classes must be a list in JSON")
+    return found
+
+
 def _order(stem: str) -> tuple[str, int]:
     name, _, number = stem.rpartition("_")
     return (name, int(number)) if number.isdigit() else (stem, 0)
@@ -287,9 +299,10 @@ def _order(stem: str) -> tuple[str, int]:
 def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
     read: Callable[..., Any] = np.load
     try:
+        check_archive(path, "a readable npz file of plain arrays")
         with read(path, allow_pickle=False) as file:
             return dict(file)
     except FileNotFoundError:
         raise InvalidArgument(f"there is no file {str(path)!r}") from None
-    except (ValueError, OSError, zipfile.BadZipFile, TypeError) as fault:
+    except (ValueError, OSError, zipfile.BadZipFile, TypeError, KeyError, EOFError, MemoryError, NotImplementedError, zlib.error) as fault:
         raise ModelFailed(f"{path} is not a readable npz file of plain arrays: {fault}") from fault

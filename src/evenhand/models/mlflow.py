@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.errors import InvalidArgument, MissingExtra, UntrustedModel, require
+from evenhand.domain.yamltext import read_yaml
+from evenhand.errors import DomainError, InvalidArgument, MissingExtra, UntrustedModel, require
+from evenhand.models.inputs import first_line
 from evenhand.models.model_files import load_pickle, load_skops, load_torch
 from evenhand.models.quarantine import examine
 
@@ -31,16 +33,14 @@ def load_folder(path: Path, trusted: bool = False) -> Any:
 
 
 def _flavours(path: Path) -> Mapping[str, Mapping[str, Any]]:
-    import yaml
-
     try:
-        described = yaml.safe_load((path / "MLmodel").read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as fault:
-        raise InvalidArgument(f"{path.name}/MLmodel is not readable YAML: {fault}") from fault
+        described = read_yaml((path / "MLmodel").read_text(encoding="utf-8"), f"{path.name}/MLmodel").value
+    except (DomainError, OSError, UnicodeDecodeError, RecursionError) as fault:
+        raise InvalidArgument(f"{path.name}/MLmodel is not readable YAML: {first_line(fault)}") from fault
     flavours = described.get("flavors") if isinstance(described, dict) else None
     if not isinstance(flavours, dict) or not flavours:
         raise InvalidArgument(f"{path.name}/MLmodel names no flavors; is the folder a complete MLflow model?")
-    return {str(name): settings or {} for name, settings in flavours.items()}
+    return {str(name): settings if isinstance(settings, dict) else {} for name, settings in flavours.items()}
 
 
 def _inside(path: Path, name: str) -> Path:

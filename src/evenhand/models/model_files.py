@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.errors import InvalidArgument, ModelFailed, UntrustedModel, require
+from evenhand.models.archives import check_archive
 from evenhand.models.inputs import first_line
 from evenhand.models.quarantine import examine
 
 PICKLES = (".pkl", ".pickle", ".joblib")
 TORCH = (".pt", ".pth", ".pt2")
-
-MOST_UNFOLDED = 200 << 20
-UNFOLDED_TIMES = 50
-"""An archive may unfold to so many bytes, or to so many times its size on disk."""
 
 TRUSTED_TYPES = (
     "collections.OrderedDict",
@@ -52,7 +49,7 @@ def load_skops(path: Path, trusted: bool = False) -> Any:
     """The object in a .skops file; types beyond scikit-learn's own need trust."""
     import skops.io as skops
 
-    _check_archive(path)
+    check_archive(path, "a skops file")
     try:
         strange = [name for name in skops.get_untrusted_types(file=path) if name not in TRUSTED_TYPES]
     except Exception as fault:  # a crafted description makes skops raise anything
@@ -133,18 +130,6 @@ def _members(path: Path) -> set[str]:
             return {name.rpartition("/")[2] for name in archive.namelist()}
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         return set()
-
-
-def _check_archive(path: Path) -> None:
-    """Refuse an archive that unfolds to far more than it takes on disk."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            total = sum(member.file_size for member in archive.infolist())
-    except Exception as fault:  # a crafted directory makes zipfile raise anything
-        raise ModelFailed(f"{path.name} is not a skops file: {first_line(fault)}") from None
-    most = max(MOST_UNFOLDED, UNFOLDED_TIMES * path.stat().st_size)
-    if total > most:
-        raise ModelFailed(f"{path.name} unfolds to {total:,} bytes; a model file of its size may unfold to {most:,}")
 
 
 def _quietly(load: Any) -> Any:

@@ -30,8 +30,6 @@ KINDS = {
     "catboost": "a CatBoost model",
 }
 
-SERVE = "from evenhand.models.ward import serve; serve()"
-
 
 class Quarantine:
     """One process that opens files when asked, each in a child of its own; it starts with the first file and ends with this one."""
@@ -69,10 +67,12 @@ class Quarantine:
     def _running(self) -> subprocess.Popen[bytes]:
         """The process; a new one where there is none yet, where it died, or where it belongs to the process that we were forked from."""
         if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
+            from evenhand.models import ward
+
             paths = os.pathsep.join(part for part in sys.path if part)
             alone = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-W", "ignore", "-c", SERVE],
+                [sys.executable, "-P", "-W", "ignore", "-c", f"import {ward.__name__} as ward; ward.serve()"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -18,10 +18,11 @@ import numpy as np
 from evenhand.contract import Model
 from evenhand.disk import read_sealed, sealed, write_whole
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument, MissingAbility, MissingExtra, StoreError
+from evenhand.errors import EvenhandError, InvalidArgument, MissingAbility, MissingExtra, StoreError
 from evenhand.models.composed import ConstantModel, Marginalised, Masked, Mixture, ScoreCut, Thresholded, ThresholdRule
 from evenhand.models.dense import DenseNet
 from evenhand.models.estimator import EstimatorModel
+from evenhand.models.inputs import first_line
 
 DESCRIPTION = "evenhand-model.json"
 VERSION = 1
@@ -173,7 +174,12 @@ def load(path: Path, domain: TabularDomain, base: Model | None = None, trusted: 
     path = Path(path)
     if not path.is_dir():
         return wrap(path, domain, trusted=trusted)
-    return _built(_read(path / DESCRIPTION), domain, lambda told: _inner(told, path, domain, base, trusted))
+    try:
+        return _built(_read(path / DESCRIPTION), domain, lambda told: _inner(told, path, domain, base, trusted))
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError) as fault:
+        if isinstance(fault, EvenhandError):
+            raise
+        raise StoreError(f"{path / DESCRIPTION} does not describe a model: {first_line(fault)}") from fault
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -193,8 +199,8 @@ def _inner(told: dict[str, Any], folder: Path, domain: TabularDomain, base: Mode
         if base is None:
             raise InvalidArgument(f"the inner model was not written ({told.get('missing')}); pass it as base")
         return base
-    inner = (folder / told["path"]).resolve()
-    if not inner.is_relative_to(folder.resolve()):
+    inner = (folder / str(told["path"])).resolve()
+    if not inner.is_relative_to(folder.resolve()) or inner == folder.resolve():
         raise StoreError(f"{folder / DESCRIPTION} points outside its folder: {told['path']!r}")
     if inner.is_dir():
         return load(inner, domain, base, trusted)

@@ -169,7 +169,26 @@ def _examine_catboost(path: Path) -> None:
 def _examine_onnx(path: Path) -> None:
     from evenhand.models.onnx_session import started
 
-    started(path, threads=1)
+    session = started(path, threads=1)
+    feed = {port.name: _zeros(port.shape, port.type) for port in session.get_inputs()}
+    _tried(lambda: _affordable(session, feed))
+
+
+def _zeros(shape: Any, kind: str) -> Any:
+    from evenhand.models.onnx_session import NUMPY_TYPES
+
+    sizes = [side if isinstance(side, int) and side > 0 else 2 for side in shape or ()]
+    return np.zeros(sizes, NUMPY_TYPES.get(kind, np.float32))
+
+
+def _affordable(session: Any, feed: dict[str, Any]) -> None:
+    """Answers to nothing at all must fit into little memory."""
+    try:
+        session.run(None, feed)
+    except Exception as fault:
+        if "alloc" in str(fault).lower():
+            raise MemoryError from fault
+        raise
 
 
 EXAMINERS: dict[str, Callable[[Path], None]] = {

@@ -1,0 +1,100 @@
+"""Whether files and answers that mean harm are stopped, and whether damage on disk is noticed.
+
+hostile_total            hostile files and answers in the table (benchmarks/parts/hostile.py)
+hostile_stopped          of these, opened as a user would in a process of its own: nothing ran, the process lives, it took less than
+                         500 MB more than before, and Evenhand said so in one line
+bit_flips_noticed_share  share of single flipped bits, anywhere in the files of a run and its witnesses, that reading the run notices
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from parts.common import options, write_figures
+from parts.hostile import CASES, Ending, run_in_a_child
+
+
+def hostile_figures() -> dict[str, Any]:
+    """Every case of the table, each in a child of its own."""
+    import lightgbm  # noqa: F401 - loaded once, so that every child has it
+    import skops.io  # noqa: F401
+    import xgboost  # noqa: F401
+
+    endings: list[Ending] = []
+    for each in CASES:
+        with tempfile.TemporaryDirectory(prefix="evenhand-hostile-") as folder:
+            endings.append(run_in_a_child(each, Path(folder)))
+        print(f"{'stopped' if not endings[-1].wrong else endings[-1].wrong:20.60} {each.name:45} {endings[-1].said[:120]}", flush=True)
+    worst = max(each.megabytes for each in endings)
+    stopped = sum(not each.wrong for each in endings)
+    return {"hostile_total": len(endings), "hostile_stopped": stopped, "hostile_megabytes_max": round(worst, 1)}
+
+
+def flip_figures(flips: int, seed: int) -> dict[str, Any]:
+    """Flip one bit at a time in a finished run and read everything."""
+    from evenhand.errors import StoreError
+
+    rng = np.random.default_rng(seed)
+    with tempfile.TemporaryDirectory(prefix="evenhand-flips-") as base:
+        home = _finished_run(Path(base))
+        files = [path for path in sorted(home.rglob("*")) if path.suffix in (".json", ".parquet")]
+        noticed = 0
+        for _ in range(flips):
+            file = files[rng.integers(len(files))]
+            whole = file.read_bytes()
+            changed = bytearray(whole)
+            changed[int(rng.integers(len(whole)))] ^= 1 << int(rng.integers(8))
+            file.write_bytes(changed)
+            try:
+                _read_everything(home)
+            except StoreError:
+                noticed += 1
+            file.write_bytes(whole)
+    return {"bit_flips_total": flips, "bit_flips_noticed_share": noticed / flips}
+
+
+def _finished_run(base: Path) -> Path:
+    from evenhand.checks import standard_subject
+    from evenhand.engine import witness
+    from evenhand.engine.header import header_of
+    from evenhand.engine.run import Plan, run
+    from evenhand.engine.store import RunFolder
+    from evenhand.methods.themis import Themis
+    from evenhand.models.budget import Budget
+    from evenhand.oracles.flip import LabelFlip
+
+    subject, plan, method = standard_subject(), Plan(3, Budget(candidates=2_000)), Themis(margin=0.0, batch=400)
+    folder = RunFolder.for_header(base, header_of("scan", subject, "planted", plan).for_run(method))
+    done = run(method, subject, plan, folder)
+    if folder.result is None:
+        folder.finish(done.as_dict())
+    for each in witness.witnesses_of(done.findings[:5], subject.rows, subject.domain, subject.model, LabelFlip()):
+        witness.save(each, folder.path / "witnesses")
+    return folder.path
+
+
+def _read_everything(home: Path) -> None:
+    from evenhand.engine import witness
+    from evenhand.engine.store import RunFolder
+
+    folder = RunFolder.open(home)
+    folder.journal()
+    folder.findings()
+    _ = folder.result
+    for file in (home / "witnesses").glob("*.json"):
+        witness.load(file)
+
+
+def main() -> None:
+    """Print the figures; write them where the user wants them."""
+    chosen = options(__doc__ or "")
+    figures = hostile_figures() | flip_figures(300 if chosen.quick else 1000, chosen.seed)
+    write_figures(figures, chosen.json)
+
+
+if __name__ == "__main__":
+    main()
