@@ -26,12 +26,17 @@ from evenhand.errors import InvalidArgument
 __all__ = [
     "ConfidenceLevel",
     "Count",
+    "InnerShare",
     "Limit",
+    "Majority",
     "NotNegative",
+    "PictureSize",
+    "PortraitSize",
     "Positive",
     "Share",
     "ShareAboveZero",
     "ShareBelowOne",
+    "SharesUpToTen",
     "TwoOrMore",
     "WholeNumber",
     "check_argument",
@@ -89,6 +94,11 @@ Share: TypeAlias = Annotated[float, Limit(least=0, most=1)]
 ShareAboveZero: TypeAlias = Annotated[float, Limit(above=0, most=1)]
 ShareBelowOne: TypeAlias = Annotated[float, Limit(least=0, below=1)]
 ConfidenceLevel: TypeAlias = Annotated[float, Limit(above=0, below=1)]
+InnerShare: TypeAlias = Annotated[float, Limit(above=0, below=1)]
+SharesUpToTen: TypeAlias = Annotated[float, Limit(above=0, most=10)]
+Majority: TypeAlias = Annotated[float, Limit(least=0.5, most=1)]
+PictureSize: TypeAlias = Annotated[int, Limit(least=8, most=1024, whole=True)]
+PortraitSize: TypeAlias = Annotated[int, Limit(least=16, most=1024, whole=True)]
 
 
 def check_argument(alias: Any, **given: Any) -> None:
@@ -124,11 +134,9 @@ def _declared(kind: Any) -> dict[str, tuple[Limit, bool]]:
 
 
 def _limit(written: str, names: dict[str, Any]) -> Limit | None:
-    """The limit of an annotation as it is written in a module: an alias, or `Annotated[...]` itself, or None with either."""
+    """The limit of an annotation as it is written in a module: the name of an alias, or that or None."""
     word = re.fullmatch(r"(\w+)( \| None)?", written)
     if word:
         given = get_args(names.get(word[1]))
         return next((each for each in given if isinstance(each, Limit)), None)
-    if written.startswith("Annotated["):
-        return _inside(eval(written.removesuffix(" | None"), names))  # noqa: S307 - the annotation of our own dataclass
     return None

@@ -13,6 +13,7 @@ from evenhand.contract import Medium
 from evenhand.domain.columns import Value
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.errors import DomainError, InvalidArgument
+from evenhand.limits import InnerShare, check_argument
 from evenhand.media.table import Table
 
 if TYPE_CHECKING:
@@ -110,8 +111,7 @@ class Dataset:
 
     def split(self, test_share: float, rng: np.random.Generator) -> tuple[Dataset, Dataset]:
         """A training and a test part with the same share of every label, rows in their old order."""
-        if not 0.0 < test_share < 1.0:
-            raise InvalidArgument(f"test_share={test_share!r} must be between 0 and 1, both excluded")
+        check_argument(InnerShare, test_share=test_share)
         labels = self.domain.encode_labels(self.frame)
         # Shuffled within each label, the first share of every label's rows is the test part.
         order = np.lexsort((rng.random(len(labels)), labels))

@@ -13,6 +13,7 @@ import numpy as np
 
 from evenhand.datasets.dataset import Dataset
 from evenhand.errors import DataError, InvalidArgument, UnknownName
+from evenhand.limits import Count, check_limits
 from evenhand.media.operators import chosen_operators
 from evenhand.media.operators.parts.mutated import Inpainter
 from evenhand.media.scene import Scene
@@ -39,15 +40,14 @@ class SceneSource:
     form: str
     pictures: Path | None = None
     annotations: Path | None = None
-    count: int = MOST_SCENES
+    count: Count = MOST_SCENES
     segmenter: Path | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
         if self.form not in FORMATS:
             raise UnknownName("format of scenes", self.form, FORMATS)
-        if self.count < 1:
-            raise InvalidArgument(f"count={self.count!r} of scenes must be a whole number of at least 1")
+        check_limits(self)
         needed = {"streets": (), "pictures": ("pictures", "segmenter")}.get(self.form, ("pictures", "annotations"))
         missing = [name for name in needed if getattr(self, name) is None]
         if missing:

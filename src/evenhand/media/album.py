@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Labels, Rows
 from evenhand.contract import Pictures
 from evenhand.errors import DataError, InvalidArgument, UnknownName
+from evenhand.limits import InnerShare, check_argument
 
 UNKNOWN = -1
 """The code of an attribute that the source does not say."""
@@ -120,8 +121,7 @@ class Album:
 
     def split(self, share: float, rng: np.random.Generator) -> tuple[Album, Album]:
         """Two albums without a common picture; the first holds `share` of the pictures."""
-        if not 0.0 < share < 1.0:
-            raise InvalidArgument(f"share={share!r} must lie strictly between 0 and 1")
+        check_argument(InnerShare, share=share)
         order = rng.permutation(len(self))
         cut = round(share * len(self))
         return self[order[:cut]], self[order[cut:]]

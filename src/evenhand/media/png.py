@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from evenhand.disk import write_whole
 from evenhand.errors import DataError, InvalidArgument
+from evenhand.limits import Count, check_argument
 
 MOST_BYTES = 120_000_000
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -96,8 +97,7 @@ def data_uri(picture: NDArray[np.uint8]) -> str:
 
 def sheet(pictures: NDArray[np.uint8], columns: int, gap: int = 1) -> NDArray[np.uint8]:
     """Many pictures (n, height, width, 3) as one, row by row, on white."""
-    if columns < 1:
-        raise InvalidArgument(f"columns={columns!r} must be at least 1")
+    check_argument(Count, columns=columns)
     count, height, width, _ = pictures.shape
     rows = -(-count // columns)
     whole = np.full((rows * (height + gap) - gap, columns * (width + gap) - gap, 3), 255, np.uint8)

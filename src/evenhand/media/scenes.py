@@ -22,6 +22,7 @@ from evenhand.contract import Operator
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import DataError, InvalidArgument
+from evenhand.limits import Count, check_limits
 from evenhand.media.operators import chosen_operators
 from evenhand.media.operators.parts.donors import DonorBank, collect
 from evenhand.media.operators.parts.mutated import Inpainter, Mutation, Skipped
@@ -49,7 +50,7 @@ class ChangePlan:
     insert: tuple[str, ...] = ("person", "car", "motorcycle", "truck", "bird", "cat", "dog")
     change: tuple[str, ...] = ("person", "car", "motorcycle", "truck")
     operators: tuple[str | Operator, ...] = ()
-    repeats: int = 1
+    repeats: Count = 1
     controls: bool = True
     clusters: int | None = None
     inpainter: Inpainter | None = field(default=None, repr=False)
@@ -57,8 +58,7 @@ class ChangePlan:
     def __post_init__(self) -> None:
         if not self.insert or not self.change:
             raise InvalidArgument(f"insert={self.insert!r} and change={self.change!r} must each name at least one class")
-        if self.repeats < 1:
-            raise InvalidArgument(f"repeats={self.repeats!r} must be a whole number of at least 1")
+        check_limits(self)
 
     @cached_property
     def made_by(self) -> dict[str, Operator]:

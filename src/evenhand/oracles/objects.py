@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from evenhand.arrays import Mask, Rows
 from evenhand.contract import Answer, Box, Detecting, Detection, Model, Verdict
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument, MissingAbility
+from evenhand.errors import MissingAbility
+from evenhand.limits import InnerShare, ShareBelowOne, check_limits
 from evenhand.media.operators.parts.mutated import HIDDEN, Mutation
 from evenhand.media.scenes import Scenes
 from evenhand.oracles.parts.changed_scenes import NOTHING, ChangedPairs, scenes_behind
@@ -28,14 +29,11 @@ class Objects:
     least: score below which an object before the change is not held against the recogniser.
     """
 
-    overlap: float = 0.5
-    least: float = 0.0
+    overlap: InnerShare = 0.5
+    least: ShareBelowOne = 0.0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.overlap < 1.0:
-            raise InvalidArgument(f"overlap={self.overlap!r} of the oracle objects must lie strictly between 0 and 1")
-        if not 0.0 <= self.least < 1.0:
-            raise InvalidArgument(f"least={self.least!r} of the oracle objects must be at least 0 and below 1")
+        check_limits(self)
 
     @property
     def words(self) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from evenhand.arrays import Reals
 from evenhand.contract import PixelTransparent, Trainable, Transparent
 from evenhand.errors import InvalidArgument, MissingAbility, UnknownName
+from evenhand.limits import ShareAboveZero, check_limits
 from evenhand.measures.neurons.adequacy import cosine, spearman, tanimoto
 from evenhand.models.meter import Meter
 from evenhand.repairs.parts.augmentation import lesson
@@ -34,7 +35,7 @@ class RetrainSelected:
     sections: of the measure's range, from each of which equally many are chosen.
     """
 
-    share: float = 0.1
+    share: ShareAboveZero = 0.1
     measure: str = "cosine"
     sections: int = 10
 
@@ -44,8 +45,7 @@ class RetrainSelected:
     def __post_init__(self) -> None:
         if self.measure not in LIKENESS:
             raise UnknownName("measure", self.measure, LIKENESS)
-        if not 0.0 < self.share <= 1.0:
-            raise InvalidArgument(f"share={self.share!r} must be above 0 and at most 1: a share of the findings")
+        check_limits(self)
 
     def mend(self, case: Case, rng: np.random.Generator) -> Mended:
         """Choose findings, add their twins and fit again."""

@@ -21,6 +21,7 @@ from evenhand.engine.header import COMMAND, Header, header_of
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
 from evenhand.errors import DataError, InvalidArgument
+from evenhand.limits import ConfidenceLevel, Count, ShareBelowOne, check_limits
 from evenhand.measures.rates import Sample, data_sample, judge_all, rate_of, uniform_sample
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
@@ -45,15 +46,12 @@ class CompareOptions:
     """
 
     oracle: OracleChoice | None = None
-    rate_rows: int = 10_000
-    confidence: float = 0.95
-    tolerance: float = 0.001
+    rate_rows: Count = 10_000
+    confidence: ConfidenceLevel = 0.95
+    tolerance: ShareBelowOne = 0.001
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.confidence < 1.0:
-            raise InvalidArgument(f"confidence={self.confidence!r} must lie strictly between 0 and 1")
-        if not 0.0 <= self.tolerance < 1.0:
-            raise InvalidArgument(f"tolerance={self.tolerance!r} must be a share of at least 0 and below 1")
+        check_limits(self)
 
 
 @dataclass(frozen=True)

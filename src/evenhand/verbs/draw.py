@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 from evenhand.disk import whole_file
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, PortraitSize, check_argument
 
 
 def draw_streets(folder: str | Path, count: int = 12, seed: int = 0) -> Path:
@@ -14,8 +14,7 @@ def draw_streets(folder: str | Path, count: int = 12, seed: int = 0) -> Path:
     from evenhand.datasets.scene_data import drawn_streets
     from evenhand.datasets.scenes.coco_writer import AnnotatedScene, write_coco
 
-    if count < 1:
-        raise InvalidArgument(f"count={count!r} of streets must be a whole number of at least 1")
+    check_argument(Count, count=count)
     scenes = drawn_streets(count, seed)
     return write_coco(Path(folder), (AnnotatedScene(scene.name, scene, {"synthetic": True}) for scene in scenes))
 
@@ -30,8 +29,8 @@ def draw_portraits(folder: str | Path, count: int = 40, size: int = 64, seed: in
     from evenhand.media.png import sheet, write_png
     from evenhand.planted.portraits import synthetic_faces
 
-    if count < 1 or not 16 <= size <= 1024:
-        raise InvalidArgument(f"count={count!r} must be at least 1, and size={size!r} between 16 and 1024 pixels")
+    check_argument(Count, count=count)
+    check_argument(PortraitSize, size=size)
     album, place = synthetic_faces(count, np.random.default_rng(seed), size), Path(folder)
     files = [f"portraits/{number:05d}.png" for number in range(count)]
     for name, picture in zip(files, album.pictures, strict=True):

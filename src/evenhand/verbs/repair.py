@@ -11,6 +11,7 @@ from evenhand.contract import Consistent, KnowsOrigins, LabelledRows, Method, Mo
 from evenhand.engine.header import Header, header_of
 from evenhand.engine.subject import Data, Plan, Subject, subject_of
 from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.limits import Count, check_limits
 from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.registry import Entry
@@ -31,15 +32,14 @@ class RepairOptions:
 
     train_method: str | Method | None = None  # None for the usual one of the data's medium
     judge_method: str | Method | None = None
-    seeds: int = 5
+    seeds: Count = 5  # five tell a repair from chance
     first_seed: int = 0
     effort: Effort = field(default_factory=Effort)
     terms: RepairTerms = field(default_factory=RepairTerms)
     watch: Watch | None = None
 
     def __post_init__(self) -> None:
-        if self.seeds < 1:
-            raise InvalidArgument(f"seeds={self.seeds!r} must be at least 1; five tell a repair from chance")
+        check_limits(self)
 
 
 def repair(

@@ -18,7 +18,8 @@ from evenhand.engine.run import Run, run
 from evenhand.engine.samples import JudgedSample, Sampling, judged_samples
 from evenhand.engine.store import RunFolder
 from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
-from evenhand.errors import EvenhandError, InvalidArgument
+from evenhand.errors import EvenhandError
+from evenhand.limits import Share, check_limits
 from evenhand.measures.rate_stream import RateStream, population_of
 from evenhand.measures.rules import JudgedRows, Rules, mine_rules
 from evenhand.measures.studies.classes import ClassMeasure, class_measure
@@ -49,11 +50,10 @@ class Options:
     gate: Gate = field(default_factory=Gate)
     folder: Path | None = None
     watch: Watch | None = None
-    stream_share: float = 0.1
+    stream_share: Share = 0.1
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.stream_share <= 1.0:
-            raise InvalidArgument(f"stream_share={self.stream_share!r} must lie between 0 and 1")
+        check_limits(self)
 
 
 @dataclass

@@ -18,6 +18,7 @@ from evenhand.engine.header import Header, domain_part
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, check_argument
 from evenhand.measures.naturalness import pair_scores
 from evenhand.measures.synthesis_quality import SynthesisQuality, synthesis_quality
 from evenhand.report.rendered import Rendered
@@ -152,8 +153,7 @@ def synth(data: Data, rows: int = 1_000, *, seed: int = 0, options: SynthOptions
 
     data: a table with its domain; the label is not synthesised.  rows: how many.  seed: the same seed gives the same rows.
     """
-    if rows < 1:
-        raise InvalidArgument(f"rows={rows!r} must be a whole number of at least 1")
+    check_argument(Count, rows=rows)
     options, rng = options or SynthOptions(), np.random.default_rng(seed)
     kind = synthesiser(options.synthesiser)
     if kind is ConstraintGraph:

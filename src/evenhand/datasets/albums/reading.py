@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from evenhand.datasets.open_picture import open_picture
 from evenhand.disk import below
-from evenhand.errors import DataError, InvalidArgument, UnknownName, require
+from evenhand.errors import DataError, UnknownName, require
+from evenhand.limits import Count, PictureSize, check_limits
 from evenhand.media.album import UNKNOWN, Album, Attribute
 
 UNSAID = ("nan", "na", "n/a", "null", "?")
@@ -27,12 +28,11 @@ class Reading:
     """What to read: the attribute that becomes the label, the side of the pictures in pixels, and at most how many."""
 
     label: str
-    size: int = 64
-    limit: int | None = None
+    size: PictureSize = 64
+    limit: Count | None = None
 
     def __post_init__(self) -> None:
-        if not 8 <= self.size <= 1024 or (self.limit is not None and self.limit < 1):
-            raise InvalidArgument(f"size={self.size!r} must lie between 8 and 1024 pixels, limit={self.limit!r} be at least 1 or None")
+        check_limits(self)
 
 
 def album_from(name: str, files: Sequence[Path], words: Mapping[str, Sequence[str]], reading: Reading) -> Album:

@@ -10,6 +10,7 @@ from evenhand.contract import DataWishes
 from evenhand.datasets.dataset import Dataset
 from evenhand.datasets.scene_data import JUNCTIONS, SceneChoices, drawn_streets, from_scenes
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, check_limits
 
 
 @dataclass(frozen=True)
@@ -22,15 +23,14 @@ class DrawnStreets:
 
     kind: ClassVar[str] = "streets"
 
-    count: int = 24
+    count: Count = 24
     classes: Sequence[str] = ()
     operators: Sequence[str] = ()
-    repeats: int = 1
+    repeats: Count = 1
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.count < 1:
-            raise InvalidArgument(f"count={self.count!r} of streets must be a whole number of at least 1")
+        check_limits(self)
 
     def claims(self, source: object) -> int:
         """The name alone."""

@@ -9,14 +9,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
 
 import numpy as np
 
 from evenhand.arrays import Index, Labels, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError
-from evenhand.limits import Count, Limit, TwoOrMore, check_limits
+from evenhand.limits import Count, Majority, TwoOrMore, check_limits
 from evenhand.measures.coverage.splits import MOST_BOXES, Split, best_split
 from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.synthesis.box import Box
@@ -42,7 +41,7 @@ class SurrogateSettings:
     split_rows: Count = 30
     leaves: Count = 512
     labels: Count = 200_000
-    purity: Annotated[float, Limit(least=0.5, most=1)] = 0.99
+    purity: Majority = 0.99
     m_of_n: Count = 1
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, check_argument, check_limits
 from evenhand.media.operators.parts.cutout import MARGIN, Cutout, contact_shadow, grain, ground_light, paste, regrained
 from evenhand.media.operators.parts.donors import Donor, DonorBank, backdrop_layers, pick
 from evenhand.media.operators.parts.mutated import INSERT, Became, Mutation, Skipped, covered, finished
@@ -54,15 +54,14 @@ class Insert:
     """
 
     inside: bool = False
-    most: int = 12
+    most: Count = 12
 
     adds: ClassVar[bool] = True
     is_null: ClassVar[bool] = False
     is_random: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.most < 1:
-            raise InvalidArgument(f"most={self.most!r} of insert must be a whole number of at least 1")
+        check_limits(self)
 
     def change(self, order: ChangeOrder, rng: np.random.Generator) -> Mutation | Skipped:
         """The scene with as many new objects as that takes."""
@@ -78,8 +77,7 @@ class Insert:
 def insert(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random.Generator) -> Mutation | Skipped:
     """Add `count` objects of a class, or skip and say why."""
     labels = bank.labels
-    if count < 1:
-        raise InvalidArgument(f"count={count!r} must be a whole number of at least 1")
+    check_argument(Count, count=count)
     if not bank.of(label):
         return Skipped(INSERT, label, scene.name, "the data set has no whole object of this class to insert")
     law = fit_law(scene, labels, bank.prior)

@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.arrays import Mask, Reals, Rows
 from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.limits import Count, check_argument
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,7 @@ def place(name: str) -> int:
 
 def draw_factors(n: int, rng: np.random.Generator) -> Rows:
     """Factors of n portraits, (n, factors)."""
-    if n < 1:
-        raise InvalidArgument(f"n={n!r} must be a whole number of at least 1")
+    check_argument(Count, n=n)
     return np.stack([each.draw(n, rng) for each in FACTORS], axis=1)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Rows
-from evenhand.errors import InvalidArgument
+from evenhand.limits import PortraitSize, check_argument
 from evenhand.media.portraits import extras, features, hair, head, years
 from evenhand.media.portraits.anatomy import Anatomy, anatomy
 from evenhand.media.portraits.factors import check_factors
@@ -41,8 +41,7 @@ PAINTERS: tuple[Callable[[Canvas, Anatomy], None], ...] = (
 def render(factors: Rows, size: int = 64) -> NDArray[np.uint8]:
     """Portraits (n, size, size, 3).  Equal factors give equal pixels; nothing is random."""
     check_factors(factors)
-    if not 16 <= size <= 1024:
-        raise InvalidArgument(f"size={size!r} must lie between 16 and 1024 pixels")
+    check_argument(PortraitSize, size=size)
     pictures = np.empty((len(factors), size, size, 3), np.uint8)
     for part, painted in _in_parts(factors, size):
         pictures[part] = np.moveaxis((painted * 255.0 + 0.5).astype(np.uint8), 1, 3)

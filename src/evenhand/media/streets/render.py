@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.errors import InvalidArgument, UnknownName, require
+from evenhand.errors import UnknownName, require
+from evenhand.limits import Count, check_limits
 from evenhand.media.scene import PLANTS, STRUCTURE, Instance, Scene
 from evenhand.media.streets import figures, furniture, vehicles
 from evenhand.media.streets.backdrop import Backdrop, Painter, StreetPlan, sample_plan
@@ -151,7 +152,7 @@ class StreetMaker:
     height: int = 360
     kinds: tuple[str, ...] = ("traffic", "shopping", "quiet")
     weather: str | None = None
-    casts: int = 1
+    casts: Count = 1
     density: float = 1.0
     most: Mapping[str, int] = field(default_factory=lambda: {"person": 9, "car": 8})
 
@@ -159,8 +160,7 @@ class StreetMaker:
         for kind in self.kinds:
             if kind not in KINDS:
                 raise UnknownName("kind of street", kind, KINDS)
-        if self.casts < 1:
-            raise InvalidArgument(f"casts={self.casts!r} must be a whole number of at least 1")
+        check_limits(self)
 
     def scenes(self, n: int, rng: np.random.Generator) -> Iterator[Scene]:
         """n streets, named by their place."""

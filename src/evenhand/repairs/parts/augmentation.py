@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from evenhand.arrays import Index, Labels, Mask, Rows
 from evenhand.contract import KnowsOrigins, Pairs, labels_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
-from evenhand.limits import Count, Limit, check_limits
+from evenhand.limits import Count, SharesUpToTen, check_limits
 from evenhand.repairs.parts.case import Case
 from evenhand.repairs.parts.labelling import LabelVote, fit_ensemble
 from evenhand.repairs.parts.pair_selection import by_chance, k_multisection
@@ -30,7 +30,7 @@ class Choice:
     "km_st" is DeepFAIT's k-multisection: equally many from every section of the range of the score gaps.
     """
 
-    share: Annotated[float, Limit(above=0, most=10)] = 0.3
+    share: SharesUpToTen = 0.3
     select: Selection = "random"
     sections: Count = 10
 

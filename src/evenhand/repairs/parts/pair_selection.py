@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.arrays import Index, Reals
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, check_argument
 
 
 def k_multisection(values: Reals, count: int, sections: int, rng: np.random.Generator) -> Index:
@@ -18,8 +19,7 @@ def k_multisection(values: Reals, count: int, sections: int, rng: np.random.Gene
     """
     if not 1 <= count <= len(values):
         raise InvalidArgument(f"count={count!r} must lie between 1 and the {len(values)} pairs there are")
-    if sections < 1:
-        raise InvalidArgument(f"sections={sections!r} must be at least 1")
+    check_argument(Count, sections=sections)
     low, high = float(values.min()), float(values.max())
     section = np.zeros(len(values), np.intp)
     if high > low:
