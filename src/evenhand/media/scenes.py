@@ -27,7 +27,7 @@ from evenhand.media.operators import chosen_operators
 from evenhand.media.operators.parts.donors import DonorBank, collect
 from evenhand.media.operators.parts.mutated import Inpainter, Mutation, Skipped
 from evenhand.media.operators.parts.order import ChangeOrder
-from evenhand.media.scene import Picture, Scene
+from evenhand.media.scene import Box, Picture, Scene
 from evenhand.media.scene_clusters import Clusters, Range, cluster, distribution
 from evenhand.media.vocabulary import Labels
 
@@ -103,6 +103,8 @@ class ChangeFacts:
     added: int
     how: str
     cpu_seconds: float
+    boxes: tuple[Box, ...] = ()  # where the picture changed
+    kept: tuple[float, ...] = ()  # for each object of the scene, the share of its visible pixels that stays visible
 
 
 class Scenes:
@@ -218,7 +220,9 @@ class Scenes:
     def _summed_up(self, made: Mutation, seconds: float) -> ChangeFacts:
         hidden = self.labels.true_counts(made.hidden(frozenset()))
         added = max(0, len(made.after.instances) - len(made.before.instances))
-        return ChangeFacts(made.operator, made.label, hidden, self.labels.touched(made.label), added, made.how, seconds)
+        return ChangeFacts(
+            made.operator, made.label, hidden, self.labels.touched(made.label), added, made.how, seconds, made.boxes, made.kept
+        )
 
     def is_null(self, change: int) -> bool:
         """Whether this change leaves the content as it was."""

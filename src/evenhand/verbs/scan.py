@@ -22,6 +22,7 @@ from evenhand.errors import EvenhandError
 from evenhand.limits import Share, check_limits
 from evenhand.measures.rate_stream import RateStream, population_of
 from evenhand.measures.rules import JudgedRows, Rules, mine_rules
+from evenhand.measures.shared_vocabulary import check_vocabulary
 from evenhand.measures.studies.classes import ClassMeasure, class_measure
 from evenhand.media.scenes import Scenes
 from evenhand.methods import METHODS
@@ -102,6 +103,7 @@ def scan(
     """
     options, budget = options or Options(), budget or Budget(candidates=100_000)
     subject = subject_of(model, data, protected, options.population)
+    check_vocabulary(subject.model)
     plan = Plan(seed, budget, oracle_for(subject, oracle))
     stream = _stream(subject, plan, options)
     plan = replace(plan, beside=stream)

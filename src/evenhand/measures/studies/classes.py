@@ -1,5 +1,7 @@
-"""Which classes of objects a recogniser treats unfairly: the paper's rule (above the mean), and exact tests against the other classes.
+"""Which classes of objects a recogniser treats unfairly: object by object beside objects that are alike, and as the paper counts.
 
+The verdict is by object (`object_verdicts`) wherever the recogniser tells its objects.  Beside it stand the counts of each operator under
+each oracle with the paper's rule (above the mean) and exact tests against the other classes; they decide where there are only counts.
 Several changes of one scene are not independent, so a test takes one change of each scene, drawn at random; many draws are merged by
 twice their median p-value, which is valid whatever their dependence.  Intervals are at the size of one draw.  Null changes are the
 control: a class must also be wrong more often than under them, by a second exact test; the larger of the two p-values counts.
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Rows
-from evenhand.contract import Checked, Model, Outcome, StudyCase, StudySection
+from evenhand.contract import Checked, Detecting, Model, Outcome, StudyCase, StudySection
 from evenhand.errors import InvalidArgument
 from evenhand.measures.counted_changes import (
     KINDS,
@@ -29,7 +31,11 @@ from evenhand.measures.counted_changes import (
     new_classes,
     reference,
 )
-from evenhand.media.scenes import Scenes
+from evenhand.measures.object_trials import trials_of_answers
+from evenhand.measures.object_verdicts import LOST, NEVER, NOT_SHOWN, TOO_FEW, WORSE, ClassAnswer, ObjectVerdicts, object_verdicts
+from evenhand.measures.shared_vocabulary import SharedVocabulary, told_names
+from evenhand.media.object_facts import ScenePicture
+from evenhand.media.scenes import ChangeFacts, Scenes
 from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.statistics.multiplicity import benjamini_hochberg, twice_the_median
 from evenhand.statistics.shares import above_others
@@ -224,6 +230,8 @@ class ClassMeasure:
     counted: CountedScenes
     clusters: Mapping[str, Any]
     rules: ClassRules
+    objects: ObjectVerdicts | None = None  # None where the recogniser only counts
+    vocabulary: SharedVocabulary | None = None
 
     @property
     def blamed(self) -> list[tuple[ClassPart, ClassVerdict]]:
@@ -234,7 +242,9 @@ class ClassMeasure:
 
     @property
     def unfair(self) -> list[str]:
-        """Their names."""
+        """The names of the classes that are treated unfairly."""
+        if self.objects is not None:
+            return self.objects.unfair_names()
         return list(dict.fromkeys(one.label for _, one in self.blamed))
 
     def ruling(self) -> tuple[Outcome, str]:
@@ -244,9 +254,11 @@ class ClassMeasure:
         if not any(part.pictures for part in self.parts):
             reasons = "; ".join(f"{reason} ({n})" for reason, n in Counter(one.reason for one in self.counted.skips).most_common(3))
             return "inconclusive", f"no picture could be changed believably: {reasons}; other pictures or other classes are needed"
+        more = f", and {len(self.unfair) - 1} more classes" if len(self.unfair) > 1 else ""
+        if self.objects is not None:
+            return _object_ruling(self.objects, self.vocabulary, more)
         if self.blamed:
             part, one = self.blamed[0]
-            more = f", and {len(self.unfair) - 1} more classes" if len(self.unfair) > 1 else ""
             return "violation", f"{_told(part, one)}, more often than other classes{more}"
         return self._passing()
 
@@ -268,12 +280,17 @@ class ClassMeasure:
         lines = [
             f"{pictures:,} changed pictures of {len(self.counted.scenes):,} scenes; {len(self.counted.skips):,} changes could not be made."
         ]
+        lines += self.vocabulary.sentences if self.vocabulary is not None else []
+        if self.objects is not None:
+            return [*lines, *(f"{each}." for each in _ranked(self.objects))]
         told = [f"{_told(part, one)}; {_compared(part, one)}." for part, one in self.blamed[:6]]
-        return [*lines, *(told or ["No class is treated unfairly by the exact rule."])]
+        return [*lines, *(told or ["No class is shown to be treated unfairly by the exact rule."])]
 
     def checks(self) -> tuple[Checked, ...]:
         """The ruling over all classes first, then one check for each class, whatever the operator and oracle."""
         found = [Checked(ALL_CLASSES, *self.ruling())]
+        if self.objects is not None:
+            return (*found, *_object_checks(self.objects))
         for name in sorted({one.label for part in self.parts for one in part.verdicts}):
             judged = [(part, one) for part in self.parts for one in part.judged if one.label == name]
             blamed = [(part, one) for part, one in self.blamed if one.label == name]
@@ -292,6 +309,8 @@ class ClassMeasure:
         """For JSON: the parts, and what the scenes and changes were."""
         skips = Counter((one.operator, one.reason) for one in self.counted.skips).most_common(20)
         return {
+            "objects": self.objects.as_dict() if self.objects is not None else None,
+            "vocabulary": self.vocabulary.as_dict() if self.vocabulary is not None else None,
             "parts": [part.as_dict() for part in self.parts],
             "scenes": len(self.counted.scenes),
             "clusters": dict(self.clusters),
@@ -319,8 +338,75 @@ def class_measure(model: Model, rows: Rows | None, rng: np.random.Generator, rul
         raise InvalidArgument("classes of objects are measured on scenes with a recogniser; this model takes other rows")
     rules, rows = rules or ClassRules(), medium.rows() if rows is None else rows
     null = medium.rows(null=True)
-    counted = counted_scenes(medium, model, np.vstack([rows, null[np.isin(null[:, 0], rows[:, 0])]]))
-    return ClassMeasure(tuple(class_parts(counted, rng, rules)), counted, _clusters(medium, counted), rules)
+    counted_rows = np.vstack([rows, null[np.isin(null[:, 0], rows[:, 0])]])
+    counted = counted_scenes(medium, model, counted_rows)
+    objects = _objects(medium, model, counted_rows) if isinstance(model, Detecting) else None
+    names = told_names(model) or [name for seen in counted.originals for name in seen]
+    vocabulary = SharedVocabulary.of(medium, names) if names else None
+    if vocabulary is not None:
+        vocabulary.check()
+    return ClassMeasure(tuple(class_parts(counted, rng, rules)), counted, _clusters(medium, counted), rules, objects, vocabulary)
+
+
+def _objects(medium: Scenes, model: Model, rows: Rows) -> ObjectVerdicts:
+    """The verdict by object, on these scenes as they are and after these changes."""
+    pictures = [ScenePicture(place) for place in sorted({int(place) for place in rows[:, 0]})]
+    for place, change in dict.fromkeys((int(row[0]), int(row[1])) for row in rows):
+        facts = medium.facts(place, change)
+        pictures += [ScenePicture(place, change, facts)] if isinstance(facts, ChangeFacts) else []
+    return object_verdicts(trials_of_answers(medium, model, pictures))
+
+
+def _object_ruling(found: ObjectVerdicts, vocabulary: SharedVocabulary | None, more: str) -> tuple[Outcome, str]:
+    """Pass where a difference of the rules' factor would have been found in every class that is judged."""
+    if found.blamed:
+        return "violation", f"{found.blamed[0].sentence}{more}"
+    judged = [one for one in found.answers if one.outcome == NOT_SHOWN]
+    if len({one.label for one in judged}) < 2:
+        least = f"{found.rules.least_objects} objects in {found.rules.least_scenes} scenes"
+        return "inconclusive", f"fewer than two classes have {least}, so that there is nothing to compare"
+    foreign = vocabulary.only_data if vocabulary is not None else ()
+    never = [
+        one.label for one in found.answers if one.outcome == NEVER and one.label not in foreign and one.objects >= found.rules.least_objects
+    ]
+    if never:
+        return "inconclusive", f"{', '.join(never[:4])}: never recognised; no other class is shown to be treated worse"
+    weak = sorted({one.label for one in judged if one.power < found.rules.power})
+    if weak:
+        named = ", ".join(weak[:4]) + (f" and {len(weak) - 4} more" if len(weak) > 4 else "")
+        wanted = f"a factor of {found.rules.factor:g} would have been found with less than {found.rules.power:.0%}"
+        return "inconclusive", f"no class is shown to be treated worse, but for {named} {wanted}; more scenes would tell"
+    return (
+        "pass",
+        f"no class is shown to be treated worse; a factor of {found.rules.factor:g} would have been found with {found.rules.power:.0%}",
+    )
+
+
+def _ranked(found: ObjectVerdicts) -> list[str]:
+    """One sentence for each class, the worst first: its worse answer of the two; the paper's rule on the originals beside it."""
+    above = {row.label for row in found.levels if row.above_mean_error}
+    told = []
+    for label in dict.fromkeys(one.label for one in found.answers):
+        one = found.of(label)[0]
+        told.append(one.sentence + ("; the paper's rule (misses above the mean) blames it too" if label in above and _is_told(one) else ""))
+    return told
+
+
+def _is_told(one: ClassAnswer) -> bool:
+    return one.outcome in (WORSE, NOT_SHOWN)
+
+
+def _object_checks(found: ObjectVerdicts) -> list[Checked]:
+    """One check for each class: worse in one question is a violation, with power in both it passes, else it is open."""
+    checks = []
+    for label in sorted({one.label for one in found.answers}):
+        mine = found.of(label)
+        settled = all(
+            one.outcome == NOT_SHOWN and one.power >= found.rules.power for one in mine if one.outcome != TOO_FEW or one.question == LOST
+        )
+        outcome: Outcome = "violation" if mine[0].outcome == WORSE else "pass" if settled else "inconclusive"
+        checks.append(Checked(f"class {label}", outcome, "; ".join(one.sentence for one in mine)))
+    return checks
 
 
 def class_parts(counted: CountedScenes, rng: np.random.Generator, rules: ClassRules) -> list[ClassPart]:

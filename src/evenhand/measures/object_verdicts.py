@@ -1,0 +1,262 @@
+"""How each class of objects is treated beside others that are alike in size, place, visibility and nearness to the edit.
+
+Two questions, one correction over all their answers: are its objects lost more often after a change elsewhere, and are they missed more
+often on the unchanged pictures?  A class for which neither is shown is not called fair: what the test would have found is said instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evenhand.arrays import Reals
+from evenhand.limits import Count, Share, check_limits
+from evenhand.measures.object_trials import ObjectTrials, Trials
+from evenhand.media.object_facts import ObjectFacts
+from evenhand.statistics.adjusted import AdjustedGroup, adjusted_group, bent, expected_events
+from evenhand.statistics.multiplicity import holm
+
+LOST, MISSED = "lost", "missed"
+WORSE, NOT_SHOWN, NEVER, TOO_FEW = "treated worse", "not shown", "never recognised", "too few"
+SIZES = ("small", "medium", "large")
+
+
+@dataclass(frozen=True)
+class ObjectRules:
+    """Levels of the verdict on objects.
+
+    level: chance that anybody is blamed although all classes are treated alike.
+    least_objects, least_scenes: a class with fewer is not judged.
+    factor, power: a class is settled when a difference of this factor would have been found with this chance.
+    least_ratio: a difference that is smaller is not held against a recogniser, however sure it is.
+    """
+
+    level: Share = 0.05
+    least_objects: Count = 10
+    least_scenes: Count = 8
+    factor: float = 2.0
+    power: Share = 0.8
+    least_ratio: float = 1.2
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+@dataclass(frozen=True)
+class ClassAnswer:
+    """One class and one question."""
+
+    label: str
+    question: str  # lost or missed
+    outcome: str
+    objects: int  # distinct ones
+    scenes: int
+    trials: int
+    hits: int
+    rate: float
+    others: float  # what objects of other classes that are alike meet
+    ratio: float
+    p_value: float  # corrected over everything that is said
+    power: float  # to find the factor of the rules
+    null: float | None = None  # the same rate under null changes, matched in place and size
+
+    @property
+    def sentence(self) -> str:
+        """For a reader."""
+        many = f"{self.objects:,} objects in {self.scenes:,} scenes"
+        if self.outcome == NEVER:
+            return f"class {self.label!r} is never recognised (0 of {self.objects:,} objects in {self.scenes:,} scenes)"
+        if self.outcome == TOO_FEW:
+            return f"class {self.label!r}: too few to tell whether it is {self.question} more often ({many})"
+        when = "after changes elsewhere" if self.question == LOST else "in the unchanged pictures"
+        told = f"class {self.label!r} is {self.question} {when} in {self.rate:.1%} of {self.trials:,} chances ({many})"
+        beside = f"others that are alike in {self.others:.1%}: a factor of {self.ratio:.1f}, corrected p {self.p_value:.2g}"
+        calm = f"; under matched null changes {self.null:.1%}" if self.null is not None else ""
+        if self.outcome == WORSE:
+            return f"{told}, {beside}{calm}"
+        return f"{told}, {beside}{calm}; no difference is shown, and a factor of 2 would have been found with {self.power:.0%}"
+
+
+@dataclass(frozen=True)
+class LevelRow:
+    """How well one class is recognised on the unchanged pictures."""
+
+    label: str
+    objects: int
+    recall: float
+    by_size: dict[str, float | None]
+    precision: float | None
+    above_mean_error: bool  # the paper's rule on the originals: misses above the mean of all classes
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectVerdicts:
+    """Every class under both questions, the worst first."""
+
+    answers: tuple[ClassAnswer, ...]
+    levels: tuple[LevelRow, ...]
+    gains: dict[str, int] = field(default_factory=dict)
+    rules: ObjectRules = field(default_factory=ObjectRules)
+
+    @property
+    def blamed(self) -> list[ClassAnswer]:
+        """Classes that are treated worse, the surest first."""
+        return [one for one in self.answers if one.outcome == WORSE]
+
+    def unfair_names(self) -> list[str]:
+        """Their names, each once."""
+        return list(dict.fromkeys(one.label for one in self.blamed))
+
+    def of(self, label: str) -> list[ClassAnswer]:
+        """The answers about one class."""
+        return [one for one in self.answers if one.label == label]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "answers": [{**asdict(one), "sentence": one.sentence} for one in self.answers],
+            "levels": [asdict(one) for one in self.levels],
+            "gained": dict(self.gains),
+            "rules": asdict(self.rules),
+        }
+
+
+def object_verdicts(trials: ObjectTrials, rules: ObjectRules | None = None) -> ObjectVerdicts:
+    """Both questions for every class, with one correction."""
+    rules = rules or ObjectRules()
+    never = _never(trials.misses)
+    tests = {LOST: _Question(LOST, trials, rules, never), MISSED: _Question(MISSED, trials, rules, never)}
+    found = [entry for test in tests.values() for entry in test.found(sum(len(each.judged) for each in tests.values()))]
+    corrected: Reals = holm([group.p_value for _, _, group in found])
+    answers = [tests[question].answer(label, group, float(p)) for (question, label, group), p in zip(found, corrected, strict=True)]
+    answers += [answer for test in tests.values() for answer in test.open_ones()]
+    order = {WORSE: 0, NOT_SHOWN: 1, NEVER: 2, TOO_FEW: 3}
+    answers.sort(key=lambda one: (order[one.outcome], one.p_value, -one.ratio if one.ratio == one.ratio else 0.0))
+    return ObjectVerdicts(tuple(answers), _levels(trials), dict(trials.gains), rules)
+
+
+def _never(misses: Trials) -> frozenset[str]:
+    """Classes of the data of which no object is recognised."""
+    names = set(misses.facts.label.tolist())
+    return frozenset(name for name in names if misses.hit[misses.facts.label == name].all())
+
+
+class _Question:
+    """One question about all classes."""
+
+    def __init__(self, name: str, trials: ObjectTrials, rules: ObjectRules, never: frozenset[str]) -> None:
+        every = trials.losses if name == LOST else trials.misses
+        self.name, self.rules, self.never = name, rules, never
+        usable = ~np.isin(every.facts.label, list(never))
+        self.every, self.runs = every, trials.runs
+        self.null = every.where(usable & every.null)
+        self.tried = every.where(usable & ~every.null)
+        self.judged = [label for label in sorted(set(self.tried.facts.label.tolist())) if self._is_enough(label)]
+
+    def _is_enough(self, label: str) -> bool:
+        objects, scenes = self._counts(self.tried, label)
+        return objects >= self.rules.least_objects and scenes >= self.rules.least_scenes
+
+    def _counts(self, trials: Trials, label: str) -> tuple[int, int]:
+        """Distinct objects, and scenes or runs of film."""
+        mine = trials.facts.label == label
+        things = set(zip(trials.facts.scene[mine].tolist(), trials.facts.thing[mine].tolist(), strict=True))
+        return len(things), len(np.unique(self.runs[trials.facts.scene[mine]]))
+
+    def found(self, tests: int) -> list[tuple[str, str, AdjustedGroup]]:
+        """The test of every class that has enough objects; none where there are no two classes to compare."""
+        if len(self.judged) < 2 or not self.tried.hit.any() or self.tried.hit.all():
+            return []
+        facts = self.tried.facts
+        _, clusters = np.unique(self.runs[facts.scene], return_inverse=True)
+        fit = expected_events(self.tried.hit, design_of(self.tried), clusters.astype(np.intp))
+        level = self.rules.level / max(1, tests)
+        return [(self.name, label, adjusted_group(fit, facts.label == label, level, self.rules.factor)) for label in self.judged]
+
+    def answer(self, label: str, group: AdjustedGroup, p_value: float) -> ClassAnswer:
+        """What is said of one class."""
+        objects, scenes = self._counts(self.tried, label)
+        rate = group.observed / max(1, group.entries)
+        is_worse = p_value <= self.rules.level and group.ratio >= self.rules.least_ratio
+        return ClassAnswer(
+            label,
+            self.name,
+            WORSE if is_worse else NOT_SHOWN,
+            objects,
+            scenes,
+            group.entries,
+            group.observed,
+            rate,
+            group.expected / max(1, group.entries),
+            group.ratio,
+            p_value,
+            group.power,
+            _matched_null(self.tried, self.null, label) if self.name == LOST else None,
+        )
+
+    def open_ones(self) -> list[ClassAnswer]:
+        """Classes that are never recognised, told once, and those with too few objects."""
+        found = []
+        for label in sorted(set(self.every.facts.label.tolist())):
+            if label in self.never and self.name == MISSED:
+                found.append(self._untested(label, NEVER))
+            elif label not in self.never and (label not in self.judged or len(self.judged) < 2 or not self.tried.hit.any()):
+                found.append(self._untested(label, TOO_FEW if label not in self.judged or len(self.judged) < 2 else NOT_SHOWN))
+        return found
+
+    def _untested(self, label: str, outcome: str) -> ClassAnswer:
+        objects, scenes = self._counts(self.every, label)
+        mine = self.every.facts.label == label
+        hits, n = int(self.every.hit[mine].sum()), int(mine.sum())
+        return ClassAnswer(label, self.name, outcome, objects, scenes, n, hits, hits / max(1, n), float("nan"), float("nan"), 1.0, 0.0)
+
+
+def design_of(trials: Trials) -> Reals:
+    """What is not the class: broken lines of every reason, size with nearness together, and the operator."""
+    facts = trials.facts
+    large = np.log(np.maximum(facts.area, 1e-6))
+    near = np.exp(-facts.distance / 0.1)
+    reasons = [(large, 3), (facts.foot, 1), (facts.side, 0), (facts.visible, 1), (facts.crowding, 1), (facts.distance, 2), (near, 1)]
+    parts = [np.ones((len(facts), 1)), *(bent(values, bends) for values, bends in reasons), bent(np.log(facts.edit + 1e-4), 0)]
+    parts += [bent(large * near, 0), bent(large * facts.visible, 0), bent(near * np.log(facts.edit + 1e-4), 0)]
+    names = sorted(set(trials.operator.tolist()))[1:]
+    return np.hstack([*parts, *((trials.operator == name).astype(float)[:, None] for name in names)])
+
+
+def _matched_null(tried: Trials, null: Trials, label: str) -> float | None:
+    """The rate under null changes, weighted so that edits are as near and as large as those of the changes."""
+    real, calm = (part.where(part.facts.label == label) for part in (tried, null))
+    if len(calm) < 5:
+        return None
+    here, there = _cells(real.facts, real.facts), _cells(calm.facts, real.facts)
+    shares = [(float((here == cell).mean()), calm.hit[there == cell]) for cell in np.unique(here)]
+    known = [(share, float(hits.mean())) for share, hits in shares if len(hits)]
+    total = sum(share for share, _ in known)
+    return sum(share * rate for share, rate in known) / total if total else None
+
+
+def _cells(facts: ObjectFacts, like: ObjectFacts) -> Reals:
+    """Near, middle or far edits, small or large ones."""
+    far = np.searchsorted(np.quantile(like.distance, (1 / 3, 2 / 3)), facts.distance)
+    return np.asarray(2 * far + (facts.edit > np.median(like.edit)), float)
+
+
+def _levels(trials: ObjectTrials) -> tuple[LevelRow, ...]:
+    """Recall by class and size, and precision, on the unchanged pictures; the worst recall first."""
+    misses = trials.misses
+    names = sorted(set(misses.facts.label.tolist()))
+    rates = {name: float(misses.hit[misses.facts.label == name].mean()) for name in names}
+    mean = float(np.mean(list(rates.values()))) if rates else 0.0
+    bins = np.searchsorted(np.quantile(misses.facts.area, (1 / 3, 2 / 3)), misses.facts.area) if len(misses) else np.array([])
+    rows = []
+    for name in names:
+        mine = misses.facts.label == name
+        by_size = {
+            size: float(1 - misses.hit[mine & (bins == k)].mean()) if (mine & (bins == k)).any() else None for k, size in enumerate(SIZES)
+        }
+        named = trials.named.get(name, 0)
+        precision = trials.right.get(name, 0) / named if named else None
+        rows.append(LevelRow(name, int(mine.sum()), 1 - rates[name], by_size, precision, rates[name] > mean))
+    return tuple(sorted(rows, key=lambda row: row.recall))

@@ -1,0 +1,150 @@
+"""Verdicts by object: recognisers that are fair by construction are left alone, planted differences are found, and both roads agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evenhand.contract import Detection
+from evenhand.measures.object_trials import matched, touched_by_change, trials_of_answers, trials_of_law
+from evenhand.measures.object_verdicts import NEVER, WORSE, object_verdicts
+from evenhand.measures.shared_vocabulary import SharedVocabulary
+from evenhand.media.object_facts import ORIGINAL, ObjectFacts, film_runs, object_facts
+from evenhand.media.scenes import ChangePlan, Scenes
+from evenhand.planted.recogniser_laws import Law, LawfulRecogniser, all_pictures, fair_laws, fragile_law, missing_law
+from evenhand.statistics.adjusted import adjusted_group, bent, expected_events
+
+CLASSES = ("person", "car", "sign", "dog")
+SIZES = {"person": -5.0, "car": -3.5, "sign": -6.5, "dog": -5.5}
+
+
+class DrawnTable:
+    """The facts of made-up scenes: classes differ in size, and every scene is changed some times."""
+
+    def __init__(self, scenes=100, changes=6, seed=0):
+        rng = np.random.default_rng(seed)
+        per = 10
+        labels = rng.choice(CLASSES, scenes * per)
+        area = np.exp(np.array([SIZES[name] for name in labels]) + 0.7 * rng.normal(size=len(labels)))
+        once = len(labels)
+        pictures = changes + 1
+        tile = lambda values: np.tile(values, pictures)  # noqa: E731
+        change = np.repeat(np.arange(-1, changes), once)
+        distance = np.where(change == ORIGINAL, 1.5, rng.exponential(0.15, once * pictures))
+        edit = np.where(change == ORIGINAL, 0.0, 0.01 + 0.02 * rng.random(once * pictures))
+        self.facts = ObjectFacts(
+            tile(labels.astype(object)),
+            tile(np.repeat(np.arange(scenes), per)),
+            change,
+            tile(np.arange(once)),
+            tile(area),
+            tile(rng.random(once)),
+            tile(rng.random(once)),
+            tile(1 - 0.6 * rng.random(once) ** 3),
+            tile(rng.random(once) ** 2),
+            distance,
+            edit,
+        )
+        self.scenes, self.changes = [None] * scenes, [type("Change", (), {"operator": "insert"})()] * changes
+
+    @staticmethod
+    def is_null(change):
+        return False
+
+    def judged(self, law, seed, monkeypatch):
+        monkeypatch.setattr("evenhand.measures.object_trials.film_runs", lambda scenes: np.arange(len(scenes)))
+        seen = law.seen(self.facts, np.random.default_rng(seed))
+        return object_verdicts(trials_of_law(self, self.facts, seen, np.zeros(len(self.facts), bool)))
+
+
+@pytest.fixture(scope="module")
+def table():
+    return DrawnTable()
+
+
+@pytest.mark.parametrize("confound", list(fair_laws("dog")))
+def test_a_fair_recogniser_is_not_blamed_whatever_makes_objects_hard(table, confound, monkeypatch):
+    law = fair_laws("dog")[confound]
+    assert sum(bool(table.judged(law, seed, monkeypatch).blamed) for seed in range(5)) <= 1
+
+
+def test_a_class_that_is_lost_twice_as_often_is_found_although_small_objects_are_harder(table, monkeypatch):
+    law = fragile_law("person", fair_laws("dog")["all"])
+    found = [table.judged(law, seed, monkeypatch).unfair_names() for seed in range(5)]
+    assert sum("person" in names for names in found) >= 4
+
+
+def test_a_level_difference_is_seen_on_the_unchanged_pictures(table, monkeypatch):
+    verdicts = table.judged(missing_law("car"), 0, monkeypatch)
+    worse = [one for one in verdicts.answers if one.outcome == WORSE]
+    assert {(one.label, one.question) for one in worse} >= {("car", "missed")}
+    assert 2.0 < next(one.ratio for one in worse if one.question == "missed") < 4.5
+    assert verdicts.levels[0].label == "car"
+
+
+def test_a_class_that_is_never_recognised_is_named_and_not_called_fair(table, monkeypatch):
+    verdicts = table.judged(Law(unknown=("dog",)), 0, monkeypatch)
+    assert [one.outcome for one in verdicts.of("dog")] == [NEVER]
+    assert "never recognised (0 of" in verdicts.of("dog")[0].sentence
+    assert all("would have been found with" in one.sentence for one in verdicts.of("car"))
+
+
+def test_the_power_that_is_said_is_about_the_power_that_is_met(table, monkeypatch):
+    fair, unfair = Law(1.2, shake=0.9), fragile_law("person", Law(1.2, shake=0.9))
+    said = np.mean([one.power for seed in range(6) for one in table.judged(fair, seed, monkeypatch).of("person") if one.question == "lost"])
+    met = np.mean(["person" in table.judged(unfair, seed, monkeypatch).unfair_names() for seed in range(12)])
+    assert abs(said - met) < 0.35
+
+
+def test_boxes_are_matched_one_to_one_the_best_overlap_first():
+    first = [Detection("car", 1.0, (0, 0, 10, 10)), Detection("car", 1.0, (2, 0, 12, 10))]
+    second = [Detection("car", 1.0, (2, 0, 12, 10))]
+    assert matched(first, second, np.ones((2, 1), bool), 0.5).tolist() == [-1, 0]
+    assert matched([Detection("car")], second, np.ones((1, 1), bool), 0.5).tolist() == [0]
+    assert matched(first, second, np.zeros((2, 1), bool), 0.5).tolist() == [-1, -1]
+
+
+def test_both_roads_give_the_same_trials(streets):
+    medium = Scenes(streets[:5], ChangePlan(insert=("person",), change=("person", "car"), operators=("insert", "put_back")))
+    pictures = all_pictures(medium)
+    facts = object_facts(medium, pictures)
+    law = Law(0.8)
+    direct = trials_of_law(medium, facts, law.seen(facts, np.random.default_rng(3)), touched_by_change(medium, facts, pictures))
+    boxes = trials_of_answers(medium, LawfulRecogniser(medium, law, 3), pictures)
+    assert len(boxes.misses) == len(direct.misses)
+    assert boxes.misses.hit.sum() == pytest.approx(direct.misses.hit.sum(), abs=2)  # boxes of neighbours may stand for each other
+    assert len(boxes.losses) == pytest.approx(len(direct.losses), abs=3)
+    assert boxes.losses.hit.sum() == pytest.approx(direct.losses.hit.sum(), abs=3)
+
+
+def test_frames_of_a_film_are_one_run_and_other_pictures_stand_alone(streets):
+    from dataclasses import replace
+
+    film = [replace(streets[0], name=f"film_{k:05d}") for k in (10, 14, 18, 22)]
+    assert film_runs([*film, streets[1]]).tolist() == [0, 0, 0, 3, 4]
+    assert film_runs(streets[:3]).tolist() == [0, 1, 2]
+
+
+def test_adjustment_takes_away_what_a_covariate_explains_and_leaves_what_is_the_groups_own():
+    rng = np.random.default_rng(0)
+    group = rng.random(4000) < 0.3
+    hard = rng.normal(size=4000) + 1.5 * group
+    design, clusters = np.hstack([np.ones((4000, 1)), bent(hard)]), np.repeat(np.arange(200), 20)
+    chance = 1 / (1 + np.exp(2.5 - hard))
+    alike = adjusted_group(expected_events(rng.random(4000) < chance, design, clusters), group, 0.05)
+    worse = adjusted_group(expected_events(rng.random(4000) < chance * (1 + 0.8 * group), design, clusters), group, 0.05)
+    assert alike.p_value > 0.01
+    assert 0.8 < alike.ratio < 1.2
+    assert worse.p_value < 1e-4
+    assert worse.ratio > 1.3
+
+
+def test_the_vocabulary_names_what_meets_and_refuses_strangers(streets):
+    from evenhand.errors import InvalidArgument
+
+    medium = Scenes(streets[:4], ChangePlan(insert=("person",), change=("person", "car")))
+    table = SharedVocabulary.of(medium, ("pedestrian", "automobile", "zebra"))
+    assert {"person", "car"} <= set(table.shared)
+    assert table.only_recogniser == ("zebra",)
+    with pytest.raises(InvalidArgument, match="share 0 classes"):
+        SharedVocabulary.of(medium, ("class 0", "class 1")).check()
