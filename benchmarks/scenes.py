@@ -13,6 +13,7 @@ import time
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -41,6 +42,8 @@ from evenhand.models.recognisers.street import PLANTED_CLASS, StreetRecogniser
 from evenhand.models.shown import shown
 from evenhand.planted.recognisers import Simulated, false_alarm_share
 from evenhand.report.scene_sheets import pair, sheet
+from parts.scene_misuses import MISUSES, is_caught
+from parts.scene_verdicts import verdict_figures
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "papers"))
 from distrofair import (
@@ -61,8 +64,14 @@ OUT, IN = "out of distribution", "in distribution"
 
 DATA = Path(os.environ.get("EVENHAND_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 SHORT = {INSERT: "insert", DELETE: "delete", ROTATE: "rotate"}
+RUNS = 100
 ROTATIONS_TIMED = 24  # in a quick run
 FIGURES = (
+    "false_alarm_max_over_confounds",
+    "power_factor_2",
+    "power_level_3",
+    "misuse_total",
+    "misuse_caught",
     "planted_class_found",
     "false_alarm_exact",
     "false_alarm_paper_rule",
@@ -128,6 +137,21 @@ class Table8:
         counts = [(int(sum(bad for bad, _ in part.values())), int(sum(n for _, n in part.values()))) for part in (first, second)]
         say(f"  T8 {words}: out {counts[0]}, in {counts[1]}, ratio {ratio.estimate:.2f} ({ratio.low:.2f} to {ratio.high:.2f})")
         return ratio.estimate
+
+
+def verdicts(quick: bool) -> dict[str, float]:
+    """Part 0: fair recognisers with every confound, planted differences, and ten misuses."""
+    say("0 simulated recognisers")
+    figures = verdict_figures(quick, DATA, RUNS, say)
+    with TemporaryDirectory() as folder:
+        caught = {name: is_caught(misuse, _made(Path(folder) / name))[0] for name, misuse in MISUSES.items()}
+    say(f"  misuses: {caught}")
+    return figures | {"misuse_total": len(caught), "misuse_caught": sum(caught.values())}
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
 
 
 def planted(quick: bool, seed: int, table8: Table8) -> dict[str, float]:
@@ -338,9 +362,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--part", choices=("all", "planted", "real"), default="all", help="only the synthetic streets, or only the real pictures"
-    )
+    parser.add_argument("--part", choices=("all", "verdict", "planted", "real"), default="all", help="one part only")
     parser.add_argument("--pictures", type=Path, help="only write before-and-after sheets of synthetic streets to this folder")
     options = parser.parse_args()
     import cv2
@@ -352,20 +374,29 @@ def main() -> None:
     started = time.process_time()
     figures: dict[str, float] = {}
     table8 = Table8()
-    if options.part != "real":
+    if options.part in ("all", "verdict"):
+        figures |= verdicts(options.quick)
+    if options.part in ("all", "planted"):
         figures |= planted(options.quick, options.seed, table8)
-    if options.part == "planted":
+    if options.part in ("planted", "verdict"):
         pass
     elif DATA.is_dir():
         street = tables(options.quick, options.seed, table8)
         figures |= timings(street.spent) | regions(street, options.seed, options.quick)
     else:
         say(f"{DATA} is absent: the parts on real pictures are skipped")
+    if options.part == "verdict":
+        _write(figures, options.json)
+        return
     ratios = {kind: table8.ratio(kind, np.random.default_rng(options.seed)) for kind in (EXCLUSION, INCLUSION)}
     figures["ood_over_id_error_rate"] = ratios[EXCLUSION]
     say(f"{time.process_time() - started:.0f} CPU-seconds; classes of the streets: {', '.join(CLASSES)}")
-    if options.json:
-        options.json.write_text(json.dumps({name: figures[name] for name in FIGURES if name in figures}, indent=1), encoding="utf-8")
+    _write(figures, options.json)
+
+
+def _write(figures: dict[str, float], path: Path | None) -> None:
+    if path:
+        path.write_text(json.dumps({name: figures[name] for name in FIGURES if name in figures}, indent=1), encoding="utf-8")
     print(json.dumps({name: figures.get(name) for name in FIGURES}))
 
 

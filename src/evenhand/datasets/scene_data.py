@@ -12,6 +12,8 @@ from typing import TypeAlias
 import numpy as np
 
 from evenhand.datasets.dataset import Dataset
+from evenhand.datasets.scenes.legends import legend_named
+from evenhand.datasets.scenes.picture_files import SceneSample
 from evenhand.errors import DataError, InvalidArgument, UnknownName
 from evenhand.limits import Count, check_limits
 from evenhand.media.operators import chosen_operators
@@ -34,7 +36,9 @@ class SceneSource:
     """Where scenes come from.
 
     form: one of the formats.  pictures: their folder.  annotations: a file or a folder of them.  count: most scenes to read.
-    segmenter: a file that describes a segmentation net, for pictures without masks.  seed: of streets that are drawn.
+    segmenter: a file that describes a segmentation net, for pictures without masks.
+    seed: of streets that are drawn, and of which pictures are read where there are more than the count.
+    legend: what the numbers of label maps mean.
     """
 
     form: str
@@ -43,6 +47,7 @@ class SceneSource:
     count: Count = MOST_SCENES
     segmenter: Path | None = None
     seed: int = 0
+    legend: str = ""
 
     def __post_init__(self) -> None:
         if self.form not in FORMATS:
@@ -52,6 +57,12 @@ class SceneSource:
         missing = [name for name in needed if getattr(self, name) is None]
         if missing:
             raise InvalidArgument(f"scenes of the format {self.form!r} need {' and '.join(missing)}")
+        legend_named(self.legend)
+
+    @property
+    def sample(self) -> SceneSample:
+        """Which pictures are read."""
+        return SceneSample(self.count, self.seed)
 
 
 def read_scenes(source: SceneSource) -> list[Scene]:
@@ -186,32 +197,32 @@ def _streets(source: SceneSource) -> Iterator[Scene]:
 def _coco(source: SceneSource) -> Iterator[Scene]:
     from evenhand.datasets.scenes.coco import from_coco
 
-    return from_coco(_given(source.annotations), _given(source.pictures))
+    return from_coco(_given(source.annotations), _given(source.pictures), sample=source.sample)
 
 
 def _panoptic(source: SceneSource) -> Iterator[Scene]:
     from evenhand.datasets.scenes.coco import from_coco_panoptic
 
     annotations = _given(source.annotations)
-    return from_coco_panoptic(annotations, annotations.with_suffix(""), _given(source.pictures))
+    return from_coco_panoptic(annotations, annotations.with_suffix(""), _given(source.pictures), source.sample)
 
 
 def _polygons(source: SceneSource) -> Iterator[Scene]:
     from evenhand.datasets.scenes.cityscapes import from_polygons
 
-    return from_polygons(_given(source.pictures), _given(source.annotations))
+    return from_polygons(_given(source.pictures), _given(source.annotations), source.sample)
 
 
 def _instance_ids(source: SceneSource) -> Iterator[Scene]:
     from evenhand.datasets.scenes.cityscapes import from_instance_ids
 
-    return from_instance_ids(_given(source.pictures), _given(source.annotations))
+    return from_instance_ids(_given(source.pictures), _given(source.annotations), source.sample)
 
 
 def _maps(source: SceneSource) -> Iterator[Scene]:
     from evenhand.datasets.scenes.label_maps import from_label_maps
 
-    return from_label_maps(_given(source.pictures), _given(source.annotations))
+    return from_label_maps(_given(source.pictures), _given(source.annotations), legend_named(source.legend), source.sample)
 
 
 def _voc(source: SceneSource) -> Iterator[Scene]:
@@ -219,7 +230,7 @@ def _voc(source: SceneSource) -> Iterator[Scene]:
     from evenhand.datasets.scenes.voc import from_voc
 
     described = Described.from_yaml(source.segmenter) if source.segmenter else None
-    return from_voc(_given(source.annotations), _given(source.pictures), described.segmenter if described else None)
+    return from_voc(_given(source.annotations), _given(source.pictures), described.segmenter if described else None, source.sample)
 
 
 def _bare(source: SceneSource) -> Iterator[Scene]:

@@ -109,6 +109,10 @@ def fair_laws(unknown: str) -> dict[str, Law]:
     }
 
 
+SHAKY = Law(1.2, shake=1.0)
+"""Loses about one object in seven after a change; the planted differences are sought in it."""
+
+
 def fragile_law(name: str, law: Law | None = None, factor: float = 2.0) -> Law:
     """The same recogniser, but a change loses objects of one class so many times as often."""
     return replace(law or Law(), fragile={name: factor})

@@ -27,7 +27,8 @@ class SceneFiles:
     count: most scenes to read.  classes: which objects are inserted, deleted and turned; the paper's without.
     operators: which changes are tried; all without.  repeats: of changes by chance.
     labels: a YAML file of synonyms.  segmenter: a YAML file that describes a segmentation net.  inpainter: an ONNX net that fills holes.
-    seed: of the changes.
+    legend: what the numbers of label maps mean: camvid, cityscapes-ids, cityscapes-trainids, kitti, bdd100k, ade20k or mapillary.
+    seed: of the changes, and of which pictures are read where there are more than the count.
     """
 
     kind: ClassVar[str] = "scenes"
@@ -42,6 +43,7 @@ class SceneFiles:
     labels: str = ""
     segmenter: str = ""
     inpainter: str = ""
+    legend: str = ""
     seed: int = 0
 
     def claims(self, source: object) -> int:
@@ -83,11 +85,13 @@ class SceneFiles:
         if not self.format:
             if known is None:
                 raise DataError(f"{path} holds no scenes of a known layout; say format: one of {', '.join(FORMATS)}")
+            known = replace(known, seed=self.seed, legend=self.legend)
             return known if not self.pictures else replace(known, pictures=_below(path, self.pictures))
         inside = known if known is not None and known.form == self.format else None
         pictures = _below(path, self.pictures) if self.pictures else inside.pictures if inside else path
         annotations = _below(path, self.annotations) if self.annotations else inside.annotations if inside else None
-        return SceneSource(self.format, pictures, annotations, self.count, _below(path, self.segmenter) if self.segmenter else None)
+        segmenter = _below(path, self.segmenter) if self.segmenter else None
+        return SceneSource(self.format, pictures, annotations, self.count, segmenter, self.seed, self.legend)
 
 
 def _below(path: Path, name: str) -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.datasets.scenes.picture_files import annotation_faults, read_map, read_picture
+from evenhand.datasets.scenes.picture_files import EVERY, SceneSample, annotation_faults, read_map, read_picture
 from evenhand.datasets.scenes.rle import mask_from_polygons
 from evenhand.errors import DataError
 from evenhand.media.scene import BUILDING, PAVEMENT, PLANTS, ROAD, SKY, STRUCTURE, TERRAIN, Instance, Scene
@@ -44,9 +44,9 @@ STUFF_NAMES: Mapping[str, int] = {
 THING_NAMES = (*THINGS.values(), "traffic light", "traffic sign", "pole")
 
 
-def from_polygons(pictures: Path, annotations: Path) -> Iterator[Scene]:
+def from_polygons(pictures: Path, annotations: Path, sample: SceneSample = EVERY) -> Iterator[Scene]:
     """Scenes from `*_gtFine_polygons.json` files and the `*_leftImg8bit` pictures; later polygons lie in front of earlier ones."""
-    for path in sorted(annotations.rglob("*_polygons.json")):
+    for path in sample.of(sorted(annotations.rglob("*_polygons.json"))):
         stem = path.name.split("_gt")[0]
         content, shape = _read(path)
         picture = read_picture(_picture(pictures, stem))
@@ -94,9 +94,9 @@ def _picture(pictures: Path, stem: str) -> Path:
     raise DataError(f"{pictures} has no picture called {stem} with one of the endings {', '.join(endings)}")
 
 
-def from_instance_ids(pictures: Path, annotations: Path) -> Iterator[Scene]:
+def from_instance_ids(pictures: Path, annotations: Path, sample: SceneSample = EVERY) -> Iterator[Scene]:
     """Scenes from `*_instanceIds.png`: 26001 is the second car; a number below 1000 is a class without single objects."""
-    for path in sorted(annotations.rglob("*_instanceIds.png")):
+    for path in sample.of(sorted(annotations.rglob("*_instanceIds.png"))):
         stem = path.name.split("_gt")[0]
         codes = read_map(path).astype(np.int64)
         regions = np.zeros(codes.shape, np.uint8)

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.datasets.scenes.picture_files import annotation_faults, picture_path, read_picture, scene_name
+from evenhand.datasets.scenes.picture_files import EVERY, SceneSample, annotation_faults, picture_path, read_picture, scene_name
 from evenhand.datasets.scenes.rle import mask_from_polygons, mask_from_rle
+from evenhand.datasets.scenes.voc import cut_by_colour
 from evenhand.errors import DataError
-from evenhand.media.scene import BUILDING, PAVEMENT, PLANTS, ROAD, SKY, TERRAIN, UNKNOWN, Instance, Scene, Stencil
+from evenhand.media.scene import BUILDING, PAVEMENT, PLANTS, ROAD, SKY, TERRAIN, UNKNOWN, Instance, Picture, Scene, Stencil, grown
 
 STUFF_REGIONS: Mapping[str, int] = {
     "road": ROAD,
@@ -37,22 +38,22 @@ STUFF_REGIONS: Mapping[str, int] = {
 }
 
 
-def from_coco(annotations: Path, pictures: Path, least_pixels: int = 24) -> Iterator[Scene]:
+def from_coco(annotations: Path, pictures: Path, least_pixels: int = 24, sample: SceneSample = EVERY) -> Iterator[Scene]:
     """Scenes from an instances file and its folder of pictures."""
     with annotation_faults(annotations):
-        yield from _instances(annotations, pictures, least_pixels)
+        yield from _instances(annotations, pictures, least_pixels, sample)
 
 
-def _instances(annotations: Path, pictures: Path, least_pixels: int) -> Iterator[Scene]:
+def _instances(annotations: Path, pictures: Path, least_pixels: int, sample: SceneSample) -> Iterator[Scene]:
     content = _read(annotations, ("images", "annotations", "categories"))
     names = {int(one["id"]): str(one["name"]) for one in content["categories"]}
     by_picture: dict[int, list[dict[str, Any]]] = {}
     for one in content["annotations"]:
         by_picture.setdefault(int(one["image_id"]), []).append(one)
-    for entry in content["images"]:
+    for entry in sample.of(content["images"]):
         path = picture_path(pictures, str(entry["file_name"]))
         picture = read_picture(path)
-        found = [_instance(one, names, picture.shape[:2]) for one in by_picture.get(int(entry["id"]), ())]
+        found = [_instance(one, names, picture) for one in by_picture.get(int(entry["id"]), ())]
         instances = tuple(one for one in found if one is not None and one.area >= least_pixels)
         yield Scene(scene_name(pictures, path), picture, instances)
 
@@ -70,13 +71,13 @@ def _read(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
     return dict(content)
 
 
-def _instance(one: Mapping[str, Any], names: Mapping[int, str], shape: tuple[int, ...]) -> Instance | None:
-    size = (int(shape[0]), int(shape[1]))
+def _instance(one: Mapping[str, Any], names: Mapping[int, str], picture: Picture) -> Instance | None:
+    size = (int(picture.shape[0]), int(picture.shape[1]))
     category = int(one["category_id"])
     if category not in names:
         raise DataError(f"annotation {one.get('id')} names category {category}, which the file does not list")
     try:
-        mask = _mask(one, size)
+        mask = _mask(one, picture)
     except (KeyError, TypeError, ValueError, OverflowError) as fault:
         raise DataError(f"annotation {one.get('id')} has neither a readable segmentation nor a bbox: {fault!r}") from fault
     if mask.shape != size:
@@ -86,30 +87,30 @@ def _instance(one: Mapping[str, Any], names: Mapping[int, str], shape: tuple[int
     return replace(Instance.from_mask(names[category], mask), counted=not one.get("iscrowd"))
 
 
-def _mask(one: Mapping[str, Any], size: tuple[int, int]) -> Stencil:
-    """From run lengths, polygons, or, when there are none, the box."""
+def _mask(one: Mapping[str, Any], picture: Picture) -> Stencil:
+    """From run lengths, polygons, or, when there are none, cut out of the box by colour: rectangles must not be pasted."""
+    size = (int(picture.shape[0]), int(picture.shape[1]))
     drawn = one.get("segmentation")
     if isinstance(drawn, Mapping):
         return mask_from_rle(drawn)
     if drawn:
         return mask_from_polygons(drawn, size)
     left, top, wide, tall = (round(float(value)) for value in one["bbox"])
-    mask = np.zeros(size, bool)
-    mask[max(0, top) : max(0, top + tall), max(0, left) : max(0, left + wide)] = True
-    return mask
+    inside = grown((left, top, left + wide, top + tall), 0, size)
+    return cut_by_colour(picture, "", inside) if inside[0] < inside[2] and inside[1] < inside[3] else np.zeros(size, bool)
 
 
-def from_coco_panoptic(annotations: Path, maps: Path, pictures: Path) -> Iterator[Scene]:
+def from_coco_panoptic(annotations: Path, maps: Path, pictures: Path, sample: SceneSample = EVERY) -> Iterator[Scene]:
     """Scenes from a panoptic file: things become objects, stuff becomes regions."""
     with annotation_faults(annotations):
-        yield from _segments(annotations, maps, pictures)
+        yield from _segments(annotations, maps, pictures, sample)
 
 
-def _segments(annotations: Path, maps: Path, pictures: Path) -> Iterator[Scene]:
+def _segments(annotations: Path, maps: Path, pictures: Path, sample: SceneSample) -> Iterator[Scene]:
     content = _read(annotations, ("images", "annotations", "categories"))
     categories = {int(one["id"]): one for one in content["categories"]}
     files = {int(one["id"]): str(one["file_name"]) for one in content["images"]}
-    for entry in content["annotations"]:
+    for entry in sample.of(content["annotations"]):
         if int(entry["image_id"]) not in files:
             raise DataError(f"{annotations}: an annotation is for picture {entry['image_id']}, which the file does not list")
         path = picture_path(pictures, files[int(entry["image_id"])])

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from evenhand.datasets.scenes.picture_files import pairs, read_map, read_picture
+from evenhand.datasets.scenes.legends import CAMVID, MapLegend, check_like_camvid
+from evenhand.datasets.scenes.picture_files import EVERY, SceneSample, pairs, read_map, read_picture
 from evenhand.errors import DataError, require
-from evenhand.media.scene import BUILDING, PAVEMENT, PLANTS, ROAD, SKY, STRUCTURE, UNKNOWN, Instance, Regions, Scene
+from evenhand.media.scene import Instance, Regions, Scene
 
 
-@dataclass(frozen=True)
-class MapLegend:
-    """What the numbers mean: things that are objects, scenery that can hide, and regions."""
-
-    things: Mapping[int, str]
-    regions: Mapping[int, int]
-    scenery: Mapping[int, str] = field(default_factory=dict)
-    least_pixels: int = 60
-
-
-CAMVID = MapLegend(
-    {6: "sign", 8: "car", 9: "person", 10: "cyclist"},
-    {0: SKY, 1: BUILDING, 2: STRUCTURE, 3: ROAD, 4: PAVEMENT, 5: PLANTS, 7: STRUCTURE, 11: UNKNOWN},
-    {2: "pole"},
-)
-
-
-def from_label_maps(frames: Path, maps: Path, legend: MapLegend = CAMVID) -> Iterator[Scene]:
-    """Scenes from two folders with equal file stems."""
-    for picture_path, map_path in pairs(frames, maps):
-        yield scene_from_map(picture_path.stem, read_picture(picture_path), read_map(map_path), legend)
+def from_label_maps(frames: Path, maps: Path, legend: MapLegend | None = None, sample: SceneSample = EVERY) -> Iterator[Scene]:
+    """Scenes from two folders with equal file stems; without a legend the maps must look like CamVid's."""
+    for picture_path, map_path in sample.of(list(pairs(frames, maps))):
+        codes = read_map(map_path)
+        if legend is None:
+            check_like_camvid(str(map_path), codes)
+        yield scene_from_map(picture_path.stem, read_picture(picture_path), codes, legend or CAMVID)
 
 
 def scene_from_map(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,6 +15,25 @@ from evenhand.disk import below
 from evenhand.errors import DataError, EvenhandError, require
 from evenhand.media.scene import Picture, Regions
 
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class SceneSample:
+    """Which of many pictures are read: at most `count`, drawn by the seed, so that no folder or film comes first; all without a count."""
+
+    count: int | None = None
+    seed: int = 0
+
+    def of(self, items: Sequence[Item]) -> list[Item]:
+        """The drawn ones, in their own order."""
+        if self.count is None or len(items) <= self.count:
+            return list(items)
+        drawn = np.random.default_rng([self.seed, len(items)]).choice(len(items), self.count, replace=False)
+        return [items[int(place)] for place in sorted(drawn)]
+
+
+EVERY = SceneSample()
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")
 
 

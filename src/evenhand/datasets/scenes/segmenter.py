@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.contract import Net
-from evenhand.datasets.scenes.label_maps import MapLegend, scene_from_map
+from evenhand.datasets.scenes.label_maps import scene_from_map
+from evenhand.datasets.scenes.legends import MapLegend
 from evenhand.datasets.scenes.picture_files import SUFFIXES, read_picture
 from evenhand.errors import DataError, InvalidArgument, WrongAnswer, require
 from evenhand.media.scene import REGION_NAMES, Box, Picture, Regions, Scene, Stencil

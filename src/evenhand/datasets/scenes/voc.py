@@ -9,16 +9,16 @@ from xml.parsers import expat
 
 import numpy as np
 
-from evenhand.datasets.scenes.picture_files import picture_path, read_picture
+from evenhand.datasets.scenes.picture_files import EVERY, SceneSample, picture_path, read_picture
 from evenhand.errors import DataError, require
 from evenhand.media.scene import Box, Instance, Picture, Scene, Stencil, grown
 
 Segmenter = Callable[[Picture, str, Box], Stencil]  # the mask of one object of a class inside a box
 
 
-def from_voc(annotations: Path, pictures: Path, segmenter: Segmenter | None = None) -> Iterator[Scene]:
+def from_voc(annotations: Path, pictures: Path, segmenter: Segmenter | None = None, sample: SceneSample = EVERY) -> Iterator[Scene]:
     """Scenes from a folder of XML files."""
-    for path in sorted(annotations.glob("*.xml")):
+    for path in sample.of(sorted(annotations.glob("*.xml"))):
         name, objects = read_boxes(path)
         picture = read_picture(picture_path(pictures, name))
         mask_of = segmenter or cut_by_colour
