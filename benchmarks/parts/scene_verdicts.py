@@ -14,7 +14,7 @@ from evenhand.datasets.scenes.coco import from_coco
 from evenhand.datasets.scenes.label_maps import from_label_maps
 from evenhand.measures.object_trials import touched_by_change, trials_of_law
 from evenhand.measures.object_verdicts import ObjectVerdicts, object_verdicts
-from evenhand.media.object_facts import object_facts
+from evenhand.media.object_facts import film_runs, object_facts
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.planted.recogniser_laws import SHAKY, Law, all_pictures, fair_laws, fragile_law, missing_law
 
@@ -33,6 +33,7 @@ class SimulatedCase:
         pictures = all_pictures(self.medium)
         facts = object_facts(self.medium, pictures)
         object.__setattr__(self, "facts", facts)
+        object.__setattr__(self, "runs", film_runs(self.medium.scenes))
         object.__setattr__(self, "touched", touched_by_change(self.medium, facts, pictures))
 
     @property
@@ -43,7 +44,7 @@ class SimulatedCase:
     def judged(self, law: Law, seed: int) -> ObjectVerdicts:
         """One recogniser's verdict."""
         seen = law.seen(self.facts, np.random.default_rng([seed, 7]))
-        return object_verdicts(trials_of_law(self.medium, self.facts, seen, self.touched))
+        return object_verdicts(trials_of_law(self.medium, self.facts, seen, self.touched, self.runs))
 
 
 def cases(quick: bool, data: Path) -> list[SimulatedCase]:

@@ -52,8 +52,11 @@ class ObjectTrials:
     right: dict[str, int] = field(default_factory=dict)  # and how many of them are annotated
 
 
-def trials_of_law(medium: Scenes, facts: ObjectFacts, seen: Mask, touched: Mask) -> ObjectTrials:
-    """From which objects were recognised, told object by object; `touched` marks entries whose class the change touched."""
+def trials_of_law(medium: Scenes, facts: ObjectFacts, seen: Mask, touched: Mask, runs: NDArray[np.intp] | None = None) -> ObjectTrials:
+    """From which objects were recognised, told object by object; `touched` marks entries whose class the change touched.
+
+    runs: the number of each scene's run of film, where it is known already.
+    """
     original = facts.change == ORIGINAL
     before = np.zeros(int(facts.thing.max()) + 1, bool)
     before[facts.thing[original]] = seen[original]
@@ -64,7 +67,7 @@ def trials_of_law(medium: Scenes, facts: ObjectFacts, seen: Mask, touched: Mask)
     return ObjectTrials(
         Trials(losses, ~seen[at_risk], null[at_risk], names[at_risk]),
         Trials(misses, ~seen[original], null[original], names[original]),
-        film_runs(medium.scenes),
+        film_runs(medium.scenes) if runs is None else runs,
     )
 
 
