@@ -221,8 +221,8 @@ def retry_after(text: str) -> float | None:
     (7.0, None, None, 0.0)
     """
     text = text.strip()
-    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):  # a fraction is not legal, but its meaning is clear
-        return min(float(text[:20]), float(LONGEST_PAUSE))
+    if re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text):  # a fraction is not legal, but its meaning is clear; years are not meant
+        return min(float(text), float(LONGEST_PAUSE))
     try:
         then = parsedate_to_datetime(text)
         left = (then if then.tzinfo else then.replace(tzinfo=UTC)) - datetime.now(UTC)
