@@ -9,6 +9,7 @@ EvenhandError
   ModelError           the model under test misbehaved; the run is a failure, never "nothing found"
     ModelFailed        it raised, or its endpoint did not answer
     WrongAnswer        it answered with the wrong shape, with NaN, or with labels nobody declared
+      UnclearAnswers   they can be read in more than one way; shows the readings and the line that chooses one
     UnsteadyModel      it gave two answers to one question
     UntrustedModel     loading it would run code that the user has not declared trusted
     MissingAbility     the method needs gradients, activations or scores that this model does not offer
@@ -72,6 +73,10 @@ class ModelFailed(ModelError):
 
 class WrongAnswer(ModelError):
     """The model answered, but not with one finite score row per input."""
+
+
+class UnclearAnswers(WrongAnswer):
+    """The model's answers can be read in more than one way."""
 
 
 class UnsteadyModel(ModelError):

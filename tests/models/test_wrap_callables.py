@@ -14,8 +14,9 @@ from small_domain import DOMAIN, names, rows, truth
 from evenhand.contract import labels_of
 from evenhand.domain.tabular import Label
 from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, WrongAnswer
-from evenhand.models.answer_shapes import reader_for, settle
+from evenhand.models.answer_shapes import reader_for
 from evenhand.models.meter import Meter
+from evenhand.models.readings import settle
 from evenhand.models.wrap import wrap
 
 CODES = rows()
@@ -152,8 +153,8 @@ def test_a_gap_among_probabilities_is_reported_as_one() -> None:
 
 
 def test_returns_must_be_known() -> None:
-    with pytest.raises(InvalidArgument, match="returns='probability'"):
-        wrap(chance, DOMAIN, takes="codes", returns="probability")
+    with pytest.raises(InvalidArgument, match="returns='probably'"):
+        wrap(chance, DOMAIN, takes="codes", returns="probably")
 
 
 def test_a_model_of_the_package_is_returned_as_it_is() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import MODEL_FAILED, PASS, say_json, tell, wants_json
+from evenhand.cli.output import MODEL_FAILED, PASS, say_json, tell, told, wants_json
 from evenhand.cli.project import DEFAULT_FILE, load_all
 
 
@@ -30,5 +30,5 @@ def doctor_command(
     if wants_json(as_json):
         say_json(result.as_dict())
     else:
-        tell(result.summary())
+        tell(told(result))
     raise typer.Exit(MODEL_FAILED if result.failed else PASS)

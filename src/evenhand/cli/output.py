@@ -79,7 +79,7 @@ def leave(result: Result, where: Leaving) -> NoReturn:
     if where.as_json:
         say_json(result.as_dict())
     else:
-        tell(f"{result.summary()}\n\nReport: {page}")
+        tell(f"{told(result)}\n\nReport: {page}")
     if getattr(result, "is_interrupted", False):
         err.print("interrupted: everything so far is kept; the same command continues where it stopped", soft_wrap=True)
         raise typer.Exit(INTERRUPTED)
@@ -91,6 +91,12 @@ def kept(result: Result, where: Leaving) -> Path:
     say_json(result.as_dict(), free_path(where.folder / f"{where.name}.json"))
     page = "report" if where.name == "result" else where.name
     return result.report(free_path(where.report or where.folder / f"{page}.html"))
+
+
+def told(result: Result) -> str:
+    """The result's summary, under a line that says how the model's answers were read."""
+    reading = result.header.details.get("reading")
+    return f"Model: {reading}.\n{result.summary()}" if reading else result.summary()
 
 
 def tell(text: str) -> None:

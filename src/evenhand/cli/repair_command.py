@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from evenhand.cli.output import BY_OUTCOME, free_path, named_parameters, names_in, out, say_json, tell, wants_json, watching
+from evenhand.cli.output import BY_OUTCOME, free_path, named_parameters, names_in, out, say_json, tell, told, wants_json, watching
 from evenhand.cli.project import DEFAULT_FILE, load_all
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 
@@ -113,11 +113,11 @@ def _leave(result: RepairComparison, wanted: str | None, folder: Path, as_json: 
         content["body"]["written"] = {"model": str(written) if written else None, "page": str(page)}
         say_json(content)
     else:
-        tell(result.summary())
-        told = (
+        tell(told(result))
+        left = (
             f"\nModel of {name}: {written}"
             if written
             else "\nNo model was written: none is shown to be better (--write NAME writes one anyway)."
         )
-        tell(f"{told}\nComparison: {page}")
+        tell(f"{left}\nComparison: {page}")
     raise typer.Exit(BY_OUTCOME[result.outcome])

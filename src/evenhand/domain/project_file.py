@@ -52,6 +52,7 @@ class ModelSource:
     trusted: bool = False
     takes: str | None = None
     returns: str | None = None
+    threshold: float | str | None = None
     classes: tuple[Value, ...] | None = None
     http: Mapping[str, Any] = field(default_factory=dict)
     prepare: Mapping[str, Any] = field(default_factory=dict)
@@ -349,7 +350,9 @@ class _Reader:
                 part["cache"] = str(self.path.parent / part["cache"])
         classes = None if section.classes is None else tuple(section.classes)
         path = None if section.path is None else self.path.parent / section.path
-        return ModelSource(path, section.url, section.trusted, section.takes, section.returns, classes, http, prepare, objects)
+        return ModelSource(
+            path, section.url, section.trusted, section.takes, section.returns, section.threshold, classes, http, prepare, objects
+        )
 
     def _check_model(self, section: ModelSection) -> None:
         if (section.path is None) == (section.url is None):

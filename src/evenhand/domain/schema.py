@@ -161,7 +161,12 @@ class ModelSection(SchemaSection):
     url: StrictStr | None = None
     trusted: StrictBool = Field(default=False, description="Whether loading it may run code (pickle, joblib, torch files).")
     takes: Literal["frame", "matrix", "codes", "codes_frame"] | None = None
-    returns: Literal["labels", "favourable", "scores"] | None = None
+    returns: Literal["label", "labels", "probability", "favourable", "logit", "percent", "score", "scores", "amount", "counts"] | None = (
+        Field(default=None, description="What the model says, where that is not plain.")
+    )
+    threshold: Number | StrictStr | None = Field(
+        default=None, description="From which number on the answer is the class that it speaks for; or 'best 100', 'best 10%'."
+    )
     classes: list[Cell] | None = None
     http: HttpSection | None = None
     prepare: PrepareSection | None = None

@@ -15,6 +15,7 @@ from evenhand.contract import Medium, Method, Model, name_of, parameters
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.digest import domain_digest, rows_digest
 from evenhand.engine.subject import Plan, Subject
+from evenhand.models.readings import reading_of
 from evenhand.oracles import oracle_text
 
 COMMAND: ContextVar[str] = ContextVar("command", default="called from Python")
@@ -76,7 +77,7 @@ def header_of(verb: str, subject: Subject, data: str, plan: Plan | None, details
         model={"kind": kind_of(subject.model), "digest": subject.model.fingerprint()},
         medium=_medium(subject.medium, subject.domain),
         oracle=oracle_text(plan.oracle) if plan else "",
-        details=dict(details or {}),
+        details={**dict(details or {}), "reading": reading_of(subject.model)},
     )
 
 

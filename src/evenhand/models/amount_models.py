@@ -26,10 +26,21 @@ class AmountModel:
     classes: tuple[Any, ...] = ("amount",)
     is_hard: bool = False
 
+    @property
+    def reading(self) -> str:
+        """How its answers are read."""
+        unit = self.domain.label.unit if self.domain.label is not None else None
+        return f"it says an amount{f' in {unit}' if unit else ''}"
+
     def scores(self, rows: Rows) -> Scores:
         """One number per row, (n, 1)."""
         inputs = inputs_of(rows, self.domain, self.takes)
         answer = np.asarray(guarded(lambda: self.function(inputs), "the regression"))
+        if answer.ndim == 2 and answer.shape[1] > 1:
+            raise WrongAnswer(
+                f"the regression says {answer.shape[1]} amounts for each row; wrap a function that returns the one that is to be tested, "
+                "such as lambda frame: model.predict(frame)[:, 0]"
+            )
         if answer.size != len(rows) or answer.dtype.kind not in "fiub":
             raise WrongAnswer(
                 f"the regression answered {len(rows)} rows with {answer.dtype} of shape {answer.shape}; expected one number per row"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,27 +16,62 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, WrongAnswer
 
 Form = Literal["labels", "favourable", "scores"]
-FORMS: tuple[Form, ...] = get_args(Form)
+Scale = Literal["probability", "logit", "percent", "score"]
+Match = Literal["name", "declared", "agreement", "number", "order"]
+
+SLACK = 1e-3
+"""How far a probability may lie outside 0..1 and still be taken for a rounding error."""
+TIE = 1e-9
+"""How far from one half the share of a score that lies on its threshold is put: such a score reaches it."""
 
 
 @dataclass(frozen=True)
 class Reader:
     """How one model's answers are read.
 
-    `labels`: one label per row.  `favourable`: one number per row, the probability of class `single`.
-    `scores`: a number per row and class, ordered as `columns`.  With `logits` the numbers go through sigmoid or softmax.
+    `labels`: one label per row.  `favourable`: one number per row, which speaks for class `single`.
+    `scores`: a number per row and class, ordered as `columns`.
+    scale: what the numbers are.  Logits go through sigmoid or softmax; a score is compared with its threshold.
+    threshold: from which number on class `single` is the answer; None for one half of a probability, zero of a logit.
+    unit: the spread of scores, so that gaps between them are shares of it.
+    match: how the model's classes were found among the label's values; `number` and `order` are not confirmed by anything.
+    evidence, doubts: what the reading rests on, and what speaks against it, as sentences.
     """
 
     classes: tuple[Any, ...]
     columns: tuple[Any, ...]
     single: int
     form: Form = "scores"
-    logits: bool = False
+    scale: Scale = "probability"
+    threshold: float | None = None
+    unit: float = 1.0
+    match: Match = "name"
+    evidence: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    doubts: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def is_hard(self) -> bool:
         """Whether the model only says labels."""
         return self.form == "labels"
+
+    @property
+    def logits(self) -> bool:
+        """Whether the numbers go through sigmoid or softmax."""
+        return self.scale == "logit"
+
+    @property
+    def sentence(self) -> str:
+        """The reading in words."""
+        return "; ".join([self._what, _MATCHES[self.match].format(listing(self.columns)), *self.evidence, *self.doubts])
+
+    @property
+    def _what(self) -> str:
+        if self.form == "labels":
+            return "it says a label"
+        if self.form == "scores":
+            return f"it says a {self.scale} for each class"
+        cut = "" if self.threshold is None else f", which is the answer from {self.threshold:.6g} on"
+        return f"it says one {self.scale} of {self.classes[self.single]!r}{cut}"
 
     def read(self, answer: Any, rows: int) -> Scores:
         """Scores in the order of `classes`."""
@@ -44,19 +79,20 @@ class Reader:
         if len(table) != rows or table.ndim == 0:
             raise WrongAnswer(f"the model answered {rows} rows with {_shape(table)}; expected one answer per row")
         if self.form == "labels":
-            return one_hot(self._labels(_flat(table)), len(self.classes))
-        numbers = _numbers(table)
-        return self._spread(_flat(numbers)) if self.form == "favourable" else self._ordered(numbers)
+            return one_hot(self._labels(flat_values(table)), len(self.classes))
+        numbers = as_numbers(table)
+        return self._spread(flat_values(numbers)) if self.form == "favourable" else self._ordered(numbers)
 
     def _labels(self, answers: NDArray[Any]) -> Labels:
-        distinct, places = _factorize(answers)
-        table = np.array([_place(value, self.classes, self.columns) for value in distinct], dtype=np.intp)
+        distinct, places = factorized(answers)
+        table = np.array([place_of(value, self.classes, self.columns) for value in distinct], dtype=np.intp)
         if len(table) and table.min() < 0:
             wrong = distinct[int(np.flatnonzero(table < 0)[0])]
             row = int(np.flatnonzero(table[places] < 0)[0])
             raise WrongAnswer(
                 f"the model answered row {row} with {wrong!r}, which is no label; expected one of {listing(self.classes)}.  "
-                "Declare the label's values in the domain, or pass classes=[...] in the model's own order"
+                "Declare the label's values in the domain (an answer that means `no decision` is one of them), or pass classes=[...] in "
+                "the model's own order"
             )
         return table[places] if len(table) else np.zeros(0, dtype=np.intp)
 
@@ -66,11 +102,38 @@ class Reader:
                 f"the model answers one number per row, but there are {len(self.columns)} classes {listing(self.columns)}; "
                 "let it return one score per class"
             )
-        probability = sigmoid(numbers) if self.logits else numbers
+        probability = self._shares(numbers)
         (other,) = (place for place in map(self.classes.index, self.columns) if place != self.single)
         out = np.zeros((len(numbers), len(self.classes)), dtype=probability.dtype)
         out[:, self.single], out[:, other] = probability, 1 - probability
         return out
+
+    def _shares(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """One number per row as a share of which one half is where the answer changes."""
+        if self.scale == "logit":
+            return sigmoid(numbers) if self.threshold is None else _around(sigmoid(numbers - self.threshold), numbers >= self.threshold)
+        if self.scale == "score":
+            cut = self.threshold or 0.0
+            return _around(sigmoid((numbers - cut) / self.unit), numbers >= cut)
+        whole = 100.0 if self.scale == "percent" else 1.0
+        shares = self._within(numbers, whole) / whole
+        cut = 0.5 if self.threshold is None else self.threshold / whole
+        if cut == 0.5:
+            return shares
+        return _around(np.where(shares < cut, shares / (2 * cut), 0.5 + (shares - cut) / (2 * (1 - cut))), shares >= cut)
+
+    def _within(self, numbers: NDArray[Any], whole: float) -> NDArray[Any]:
+        """Numbers from 0 to `whole`; what lies outside by more than a rounding error was read wrongly."""
+        if not numbers.size or (numbers.min() >= 0 and numbers.max() <= whole):
+            return numbers
+        outside = (numbers < -SLACK * whole) | (numbers > (1 + SLACK) * whole)
+        if outside.any():
+            row = int(np.argwhere(outside)[0, 0])
+            raise WrongAnswer(
+                f"the model answered row {row} with {numbers[row].tolist()}, but its answers are read as a {self.scale} from 0 to "
+                f"{whole:g}; declare what it returns: returns='logit', 'percent' or 'score' (with threshold=...)"
+            )
+        return np.asarray(np.clip(numbers, 0, whole))
 
     def _ordered(self, numbers: NDArray[Any]) -> Scores:
         if numbers.ndim != 2 or numbers.shape[1] != len(self.columns):
@@ -78,26 +141,61 @@ class Reader:
                 f"the model answered with {_shape(numbers)}; expected ({len(numbers)}, {len(self.columns)}): "
                 f"one score for each of {listing(self.columns)}"
             )
+        numbers = self._rows(numbers)
         if self.columns == self.classes:
-            return softmax(numbers) if self.logits else numbers
+            return numbers
         out = np.zeros((len(numbers), len(self.classes)), dtype=numbers.dtype)
-        out[:, [self.classes.index(name) for name in self.columns]] = softmax(numbers) if self.logits else numbers
+        out[:, [self.classes.index(name) for name in self.columns]] = numbers
         return out
+
+    def _rows(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """A number for each class, as shares where they can be."""
+        if self.scale == "logit":
+            return softmax(numbers)
+        if self.scale == "percent":
+            return self._within(numbers, 100.0) / 100.0
+        return numbers if self.scale == "score" else self._within(numbers, 1.0)
+
+
+_MATCHES: dict[Match, str] = {
+    "name": "its classes {} were found by name",
+    "declared": "its classes are declared as {}",
+    "agreement": "its classes are {} by agreement with the labelled rows",
+    "number": "its numbered classes are taken for {} in this order, which nothing confirms",
+    "order": "its classes are taken for {} in the label's order",
+}
+
+
+def _around(shares: NDArray[Any], reaches: NDArray[np.bool_]) -> NDArray[Any]:
+    """Shares that lie on the side of one half that the comparison with the threshold says."""
+    return np.asarray(np.where(reaches, np.maximum(shares, 0.5 + TIE), np.minimum(shares, 0.5 - TIE)))
 
 
 def reader_for(domain: TabularDomain, columns: Sequence[Any] | None, single: int | None = None) -> Reader:
     """A reader whose classes are the label's values and whose score columns carry the model's own order.
 
-    Names decide: a model that lists its classes in another order is read right.  A model that only numbers its
-    classes 0, 1, 2, ... is read by position.  `single` defaults to the favourable class.
+    Names decide: a model that lists its classes in another order is read right.  A model that only numbers its classes 0, 1, 2, ...
+    is read by position until labelled rows confirm or correct it.  `single` defaults to the favourable class.
     """
     own = None if columns is None else tuple(plain(value) for value in columns)
     classes = _classes(domain, own)
-    names = classes if own is None else _by_name(own, classes)
+    order: Match = "order"
+    names, match = (classes, order) if own is None else _by_name(own, classes)
     if single is None:
         favourable = domain.label.favourable if domain.label else ()
         single = classes.index(favourable[0] if len(favourable) == 1 and favourable[0] in names else names[-1])
-    return Reader(classes, names, single)
+    return Reader(classes, names, single, match=match)
+
+
+def declared_or_own(domain: TabularDomain, declared: Sequence[Any] | None, own: Sequence[Any] | None = None) -> Reader:
+    """The reader of a model whose classes the caller declares, or else of one that says its `own`.
+
+    One number per row speaks for the last of the declared classes.
+    """
+    if declared is None:
+        return reader_for(domain, own)
+    reader = reader_for(domain, declared)
+    return replace(reader, match="declared", single=reader.classes.index(reader.columns[-1]))
 
 
 def _classes(domain: TabularDomain, own: tuple[Any, ...] | None) -> tuple[Any, ...]:
@@ -113,48 +211,19 @@ def _classes(domain: TabularDomain, own: tuple[Any, ...] | None) -> tuple[Any, .
     return own
 
 
-def _by_name(own: tuple[Any, ...], classes: tuple[Any, ...]) -> tuple[Any, ...]:
+def _by_name(own: tuple[Any, ...], classes: tuple[Any, ...]) -> tuple[tuple[Any, ...], Match]:
     if len(own) < 2 or len(set(own)) < len(own):
         raise InvalidArgument(f"classes={list(own)!r} must name at least two different classes")
-    places = [_place(value, classes, ()) for value in own]
-    if min(places) >= 0:
-        return tuple(classes[place] for place in places)
+    places = [place_of(value, classes, ()) for value in own]
+    if min(places) >= 0 and len(set(places)) == len(places):
+        return tuple(classes[place] for place in places), "name"
     if own == tuple(range(len(classes))) and max(places) < 0:
-        return classes
-    strange = own[places.index(-1)]
+        return classes, "number"
+    strange = own[places.index(-1)] if -1 in places else own[0]
     raise WrongAnswer(
         f"the model knows the class {strange!r}, which is none of the label's values {listing(classes)}; "
         "correct the label in the domain, or pass classes=[...] naming the model's outputs in order"
     )
-
-
-def settle(reader: Reader, answer: Any, rows: int, returns: str | None = None) -> Reader:
-    """The reader with form and logits decided by a sample answer, unless `returns` says the form; the answer must be readable."""
-    if returns is not None and returns not in FORMS:
-        raise InvalidArgument(f"returns={returns!r} must be one of {', '.join(FORMS)}")
-    table = as_table(answer)
-    form: Form = _form(table, reader) if returns is None else returns
-    settled = replace(reader, form=form)
-    if form != "labels":
-        settled = replace(settled, logits=_are_logits(_numbers(table), form))
-    settled.read(answer, rows)
-    return settled
-
-
-def _form(table: NDArray[Any], reader: Reader) -> Form:
-    if table.ndim == 2 and table.shape[1] > 1:
-        return "scores"
-    flat = _flat(table)
-    if flat.dtype.kind != "f":
-        return "labels"
-    distinct, _ = _factorize(flat)
-    return "labels" if all(_place(value, reader.classes, reader.columns) >= 0 for value in distinct) else "favourable"
-
-
-def _are_logits(numbers: NDArray[Any], form: Form) -> bool:
-    """Numbers that cannot be probabilities are logits; scores that merely do not sum to one stay as they are."""
-    finite = numbers[np.isfinite(numbers)]
-    return bool(finite.size) and bool(finite.min() < -1e-6 or (form == "favourable" and finite.max() > 1 + 1e-6))
 
 
 def as_table(answer: Any) -> NDArray[Any]:
@@ -180,13 +249,15 @@ def _with_gaps(table: NDArray[Any]) -> NDArray[Any]:
     return table.astype(np.float64) if float in kinds and kinds <= {float, int, type(None)} else table
 
 
-def _flat(table: NDArray[Any]) -> NDArray[Any]:
+def flat_values(table: NDArray[Any]) -> NDArray[Any]:
+    """One value per row."""
     if table.ndim == 2 and table.shape[1] != 1:
         raise WrongAnswer(f"the model answered with {_shape(table)}; expected one value per row")
     return table.reshape(-1)
 
 
-def _numbers(table: NDArray[Any]) -> NDArray[Any]:
+def as_numbers(table: NDArray[Any]) -> NDArray[Any]:
+    """The same as numbers with a fraction."""
     if table.dtype.kind == "f":
         return table
     try:
@@ -195,7 +266,7 @@ def _numbers(table: NDArray[Any]) -> NDArray[Any]:
         raise WrongAnswer(f"the model answered with {table.reshape(-1)[0]!r}; expected numbers as scores") from None
 
 
-def _factorize(answers: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
+def factorized(answers: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
     """The distinct answers as plain values, and where each row's answer is among them."""
     if answers.dtype == object:
         import pandas as pd
@@ -206,14 +277,22 @@ def _factorize(answers: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
     return [plain(value) for value in values], inverse.reshape(-1).astype(np.intp)
 
 
-def _place(value: Any, classes: tuple[Any, ...], columns: tuple[Any, ...]) -> int:
+def place_of(value: Any, classes: tuple[Any, ...], columns: tuple[Any, ...]) -> int:
     """Where a label is among the classes, -1 for nowhere; 1, 1.0 and True are one label unless both are declared."""
     alike = [at for at, known in enumerate(classes) if type(known) is type(value) and known == value]
     if not alike and not isinstance(value, str):
         alike = [at for at, known in enumerate(classes) if not isinstance(known, str) and known == value]
+    if not alike:
+        alike = [at for at, known in enumerate(classes) if _text(known) == _text(value)]
+        alike = alike if len(alike) == 1 else []
     if not alike and columns and type(value) is int and 0 <= value < len(columns) and all(isinstance(k, str) for k in classes):
         return classes.index(columns[value])
     return alike[0] if alike else -1
+
+
+def _text(value: Any) -> str:
+    """A label as people write it: 1.0 and 1 alike, capitals and spaces around it ignored."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip().casefold()
 
 
 def plain(value: Any) -> Any:

@@ -15,10 +15,12 @@ from evenhand.contract import Model
 from evenhand.domain.columns import listing
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility
-from evenhand.models.answer_shapes import Reader, plain, reader_for
+from evenhand.models.answer_shapes import Reader, declared_or_own, plain, reader_for
 from evenhand.models.fitting_again import check_labels, seed_of
 from evenhand.models.forests import quick_forest
 from evenhand.models.inputs import Takes, fingerprint_by_answers, guarded, inputs_of, probe_rows
+from evenhand.models.readings import confirm
+from evenhand.models.trial_rows import Trial
 
 _NUMBERED = re.compile(r"(Column_|column_|f|x|feature_)?\d+")
 """Names that the libraries make up for the columns of an array."""
@@ -54,8 +56,12 @@ class EstimatorModel:
         """Probabilities, or what stands for them."""
         if not len(rows):
             return np.empty((0, len(self.classes)))  # scikit-learn refuses to be asked about nobody
+        return self.reader.read(self.answers(rows), len(rows))
+
+    def answers(self, rows: Rows) -> Any:
+        """What the estimator itself says."""
         ask = (quick_forest(self.estimator) if self.asks == "predict_proba" else None) or getattr(self.estimator, self.asks)
-        return self.reader.read(guarded(lambda: ask(self._inputs(rows)), f"{type(self.estimator).__name__}.{self.asks}"), len(rows))
+        return guarded(lambda: ask(self._inputs(rows)), f"{type(self.estimator).__name__}.{self.asks}")
 
     def refit(self, rows: Rows, labels: Labels, rng: np.random.Generator) -> Model:
         """A fresh clone fitted on these rows, seeded by rng wherever it takes a seed."""
@@ -69,7 +75,7 @@ class EstimatorModel:
         guarded(lambda: fresh.fit(self._inputs(rows), np.array(own)[labels]), f"{type(fresh).__name__}.fit")
         columns = [self.classes[own.index(value)] for value in _classes_of(fresh) or own]
         reader = reader_for(self.domain, columns, single=self.reader.single)
-        return replace(self, estimator=fresh, reader=replace(reader, form=self.reader.form, logits=self.reader.logits))
+        return replace(self, estimator=fresh, reader=replace(reader, form=self.reader.form, scale=self.reader.scale))
 
     def _own_labels(self) -> list[Any]:
         """What the estimator itself calls each of the classes; one that it never saw has its position or its name."""
@@ -87,31 +93,38 @@ class EstimatorModel:
 
 
 def from_estimator(
-    estimator: Any, domain: TabularDomain, classes: Sequence[Any] | None = None, takes: Takes | None = None
+    estimator: Any, domain: TabularDomain, classes: Sequence[Any] | None = None, takes: Takes | None = None, trial: Trial | None = None
 ) -> EstimatorModel:
     """A fitted estimator as a model; it must answer a few rows of the domain."""
-    own = classes if classes is not None else _classes_of(estimator)
     _check_fitted(estimator)
     asks = next((name for name in ("predict_proba", "decision_function", "predict") if hasattr(estimator, name)), "")
     if not asks:
         raise InvalidArgument(f"{type(estimator).__name__} has neither predict_proba nor predict; wrap a fitted classifier or a callable")
     names = _names(estimator, domain, takes)
     kind: Takes = takes or ("frame" if names else "codes")
-    reader = _reader(asks, domain, own)
+    reader = _reader(asks, declared_or_own(domain, classes, _classes_of(estimator)))
     model = EstimatorModel(estimator, domain, kind, reader, asks, names if kind in ("frame", "codes_frame") else ())
     _check_width(model)
-    model.scores(probe_rows(domain, 8))
-    return model
+    return replace(model, reader=_confirmed(model, trial))
 
 
-def _reader(asks: str, domain: TabularDomain, own: Sequence[Any] | None) -> Reader:
-    reader = reader_for(domain, own)
+def _confirmed(model: EstimatorModel, trial: Trial | None) -> Reader:
+    """The estimator must answer; classes that it only numbers are found by agreement with the labels."""
+    rows = probe_rows(model.domain, 8) if trial is None or model.reader.match not in ("number", "order") else trial.rows
+    answer = model.answers(rows)
+    model.reader.read(answer, len(rows))
+    return model.reader if trial is None or len(rows) != len(trial.rows) else confirm(model.reader, answer, trial.labels)
+
+
+def _reader(asks: str, reader: Reader) -> Reader:
+    """What the asked method returns is known from its name."""
+    reader = replace(reader, evidence=(f"asked by {asks}",))
     if asks == "predict":
         return replace(reader, form="labels")
     if asks == "decision_function":
         # A binary decision function speaks for the estimator's second class.
         second = reader.classes.index(reader.columns[1])
-        return replace(reader, form="favourable" if len(reader.columns) == 2 else "scores", logits=True, single=second)
+        return replace(reader, form="favourable" if len(reader.columns) == 2 else "scores", scale="logit", single=second)
     return reader
 
 

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from evenhand.arrays import Rows, Scores
 from evenhand.contract import Answer, Detection
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, WrongAnswer
+from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, UnclearAnswers, WrongAnswer
 from evenhand.media.scene import Picture
-from evenhand.models.answer_shapes import Reader, reader_for, settle
+from evenhand.models.answer_shapes import Reader, declared_or_own
 from evenhand.models.inputs import Takes, fingerprint_by_answers, first_line, guarded, inputs_of, probe_rows
+from evenhand.models.readings import settle
+from evenhand.models.trial_rows import Trial
 
 _FRAME_NAMES = ("df", "frame", "table", "data", "dataframe", "data_frame")
 _CODES_NAMES = ("x", "rows", "codes", "matrix", "array")
@@ -62,18 +64,18 @@ def from_callable(
     domain: TabularDomain,
     classes: Sequence[Any] | None = None,
     takes: Takes | None = None,
-    returns: str | None = None,
+    trial: Trial | None = None,
 ) -> FunctionModel:
     """A callable as a model.  Without `takes`, annotation and argument name decide, else whichever of frame and codes it answers."""
-    reader = reader_for(domain, classes)
-    rows = probe_rows(domain)
+    reader, trial = declared_or_own(domain, classes), trial or Trial(probe_rows(domain))
+    rows = trial.rows
     tried: list[tuple[Takes, EvenhandError]] = []
     for kind in _candidates(function, takes):
         try:
             inputs = inputs_of(rows, domain, kind)
             answer = guarded(lambda inputs=inputs: function(inputs), f"the model function, given {kind!r},")  # type: ignore[misc]
-            return FunctionModel(function, domain, kind, settle(reader, answer, len(rows), returns))
-        except InvalidArgument:
+            return FunctionModel(function, domain, kind, settle(reader, answer, len(rows), trial.declared, trial.labels))
+        except (InvalidArgument, UnclearAnswers):
             raise
         except EvenhandError as fault:
             tried.append((kind, fault))

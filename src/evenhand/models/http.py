@@ -13,7 +13,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,15 +28,18 @@ from evenhand.errors import DataError, InvalidArgument, ModelFailed, WrongAnswer
 from evenhand.limits import Count, NotNegative, Positive, WholeNumber, check_limits
 from evenhand.media.png import png_bytes
 from evenhand.media.scene import Picture
-from evenhand.models.answer_shapes import Reader, reader_for, settle
+from evenhand.models.answer_shapes import Reader, declared_or_own
 from evenhand.models.function import FunctionClassifier
 from evenhand.models.http_shape import AnswerPath as AnswerPath
 from evenhand.models.http_shape import body_of, excerpt, parse_path, records_of, takes_single_row
 from evenhand.models.http_transport import Connection, RequestBody, Transport, shown_url
 from evenhand.models.inputs import probe_rows
+from evenhand.models.readings import settle
 from evenhand.models.recognisers.jpeg import jpeg
+from evenhand.models.trial_rows import Trial
 
-_SETTLING_ROWS = 16
+SETTLING_ROWS = 16
+"""Rows that settle how answers are read where no data is at hand."""
 
 
 @dataclass(frozen=True)
@@ -150,11 +153,12 @@ class Endpoint:
     settings: HttpModel
     domain: TabularDomain
     columns: Sequence[Any] | None = None
+    trial: Trial | None = None
     is_costly: ClassVar[bool] = True  # the meter never asks a row twice
 
     def __post_init__(self) -> None:
         self._questions = Questions(self.settings)
-        self._unsettled = reader_for(self.domain, self.columns)
+        self._unsettled = declared_or_own(self.domain, self.columns)
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -169,8 +173,20 @@ class Endpoint:
     @cached_property
     def _reader(self) -> Reader:
         """How answers are read, settled once by the answers to a few fixed rows."""
-        rows = probe_rows(self.domain, _SETTLING_ROWS)
-        return settle(self._unsettled, self._values(rows), len(rows), self.settings.returns)
+        trial = self.trial or Trial(probe_rows(self.domain, SETTLING_ROWS))
+        declared = trial.declared if self.settings.returns is None else replace(trial.declared, returns=self.settings.returns)
+        return settle(self._unsettled, self._values(trial.rows), len(trial.rows), declared, trial.labels)
+
+    @property
+    def reader(self) -> Reader:
+        """How answers are read."""
+        return self._reader
+
+    def without_memory(self) -> Endpoint:
+        """The same endpoint, asked about every row again."""
+        asked = Endpoint(replace(self.settings, cache=None), self.domain, self.columns, self.trial)
+        asked.__dict__["_reader"] = self._reader
+        return asked
 
     def _values(self, rows: Rows) -> list[Any]:
         return self._questions.values(records_of(rows, self.domain, self.settings.rows_as))

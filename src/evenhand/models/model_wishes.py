@@ -16,7 +16,9 @@ from evenhand.errors import InvalidArgument
 from evenhand.media.table import Table
 from evenhand.models.inputs import Takes, probe_rows
 from evenhand.models.preparation import Preparation
+from evenhand.models.readings import Declared
 from evenhand.models.shown import shown
+from evenhand.models.trial_rows import USUAL_TRIAL, Trial, trial_of
 
 if TYPE_CHECKING:
     from evenhand.models.torch import TorchSettings
@@ -61,6 +63,13 @@ class ModelWishes:
     torch: TorchSettings | None = None
     prepare: Preparation | None = None
     objects: ObjectSettings = field(default_factory=ObjectSettings)
+    threshold: float | str | None = None
+    data: Any = None  # where rows and labels are, if the caller gave more than a domain
+
+    def trial(self, most: int = USUAL_TRIAL) -> Trial:
+        """At most so many rows to try out how answers are to be read."""
+        rows = getattr(self.data, "rows", None)
+        return trial_of(self.data, self.domain, Declared(self.returns, self.threshold, 0 if rows is None else len(rows)), most)
 
     @cached_property
     def asked(self) -> Asked:

@@ -15,11 +15,13 @@ from evenhand.contract import Pictures, Port
 from evenhand.domain.columns import listing
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer
-from evenhand.models.answer_shapes import Reader, plain, reader_for, settle
+from evenhand.models.answer_shapes import Reader, declared_or_own, plain
 from evenhand.models.function import FunctionClassifier
 from evenhand.models.inputs import Takes, first_line, inputs_of, probe_rows
 from evenhand.models.onnx_session import NUMPY_TYPES, OnnxSession, open_onnx
 from evenhand.models.preparation import preparation_of
+from evenhand.models.readings import settle
+from evenhand.models.trial_rows import Trial
 
 USUAL_ROWS = 8192
 """How many rows one call takes best."""
@@ -67,19 +69,18 @@ class OnnxModel:
 
 
 def from_onnx(
-    path: str | Path, domain: TabularDomain, classes: Sequence[Any] | None = None, takes: Takes | None = None, returns: str | None = None
+    path: str | Path, domain: TabularDomain, classes: Sequence[Any] | None = None, takes: Takes | None = None, trial: Trial | None = None
 ) -> OnnxModel:
     """An ONNX file as a model."""
     session = open_onnx(path)
     kind = takes or ("frame" if len(session.inputs) > 1 or _is_text(session) else "codes")
     _check_inputs(session.inputs, domain, session.file)
-    rows = probe_rows(domain)
-    output = _output(session, returns)
-    own = classes if classes is not None else _own_classes(session, domain, kind)
-    reader = reader_for(domain, own)
+    trial = trial or Trial(probe_rows(domain))
+    output = _output(session, trial.declared.returns)
+    reader = declared_or_own(domain, classes, None if classes is not None else _own_classes(session, domain, kind))
     reader = replace(reader, single=reader.classes.index(reader.columns[-1]))
     model = OnnxModel(session, domain, kind, reader, output)
-    return replace(model, reader=settle(reader, model._answers(rows), len(rows), returns))
+    return replace(model, reader=settle(reader, model._answers(trial.rows), len(trial.rows), trial.declared, trial.labels))
 
 
 def _is_text(session: OnnxSession) -> bool:
@@ -137,7 +138,7 @@ def _output(session: OnnxSession, returns: str | None) -> str:
     outputs = session.outputs
     for entry in outputs:
         numeric = entry.type.startswith("seq(map") or (entry.type in ("tensor(float)", "tensor(double)", "tensor(float16)"))
-        if numeric != (returns == "labels"):
+        if numeric != (returns in ("labels", "label")):
             return str(entry.name)
     return str(outputs[0].name)
 

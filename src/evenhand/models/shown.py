@@ -62,6 +62,11 @@ class ShownModel:
         return self._answers.classes
 
     @property
+    def reading(self) -> str:
+        """How its answers are read."""
+        return self._answers.sentence
+
+    @property
     def is_hard(self) -> bool:
         """Whether the reader only says labels."""
         return bool(getattr(self.reader, "is_hard", False))

@@ -19,19 +19,31 @@ from numpy.typing import NDArray
 from evenhand.arrays import Labels, Rows, Scores
 from evenhand.contract import SCORES, Activations, Answer, Model, Pairs, Pictures, Slope
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import EvenhandError, InvalidArgument, MissingAbility, ModelFailed, UnknownName, UnsteadyModel, WrongAnswer, require
+from evenhand.errors import (
+    EvenhandError,
+    InvalidArgument,
+    MissingAbility,
+    ModelFailed,
+    UnclearAnswers,
+    UnknownName,
+    UnsteadyModel,
+    WrongAnswer,
+    require,
+)
 from evenhand.limits import Count, Positive, check_limits
 from evenhand.media.scene import Picture
-from evenhand.models.answer_shapes import Reader, reader_for
+from evenhand.models.answer_shapes import SLACK, Reader, Scale, declared_or_own
 from evenhand.models.differences import Steps, in_batches, neighbour_gradient
 from evenhand.models.fitting_again import check_labels, seed_of
 from evenhand.models.inputs import first_line, probe_rows
 from evenhand.models.preparation import Preparation
+from evenhand.models.readings import confirm
 from evenhand.models.recognisers.detectors import detections
 from evenhand.models.recognisers.seen_objects import Suppression
 from evenhand.models.torch_inputs import CodesFront, DetectionFront, Front, Inputs, PictureFront, flat, make_front
 from evenhand.models.torch_layers import KeptShare, Layer, Reached, declared_activations, find_layers, silence, watching
 from evenhand.models.torch_training import set_mode, train
+from evenhand.models.trial_rows import Trial
 
 Outputs = Literal["auto", "logits", "probabilities"]
 
@@ -317,7 +329,11 @@ class TorchModel(TorchAdapter):
 
 
 def from_module(
-    module: Any, domain: TabularDomain, classes: Sequence[Any] | None = None, settings: TorchSettings | None = None
+    module: Any,
+    domain: TabularDomain,
+    classes: Sequence[Any] | None = None,
+    settings: TorchSettings | None = None,
+    trial: Trial | None = None,
 ) -> TorchModel:
     """A torch module as a model, once it answers a few rows alike alone and in company, and alike twice.
 
@@ -325,12 +341,14 @@ def from_module(
     """
     require("torch", "torch")
     settings = settings or TorchSettings()
-    reader = reader_for(domain, classes)
+    reader = declared_or_own(domain, classes)
     reader = replace(reader, single=reader.classes.index(reader.columns[-1]))
     model = TorchModel(module, make_front(module, domain, settings), reader, settings=settings)
     model = replace(model, reader=_settled(model))
     _check_steady(model)
-    return model
+    if trial is None or trial.labels is None or model.reader.form == "favourable":
+        return model
+    return replace(model, reader=confirm(model.reader, flat(_trial(model, trial.rows)).float().numpy(), trial.labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -463,14 +481,15 @@ def torch_classifier(
     names = tuple(classes)
     placed = module.to(device).to(memory_format=torch.channels_last)
     settings = TorchSettings(batch_rows=PICTURES_AT_ONCE)
-    return TorchClassifier(placed, PictureFront(prepare, device), Reader(names, names, 1, logits=True), tuple(readable), settings=settings)
+    reader = Reader(names, names, 1, scale="logit")
+    return TorchClassifier(placed, PictureFront(prepare, device), reader, tuple(readable), settings=settings)
 
 
 def picture_module(module: Any, classes: Sequence[str], front: PictureFront, outputs: Outputs = "auto") -> TorchClassifier:
     """A module as a classifier of pictures of known size, once it answers alike alone and in company, and alike twice."""
     base = torch_classifier(module, classes, (), front.device, front.prepared_by)
     model = replace(base, front=front)
-    model = replace(model, reader=replace(model.reader, logits=_gives_logits(model, outputs)))
+    model = replace(model, reader=replace(model.reader, scale=_scale(model, outputs)))
     _check_steady(model)
     return model
 
@@ -518,7 +537,7 @@ def _settled(model: TorchModel) -> Reader:
     rows = probe_rows(model.domain)
     values = flat(_trial(model, rows)).float()
     form: Literal["favourable", "scores"] = "favourable" if values.shape[1] == 1 else "scores"
-    reader = replace(model.reader, form=form, logits=_gives_logits(model, model.settings.outputs))
+    reader = replace(model.reader, form=form, scale=_scale(model, model.settings.outputs))
     reader.read(values.numpy(), len(rows))
     return reader
 
@@ -536,6 +555,10 @@ def _trial(model: TorchAdapter, asked: Any) -> Any:
     return output
 
 
+def _scale(model: TorchAdapter, outputs: Outputs) -> Scale:
+    return "logit" if _gives_logits(model, outputs) else "probability"
+
+
 def _gives_logits(model: TorchAdapter, outputs: Outputs) -> bool:
     """Whether answers are logits: said, or seen from a trial; the output of a linear layer always is."""
     import torch
@@ -550,7 +573,15 @@ def _gives_logits(model: TorchAdapter, outputs: Outputs) -> bool:
     finally:
         for handle in handles:
             handle.remove()
-    return any(output is out for out in ended_linear) or not _are_probabilities(flat(output).float())
+    values = flat(output).float()
+    if any(output is out for out in ended_linear):
+        return True
+    if values.shape[1] == 1 and bool(values.min() >= -SLACK) and bool(values.max() > 1 + SLACK):
+        raise UnclearAnswers(
+            f"the module's one output goes from {float(values.min()):.4g} to {float(values.max()):.4g}, which is no probability, "
+            "and it does not end in a linear layer; say what it is with returns='logit', or let the module return probabilities"
+        )
+    return not _are_probabilities(values)
 
 
 def _are_probabilities(values: Any) -> bool:

@@ -38,6 +38,7 @@ def wrap(
     classes: Sequence[Any] | None = None,
     takes: str | None = None,
     returns: str | None = None,
+    threshold: float | str | None = None,
     trusted: bool = False,
     torch: TorchSettings | None = None,
     prepare: Preparation | None = None,
@@ -50,7 +51,10 @@ def wrap(
     data: what `evenhand.open` returned, its domain, or its medium; it decides what the model is asked about.
     A label that is an amount makes an estimator or a callable a regression, whose one score is the amount itself.
     classes: the model's classes in its own order, when it does not say them itself.
-    takes: 'frame', 'matrix', 'codes' or 'codes_frame', for rows of a table.  returns: 'labels', 'favourable' or 'scores'.
+    takes: 'frame', 'matrix', 'codes' or 'codes_frame', for rows of a table.
+    returns: what it says, where that is not plain: 'label', 'probability', 'logit', 'percent', 'score' (with a threshold), 'amount' or
+    'counts'.  One number per row speaks for the last of `classes` where they are given, else for the favourable class.
+    threshold: from which number on the answer is the class that the number speaks for, or 'best 100' or 'best 10%' of a ranking.
     trusted: allows what can run code when loaded: pickles, torch files, MLflow's Python functions.  torch: how a torch module is used.
     prepare: how pictures become a network's input.  objects: how a recogniser is used.
 
@@ -64,7 +68,11 @@ def wrap(
         raise InvalidArgument(f"classes={classes!r} must be a list of at least two labels in the model's own order")
     medium, domain = _shown_by(data)
     told = objects or ObjectSettings()
-    return _dispatch(model, ModelWishes(medium, domain, _dispatch, classes, check_takes(takes), returns, trusted, torch, prepare, told))
+    holder = data if isinstance(data, _Data) else None
+    wishes = ModelWishes(
+        medium, domain, _dispatch, classes, check_takes(takes), returns, trusted, torch, prepare, told, threshold, holder
+    )  # fmt: skip
+    return _dispatch(model, wishes)
 
 
 def _shown_by(data: Any) -> tuple[Medium, TabularDomain]:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.contract import Model
-from evenhand.models.http import Endpoint, EndpointReader, HttpModel, HttpTemplate
+from evenhand.models.http import SETTLING_ROWS, Endpoint, EndpointReader, HttpModel, HttpTemplate
 from evenhand.models.model_wishes import ModelWishes
+from evenhand.models.trial_rows import PAID_TRIAL
 
 
 def accepts(given: Any) -> bool:
@@ -31,5 +32,5 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
     settings = given if isinstance(given, HttpModel) else HttpModel(given)
     settings = settings if settings.returns is not None else replace(settings, returns=wishes.returns)
     if wishes.asked == "rows":
-        return Endpoint(settings, wishes.domain, wishes.classes)
+        return Endpoint(settings, wishes.domain, wishes.classes, wishes.trial(PAID_TRIAL if wishes.data is not None else SETTLING_ROWS))
     return wishes.behind(EndpointReader(settings, wishes.names))

@@ -26,7 +26,7 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
     if wishes.asked == "rows" and answers_amounts(given, wishes.domain):
         return wrap_amounts(given, wishes.domain, wishes.takes)
     if wishes.asked == "rows":
-        return from_estimator(given, wishes.domain, wishes.classes, wishes.takes)
+        return from_estimator(given, wishes.domain, wishes.classes, wishes.takes, wishes.trial())
     if wishes.asked == "scenes":
         raise wishes.refuse(f"the estimator {type(given).__name__}", "give a recogniser, or a function from a picture to its objects")
     return wishes.behind(FunctionClassifier(_asked(given), _classes(given, wishes)))

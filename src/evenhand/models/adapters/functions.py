@@ -24,7 +24,7 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
     if wishes.asked == "rows" and answers_amounts(given, wishes.domain):
         return wrap_amounts(given, wishes.domain, wishes.takes)
     if wishes.asked == "rows":
-        return from_callable(given, wishes.domain, wishes.classes, wishes.takes, wishes.returns)
+        return from_callable(given, wishes.domain, wishes.classes, wishes.takes, wishes.trial())
     if wishes.asked == "scenes":
         return wishes.behind(FunctionRecogniser(given, name=getattr(given, "__name__", type(given).__name__)))
     return wishes.behind(FunctionClassifier(_prepared(given, wishes.prepare), wishes.names))

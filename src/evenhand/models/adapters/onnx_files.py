@@ -22,7 +22,7 @@ def adapt(given: Path, wishes: ModelWishes) -> Model:
     if wishes.asked == "rows" and wishes.torch is not None:
         return torch_from_onnx(given, wishes.domain, wishes.classes, wishes.torch)
     if wishes.asked == "rows":
-        return from_onnx(given, wishes.domain, wishes.classes, wishes.takes, wishes.returns)
+        return from_onnx(given, wishes.domain, wishes.classes, wishes.takes, wishes.trial())
     if wishes.asked == "scenes":
         return wishes.behind(_detector(given, wishes))
     if wishes.asked == "texts":

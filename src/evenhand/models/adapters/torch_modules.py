@@ -19,6 +19,18 @@ def accepts(given: Any) -> bool:
     return is_torch(given)
 
 
+def _settings(wishes: ModelWishes) -> Any:
+    """The caller's settings; what `returns` says decides where they leave the outputs open."""
+    from dataclasses import replace
+
+    from evenhand.models.torch import TorchSettings
+
+    settings = wishes.torch or TorchSettings()
+    if settings.outputs != "auto" or wishes.returns not in ("logit", "probability"):
+        return settings
+    return replace(settings, outputs="logits" if wishes.returns == "logit" else "probabilities")
+
+
 def adapt(given: Any, wishes: ModelWishes) -> Model:
     """With the front that the medium calls for."""
     from evenhand.models.recognisers.detectors import COCO_80
@@ -26,7 +38,7 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
     from evenhand.models.torch_inputs import PictureFront
 
     if wishes.asked == "rows":
-        return from_module(given, wishes.domain, wishes.classes, wishes.torch)
+        return from_module(given, wishes.domain, wishes.classes, _settings(wishes), wishes.trial())
     if wishes.asked == "texts":
         raise wishes.refuse("a torch module", "wrap a function from texts to scores that tokenises and calls it")
     if wishes.asked == "scenes":

@@ -1,0 +1,353 @@
+"""How a model's answers are read is established here: by declaration, by what its numbers can be, by agreement with labelled rows.
+
+What could be read in two ways is an error that shows both, and the line that chooses one.  Asks no model itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Labels, Mask
+from evenhand.domain.columns import listing
+from evenhand.errors import InvalidArgument, UnclearAnswers
+from evenhand.models.answer_shapes import (
+    SLACK,
+    Form,
+    Reader,
+    Scale,
+    as_numbers,
+    as_table,
+    factorized,
+    flat_values,
+    place_of,
+)
+
+FEWEST = 20
+"""Labelled rows below which no agreement is looked for."""
+CERTAIN = 1e-3
+"""The p-value below which an agreement is believed."""
+CLEARLY = 0.1
+"""How much better another cut must agree with the labels before the usual one is doubted."""
+MOST_LABELS = 5
+"""Different whole numbers from which on they are no labels that nobody declared, but numbers."""
+
+RETURNS: dict[str, tuple[Form | None, Scale | None]] = {
+    "labels": ("labels", None),
+    "label": ("labels", None),
+    "favourable": ("favourable", None),
+    "scores": ("scores", None),
+    "probability": (None, "probability"),
+    "logit": (None, "logit"),
+    "percent": (None, "percent"),
+    "score": (None, "score"),
+    "counts": ("scores", "score"),
+    "amount": (None, "score"),
+}
+"""What a model may be declared to return; `label`, `favourable` and `scores` say the form and leave the scale to the numbers."""
+
+_BEST = re.compile(r"best\s+(\d+(?:\.\d+)?)\s*(%?)")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the caller says of the answers.
+
+    returns: one of RETURNS.  threshold: from which number on the answer is the class that the number speaks for, or "best 100" or
+    "best 10%" of the people in the data.  people: how many these are.
+    """
+
+    returns: str | None = None
+    threshold: float | str | None = None
+    people: int = 0
+
+    def __post_init__(self) -> None:
+        if self.returns is not None and self.returns not in RETURNS:
+            raise InvalidArgument(f"returns={self.returns!r} must be one of {', '.join(RETURNS)}")
+        if isinstance(self.threshold, str) and not _BEST.fullmatch(self.threshold.strip()):
+            raise InvalidArgument(f"threshold={self.threshold!r} must be a number, 'best 100' or 'best 10%'")
+
+    def cut(self, numbers: NDArray[Any]) -> float | None:
+        """The threshold as a number."""
+        if not isinstance(self.threshold, str):
+            return None if self.threshold is None else float(self.threshold)
+        found = _BEST.fullmatch(self.threshold.strip())
+        assert found is not None
+        share = float(found[1]) / (100 if found[2] else max(self.people, 1))
+        if not 0 < share < 1:
+            raise InvalidArgument(f"threshold={self.threshold!r} must leave some of the {self.people:,} people below it")
+        return float(np.quantile(numbers, 1 - share, method="higher"))
+
+
+def settle(reader: Reader, answer: Any, rows: int, declared: Declared | None = None, labels: Labels | None = None) -> Reader:
+    """The reader with form, scale and classes decided by a declaration or by a sample answer, which must be readable.
+
+    labels: of the sample's rows, where they are known.
+    """
+    declared, table = declared or Declared(), as_table(answer)
+    form, scale = RETURNS[declared.returns] if declared.returns is not None else (None, None)
+    form = form or _form(table, reader, scale)
+    known = labels if labels is not None and len(labels) == len(table) and len(table) >= FEWEST else None
+    settled = replace(reader, form=form)
+    if form == "favourable":
+        settled = _one_number(settled, as_numbers(flat_values(table)), _Wanted(declared, scale), known)
+    elif form == "scores":
+        settled = _number_for_each(settled, as_numbers(table), scale)
+    settled.read(answer, rows)
+    return confirm(settled, answer, known)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    declared: Declared
+    scale: Scale | None
+
+
+def _form(table: NDArray[Any], reader: Reader, scale: Scale | None) -> Form:
+    if table.ndim == 2 and table.shape[1] > 1:
+        return "scores"
+    flat = flat_values(table)
+    if scale is not None:
+        return "favourable"
+    if flat.dtype.kind not in "fiu":
+        return "labels"
+    distinct, _ = factorized(flat)
+    if all(place_of(value, reader.classes, reader.columns) >= 0 for value in distinct):
+        return "labels"
+    return "favourable" if flat.dtype.kind == "f" or len(distinct) > MOST_LABELS else "labels"
+
+
+def _number_for_each(reader: Reader, numbers: NDArray[Any], scale: Scale | None) -> Reader:
+    """Every scale leaves the largest number the answer: it matters only for how far two answers are apart."""
+    if scale is not None:
+        return replace(reader, scale=scale)
+    finite = numbers[np.isfinite(numbers).all(axis=1)] if numbers.ndim == 2 else numbers[np.isfinite(numbers)]
+    if not finite.size or numbers.ndim != 2:
+        return reader
+    if finite.min() < -SLACK:
+        return replace(reader, scale="logit", evidence=("some of its numbers are negative",))
+    sums = finite.sum(axis=1)
+    if np.allclose(sums, 1, atol=2e-2):
+        return replace(reader, evidence=("its numbers add up to 1",))
+    if np.allclose(sums, 100, atol=2.0):
+        return replace(reader, scale="percent", evidence=("its numbers add up to 100",))
+    return replace(reader, scale="score", evidence=("its numbers do not add up to 1 and are compared as they are",))
+
+
+def _one_number(reader: Reader, numbers: NDArray[Any], wanted: _Wanted, labels: Labels | None) -> Reader:
+    finite = numbers[np.isfinite(numbers)]
+    if wanted.declared.threshold is not None and finite.size:
+        reader = replace(reader, threshold=wanted.declared.cut(finite))
+    if not finite.size:
+        return reader
+    if wanted.scale is not None:
+        return _declared_scale(reader, finite, wanted)
+    if finite.min() >= -SLACK and finite.max() <= 1 + SLACK:
+        outside = int(((finite < 0) | (finite > 1)).sum())
+        told = (f"{outside} of {len(finite)} probabilities lie outside 0..1 by a rounding error and are clipped",) if outside else ()
+        return replace(reader, evidence=told)
+    if wanted.declared.threshold is not None:
+        return replace(reader, scale="score", unit=_unit(finite))
+    if finite.min() < -SLACK and not (labels is not None and _is_badly_cut(numbers, _speaks_for(reader, labels))):
+        return replace(reader, scale="logit", evidence=(f"its numbers go from {finite.min():.4g} to {finite.max():.4g}",))
+    raise _unclear(reader, numbers, labels)
+
+
+def _declared_scale(reader: Reader, finite: NDArray[Any], wanted: _Wanted) -> Reader:
+    assert wanted.scale is not None
+    if wanted.scale == "score" and reader.threshold is None:
+        low, high = float(finite.min()), float(finite.max())
+        raise InvalidArgument(
+            f"returns='score' needs threshold=..., the score from which on the answer is {reader.classes[reader.single]!r} (its scores "
+            f"go from {low:.6g} to {high:.6g}), or threshold='best 10%' for a ranking"
+        )
+    unit = _unit(finite) if wanted.scale == "score" else 1.0
+    return replace(reader, scale=wanted.scale, unit=unit, evidence=("as declared",))
+
+
+def _unit(numbers: NDArray[Any]) -> float:
+    return float(np.std(numbers)) or 1.0
+
+
+def _speaks_for(reader: Reader, labels: Labels) -> Mask:
+    return np.asarray(labels == reader.single)
+
+
+def _is_badly_cut(numbers: NDArray[Any], truly: Mask) -> bool:
+    return _best_cut(numbers, truly).share - balanced(numbers >= 0, truly) > CLEARLY
+
+
+@dataclass(frozen=True)
+class _Cut:
+    at: float
+    share: float
+
+
+def balanced(said: Mask, truly: Mask) -> float:
+    """The mean of the two shares that are told right, whichever way round; one half for no agreement."""
+    if truly.all() or not truly.any():
+        return 0.5
+    right = (float(said[truly].mean()) + float((~said[~truly]).mean())) / 2
+    return max(right, 1 - right)
+
+
+def _best_cut(numbers: NDArray[Any], truly: Mask) -> _Cut:
+    cuts = np.unique(np.quantile(numbers[np.isfinite(numbers)], np.linspace(0.02, 0.98, 49)))
+    shares = [balanced(numbers >= cut, truly) for cut in cuts]
+    best = int(np.argmax(shares))
+    return _Cut(float(cuts[best]), shares[best])
+
+
+def _unclear(reader: Reader, numbers: NDArray[Any], labels: Labels | None) -> UnclearAnswers:
+    """The readings of one number per row, each with its evidence and the line that chooses it."""
+    finite, name = numbers[np.isfinite(numbers)], reader.classes[reader.single]
+    readings = [("logit", 0.0, "returns='logit'")]
+    if finite.min() >= -100 * SLACK and finite.max() <= 100 * (1 + SLACK):
+        readings.insert(0, ("percentage", 50.0, "returns='percent'"))
+    lines = [_line(kind, cut, line, numbers, labels, reader) for kind, cut, line in readings]
+    cut = float(np.median(finite)) if labels is None else _best_cut(numbers, _speaks_for(reader, labels)).at
+    lines.append(_line("score with a threshold", cut, f"returns='score', threshold={cut:.6g}", numbers, labels, reader))
+    above = int((finite > 1 + SLACK).sum())
+    return UnclearAnswers(
+        f"the model answers one number per row, from {finite.min():.6g} to {finite.max():.6g} on {len(finite)} rows ({above} of them above "
+        f"1), which can be read in more than one way.  As a {'; as a '.join(lines)}.  Declare the right one (in Python, or under `model:` "
+        f"in evenhand.yaml); the number is taken to speak for {name!r}, unless classes=[...] ends with another"
+    )
+
+
+def _line(kind: str, cut: float, line: str, numbers: NDArray[Any], labels: Labels | None, reader: Reader) -> str:
+    share = float((numbers >= cut).mean())
+    told = f"{kind} (cut at {cut:.6g}): {share:.0%} of rows are {reader.classes[reader.single]!r}"
+    if labels is not None:
+        told += f", {balanced(numbers >= cut, _speaks_for(reader, labels)):.0%} balanced agreement with the labels"
+    return f"{told}; write {line}"
+
+
+def confirm(reader: Reader, answer: Any, labels: Labels | None) -> Reader:
+    """The reader with its classes in the order in which the answers agree with the labels, unless names or a declaration decide.
+
+    Numbered classes of a model that agrees with the labels in neither order are asked for.
+    """
+    if reader.match not in ("number", "order") or labels is None or len(labels) < FEWEST:
+        return reader
+    if reader.form == "favourable":
+        return _confirmed_single(reader, as_numbers(flat_values(as_table(answer))), labels)
+    if reader.form == "labels" and not _said_numbers(reader, answer):
+        return replace(reader, match="name", columns=reader.classes)
+    plain_order = replace(reader, columns=reader.columns)
+    return _confirmed_order(plain_order, _by_column(plain_order, answer), labels)
+
+
+def _said_numbers(reader: Reader, answer: Any) -> bool:
+    """Whether labels were said by number and are no label's own name."""
+    distinct, _ = factorized(flat_values(as_table(answer)))
+    return any(place_of(value, reader.classes, ()) < 0 for value in distinct)
+
+
+def _by_column(reader: Reader, answer: Any) -> NDArray[Any]:
+    """The scores in the model's own order of classes, (n, columns)."""
+    scores = reader.read(answer, len(as_table(answer)))
+    return scores[:, [reader.classes.index(name) for name in reader.columns]]
+
+
+def _confirmed_single(reader: Reader, numbers: NDArray[Any], labels: Labels) -> Reader:
+    higher = p_of_higher(numbers, _speaks_for(reader, labels))
+    if higher.p_value > CERTAIN:
+        doubt = f"whether a high number means {reader.classes[reader.single]!r} could not be seen from {len(labels)} labelled rows"
+        return replace(reader, doubts=(*reader.doubts, doubt))
+    if higher.is_higher:
+        told = f"{higher.words} of {reader.classes[reader.single]!r} than of others"
+        return replace(reader, match="agreement", evidence=(*reader.evidence, told))
+    other = next(place for place in map(reader.classes.index, reader.columns) if place != reader.single)
+    told = f"{higher.words} of {reader.classes[other]!r}; if that is wrong, declare classes=[...] that ends with the other"
+    return replace(reader, single=other, match="agreement", evidence=(*reader.evidence, told))
+
+
+@dataclass(frozen=True)
+class Higher:
+    """Whether numbers are higher for some rows than for others, and how sure that is."""
+
+    is_higher: bool
+    p_value: float
+
+    @property
+    def words(self) -> str:
+        """The evidence as the beginning of a clause."""
+        return f"high numbers are those (p {self.p_value:.1g})"
+
+
+def p_of_higher(numbers: NDArray[Any], truly: Mask) -> Higher:
+    """The rank test of the numbers of these rows against those of the others."""
+    from scipy.stats import mannwhitneyu
+
+    usable = np.isfinite(numbers)
+    first, second = numbers[usable & truly], numbers[usable & ~truly]
+    if not len(first) or not len(second) or np.ptp(numbers[usable]) == 0:
+        return Higher(True, 1.0)
+    found = mannwhitneyu(first, second, method="asymptotic")
+    return Higher(bool(found.statistic > len(first) * len(second) / 2), float(found.pvalue))
+
+
+def _confirmed_order(reader: Reader, scores: NDArray[Any], labels: Labels) -> Reader:
+    order = _best_order(scores, labels, len(reader.classes))
+    ordered = replace(reader, columns=tuple(reader.classes[place] for place in order))
+    proofs = _proofs(scores, labels, order)
+    if any(proof.p_value <= CERTAIN and not proof.is_higher for proof in proofs) or all(proof.p_value > CERTAIN for proof in proofs):
+        return _unconfirmed(reader, ordered, len(labels))
+    shaky = ordered.columns != reader.columns and any(proof.p_value > CERTAIN for proof in proofs)
+    if shaky:
+        return _unconfirmed(reader, ordered, len(labels))
+    told = "" if ordered.columns == reader.columns else "; the label's own order would be wrong"
+    worst = max(proof.p_value for proof in proofs)
+    return replace(ordered, match="agreement", evidence=(*reader.evidence, f"p at most {max(worst, 1e-300):.1g} for every two{told}"))
+
+
+def _unconfirmed(reader: Reader, other: Reader, rows: int) -> Reader:
+    """A convention stays, with a doubt; numbers that may mean either class are asked for."""
+    if reader.match == "order":
+        return replace(reader, doubts=(*reader.doubts, f"this order could not be confirmed by {rows} labelled rows"))
+    swapped = other.columns if other.columns != reader.columns else tuple(reversed(reader.columns))
+    raise UnclearAnswers(
+        f"the model numbers its classes {list(range(len(reader.columns)))}, and {rows} labelled rows do not tell clearly which of the "
+        f"label's values {listing(reader.classes)} these are.  Either write classes={list(reader.columns)!r}, or classes={list(swapped)!r}"
+    )
+
+
+def _best_order(scores: NDArray[Any], labels: Labels, classes: int) -> tuple[int, ...]:
+    """For each column the class that it agrees with best."""
+    from scipy.optimize import linear_sum_assignment
+
+    places = [labels == place for place in range(classes)]
+    means = np.array([scores[who].mean(axis=0) if who.any() else np.zeros(scores.shape[1]) for who in places])
+    relative = means - means.mean(axis=0)
+    columns, found = linear_sum_assignment(-relative.T)
+    return tuple(int(place) for _, place in sorted(zip(columns, found, strict=True)))
+
+
+def _proofs(scores: NDArray[Any], labels: Labels, order: Sequence[int]) -> list[Higher]:
+    """For every two columns, whether people of the first's class score higher in the first."""
+    found = []
+    for first in range(len(order)):
+        for second in range(first + 1, len(order)):
+            of_either = np.isin(labels, (order[first], order[second]))
+            difference = scores[of_either, first] - scores[of_either, second]
+            found.append(p_of_higher(difference, labels[of_either] == order[first]))
+    return found
+
+
+def reading_of(model: Any) -> str:
+    """How a model's answers are read, in words."""
+    inner = getattr(model, "model", model) if type(model).__name__ == "Meter" else model
+    reader = getattr(inner, "reader", None)
+    if isinstance(reader, Reader):
+        return reader.sentence
+    told = getattr(inner, "reading", None)
+    if isinstance(told, str):
+        return told
+    kind = "a label" if getattr(inner, "is_hard", False) else "a score for each class"
+    return f"it says {kind}; its classes are {listing(tuple(inner.classes))}"
