@@ -42,6 +42,7 @@ def test_a_sound_model_passes_every_check() -> None:
     assert [check.name for check in found.checks] == [
         "answers",
         "deterministic",
+        "order",
         "batch equals single",
         "scores",
         "varies",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import MODEL_FAILED, PASS, say_json, tell, told, wants_json
+from evenhand.cli.output import BY_OUTCOME, MODEL_FAILED, err, say_json, tell, told, wants_json
 from evenhand.cli.project import DEFAULT_FILE, load_all
 
 
@@ -22,13 +22,18 @@ def doctor_command(
     candidates: int = typer.Option(100_000, min=1, help="Say what a scan of this many candidates would cost."),
     as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
 ) -> None:
-    """Check the model's wiring before anything is trusted.  Exits with 0 when every check holds, 2 usage, 4 where one fails."""
-    from evenhand.verbs.doctor import doctor
+    """Check the model's wiring before anything is trusted.
+
+    Exits with 0 when every check holds, 2 usage, 3 where one keeps it from passing, 4 where one fails.
+    """
+    from evenhand.verbs.doctor import doctor, most_rows_asked
 
     loaded = load_all(file, model, trusted)
+    if getattr(loaded.model, "is_costly", False):
+        err.print(f"The model is asked about at most {most_rows_asked(loaded.model, loaded.data):,} rows.", soft_wrap=True)
     result = doctor(loaded.model, loaded.data, candidates=candidates)
     if wants_json(as_json):
         say_json(result.as_dict())
     else:
         tell(told(result))
-    raise typer.Exit(MODEL_FAILED if result.failed else PASS)
+    raise typer.Exit(MODEL_FAILED if result.failed else BY_OUTCOME[result.outcome])

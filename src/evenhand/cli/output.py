@@ -94,9 +94,9 @@ def kept(result: Result, where: Leaving) -> Path:
 
 
 def told(result: Result) -> str:
-    """The result's summary, under a line that says how the model's answers were read."""
+    """The result's summary, above a line that says how the model's answers were read."""
     reading = result.header.details.get("reading")
-    return f"Model: {reading}.\n{result.summary()}" if reading else result.summary()
+    return f"{result.summary()}\nThe model's answers: {reading}." if reading else result.summary()
 
 
 def tell(text: str) -> None:

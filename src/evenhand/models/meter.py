@@ -34,16 +34,16 @@ class Meter:
     """A model that counts what it is asked.  Methods and oracles see the model only through one of these.
 
     RememberedScores are remembered when the model declares itself costly (`is_costly`, as an endpoint does): a row that was asked before is
-    neither asked nor charged again.  For a model in this process, remembering would cost more than asking.
+    neither asked nor charged again, unless `remembers` is False.  For a model in this process, remembering would cost more than asking.
     """
 
-    def __init__(self, model: Model, budget: Budget | None = None) -> None:
+    def __init__(self, model: Model, budget: Budget | None = None, remembers: bool = True) -> None:
         self.model = model
         self.budget = budget or Budget(seconds=float("inf"))
         self.rows_asked = 0
         self.calls = 0
         self._started, self._started_cpu = time.monotonic(), time.process_time()
-        self._remembered = RememberedScores(len(model.classes)) if getattr(model, "is_costly", False) else None
+        self._remembered = RememberedScores(len(model.classes)) if remembers and getattr(model, "is_costly", False) else None
         self._fused = model if isinstance(model, Fused) else None
 
     @property

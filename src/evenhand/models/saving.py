@@ -211,14 +211,17 @@ def _inner(told: dict[str, Any], folder: Path, domain: TabularDomain, base: Mode
 
 def _graph(file: Path, domain: TabularDomain, classes: list[Any]) -> Model:
     """As a torch module, whose gradients can be read, where every step of the graph is known; else through the ONNX session."""
+    from evenhand.models.inputs import probe_rows
     from evenhand.models.onnx import from_onnx
     from evenhand.models.onnx_torch import torch_from_onnx
+    from evenhand.models.readings import Declared
     from evenhand.models.torch import TorchSettings
+    from evenhand.models.trial_rows import Trial
 
     try:
         return torch_from_onnx(file, domain, classes, TorchSettings(inputs=_as_they_are, outputs="probabilities"))
     except (MissingAbility, MissingExtra):
-        return from_onnx(file, domain, classes, "codes", "scores")
+        return from_onnx(file, domain, classes, "codes", Trial(probe_rows(domain), declared=Declared("scores")))
 
 
 def _as_they_are(codes: Any) -> Any:

@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.arrays import Labels, Mask, Rows, Scores
-from evenhand.contract import Model, Outcome, labels_of
+from evenhand.arrays import Labels, Rows
+from evenhand.contract import Model, Outcome
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.header import Header, header_of
+from evenhand.engine.preflight import COSTLY_ROWS, Check, Patient, RowsAtHand, Status, look, trial_size, unused_columns
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data, Subject
 from evenhand.errors import InvalidArgument, ModelError
-from evenhand.models.inputs import probe_places, probe_rows
-from evenhand.models.meter import Meter
 from evenhand.report.rendered import Rendered
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Status = Literal["ok", "warn", "fail"]
-
-SAME = 1e-4
-"""Scores that differ by no more are the same answer: float32 sums depend on their order."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at."""
-
-    name: str
-    status: Status
-    sentence: str
+LATENCY_TIMES = 5
+"""How often one row alone is asked for the time that it takes."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +35,8 @@ class Cost:
     seconds: float
 
     def __str__(self) -> str:
-        return f"{self.candidates:,} candidates: {self.rows:,} model rows, about {_duration(self.seconds)}"
+        taken = f"about {_duration(self.seconds)}" if np.isfinite(self.seconds) else "for a time that is not known"
+        return f"{self.candidates:,} candidates: {self.rows:,} model rows, {taken}"
 
 
 @dataclass(frozen=True)
@@ -58,6 +47,7 @@ class Examination:
     latency_seconds: float = float("nan")  # one row alone
     rows_per_second: float = float("nan")  # in batches
     rows_per_candidate: int = 1
+    rows_asked: int = 0
 
     @property
     def status(self) -> Status:
@@ -96,7 +86,12 @@ class DoctorResult(Rendered):
     @property
     def outcome(self) -> Outcome:
         """Nothing can be said about a model that is wired wrongly."""
-        return "inconclusive" if self.failed else "pass"
+        return "inconclusive" if self.failed or self.doubtful else "pass"
+
+    @property
+    def doubtful(self) -> tuple[Check, ...]:
+        """The checks that keep a model from passing although they do not fail."""
+        return tuple(check for check in self.examination.checks if check.is_doubt and check.status != "fail")
 
     @property
     def reason(self) -> str:
@@ -105,7 +100,8 @@ class DoctorResult(Rendered):
         if self.failed:
             return f"{len(self.failed)} of {count} checks fail: {', '.join(check.name for check in self.failed)}"
         warned = sum(check.status == "warn" for check in self.examination.checks)
-        return f"none of {count} checks fails" + (f"; {warned} warn" if warned else "")
+        doubted = f": {', '.join(check.name for check in self.doubtful)} would keep it from passing" if self.doubtful else ""
+        return f"none of {count} checks fails" + (f"; {warned} warn" if warned else "") + doubted
 
     @property
     def cost(self) -> Cost:
@@ -133,244 +129,64 @@ class DoctorResult(Rendered):
         return result_dict(self, Telling([f"{self.reason}.", f"A scan of {self.cost}."], checks, (), body))
 
 
-def doctor(model: Model, data: Data, *, rows: int = 1000, candidates: int = 100_000) -> DoctorResult:
+def doctor(model: Model, data: Data, *, rows: int | None = None, candidates: int = 100_000) -> DoctorResult:
     """Check the model's wiring before anything it says is trusted.
 
-    model, data: as for `scan`.  rows: how many the model is asked about, in several ways.
+    model, data: as for `scan`.  rows: how many the model is asked about, in several ways; 400 in this process, 150 of an endpoint, 48 of
+    what is shown pictures, scenes or texts.
     candidates: says what a scan of so many would cost.
     """
     labels = data.labels if data.domain.has_classes else None
-    found = examine(model, data.domain, data.rows, labels, rows)
-    subject = Subject(data.domain, model, data.rows, labels, medium=getattr(data, "medium", None))
-    header = header_of("doctor", subject, data.name, None, {"rows_asked": rows, "candidates": candidates})
+    medium = getattr(data, "medium", None)
+    found = _examined(model, data.domain, RowsAtHand(data.rows, labels, rows or trial_size(model, medium), medium))
+    subject = Subject(data.domain, model, data.rows, labels, medium=medium)
+    header = header_of("doctor", subject, data.name, None, {"rows_asked": found.rows_asked, "candidates": candidates})
     broken = data.domain.broken_shares(data.rows)
     return DoctorResult(header, found, candidates, broken, int(getattr(data, "left_out", 0)))
 
 
-@dataclass(frozen=True)
-class _Patient:
-    """What every check looks at: the model, rows, their labels when known, and the scores of the first asking."""
-
-    model: Meter
-    domain: TabularDomain
-    rows: Rows
-    labels: Labels | None
-    scores: Scores = field(default_factory=lambda: np.zeros((0, 2)))
-
-    @property
-    def said(self) -> Labels:
-        """The labels that the model gives."""
-        return labels_of(self.scores)
-
-    @property
-    def is_regression(self) -> bool:
-        """Whether it answers one amount, and no class."""
-        return len(self.model.classes) == 1
-
-    @property
-    def favourable(self) -> Mask:
-        """Which classes are favourable."""
-        wanted = self.domain.label.favourable if self.domain.label else ()
-        return np.array([name in wanted for name in self.model.classes])
-
-
-def examine(model: Model, domain: TabularDomain, rows: Rows | None = None, labels: Labels | None = None, n: int = 1000) -> Examination:
+def examine(
+    model: Model, domain: TabularDomain, rows: Rows | None = None, labels: Labels | None = None, n: int | None = None
+) -> Examination:
     """Ask the model about up to `n` rows in several ways and report what does not fit together.
 
     Without rows it is asked about rows drawn from the domain; without labels the checks that need them are left out.
     """
-    if n < 2:
+    if n is not None and n < 2:
         raise InvalidArgument(f"n={n!r} must be at least 2")
-    rows, labels = _chosen(domain, rows, labels, n)
-    meter = Meter(model)
-    try:
-        patient = _Patient(meter, domain, rows, labels, meter.scores(rows))
-        checks = [Check("answers", "ok", f"it answered {len(rows):,} rows with one finite score per class.")]
-        checks += [check for look in _LOOKS for check in look(patient)]
-        latency, speed = _latency(patient), _speed(patient)
-    except ModelError as fault:
-        return Examination((Check("answers", "fail", f"it does not answer as a model should: {fault}"),))
-    per_candidate = len(domain.combinations) if domain.protected else 1
-    result = Examination(tuple(checks), latency, speed, per_candidate)
-    return Examination((*checks, _speed_check(result)), latency, speed, per_candidate)
-
-
-def _chosen(domain: TabularDomain, rows: Rows | None, labels: Labels | None, n: int) -> tuple[Rows, Labels | None]:
-    """At most n rows, spread over the table."""
-    if rows is None:
-        return probe_rows(domain, n), None
-    if rows.ndim != 2 or rows.shape[1] != len(domain.columns) or len(rows) < 2:
+    if rows is not None and len(rows) < 2:
         raise InvalidArgument(f"rows has shape {rows.shape}; expected at least two rows of {len(domain.columns)} columns")
-    if labels is not None and len(labels) != len(rows):
-        raise InvalidArgument(f"labels has {len(labels)} entries for {len(rows)} rows")
-    places = probe_places(len(rows), n)
-    return rows[places], None if labels is None else np.asarray(labels)[places]
+    return _examined(model, domain, RowsAtHand(rows, labels, n or trial_size(model)))
 
 
-def _deterministic(patient: _Patient) -> Iterator[Check]:
-    again = patient.model.scores(patient.rows)
-    moved = np.abs(again - patient.scores).max(axis=1) > SAME
-    flipped = int((labels_of(again) != patient.said).sum())
-    if flipped:
-        yield Check(
-            "deterministic",
-            "fail",
-            f"asked twice, it changed its label for {flipped:,} of {len(moved):,} rows; findings could not be replayed.  "
-            "Fix its seed, or switch off dropout and training mode.",
-        )
-    elif moved.any():
-        yield Check("deterministic", "warn", f"asked twice, its scores moved for {moved.sum():,} of {len(moved):,} rows, its labels never.")
-    else:
-        yield Check("deterministic", "ok", "asked twice, it gave the same scores.")
+def _examined(model: Model, domain: TabularDomain, given: RowsAtHand) -> Examination:
+    per_candidate = len(domain.combinations) if domain.protected else 1
+    try:
+        looked = look(model, domain, given)
+        patient = looked.patient
+        checks = [Check("answers", "ok", f"it answered {len(patient.rows):,} rows with one finite score per class."), *looked.checks]
+        checks.append(unused_columns(patient, _rows_for_columns(model)))
+        latency, speed = _latency(patient), _speed(patient, bool(getattr(model, "is_costly", False)))
+    except ModelError as fault:
+        return Examination((Check("answers", "fail", f"it does not answer as a model should: {fault}"),), rows_per_candidate=per_candidate)
+    result = Examination(tuple(checks), latency, speed, per_candidate, patient.model.rows_asked)
+    return replace(result, checks=(*checks, _speed_check(result)))
 
 
-def _batch(patient: _Patient) -> Iterator[Check]:
-    few = patient.rows[:8]
-    alone = np.concatenate([patient.model.scores(row[None]) for row in few])
-    difference = float(np.abs(alone - patient.scores[: len(few)]).max())
-    if difference > 10 * SAME:
-        yield Check(
-            "batch equals single",
-            "fail",
-            f"a row alone gets scores up to {difference:.3g} away from the same row in a batch; its answers depend on the company "
-            "(batch norm in training mode, or scaling by the batch?).",
-        )
-    else:
-        yield Check("batch equals single", "ok", "rows alone and in a batch get the same scores.")
+def _rows_for_columns(model: Model) -> int:
+    """How many rows may be spent on finding out which columns are used."""
+    return COSTLY_ROWS if getattr(model, "is_costly", False) else 20_000
 
 
-def _kind(patient: _Patient) -> Iterator[Check]:
-    if patient.model.is_hard:
-        yield Check("scores", "warn", "it only says labels: methods that need scores or gradients cannot be used, score gaps are 0 or 1.")
-    else:
-        what = "one amount for each row" if patient.is_regression else f"scores for {len(patient.model.classes)} classes"
-        yield Check("scores", "ok", f"it gives {what}.")
+def most_rows_asked(model: Model, data: Data) -> int:
+    """How many rows an examination sends at most, to be announced where they cost something."""
+    size = min(len(data.rows), trial_size(model, getattr(data, "medium", None)))
+    twins = max(2 * len(data.domain.combinations), size // 2) if data.domain.protected else 0
+    columns = max(_rows_for_columns(model), 2 * len(data.domain.columns))
+    return 3 * size + 8 + twins + columns + LATENCY_TIMES
 
 
-def _constant(patient: _Patient) -> Iterator[Check]:
-    spread = float(np.ptp(patient.scores, axis=0).max())
-    if spread <= SAME:
-        yield Check("varies", "fail", f"it gives the same scores to all {len(patient.rows):,} rows: is it constant, or are its inputs?")
-    elif patient.is_regression:
-        yield Check("varies", "ok", f"its amounts vary, from {patient.scores.min():,.6g} to {patient.scores.max():,.6g}.")
-    elif len(np.unique(patient.said)) == 1:
-        name = patient.model.classes[int(patient.said[0])]
-        yield Check("varies", "warn", f"its scores vary, but every one of {len(patient.rows):,} rows is labelled {name!r}.")
-    else:
-        yield Check("varies", "ok", "its labels vary.")
-
-
-def _accuracy(patient: _Patient) -> Iterator[Check]:
-    if patient.labels is None:
-        return
-    accuracy = float(np.mean(patient.said == patient.labels))
-    counts = np.bincount(patient.labels, minlength=len(patient.model.classes))
-    majority = float(counts.max() / counts.sum())
-    figures = f"accuracy {accuracy:.1%} on {len(patient.labels):,} labelled rows; always saying the commonest label gives {majority:.1%}"
-    exchanged, names = _best_exchange(patient.said, patient.labels, patient.model.classes)
-    if exchanged > accuracy + 0.1 and exchanged > majority:
-        yield Check(
-            "labels",
-            "fail",
-            f"{figures}.  With {names[0]!r} and {names[1]!r} exchanged it would be {exchanged:.1%}: their order is probably swapped.",
-        )
-    elif accuracy < majority - 0.02:
-        yield Check("labels", "warn", f"{figures}: are columns, codes and label order those of the training?")
-    else:
-        yield Check("labels", "ok", f"{figures}.")
-
-
-def _best_exchange(said: Labels, labels: Labels, classes: tuple[Any, ...]) -> tuple[float, tuple[Any, Any]]:
-    """The best accuracy that exchanging two labels would give, and their names."""
-    seen = np.zeros((len(classes), len(classes)))
-    np.add.at(seen, (said, labels), 1)  # (said, true)
-    right = np.diag(seen)
-    gains = seen + seen.T - right[:, None] - right[None, :]
-    np.fill_diagonal(gains, -np.inf)
-    first, second = np.unravel_index(int(gains.argmax()), gains.shape)
-    best = float((right.sum() + gains[first, second]) / seen.sum())
-    return best, (classes[int(first)], classes[int(second)])
-
-
-def _favourable(patient: _Patient) -> Iterator[Check]:
-    if patient.is_regression:
-        return
-    if not patient.favourable.any():
-        yield Check("favourable", "warn", "no favourable label is declared: pairs can be found, but not who is disadvantaged.")
-        return
-    if patient.favourable.all():
-        yield Check("favourable", "fail", f"every label is declared favourable ({list(patient.model.classes)}).")
-        return
-    hoped = patient.scores[:, patient.favourable].sum(axis=1)
-    share = float(np.mean(patient.favourable[patient.said]))
-    if patient.labels is None:
-        yield Check("favourable", "ok", f"{share:.1%} of rows get a favourable label.")
-        return
-    truly = patient.favourable[patient.labels]
-    if truly.all() or not truly.any():
-        yield Check("favourable", "warn", "the labelled rows are all favourable or all not: the favourable class cannot be checked.")
-        return
-    gap = float(hoped[truly].mean() - hoped[~truly].mean())
-    status: Status = "ok" if gap > 0 else "fail"
-    verdict = "as it should" if gap > 0 else "the wrong way round: is the favourable label the right one?"
-    yield Check(
-        "favourable",
-        status,
-        f"{share:.1%} of rows get a favourable label, {truly.mean():.1%} of the data have one; truly favourable rows score {gap:+.3f} "
-        f"against the others, {verdict}.".replace("?.", "?"),
-    )
-
-
-def _columns(patient: _Patient) -> Iterator[Check]:
-    """Every column is exchanged between rows; one whose exchange moves no score is not used."""
-    rows, names = patient.rows, patient.domain.names
-    shifted = np.repeat(rows[None], rows.shape[1], axis=0)
-    for place in range(rows.shape[1]):
-        shifted[place, :, place] = np.roll(rows[:, place], max(1, len(rows) // 2))
-    answers = patient.model.scores(shifted.reshape(-1, rows.shape[1])).reshape(rows.shape[1], len(rows), -1)
-    unused = [name for name, answer in zip(names, answers, strict=True) if np.abs(answer - patient.scores).max() <= SAME]
-    if len(unused) == len(names):
-        yield Check("columns", "fail", "no column moves any score; the rows do not reach the model.")
-    elif unused:
-        listed = ", ".join(repr(name) for name in unused)
-        yield Check("columns", "warn", f"{len(unused)} of {len(names)} columns move no score: {listed}.")
-    else:
-        yield Check("columns", "ok", f"each of the {len(names)} columns moves scores.")
-
-
-def _protected(patient: _Patient) -> Iterator[Check]:
-    if not patient.domain.protected:
-        yield Check("protected", "warn", "no column is protected; name at least one to search for unfairness.")
-        return
-    few = patient.rows[: max(2, 200_000 // len(patient.domain.combinations))]
-    twins = patient.domain.twins(few)
-    scores = patient.model.scores(twins.rows.reshape(-1, few.shape[1])).reshape(*twins.rows.shape[:2], -1)
-    valid = np.broadcast_to(twins.valid, scores.shape[:2])[..., None]
-    high = np.where(valid, scores, -np.inf).max(axis=0)
-    low = np.where(valid, scores, np.inf).min(axis=0)
-    moved = float(np.mean((high - low).max(axis=1) > SAME))
-    labels = np.where(valid[..., 0], labels_of(scores.reshape(-1, scores.shape[2])).reshape(scores.shape[:2]), -1)
-    flipped = float(np.mean(labels.max(axis=0) != np.where(labels < 0, labels.max(axis=0), labels).min(axis=0)))
-    names = ", ".join(patient.domain.protected)
-    if moved == 0:
-        yield Check("protected", "warn", f"changing {names} moves no score: the model does not use it (or only through other columns).")
-    else:
-        yield Check("protected", "ok", f"changing {names} moves the scores of {moved:.1%} of rows and the label of {flipped:.1%}.")
-
-
-_LOOKS: tuple[Callable[[_Patient], Iterator[Check]], ...] = (
-    _deterministic,
-    _batch,
-    _kind,
-    _constant,
-    _accuracy,
-    _favourable,
-    _columns,
-    _protected,
-)
-
-
-def _latency(patient: _Patient, times: int = 5) -> float:
+def _latency(patient: Patient, times: int = LATENCY_TIMES) -> float:
     """The middle of a few askings of one row."""
     found = []
     for at in range(times):
@@ -381,10 +197,11 @@ def _latency(patient: _Patient, times: int = 5) -> float:
     return float(np.median(found))
 
 
-def _speed(patient: _Patient, patience_seconds: float = 1.0) -> float:
-    """Rows per second in batches of the model's own size, or smaller ones when it is slow."""
-    size = min(len(patient.rows), patient.model.batch_rows)
-    batch = patient.rows[:size]
+def _speed(patient: Patient, is_costly: bool, patience_seconds: float = 1.0) -> float:
+    """Rows per second in batches of the model's own size, or smaller ones when it is slow; of an endpoint, what the first asking took."""
+    if is_costly:
+        return len(patient.rows) / max(patient.seconds, 1e-9)
+    batch = patient.rows[: patient.model.batch_rows]
     while True:
         started = time.perf_counter()
         patient.model.scores(batch)

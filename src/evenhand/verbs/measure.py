@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.arrays import Labels
 from evenhand.contract import Headway, Medium, Model, Oracle, Outcome, StudyCase, StudySection, Watch
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.tabular import TabularDomain
 from evenhand.domain.twins import Comparison as ComparedValues
+from evenhand.engine.gate import Ruling
 from evenhand.engine.header import Header, header_of
+from evenhand.engine.preflight import preflight
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.engine.subject import Data
-from evenhand.errors import DataError, InvalidArgument
+from evenhand.errors import DataError, EvenhandError, InvalidArgument
 from evenhand.measures.group import AMOUNTS, BY_NAME, SHARES
 from evenhand.measures.group_curve import ProtectedNumber, curve_figure
 from evenhand.measures.group_fairlearn import USUAL, FairlearnFigure, GroupAnswers, through_fairlearn
@@ -241,6 +244,7 @@ class _Measurer:
     oracle: OracleChoice | None = None
 
     def all(self) -> Measurement:
+        looked = preflight(Subject(self.domain, self.model.model, self.data.rows, self._labels(), medium=self._medium))
         answer = answer_of(self.model, self.data, self.domain, self.options.labels, self.options.weights)
         judge = self._oracle()
         individual = self._individual(judge)
@@ -253,11 +257,21 @@ class _Measurer:
         outcome, reason = decide(individual, figures, self.options, bool(alarms))
         if any(section.checks for section in studies.values()) and not alarms:
             outcome, reason = decide_by_studies(studies, individual, figures, self.options)
+        ruling = Ruling(outcome, reason).unless(looked.doubt)
+        outcome, reason = ruling.outcome, ruling.reason
+        notes += [f"{each.name}: {each.sentence}" for each in looked.checks if each.is_doubt]
         rest = self._rest(answer)
         header = self._header(judge)
         return Measurement(
             header, individual, anytime, weighted, figures, rest, comparison, outcome, reason, tuple(alarms), tuple(notes), studies
         )  # fmt: skip
+
+    def _labels(self) -> Labels | None:
+        """The data's labels, where every row has one."""
+        try:
+            return self.data.labels if self.domain.has_classes else None
+        except EvenhandError:
+            return None
 
     @property
     def _medium(self) -> Medium:

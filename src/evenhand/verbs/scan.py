@@ -14,6 +14,7 @@ from evenhand.engine import witness
 from evenhand.engine.findings import Findings
 from evenhand.engine.gate import Gate, Ruling
 from evenhand.engine.header import Header, header_of
+from evenhand.engine.preflight import Preflight, preflight
 from evenhand.engine.run import Run, run
 from evenhand.engine.samples import JudgedSample, Sampling, judged_samples
 from evenhand.engine.store import RunFolder
@@ -104,10 +105,11 @@ def scan(
     options, budget = options or Options(), budget or Budget(candidates=100_000)
     subject = subject_of(model, data, protected, options.population)
     check_vocabulary(subject.model)
+    looked = preflight(subject, budget.seconds)
     plan = Plan(seed, budget, oracle_for(subject, oracle))
     stream = _stream(subject, plan, options)
     plan = replace(plan, beside=stream)
-    header = header_of("scan", subject, data.name, plan, {"gate": asdict(options.gate)})
+    header = header_of("scan", subject, data.name, plan, {"gate": asdict(options.gate), "preflight": looked.sentence})
     searched = _search([METHODS.make(m) if isinstance(m, str) else m for m in methods], subject, plan, options, header)
     samples = judged_samples(
         subject, plan.oracle, Sampling(options.rate_rows, options.gate.confidence), np.random.default_rng([seed, 2])
@@ -119,7 +121,7 @@ def scan(
         classes is not None and options.gate.max_rate == 0.0
     ):  # every recogniser loses something: what counts is whether one class is worse off
         ruling = Ruling(*classes.ruling())
-    ruling = ruling.unless(searched.doubt)
+    ruling = _after(ruling.unless(searched.doubt).unless(looked.doubt), looked)
     return ScanResult(
         domain=subject.domain,
         model=model,
@@ -135,7 +137,14 @@ def scan(
         where=where(samples, found, subject, names, np.random.default_rng([seed, 5])),
         outcomes=names,
         classes=classes,
+        looked=looked.checks,
     )
+
+
+def _after(ruling: Ruling, looked: Preflight) -> Ruling:
+    """The ruling, unless the model changed while it was tested: then nothing that it said holds."""
+    drift = looked.drifted()
+    return Ruling("inconclusive", drift) if drift else ruling
 
 
 def _classes(subject: Subject, sample: JudgedSample, most: int, rng: np.random.Generator) -> ClassMeasure | None:

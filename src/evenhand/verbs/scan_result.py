@@ -13,6 +13,7 @@ from evenhand.contract import Model, Outcome
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import Findings
 from evenhand.engine.header import Header
+from evenhand.engine.preflight import Check, doubts
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.run import Run
 from evenhand.engine.witness import Witness
@@ -44,6 +45,7 @@ class ScanResult(Rendered):
     where: Rules | None = None
     outcomes: tuple[Any, ...] = ()  # what labels stand for, where that is not the model's classes
     classes: ClassMeasure | None = None  # of scenes, how classes of objects are treated
+    looked: tuple[Check, ...] = ()  # what was looked at before the search
 
     @property
     def rate(self) -> Rate:
@@ -118,7 +120,7 @@ class ScanResult(Rendered):
     def checks(self) -> list[dict[str, Any]]:
         """What each method decides: with a violation, one that found something has its share in it."""
         classes = self.classes.checks() if self.classes is not None else ()
-        return [*(self._check(r) for r in self.runs), *(asdict(each) for each in classes)]
+        return [*(self._check(r) for r in self.runs), *(asdict(each) for each in classes), *doubts(self.looked)]
 
     def _failed(self) -> list[dict[str, Any]]:
         """A method that failed decides nothing."""

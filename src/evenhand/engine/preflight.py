@@ -1,0 +1,424 @@
+"""What is asked of a model before anything it says is trusted, by `doctor`, `scan` and `measure` alike, and once more at the end of a scan.
+
+Every question goes around the meter's memory, and how many there are is bounded and known beforehand.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from evenhand.arrays import Labels, Mask, Rows, Scores
+from evenhand.contract import CountsObjects, Medium, Model, labels_of
+from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.subject import Subject
+from evenhand.errors import InvalidArgument, ModelError, UnsteadyModel, WrongAnswer
+from evenhand.models.inputs import probe_places, probe_rows
+from evenhand.models.meter import Meter
+from evenhand.models.readings import CERTAIN, FEWEST, p_of_higher
+
+Status = Literal["ok", "warn", "fail"]
+
+SAME = 1e-4
+"""Scores that differ by no more are the same answer: float32 sums depend on their order."""
+USUAL_ROWS, COSTLY_ROWS, SHOWN_ROWS = 400, 150, 48
+"""Rows of a model in this process, of an endpoint, and of one that is shown pictures, scenes or texts.
+
+Of answers of which one in a hundred is random, asking 150 rows twice and a third time at the end misses them in one case of a hundred.
+"""
+FIRST_ROWS = 16
+"""Rows after which a slow model is asked fewer."""
+DISORDER = 0.2
+"""The share of answers that must change with the order of the rows before the order, and not chance, is blamed."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at.  What fails makes answers worthless; a doubt keeps a model from passing, whatever is found."""
+
+    name: str
+    status: Status
+    sentence: str
+    is_doubt: bool = False
+
+
+@dataclass(frozen=True)
+class Patient:
+    """What every check looks at: the model, rows, their labels when known, and the scores of the first asking."""
+
+    model: Meter
+    domain: TabularDomain
+    rows: Rows
+    labels: Labels | None
+    scores: Scores = field(default_factory=lambda: np.zeros((0, 2)))
+    is_counting: bool = False  # whether scores are counts of objects
+    seconds: float = 0.0  # what the first asking took
+
+    @property
+    def said(self) -> Labels:
+        """The labels that the model gives."""
+        return labels_of(self.scores)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the model says labels, and not an amount or counts."""
+        return self.scores.shape[1] > 1 and not self.is_counting
+
+    @property
+    def favourable(self) -> Mask:
+        """Which classes are favourable."""
+        wanted = self.domain.label.favourable if self.domain.label else ()
+        return np.array([name in wanted for name in self.model.classes])
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """The checks that were made, and what is needed to ask the same again."""
+
+    checks: tuple[Check, ...]
+    patient: Patient
+    rows_asked: int
+
+    @property
+    def doubt(self) -> str:
+        """What keeps the model from passing; empty for nothing."""
+        return "; ".join(f"{check.name}: {check.sentence.rstrip('.')}" for check in self.checks if check.is_doubt or check.status == "fail")
+
+    @property
+    def sentence(self) -> str:
+        """What was looked at, for a header."""
+        told = ", ".join(check.name if check.status == "ok" else f"{check.name} ({check.status})" for check in self.checks)
+        return f"{len(self.patient.rows):,} rows were asked in several ways: {told}"
+
+    def drifted(self) -> str:
+        """The same rows asked again: what changed since; empty for nothing."""
+        asked = self.patient
+        again = asked.model.scores(asked.rows)
+        moved = int((np.abs(again - asked.scores).max(axis=1) > 10 * SAME).sum())
+        flipped = int((labels_of(again) != asked.said).sum())
+        if not moved:
+            return ""
+        return (
+            f"the model changed while it was tested: of {len(asked.rows):,} rows that were asked at the beginning, {moved:,} have other "
+            f"scores at the end and {flipped:,} another label; fix its version and its seed, and test again"
+        )
+
+
+def preflight(subject: Subject, seconds: float | None = None) -> Preflight:
+    """Look at the subject's model; one whose answers are worthless raises.  `seconds`: what the test as a whole may take."""
+    labels = subject.labels if subject.rows is not None else None
+    size = trial_size(subject.model, subject.medium)
+    looked = look(subject.model, subject.domain, RowsAtHand(subject.rows, labels, size, subject.medium), _patience(seconds))
+    for check in looked.checks:
+        if check.status == "fail" and check.name in _WORTHLESS:
+            raise _WORTHLESS[check.name](f"{check.name}: {check.sentence}")
+    return looked
+
+
+def _patience(seconds: float | None) -> float:
+    """A tenth of what the test may take, and at least a second; half a minute where it may take as long as it likes."""
+    return 30.0 if seconds is None or not np.isfinite(seconds) else max(1.0, seconds / 10)
+
+
+def trial_size(model: Model, medium: Medium | None = None) -> int:
+    """How many rows this kind of model is asked, several times over."""
+    if medium is not None and medium.kind != "table":
+        return SHOWN_ROWS
+    return COSTLY_ROWS if getattr(model, "is_costly", False) else USUAL_ROWS
+
+
+@dataclass(frozen=True)
+class RowsAtHand:
+    """Rows to look at, their labels where known, how many of them at most, and what they show."""
+
+    rows: Rows | None
+    labels: Labels | None
+    most: int
+    medium: Medium | None = None
+
+
+def look(model: Model, domain: TabularDomain, given: RowsAtHand, patience: float = 30.0) -> Preflight:
+    """Every check that fits the model; a model that does not answer raises."""
+    meter = Meter(_fresh(model), remembers=False)
+    rows, labels = _chosen(domain, given)
+    rows, labels, first = _in_time(meter, rows, labels, patience)
+    started = time.perf_counter()
+    rest = meter.scores(rows[len(first) :])
+    seconds = time.perf_counter() - started
+    patient = Patient(meter, domain, rows, labels, np.concatenate([first, rest]), isinstance(given.medium, CountsObjects), seconds)
+    checks = [check for each in LOOKS for check in each(patient)]
+    return Preflight(tuple(checks), patient, meter.rows_asked)
+
+
+def _fresh(model: Model) -> Model:
+    """The model without whatever it remembers."""
+    ask: Callable[[], Model] | None = getattr(model, "without_memory", None)
+    return ask() if ask is not None else model
+
+
+def _chosen(domain: TabularDomain, given: RowsAtHand) -> tuple[Rows, Labels | None]:
+    """At most so many rows, spread over the table."""
+    rows, labels = given.rows, given.labels
+    if rows is None:
+        return probe_rows(domain, given.most), None
+    if rows.ndim != 2 or rows.shape[1] != len(domain.columns) or len(rows) < 1:
+        raise InvalidArgument(f"rows has shape {rows.shape}; expected rows of {len(domain.columns)} columns")
+    if labels is not None and len(labels) != len(rows):
+        raise InvalidArgument(f"labels has {len(labels)} entries for {len(rows)} rows")
+    places = probe_places(len(rows), given.most)
+    return rows[places], None if labels is None else np.asarray(labels)[places]
+
+
+def _in_time(meter: Meter, rows: Rows, labels: Labels | None, patience: float) -> tuple[Rows, Labels | None, Scores]:
+    """A few rows are asked first; of a slow model, only as many more as there is time for."""
+    started = time.perf_counter()
+    first = meter.scores(rows[:FIRST_ROWS])
+    each = (time.perf_counter() - started) / max(len(first), 1)
+    most = max(FIRST_ROWS, int(patience / 4 / max(each, 1e-9)))
+    return rows[:most], None if labels is None else labels[:most], first
+
+
+def _steady(patient: Patient) -> Iterator[Check]:
+    """The same rows in another order: both chance and a wrong order show; a third asking tells which."""
+    order = np.random.default_rng(len(patient.rows)).permutation(len(patient.rows))
+    shuffled = np.empty_like(patient.scores)
+    shuffled[order] = patient.model.scores(patient.rows[order])
+    moved = np.abs(shuffled - patient.scores).max(axis=1) > SAME
+    if not moved.any():
+        yield Check("deterministic", "ok", f"asked twice about {len(moved):,} rows, it gave the same scores.")
+        yield Check("order", "ok", "rows in another order get the same answers.")
+        return
+    again = patient.model.scores(patient.rows)
+    trembled = np.abs(again - patient.scores).max(axis=1) > SAME
+    if moved.mean() > DISORDER and trembled.mean() < moved.mean() / 2:
+        yield Check(
+            "order",
+            "fail",
+            f"asked about the same rows in another order, it gave {moved.sum():,} of {len(moved):,} another answer, and in the same order "
+            "the same ones: answers do not come back in the order of the rows, or depend on the others in the batch.  Let it answer in the "
+            "order of the request, or send one row at a time (request with $row, batch_rows: 1).",
+        )
+        return
+    yield _unsteady(patient, (shuffled, again))
+
+
+def _unsteady(patient: Patient, others: tuple[Scores, Scores]) -> Check:
+    moved = np.any([np.abs(other - patient.scores).max(axis=1) > SAME for other in others], axis=0)
+    flipped = int(np.any([labels_of(other) != patient.said for other in others], axis=0).sum())
+    jumped = int(np.any([np.abs(other - patient.scores).max(axis=1) > 0.05 for other in others], axis=0).sum())
+    if flipped or (jumped and patient.has_labels):
+        return Check(
+            "deterministic",
+            "fail",
+            f"asked again, it changed its label for {flipped:,} of {len(moved):,} rows and its scores for {moved.sum():,}; findings could "
+            "not be replayed.  Fix its seed, or switch off dropout and training mode.",
+        )
+    return Check("deterministic", "warn", f"asked twice, its scores moved for {moved.sum():,} of {len(moved):,} rows, its labels never.")
+
+
+def _batch(patient: Patient) -> Iterator[Check]:
+    few = patient.rows[: 4 if len(patient.rows) <= COSTLY_ROWS else 8]
+    alone = np.concatenate([patient.model.scores(row[None]) for row in few])
+    difference = float(np.abs(alone - patient.scores[: len(few)]).max())
+    if difference > 10 * SAME:
+        yield Check(
+            "batch equals single",
+            "fail",
+            f"a row alone gets scores up to {difference:.3g} away from the same row in a batch; its answers depend on the company "
+            "(batch norm in training mode, scaling by the batch, or answers in another order?).",
+        )
+    else:
+        yield Check("batch equals single", "ok", "rows alone and in a batch get the same scores.")
+
+
+def _kind(patient: Patient) -> Iterator[Check]:
+    if patient.is_counting or patient.scores.shape[1] == 1:
+        return
+    if patient.model.is_hard:
+        yield Check("scores", "warn", "it only says labels: methods that need scores or gradients cannot be used, score gaps are 0 or 1.")
+    else:
+        yield Check("scores", "ok", f"it gives scores for {len(patient.model.classes)} classes.")
+
+
+def _varies(patient: Patient) -> Iterator[Check]:
+    spread = float(np.ptp(patient.scores, axis=0).max())
+    if patient.is_counting:
+        return
+    if spread <= SAME:
+        sentence = f"it gives the same scores to all {len(patient.rows):,} rows: is it constant, or are its inputs?"
+        yield Check("varies", "fail", sentence, is_doubt=True)
+    elif patient.has_labels and len(np.unique(patient.said)) == 1:
+        name = patient.model.classes[int(patient.said[0])]
+        yield Check(
+            "varies",
+            "warn",
+            f"its scores vary, but every one of {len(patient.rows):,} rows is labelled {name!r}: say from which number on the answer is "
+            "another (threshold: ...), and what it returns (returns: ...), if that is not so.",
+            is_doubt=True,
+        )
+    else:
+        yield Check("varies", "ok", "its answers vary.")
+
+
+def _accuracy(patient: Patient) -> Iterator[Check]:
+    if patient.labels is None or not patient.has_labels:
+        return
+    accuracy = float(np.mean(patient.said == patient.labels))
+    counts = np.bincount(patient.labels, minlength=len(patient.model.classes))
+    majority = float(counts.max() / counts.sum())
+    figures = f"accuracy {accuracy:.1%} on {len(patient.labels):,} labelled rows; always saying the commonest label gives {majority:.1%}"
+    exchanged, names = _best_exchange(patient.said, patient.labels, patient.model.classes)
+    if exchanged > accuracy + 0.1 and exchanged > majority:
+        yield Check(
+            "labels",
+            "fail",
+            f"{figures}.  With {names[0]!r} and {names[1]!r} exchanged it would be {exchanged:.1%}: their order is probably swapped; "
+            "declare the model's own order with classes=[...].",
+        )
+    elif not _is_better_than_guessing(patient):
+        advice = "are columns, codes and label order those of the training?  Check takes=... and classes=[...]"
+        yield Check("labels", "warn", f"{figures}, and it is not shown to be better than guessing: {advice}.", is_doubt=True)
+    elif accuracy < majority - 0.02:
+        yield Check("labels", "warn", f"{figures}: are columns, codes and label order those of the training?")
+    else:
+        yield Check("labels", "ok", f"{figures}.")
+
+
+def _is_better_than_guessing(patient: Patient) -> bool:
+    """Whether some class is scored higher where it is true, beyond chance; few rows, or rows of one label, tell nothing."""
+    assert patient.labels is not None
+    present = np.unique(patient.labels)
+    if len(patient.labels) < FEWEST or len(present) < 2:
+        return True
+    found = [p_of_higher(patient.scores[:, place], patient.labels == place) for place in present]
+    return any(each.is_higher and each.p_value < 10 * CERTAIN / len(present) for each in found)
+
+
+def _best_exchange(said: Labels, labels: Labels, classes: tuple[object, ...]) -> tuple[float, tuple[object, object]]:
+    """The best accuracy that exchanging two labels would give, and their names."""
+    seen = np.zeros((len(classes), len(classes)))
+    np.add.at(seen, (said, labels), 1)  # (said, true)
+    right = np.diag(seen)
+    gains = seen + seen.T - right[:, None] - right[None, :]
+    np.fill_diagonal(gains, -np.inf)
+    first, second = np.unravel_index(int(gains.argmax()), gains.shape)
+    best = float((right.sum() + gains[first, second]) / seen.sum())
+    return best, (classes[int(first)], classes[int(second)])
+
+
+def _leak(patient: Patient) -> Iterator[Check]:
+    """A column that tells the label of every row is the label under another name."""
+    if patient.labels is None or len(patient.labels) < 5 * FEWEST or len(np.unique(patient.labels)) < 2:
+        return
+    for name, cells in zip(patient.domain.names, patient.rows.T, strict=True):
+        values, places = np.unique(cells, return_inverse=True)
+        if 2 <= len(values) <= len(cells) // 10 and _determines(places, patient.labels):
+            yield Check(
+                "leak",
+                "warn",
+                f"column {name!r} tells the label of every one of {len(cells):,} rows: it looks like the label itself; remove it from the "
+                "columns, and fit the model without it.",
+                is_doubt=True,
+            )
+
+
+def _determines(places: Labels, labels: Labels) -> bool:
+    pairs = np.unique(np.stack([places.reshape(-1), labels]), axis=1)
+    return bool(pairs.shape[1] == len(np.unique(pairs[0])))
+
+
+def _favourable(patient: Patient) -> Iterator[Check]:
+    if not patient.has_labels:
+        return
+    if not patient.favourable.any():
+        yield Check("favourable", "warn", "no favourable label is declared: pairs can be found, but not who is disadvantaged.")
+        return
+    if patient.favourable.all():
+        yield Check("favourable", "fail", f"every label is declared favourable ({list(patient.model.classes)}).")
+        return
+    hoped = patient.scores[:, patient.favourable].sum(axis=1)
+    share = float(np.mean(patient.favourable[patient.said]))
+    if patient.labels is None:
+        yield Check("favourable", "ok", f"{share:.1%} of rows get a favourable label.")
+        return
+    truly = patient.favourable[patient.labels]
+    if truly.all() or not truly.any():
+        yield Check("favourable", "warn", "the labelled rows are all favourable or all not: the favourable class cannot be checked.")
+        return
+    gap = float(hoped[truly].mean() - hoped[~truly].mean())
+    is_wrong = gap < 0 and p_of_higher(hoped, truly).p_value < 10 * CERTAIN
+    status: Status = "fail" if is_wrong else "ok" if gap > 0 else "warn"
+    verdict = "as it should" if gap > 0 else "the wrong way round: is the favourable label the right one?"
+    yield Check(
+        "favourable",
+        status,
+        f"{share:.1%} of rows get a favourable label, {truly.mean():.1%} of the data have one; truly favourable rows score {gap:+.3f} "
+        f"against the others, {verdict}.".replace("?.", "?"),
+    )
+
+
+def _protected(patient: Patient) -> Iterator[Check]:
+    if not patient.domain.protected:
+        yield Check("protected", "warn", "no column is protected; name at least one to search for unfairness.")
+        return
+    few = patient.rows[: max(2, len(patient.rows) // (2 * len(patient.domain.combinations)))]
+    twins = patient.domain.twins(few)
+    scores = patient.model.scores(twins.rows.reshape(-1, few.shape[1])).reshape(*twins.rows.shape[:2], -1)
+    valid = np.broadcast_to(twins.valid, scores.shape[:2])[..., None]
+    high = np.where(valid, scores, -np.inf).max(axis=0)
+    low = np.where(valid, scores, np.inf).min(axis=0)
+    moved = float(np.mean((high - low).max(axis=1) > SAME))
+    labels = np.where(valid[..., 0], labels_of(scores.reshape(-1, scores.shape[2])).reshape(scores.shape[:2]), -1)
+    flipped = float(np.mean(labels.max(axis=0) != np.where(labels < 0, labels.max(axis=0), labels).min(axis=0)))
+    names = ", ".join(patient.domain.protected)
+    if moved == 0:
+        yield Check("protected", "warn", f"changing {names} moves no score: the model does not use it (or only through other columns).")
+    else:
+        yield Check("protected", "ok", f"changing {names} moves the scores of {moved:.1%} of rows and the label of {flipped:.1%}.")
+
+
+LOOKS: tuple[Callable[[Patient], Iterator[Check]], ...] = (
+    _steady,
+    _batch,
+    _kind,
+    _varies,
+    _accuracy,
+    _leak,
+    _favourable,
+    _protected,
+)
+
+_WORTHLESS: dict[str, type[ModelError]] = {
+    "deterministic": UnsteadyModel,
+    "order": WrongAnswer,
+    "batch equals single": WrongAnswer,
+    "labels": WrongAnswer,
+    "favourable": WrongAnswer,
+}
+"""Checks that raise when they fail: whatever such a model says, no verdict could be drawn from it."""
+
+
+def unused_columns(patient: Patient, most_rows: int) -> Check:
+    """Every column is exchanged between rows; one whose exchange moves no score is not used."""
+    names = patient.domain.names
+    rows = patient.rows[: max(2, most_rows // len(names))]
+    shifted = np.repeat(rows[None], rows.shape[1], axis=0)
+    for place in range(rows.shape[1]):
+        shifted[place, :, place] = np.roll(rows[:, place], max(1, len(rows) // 2))
+    answers = patient.model.scores(shifted.reshape(-1, rows.shape[1])).reshape(rows.shape[1], len(rows), -1)
+    before = patient.scores[: len(rows)]
+    unused = [name for name, answer in zip(names, answers, strict=True) if np.abs(answer - before).max() <= SAME]
+    if len(unused) == len(names):
+        return Check("columns", "fail", "no column moves any score; the rows do not reach the model.")
+    if unused:
+        return Check("columns", "warn", f"{len(unused)} of {len(names)} columns move no score: {', '.join(map(repr, unused))}.")
+    return Check("columns", "ok", f"each of the {len(names)} columns moves scores.")
+
+
+def doubts(looked: Sequence[Check]) -> list[dict[str, Any]]:
+    """The checks that keep a model from passing, as a result tells them."""
+    return [{"name": each.name, "outcome": "inconclusive", "message": each.sentence} for each in looked if each.is_doubt]
