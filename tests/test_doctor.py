@@ -48,8 +48,8 @@ def test_a_sound_model_passes_every_check() -> None:
         "varies",
         "labels",
         "favourable",
-        "columns",
         "protected",
+        "columns",
         "speed",
     ]
     assert "moves the scores of 100.0% of rows" in found.check("protected").sentence

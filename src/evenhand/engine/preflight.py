@@ -271,8 +271,9 @@ def _accuracy(patient: Patient) -> Iterator[Check]:
     counts = np.bincount(patient.labels, minlength=len(patient.model.classes))
     majority = float(counts.max() / counts.sum())
     figures = f"accuracy {accuracy:.1%} on {len(patient.labels):,} labelled rows; always saying the commonest label gives {majority:.1%}"
-    exchanged, names = _best_exchange(patient.said, patient.labels, patient.model.classes)
-    if exchanged > accuracy + 0.1 and exchanged > majority:
+    exchanged, pair = _best_exchange(patient.said, patient.labels, len(patient.model.classes))
+    names = [patient.model.classes[place] for place in pair]
+    if exchanged > accuracy + 0.1 and exchanged > majority and _is_reversed(patient, pair):
         yield Check(
             "labels",
             "fail",
@@ -298,16 +299,25 @@ def _is_better_than_guessing(patient: Patient) -> bool:
     return any(each.is_higher and each.p_value < 10 * CERTAIN / len(present) for each in found)
 
 
-def _best_exchange(said: Labels, labels: Labels, classes: tuple[object, ...]) -> tuple[float, tuple[object, object]]:
-    """The best accuracy that exchanging two labels would give, and their names."""
-    seen = np.zeros((len(classes), len(classes)))
+def _is_reversed(patient: Patient, pair: tuple[int, int]) -> bool:
+    """Whether people of the first class score lower in it than people of the second, beyond chance."""
+    assert patient.labels is not None
+    either = np.isin(patient.labels, pair)
+    difference = patient.scores[either, pair[0]] - patient.scores[either, pair[1]]
+    found = p_of_higher(difference, patient.labels[either] == pair[0])
+    return not found.is_higher and found.p_value < CERTAIN
+
+
+def _best_exchange(said: Labels, labels: Labels, classes: int) -> tuple[float, tuple[int, int]]:
+    """The best accuracy that exchanging two labels would give, and their places."""
+    seen = np.zeros((classes, classes))
     np.add.at(seen, (said, labels), 1)  # (said, true)
     right = np.diag(seen)
     gains = seen + seen.T - right[:, None] - right[None, :]
     np.fill_diagonal(gains, -np.inf)
     first, second = np.unravel_index(int(gains.argmax()), gains.shape)
     best = float((right.sum() + gains[first, second]) / seen.sum())
-    return best, (classes[int(first)], classes[int(second)])
+    return best, (int(first), int(second))
 
 
 def _leak(patient: Patient) -> Iterator[Check]:
@@ -350,7 +360,7 @@ def _favourable(patient: Patient) -> Iterator[Check]:
         yield Check("favourable", "warn", "the labelled rows are all favourable or all not: the favourable class cannot be checked.")
         return
     gap = float(hoped[truly].mean() - hoped[~truly].mean())
-    is_wrong = gap < 0 and p_of_higher(hoped, truly).p_value < 10 * CERTAIN
+    is_wrong = gap < 0 and p_of_higher(hoped, truly).p_value < CERTAIN
     status: Status = "fail" if is_wrong else "ok" if gap > 0 else "warn"
     verdict = "as it should" if gap > 0 else "the wrong way round: is the favourable label the right one?"
     yield Check(
