@@ -145,11 +145,11 @@ def look(model: Model, domain: TabularDomain, given: RowsAtHand, patience: float
     """Every check that fits the model; a model that does not answer raises."""
     meter = Meter(_fresh(model), remembers=False)
     rows, labels = _chosen(domain, given)
-    rows, labels, first = _in_time(meter, rows, labels, patience)
+    rows, labels = _in_time(meter, rows, labels, patience)
     started = time.perf_counter()
-    rest = meter.scores(rows[len(first) :])
+    scores = meter.scores(rows)
     seconds = time.perf_counter() - started
-    patient = Patient(meter, domain, rows, labels, np.concatenate([first, rest]), isinstance(given.medium, CountsObjects), seconds)
+    patient = Patient(meter, domain, rows, labels, scores, isinstance(given.medium, CountsObjects), seconds)
     checks = [check for each in LOOKS for check in each(patient)]
     return Preflight(tuple(checks), patient, meter.rows_asked)
 
@@ -173,13 +173,13 @@ def _chosen(domain: TabularDomain, given: RowsAtHand) -> tuple[Rows, Labels | No
     return rows[places], None if labels is None else np.asarray(labels)[places]
 
 
-def _in_time(meter: Meter, rows: Rows, labels: Labels | None, patience: float) -> tuple[Rows, Labels | None, Scores]:
+def _in_time(meter: Meter, rows: Rows, labels: Labels | None, patience: float) -> tuple[Rows, Labels | None]:
     """A few rows are asked first; of a slow model, only as many more as there is time for."""
     started = time.perf_counter()
-    first = meter.scores(rows[:FIRST_ROWS])
-    each = (time.perf_counter() - started) / max(len(first), 1)
+    meter.scores(rows[:FIRST_ROWS])
+    each = (time.perf_counter() - started) / max(min(len(rows), FIRST_ROWS), 1)
     most = max(FIRST_ROWS, int(patience / 4 / max(each, 1e-9)))
-    return rows[:most], None if labels is None else labels[:most], first
+    return rows[:most], None if labels is None else labels[:most]
 
 
 def _steady(patient: Patient) -> Iterator[Check]:

@@ -145,8 +145,9 @@ class Reader:
         if self.columns == self.classes:
             return numbers
         out = np.zeros((len(numbers), len(self.classes)), dtype=numbers.dtype)
-        out[:, [self.classes.index(name) for name in self.columns]] = numbers
-        return out
+        places = np.array([self.classes.index(name) for name in self.columns])
+        out[:, places] = numbers
+        return _with_own_ties(out, places[numbers.argmax(axis=1)]) if len(numbers) else out
 
     def _rows(self, numbers: NDArray[Any]) -> NDArray[Any]:
         """A number for each class, as shares where they can be."""
@@ -164,6 +165,13 @@ _MATCHES: dict[Match, str] = {
     "number": "its numbered classes are taken for {} in this order, which nothing confirms",
     "order": "its classes are taken for {} in the label's order",
 }
+
+
+def _with_own_ties(scores: Scores, winners: Labels) -> Scores:
+    """Where several classes have the highest score, the one that the model itself names first is the answer."""
+    tied = np.flatnonzero(scores.argmax(axis=1) != winners)
+    scores[tied, winners[tied]] = np.nextafter(scores[tied, winners[tied]], np.inf)
+    return scores
 
 
 def _around(shares: NDArray[Any], reaches: NDArray[np.bool_]) -> NDArray[Any]:

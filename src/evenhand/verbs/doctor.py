@@ -13,7 +13,7 @@ from evenhand.arrays import Labels, Rows
 from evenhand.contract import Model, Outcome
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.header import Header, header_of
-from evenhand.engine.preflight import COSTLY_ROWS, Check, Patient, RowsAtHand, Status, look, trial_size, unused_columns
+from evenhand.engine.preflight import COSTLY_ROWS, FIRST_ROWS, Check, Patient, RowsAtHand, Status, look, trial_size, unused_columns
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data, Subject
 from evenhand.errors import InvalidArgument, ModelError
@@ -183,7 +183,7 @@ def most_rows_asked(model: Model, data: Data) -> int:
     size = min(len(data.rows), trial_size(model, getattr(data, "medium", None)))
     twins = max(2 * len(data.domain.combinations), size // 2) if data.domain.protected else 0
     columns = max(_rows_for_columns(model), 2 * len(data.domain.columns))
-    return 3 * size + 8 + twins + columns + LATENCY_TIMES
+    return 3 * size + FIRST_ROWS + 8 + twins + columns + LATENCY_TIMES
 
 
 def _latency(patient: Patient, times: int = LATENCY_TIMES) -> float:
