@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from evenhand.models.meter import Meter
 from evenhand.oracles import oracle_of, oracle_text
 from evenhand.oracles.flip import LabelFlip
 
+MOST_CHOICES = 10_000
+"""Choices of cells of one finding that are tried one by one; a table of some hundred columns has more."""
 EXHAUSTIVE = 2
 """Up to this many changed cells every choice is tried; beyond it cells are put back one by one, greedily."""
 
@@ -166,6 +169,8 @@ def _try_choices(best: Findings, rows: Rows, target: Rows, choices: _Choices, he
     differs, solved = choices.differs, choices.solved
     trials, owners = [], []
     for line in np.flatnonzero(~solved):
+        if comb(int(differs[line].sum()), choices.size) > MOST_CHOICES:
+            continue  # too many to try each: its cells are put back one after the other
         for choice in combinations(np.flatnonzero(differs[line]), choices.size):
             trial = _mixed(target[line], rows[line], differs[line])
             trial[list(choice)] = rows[line, list(choice)]
