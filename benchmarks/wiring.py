@@ -1,5 +1,8 @@
-"""Whether files and answers that mean harm are stopped, and whether damage on disk is noticed.
+"""Whether models are read right, files and answers that mean harm are stopped, and damage on disk is noticed.
 
+kinds_total, kinds_right        kinds of models in their wrappings (benchmarks/parts/wirings.py), and how many of them agree with the
+                                model asked directly on 1,000 rows
+miswired_total, miswired_caught wrong wirings, and how many are caught with a message that names the cure
 hostile_total            hostile files and answers in the table (benchmarks/parts/hostile.py)
 hostile_stopped          of these, opened as a user would in a process of its own: nothing ran, the process lives, it took less than
                          500 MB more than before, and Evenhand said so in one line
@@ -16,6 +19,7 @@ import numpy as np
 
 from parts.common import options, write_figures
 from parts.hostile import CASES, Ending, run_in_a_child
+from parts.wirings import kind_figures, miswiring_figures
 
 
 def hostile_figures() -> dict[str, Any]:
@@ -92,7 +96,7 @@ def _read_everything(home: Path) -> None:
 def main() -> None:
     """Print the figures; write them where the user wants them."""
     chosen = options(__doc__ or "")
-    figures = hostile_figures() | flip_figures(300 if chosen.quick else 1000, chosen.seed)
+    figures = kind_figures() | miswiring_figures() | hostile_figures() | flip_figures(300 if chosen.quick else 1000, chosen.seed)
     write_figures(figures, chosen.json)
 
 
