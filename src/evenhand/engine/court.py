@@ -18,6 +18,7 @@ from evenhand.contract import Candidates, Headway, Task, Verdict, Watch, join_ve
 from evenhand.domain.heard import Heard
 from evenhand.domain.seen import KeyTable
 from evenhand.engine.findings import Findings, findings_of
+from evenhand.engine.interrupts import uninterrupted
 from evenhand.engine.store import Journal, RunFolder
 from evenhand.engine.subject import Plan, Subject
 from evenhand.errors import BudgetSpent, MethodError
@@ -153,12 +154,13 @@ class Court:
         fresh = np.flatnonzero(new) if not new.all() else np.arange(len(rows))
         charged = self.meter.rows_asked
         verdict = self._judge(rows if len(fresh) == len(rows) else rows[fresh], self.heard.keys[before : before + len(fresh)])
-        self.heard.record(verdict)
-        self._note_cost(len(fresh), self.meter.rows_asked - charged)
-        if verdict.unfair.any():
-            self._keep(candidates, verdict, fresh)
-        self._count(len(rows), len(rows) - len(fresh))
-        self._save_now_and_then()
+        with uninterrupted():
+            self.heard.record(verdict)
+            self._note_cost(len(fresh), self.meter.rows_asked - charged)
+            if verdict.unfair.any():
+                self._keep(candidates, verdict, fresh)
+            self._count(len(rows), len(rows) - len(fresh))
+            self._save_now_and_then()
         self._tell()
         return verdict if len(fresh) == len(rows) else self.heard.recall(places)
 
