@@ -32,10 +32,8 @@ def hostile_figures() -> dict[str, Any]:
     for each in CASES:
         with tempfile.TemporaryDirectory(prefix="evenhand-hostile-") as folder:
             endings.append(run_in_a_child(each, Path(folder)))
-        print(
-            f"{'stopped' if not endings[-1].wrong else endings[-1].wrong:20.60} {endings[-1].megabytes:6.0f} MB {each.name:45} {endings[-1].said[:120]}",
-            flush=True,
-        )
+        last = endings[-1]
+        print(f"{last.wrong or 'stopped':20.60} {last.megabytes:6.0f} MB {last.name:45} {last.said[:120]}", flush=True)
     worst = max(each.megabytes for each in endings)
     stopped = sum(not each.wrong for each in endings)
     return {"hostile_total": len(endings), "hostile_stopped": stopped, "hostile_megabytes_max": round(worst, 1)}
