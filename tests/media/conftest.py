@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-SLOW = ("test_one_road.py::test_exit_codes_are_the_same[album", "test_one_road.py::test_exit_codes_are_the_same[scenes")
+SLOW = (
+    "test_one_road.py::test_exit_codes_are_the_same[album",
+    "test_one_road.py::test_exit_codes_are_the_same[scenes",
+    "test_one_road.py::test_exit_codes_are_the_same[text",
+    "test_demos.py::test_a_demo_leaves_a_result_a_report_and_a_replay_line_that_works[pictures",
+    "test_open.py::test_the_examples_of_the_document_work",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The table, the text, and one run of every other medium stay in the fast suite."""
     for item in items:
-        if "test_one_road.py" in item.nodeid and ("portraits" in item.nodeid or any(part in item.nodeid for part in SLOW)):
+        is_portraits = "test_one_road.py" in item.nodeid and "portraits" in item.nodeid
+        if is_portraits or any(part in item.nodeid for part in SLOW):
             item.add_marker(pytest.mark.slow)

@@ -44,7 +44,10 @@ def test_drawn_streets_open_as_rows_of_three_columns(data):
 
 def test_annotations_and_their_folder_open_alike(folder):
     one, other = eh.open(folder), eh.open(folder / "instances.json", settings={"count": 2})
-    assert [scene.name for scene in one.medium.scenes][:2] == [scene.name for scene in other.medium.scenes]
+    names = [scene.name for scene in one.medium.scenes]
+    chosen = [scene.name for scene in other.medium.scenes]  # drawn by seed, not the first by alphabet
+    assert len(chosen) == 2
+    assert set(chosen) <= set(names)
     assert len(other.medium.scenes) == 2
     assert one.medium.scenes[0].truth == eh.open(folder, kind="scenes", settings={"format": "coco"}).medium.scenes[0].truth
 
