@@ -259,7 +259,7 @@ BAD = {
     "a model that changes its mind": (
         lambda t, m: scanned(unsteady, takes="codes", returns="favourable"),
         UnsteadyModel,
-        "changed its answer between two calls",
+        "asked again, it changed its label for",
     ),
     "a method that needs gradients on a black box": (
         lambda t, m: run(

@@ -28,7 +28,7 @@ def probability(x):
     return 1 / (1 + np.exp(-(x[:, 1] + 0.1 * x[:, 2] + 4 * x[:, 0] - 9.0)))
 
 
-MODEL = from_callable(probability, DOMAIN, classes=(0, 1), takes="codes", returns="favourable")
+MODEL = from_callable(probability, DOMAIN, classes=(0, 1), takes="codes")
 
 
 def test_explanations_rank_columns_as_a_linear_model_weighs_them():
@@ -123,7 +123,7 @@ def test_samples_where_the_protected_column_matters_little_are_left_out():
     def blind(x):
         return 1 / (1 + np.exp(-(x[:, 1] + x[:, 2] + x[:, 3] + 1e-3 * x[:, 0] - 13.0)))
 
-    subject = Subject(DOMAIN, from_callable(blind, DOMAIN, classes=(0, 1), takes="codes", returns="favourable"))
+    subject = Subject(DOMAIN, from_callable(blind, DOMAIN, classes=(0, 1), takes="codes"))
     task = Task(DOMAIN, Meter(subject.model))
     search = Expga(rank=3).search(task, np.random.default_rng(0))
     assert len(next(search).rows) == 1000, "where no sample ranks high enough, all are taken"

@@ -27,7 +27,7 @@ def probability(x):
     return 1 / (1 + np.exp(-(x[:, 1] - 15.0 + 0.3 * x[:, 0] * x[:, 2] / 20)))
 
 
-MODEL = from_callable(probability, DOMAIN, classes=(0, 1), takes="codes", returns="favourable")
+MODEL = from_callable(probability, DOMAIN, classes=(0, 1), takes="codes")
 
 
 def task(model=MODEL, domain=DOMAIN, rows=None):
@@ -70,7 +70,7 @@ def test_impossible_twins_are_no_part_of_the_fitness():
 def test_with_two_combinations_the_verdicts_gap_is_the_fitness_and_nothing_is_asked_again():
     columns = (Column("sex", "integer", low=0, high=1), *COLUMNS[1:])
     domain = TabularDomain(columns, ("sex",))
-    model = from_callable(probability, domain, classes=(0, 1), takes="codes", returns="favourable")
+    model = from_callable(probability, domain, classes=(0, 1), takes="codes")
     given = task(model, domain)
     bred = breeding(Grft(), given)
     rows = domain.sample(40, np.random.default_rng(0))
