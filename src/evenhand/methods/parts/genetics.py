@@ -52,12 +52,12 @@ def segments(n: int, free: Index, columns: int, rng: np.random.Generator) -> Mas
 def nudged(rows: Rows, count: int, reach: int, moves: Moves, rng: np.random.Generator) -> Rows:
     """Rows moved by up to `reach` whole steps either way in `count` different free columns each."""
     directions = np.zeros(rows.shape)
-    chosen = moves.free[_some(len(moves.free), count, len(rows), rng)]
+    chosen = moves.free[different(len(moves.free), count, len(rows), rng)]
     np.put_along_axis(directions, chosen, rng.integers(-reach, reach + 1, chosen.shape).astype(np.float64), axis=1)
     return moves.step(rows, directions)
 
 
-def _some(total: int, count: int, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def different(total: int, count: int, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """`count` different numbers below `total` for each of n rows."""
     count = min(count, total)
     return rng.random((n, total)).argpartition(count - 1, axis=1)[:, :count]
