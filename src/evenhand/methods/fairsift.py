@@ -14,8 +14,8 @@ columns are drawn: every protected value is compared anyway.  A real number move
 are moved to the nearest valid ones.  Nothing is judged twice.  Among equals the next population is drawn by lot.  The search ends after
 50 rounds without a new row, as happens in small domains.
 
-Measured by `benchmarks/search.py`: with whole batches instead of one member after the other it is several times as fast as the published code, and
-finds more in a second than any other method here; hardly one of its findings is a plausible person.
+Measured by `benchmarks/search.py`: with whole batches instead of one member after the other it is several times as fast as the
+published code, and finds more in a second than any other method here; hardly one of its findings is a plausible person.
 """
 
 from __future__ import annotations
