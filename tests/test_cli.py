@@ -93,6 +93,32 @@ def test_doctor_says_that_the_wiring_is_right(project):
     assert checks["body"]["cost"]["rows"] == 2000
 
 
+def test_every_command_writes_the_formats_that_the_endings_say(project):
+    """`--report` may be given several times; SARIF points at the line of the project file, and a wrong ending is told at once."""
+    evenhand("scan", "-m", "themis", "--candidates", 500, "--report", "s.sarif", "--report", "s.card.md", "-q", cwd=project, check=1)
+    log = json.loads((project / "s.sarif").read_text())["runs"][0]
+    place = log["results"][0]["locations"][0]["physicalLocation"]
+    lines = (project / "evenhand.yaml").read_text().splitlines()
+    assert place["artifactLocation"] == {"uri": "evenhand.yaml", "uriBaseId": "SRCROOT"}
+    assert lines[place["region"]["startLine"] - 1].strip().startswith("group:")
+    assert set(log["originalUriBaseIds"]) == {"SRCROOT", "RUN"}
+    assert (project / "s.card.md").read_text().startswith("## Fairness evaluation")
+    evenhand("doctor", "--report", "d.xml", cwd=project, check=0)
+    assert (project / "d.xml").read_text().startswith("<?xml")
+    kept = next((project / "runs" / "witnesses").glob("*.json")).stem
+    evenhand("replay", kept, "--report", "r.md", "--report", "r.csv", cwd=project, check=1)
+    assert (project / "r.md").read_text().startswith("# ")
+    assert (project / "r.csv").read_text().startswith("witness,")
+    wrong = evenhand("measure", "--report", "m.doc", cwd=project, check=2)
+    assert "m.doc" in wrong.stderr
+    assert ".xml" in wrong.stderr
+
+
+def test_a_shell_can_complete_commands(tmp_path):
+    shown = evenhand("--help", cwd=tmp_path, check=0)
+    assert "--install-completion" in shown.stdout
+
+
 def test_a_scan_that_finds_unfairness_exits_with_1_and_leaves_its_evidence(project):
     done = evenhand("scan", "--method", "themis", "--candidates", 3000, "--seed", 1, "--text", cwd=project, check=1)
     assert done.stdout.startswith("VIOLATION")

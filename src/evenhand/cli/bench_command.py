@@ -59,7 +59,7 @@ def bench_command(
     trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
     json_file: Path = typer.Option(None, "--json", help="Write the records as JSON."),
     parquet: Path = typer.Option(None, help="Write the records as Parquet."),
-    report: Path = typer.Option(None, help="Write the comparison as one HTML page."),
+    report: list[Path] = output.REPORTS,
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress, no table."),
 ) -> None:
     """Run methods under one budget, one counting rule and one oracle.
@@ -118,15 +118,14 @@ def _columns(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(","))
 
 
-def _write(result: BenchResult, json_file: Path | None, parquet: Path | None, report: Path | None) -> None:
+def _write(result: BenchResult, json_file: Path | None, parquet: Path | None, reports: Sequence[Path]) -> None:
     if json_file:
         say_json([dict(record) for record in result.records], json_file)
     if parquet:
         from evenhand.campaign.campaign_folder import write_parquet
 
         write_parquet(result.records, parquet)
-    if report:
-        result.report(report)
+    output.written(result, reports)
 
 
 def _leave(result: BenchResult, folder: Path | None) -> NoReturn:

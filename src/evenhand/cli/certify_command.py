@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import Leaving, leave, names_in, wants_json, watching
+from evenhand.cli.output import REPORTS, Leaving, leave, names_in, wants_json, watching
 from evenhand.cli.project import DEFAULT_FILE, load_all
 
 
@@ -24,7 +24,7 @@ def certify_command(
     boxes: int = typer.Option(None, min=1, help="Stop after this many boxes."),
     gap: float = typer.Option(0.0, min=0.0, max=0.999, help="Stop when the bounds are this close."),
     max_rate: float = typer.Option(None, min=0.0, max=0.999, help="Tolerated share, instead of the file's gate."),
-    report: Path = typer.Option(None, help="Where to write the page (.html) or summary (.md); default: in the runs folder."),
+    report: list[Path] = REPORTS,
     as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
 ) -> None:
@@ -43,4 +43,4 @@ def certify_command(
     with watching(quiet or as_json) as watch:
         limits = ProofLimits(seconds, boxes, gap)
         found = certify(loaded.model, loaded.data, protected=names_in(protected), limits=limits, gate=gate, watch=watch)
-    leave(found, Leaving(loaded.project.scan.runs, "certificate", report, as_json))
+    leave(found, Leaving(loaded.project.scan.runs, "certificate", report, as_json, loaded.place))

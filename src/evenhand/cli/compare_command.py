@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from evenhand.cli.output import Leaving, leave, names_in, wants_json
+from evenhand.cli.output import REPORTS, Leaving, leave, names_in, wants_json
 from evenhand.cli.project import DEFAULT_FILE, load_all
 
 
@@ -26,6 +26,7 @@ def compare_command(
     rate_rows: int = typer.Option(10_000, min=1, help="How many people two models are asked about."),
     seed: int = typer.Option(0, min=0, help="Seed of the people that are drawn."),
     folder: Path = typer.Option(Path("runs"), help="Where comparison.json and its page go; results: never overwritten."),
+    report: list[Path] = REPORTS,
     as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
 ) -> None:
     """Say whether the second is worse.  Exits with 0 no worse, 1 worse, 2 usage, 3 inconclusive, 4 model failed."""
@@ -37,7 +38,7 @@ def compare_command(
     else:
         old, new = (load_all(file, each, trusted) for each in (first, second))
         result = compare(old.model, new.model, new.data, protected=names_in(protected), seed=seed, options=options)
-    leave(result, Leaving(folder, "comparison", None, bool(wants_json(as_json))))
+    leave(result, Leaving(folder, "comparison", report, wants_json(as_json)))
 
 
 def _is_result(given: Any) -> bool:

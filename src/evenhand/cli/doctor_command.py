@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import BY_OUTCOME, MODEL_FAILED, err, say_json, tell, told, wants_json
+from evenhand.cli.output import BY_OUTCOME, MODEL_FAILED, REPORTS, err, placed, say_json, tell, told, wants_json, written
 from evenhand.cli.project import DEFAULT_FILE, load_all
 
 
@@ -20,6 +20,7 @@ def doctor_command(
     model: str = typer.Option(None, help="A model file or URL instead of the file's."),
     trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
     candidates: int = typer.Option(100_000, min=1, help="Say what a scan of this many candidates would cost."),
+    report: list[Path] = REPORTS,
     as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
 ) -> None:
     """Check the model's wiring before anything is trusted.
@@ -32,8 +33,9 @@ def doctor_command(
     if getattr(loaded.model, "is_costly", False):
         err.print(f"The model is asked about at most {most_rows_asked(loaded.model, loaded.data):,} rows.", soft_wrap=True)
     result = doctor(loaded.model, loaded.data, candidates=candidates)
+    pages = written(result, report, loaded.place)
     if wants_json(as_json):
-        say_json(result.as_dict())
+        say_json(placed(result, loaded.place))
     else:
-        tell(told(result))
+        tell("\n".join([told(result), *(f"Report: {page}" for page in pages)]))
     raise typer.Exit(MODEL_FAILED if result.failed else BY_OUTCOME[result.outcome])

@@ -29,7 +29,7 @@ def build() -> typer.Typer:
     app = typer.Typer(
         name="evenhand",
         help="Finds where a model treats people differently, proves it with pairs, and says how often.",
-        add_completion=False,
+        add_completion=True,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
         epilog="Exit codes: 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed, 5 internal error, 130 interrupted (resumable).",

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from evenhand.cli.output import Leaving, leave, names_in, wants_json, watching
+from evenhand.cli.output import REPORTS, Leaving, leave, names_in, wants_json, watching
 from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, load_all
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.verbs.measure import MeasureOptions, measure
@@ -41,7 +41,7 @@ def measure_command(
     study: list[str] = typer.Option(None, "--study", help=STUDY_HELP),
     null_draws: int = typer.Option(19, min=0, help="Shuffles behind the null of the proxy effect."),
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
-    report: Path = typer.Option(None, help="Where to write the HTML page; default: in the runs folder."),
+    report: list[Path] = REPORTS,
     as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
 ) -> None:
@@ -60,4 +60,4 @@ def measure_command(
     with watching(quiet or as_json) as watch:
         options = MeasureOptions(**chosen, watch=watch)
         result = measure(loaded.model, loaded.data, protected=names_in(protected), oracle=judge, seed=used_seed, options=options)
-    leave(result, Leaving(settings.runs, "measurement", report, as_json))
+    leave(result, Leaving(settings.runs, "measurement", report, as_json, loaded.place))

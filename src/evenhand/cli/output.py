@@ -6,7 +6,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,22 @@ from evenhand.models.budget import Budget
 
 PASS, VIOLATION, USAGE, INCONCLUSIVE, MODEL_FAILED, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 BY_OUTCOME = {"pass": PASS, "violation": VIOLATION, "inconclusive": INCONCLUSIVE}
+
+REPORT_HELP = "A file to write, by its ending: .html, .md, .card.md (model card), .xml (JUnit), .sarif, .json, .csv; repeat for several."
+DOUBLE_ENDINGS = (".card.md", ".sarif.json")
+
+
+def known_endings(paths: Sequence[Path] | None) -> Sequence[Path]:
+    """The given files, each of whose endings stands for a format: a wrong one is told before hours of work."""
+    from evenhand.report import format_for
+
+    for path in paths or ():
+        format_for(path)
+    return paths or ()
+
+
+REPORTS: Any = typer.Option(None, "--report", help=REPORT_HELP, callback=known_endings)
+"""The option of every command that leaves a result."""
 
 out = Console()
 err = Console(stderr=True)
@@ -60,7 +76,9 @@ def free_path(path: Path) -> Path:
     """The path itself, or with -2, -3, ... before its ending where it exists: results are never overwritten."""
     if not path.exists():
         return path
-    return next(p for n in range(2, 1_000_000) if not (p := path.with_name(f"{path.stem}-{n}{path.suffix}")).exists())
+    ending = next((each for each in DOUBLE_ENDINGS if path.name.endswith(each)), path.suffix)
+    stem = path.name.removesuffix(ending)
+    return next(p for n in range(2, 1_000_000) if not (p := path.with_name(f"{stem}-{n}{ending}")).exists())
 
 
 @dataclass(frozen=True)
@@ -69,28 +87,46 @@ class Leaving:
 
     folder: Path
     name: str = "result"
-    report: Path | None = None  # where the page goes instead
+    reports: Sequence[Path] | None = None  # files to write instead of the page, each in the format of its ending
     as_json: bool = False
+    place: Mapping[str, Any] = field(default_factory=dict)  # the project file and its lines
 
 
 def leave(result: Result, where: Leaving) -> NoReturn:
     """Keep the result and its page, say what it is and where they are, and exit with its outcome."""
-    page = kept(result, where)
+    pages = kept(result, where)
     if where.as_json:
-        say_json(result.as_dict())
+        say_json(placed(result, where.place))
     else:
-        tell(f"{told(result)}\n\nReport: {page}")
+        tell(f"{told(result)}\n\nReport: {', '.join(str(page) for page in pages)}")
     if getattr(result, "is_interrupted", False):
         err.print("interrupted: everything so far is kept; the same command continues where it stopped", soft_wrap=True)
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(BY_OUTCOME[result.outcome])
 
 
-def kept(result: Result, where: Leaving) -> Path:
-    """Write the result and its page, neither over anything that is there; the page's path."""
-    say_json(result.as_dict(), free_path(where.folder / f"{where.name}.json"))
+def kept(result: Result, where: Leaving) -> list[Path]:
+    """Write the result and its pages, none over anything that is there; the pages' paths."""
+    say_json(placed(result, where.place), free_path(where.folder / f"{where.name}.json"))
     page = "report" if where.name == "result" else where.name
-    return result.report(free_path(where.report or where.folder / f"{page}.html"))
+    return written(result, where.reports or [where.folder / f"{page}.html"], where.place)
+
+
+def written(result: Result, reports: Sequence[Path] | None, place: Mapping[str, Any] | None = None) -> list[Path]:
+    """Write the result to each of these files in the format of its ending, over nothing that is there."""
+    from evenhand.report import write
+
+    content = placed(result, place or {})
+    return [write(content, free_path(path)) for path in reports or ()]
+
+
+def placed(result: Result, place: Mapping[str, Any]) -> dict[str, Any]:
+    """The result's dictionary with the project file that it comes from, so that other tools can point at its lines."""
+    content = result.as_dict()
+    if not place:
+        return content
+    header = content["header"]
+    return {**content, "header": {**header, "details": {**header["details"], "project": dict(place)}}}
 
 
 def told(result: Result) -> str:

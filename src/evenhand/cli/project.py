@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ class Loaded:
     project: Project
     data: Dataset
     model: Model
+    place: Mapping[str, Any] = field(default_factory=dict)  # the file as another tool names it, and the lines of its parts
 
 
 def load_all(file: Path, model: str | None = None, trusted: bool = False, *, may_lack_labels: bool = False) -> Loaded:
@@ -41,7 +42,18 @@ def load_all(file: Path, model: str | None = None, trusted: bool = False, *, may
     if source is None:
         raise DomainError("the file names no model; add `model: model.skops` (or .onnx, a URL, ...), or pass --model", file=str(file))
     answers = opened.project.scan.runs / "answers"
-    return Loaded(opened.project, data, open_model(source, data, trusted, answers))
+    return Loaded(opened.project, data, open_model(source, data, trusted, answers), place_of(file))
+
+
+def place_of(file: Path) -> dict[str, Any]:
+    """The project file, named from here where it lies below, and the line of each of its sections and columns."""
+    from evenhand.domain.yamltext import read_yaml
+
+    lines = read_yaml(file.read_text(encoding="utf-8"), str(file)).lines
+    named = {".".join(str(part) for part in path): line for path, line in lines.items() if len(path) == 1 or path[:1] == ("columns",)}
+    here, whole = Path.cwd(), file.resolve()
+    shown = whole.relative_to(here).as_posix() if whole.is_relative_to(here) else file.name
+    return {"file": shown, "lines": {name: line for name, line in named.items() if name.count(".") <= 1}}
 
 
 def _with_unlabelled(project: Project) -> Dataset:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from evenhand.cli.output import BY_OUTCOME, free_path, named_parameters, names_in, out, say_json, tell, told, wants_json, watching
+from evenhand.cli.output import BY_OUTCOME, REPORTS, free_path, named_parameters, names_in, out, say_json, tell, told, wants_json, watching, written
 from evenhand.cli.project import DEFAULT_FILE, load_all
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 
@@ -36,6 +36,7 @@ def repair_command(
     tolerance: float = typer.Option(0.01, min=0.0, max=1.0, help="How much accuracy may be lost."),
     setting: list[str] = typer.Option(None, "--set", help="A parameter of the one named repair, name=value."),
     output: Path = typer.Option(Path("repair"), "--output", "-o", help="The folder for model and comparison; never overwritten."),
+    report: list[Path] = REPORTS,
     as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
     list_them: bool = typer.Option(False, "--list", help="Say which repairs there are and stop."),
@@ -68,6 +69,7 @@ def repair_command(
                 watch,
             ),
         )
+    written(result, report, loaded.place)
     _leave(result, write, free_path(output), as_json)
 
 
@@ -107,16 +109,16 @@ def _leave(result: RepairComparison, wanted: str | None, folder: Path, as_json: 
     result.frame().to_parquet(folder / "comparison.parquet", index=False)
     page = result.report(folder / "comparison.html")
     name = wanted or (result.best.name if result.best else None)
-    written = result.save(name, folder / "model") if name else None
+    saved = result.save(name, folder / "model") if name else None
     if as_json:
         content = result.as_dict()
-        content["body"]["written"] = {"model": str(written) if written else None, "page": str(page)}
+        content["body"]["written"] = {"model": str(saved) if saved else None, "page": str(page)}
         say_json(content)
     else:
         tell(told(result))
         left = (
-            f"\nModel of {name}: {written}"
-            if written
+            f"\nModel of {name}: {saved}"
+            if saved
             else "\nNo model was written: none is shown to be better (--write NAME writes one anyway)."
         )
         tell(f"{left}\nComparison: {page}")

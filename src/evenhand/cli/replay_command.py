@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import BY_OUTCOME, say_json, tell, told, wants_json
+from evenhand.cli.output import BY_OUTCOME, REPORTS, placed, say_json, tell, told, wants_json, written
 from evenhand.cli.project import DEFAULT_FILE, load_all
 
 
@@ -20,6 +20,7 @@ def replay_command(
     file: Path = typer.Option(DEFAULT_FILE, "--project", "-p", help="The project file."),
     model: str = typer.Option(None, help="A model file or URL instead of the file's."),
     trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
+    report: list[Path] = REPORTS,
     as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
 ) -> None:
     """Ask the model again about a witness.  Exits with 1 when any pair is still treated differently, 0 when none is, 2 usage, 4 model."""
@@ -27,8 +28,9 @@ def replay_command(
 
     loaded = load_all(file, model, trusted)
     result = replay(which, loaded.model, loaded.data, folders=(loaded.project.scan.runs, Path.cwd()))
+    pages = written(result, report, loaded.place)
     if wants_json(as_json):
-        say_json(result.as_dict())
+        say_json(placed(result, loaded.place))
     else:
-        tell(told(result))
+        tell("\n".join([told(result), *(f"Report: {page}" for page in pages)]))
     raise typer.Exit(BY_OUTCOME[result.outcome])

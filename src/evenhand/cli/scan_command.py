@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import Leaving, as_budget, err, leave, named_parameters, names_in, wants_json, watching
+from evenhand.cli.output import REPORTS, Leaving, as_budget, err, leave, named_parameters, names_in, wants_json, watching
 from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, Loaded, load_all
 from evenhand.contract import Method, Watch
 from evenhand.domain.project_file import MethodChoice
@@ -35,7 +35,7 @@ def scan_command(
     seconds: float = typer.Option(None, min=0.001, help="Budget: seconds."),
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
     setting: list[str] = typer.Option(None, "--set", help="A parameter of the method, name=value."),
-    report: Path = typer.Option(None, help="Where to write the HTML report; default: in the runs folder."),
+    report: list[Path] = REPORTS,
     annotated: Path = typer.Option(None, help="Scenes: a folder for the changed pictures of all findings, with COCO annotations."),
     yes: bool = typer.Option(False, "--yes", help="Do not ask before a service is called that is paid for each picture."),
     as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
@@ -66,7 +66,7 @@ def scan_command(
         witness.save(kept, settings.runs / "witnesses")
     if annotated is not None:
         err.print(f"changed pictures with annotations: {result.annotated(annotated)}", markup=False, highlight=False, soft_wrap=True)
-    leave(result, Leaving(settings.runs, "result", report, as_json))
+    leave(result, Leaving(settings.runs, "result", report, as_json, loaded.place))
 
 
 def _confirm_price(loaded: Loaded, yes: bool) -> None:

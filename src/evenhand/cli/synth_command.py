@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from evenhand.cli.output import free_path, out, tell, watching
+from evenhand.cli.output import REPORTS, free_path, out, tell, watching, written
 from evenhand.disk import write_whole
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def synth_command(
     label: str | None = typer.Option(None, help="The label column of a table file; it is not synthesised."),
     seed: int = typer.Option(0, help="The same seed gives the same rows."),
     quality: bool = typer.Option(True, help="Measure the fit on held-out rows and print it; costs a second fit."),
-    report: Path | None = typer.Option(None, help="Also write how alike the rows are to the table: .html, .md or .json."),
+    report: list[Path] = REPORTS,
 ) -> None:
     """Write any number of realistic rows, learnt from a table and steered by your constraints."""
     import numpy as np
@@ -47,14 +47,14 @@ def synth_command(
         return
     result = synth(table, rows, seed=seed, options=options)
     with watching(quiet=False) as watch:
-        written = result.write(free_path(output), watch)
-    tell(f"{result.reason}: {written.path}")
+        left = result.write(free_path(output), watch)
+    tell(f"{result.reason}: {left.path}")
     if quality and result.quality is not None:
         tell(f"Fit: {result.quality.sentence()}")
         for warning in result.quality.warnings:
             tell(f"Warning: {warning}")
-    if report is not None:
-        tell(f"Report: {result.report(free_path(report))}")
+    for page in written(result, report):
+        tell(f"Report: {page}")
 
 
 def _open(name: str, label: str | None) -> Dataset:

@@ -52,7 +52,7 @@ class Gate:
         """Nobody may be treated differently."""
         high, population = rate.interval.high, f"the population “{rate.population}”"
         if findings:
-            return Ruling("violation", f"{findings:,} different people were found, each of whom {rate.words}")
+            return Ruling("violation", f"none is tolerated, and pairs prove that there are people who {rate.words}")
         if rate.unfair:
             return Ruling("violation", f"{rate.unfair:,} of {rate.interval.n:,} people of {population} are treated differently")
         if high <= self.resolution:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from evenhand.report import words
 
@@ -68,8 +68,14 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"percent": words.percent, "number": words.number, "text": words.text, "level": words.level}
+    made.filters |= {"percent": words.percent, "number": words.number, "text": words.text, "level": words.level, "coded": coded}
     return made
+
+
+def coded(written: str) -> Markup:
+    """Our own words with what stands between backticks as code; everything is escaped."""
+    parts = written.split("`")
+    return Markup("").join(Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts))
 
 
 def filled(template: str, **context: Any) -> Markup:

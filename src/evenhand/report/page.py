@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from evenhand.report import frame, words
+from evenhand.report import frame, two_minutes, words
 from evenhand.report.frame import Section
 from evenhand.report.lead import SYMBOLS, WORDS, lead, sentence
 from evenhand.report.provenance import gate_sentence
@@ -65,13 +65,15 @@ TITLES = {
     "compare": "models side by side",
     "doctor": "examination of a model",
     "replay": "replay",
+    "gate": "gate of a build",
 }
 
 
 def render(record: Record) -> str:
     """The page as text; equal results give equal pages."""
     sections = [section for maker in MAKERS for section in _made(maker(record))]
-    return frame.filled("page.html.j2", sections=sections, **banner(record))
+    brief, picture = two_minutes.two_minutes(record), two_minutes.strip(record)
+    return frame.filled("page.html.j2", sections=sections, brief=brief, strip=picture, **banner(record))
 
 
 def _made(found: Section | list[Section] | None) -> list[Section]:

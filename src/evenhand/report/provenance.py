@@ -30,6 +30,9 @@ LABELS = {
 }
 """Known fields in the order in which they are shown."""
 
+UNTOLD = ("gate", "policy")
+"""Details that are told as sentences elsewhere."""
+
 
 def provenance(record: Record) -> list[tuple[str, str]]:
     """Every field of the header with a readable name; unknown ones last."""
@@ -45,8 +48,15 @@ def flat(header: HeaderRecord) -> dict[str, Any]:
         inner = value.items() if isinstance(value, Mapping) and name != "budget" else [("", value)]
         fields |= {f"{name}.{part}" if part else name: each for part, each in inner if each not in (None, "", [], {})}
     return fields | {
-        f"details.{name}": value for name, value in header.details.items() if name != "gate" and value not in (None, "", [], {})
+        f"details.{name}": _file(value) if name == "project" else value
+        for name, value in header.details.items()
+        if name not in UNTOLD and value not in (None, "", [], {})
     }
+
+
+def _file(project: Any) -> Any:
+    """The project file without its lines."""
+    return project.get("file") if isinstance(project, Mapping) else project
 
 
 def _value(name: str, value: Any) -> str:

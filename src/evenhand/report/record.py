@@ -20,7 +20,7 @@ VERSION = 2
 
 SCHEMA_FILE = f"result_version_{VERSION}.schema.json"
 
-Verb = Literal["scan", "measure", "certify", "repair", "synth", "bench", "compare", "doctor", "replay"]
+Verb = Literal["scan", "measure", "certify", "repair", "synth", "bench", "compare", "doctor", "replay", "gate"]
 
 
 class RecordPart(BaseModel):
@@ -174,6 +174,7 @@ class Body(RecordPart):
     notes: list[str] = Field(default_factory=list)
     groups: list[dict[str, Any]] = Field(default_factory=list)
     fairlearn: list[dict[str, Any]] = Field(default_factory=list)
+    conditions: list[dict[str, Any]] = Field(default_factory=list)
     oracles: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
     repairs: dict[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""Findings for code-scanning tools (SARIF 2.1.0).
+"""Findings for code-scanning tools (SARIF 2.1.0), anchored to the lines of the project file where one was used.
 
 One result per witness and one for each violated check that no witness stands for; what failed is a notification of the invocation.
 """
@@ -6,6 +6,7 @@ One result per witness and one for each violated check that no witness stands fo
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +19,10 @@ endings = (".sarif", ".sarif.json")
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 RULE = "individual-discrimination"
 CHECK_RULE = "fairness-check"
+BASES = {
+    "SRCROOT": {"description": {"text": "The folder that the command was started in: the root of the repository."}},
+    "RUN": {"description": {"text": "The folder of the run, which holds result.json and the folder witnesses."}},
+}
 LEVELS = {"violation": "error", "inconclusive": "warning", "pass": "note"}
 
 
@@ -35,10 +40,11 @@ def _run(record: Record) -> dict[str, Any]:
     return {
         "tool": {"driver": _driver(record)},
         "invocations": [_invocation(record)],
+        "originalUriBaseIds": BASES,
         "columnKind": "utf16CodeUnits",
         "results": [
             *(_result(pair, record) for pair in witness_cards.pairs_of(record)),
-            *(_violated(check) for check in record.checks if check.outcome == "violation" and not record.witnesses),
+            *(_violated(check, record) for check in record.checks if check.outcome == "violation" and not record.witnesses),
         ],
         "properties": {
             "outcome": record.outcome,
@@ -79,15 +85,14 @@ def _notification(level: str, word: str, check: CheckRecord) -> dict[str, Any]:
     return {"level": level, "message": {"text": literal(f"{words.text(check.name, 60)} {word}: {words.text(check.message, 600)}")}}
 
 
-def _violated(check: CheckRecord) -> dict[str, Any]:
+def _violated(check: CheckRecord, record: Record) -> dict[str, Any]:
     """A violation without a pair: a figure about groups or classes, or a repair that made things worse."""
-    place = {"uri": "result.json", "uriBaseId": "RUN"}
     return {
         "ruleId": CHECK_RULE,
         "ruleIndex": 1,
         "level": "error",
         "message": {"text": literal(f"{words.text(check.name, 100)}: {words.text(check.message, 600)}")},
-        "locations": [{"physicalLocation": {"artifactLocation": place, "region": {"startLine": 1}}}],
+        "locations": [_anchor(record, "gate", "protected") or _at("result.json", "RUN")],
         "partialFingerprints": {"check/v1": words.text(check.name, 100)},
     }
 
@@ -95,13 +100,15 @@ def _violated(check: CheckRecord) -> dict[str, Any]:
 def _result(pair: witness_cards.PairCard, record: Record) -> dict[str, Any]:
     became = f"{pair.outcome} becomes {pair.twin_outcome}" if pair.is_flip else f"{pair.outcome} for both, with different scores"
     message = f"{pair.headline}: {became}. {pair.origin}. Witness {pair.id}."
-    place = {"uri": f"witnesses/{quote(pair.id, safe='')}.json", "uriBaseId": "RUN"}
+    kept = _at(f"witnesses/{quote(pair.id, safe='')}.json", "RUN")
+    anchor = _anchor(record, *(f"columns.{cell.column}" for cell in pair.differing), "protected")
     return {
         "ruleId": RULE,
         "ruleIndex": 0,
         "level": LEVELS[record.outcome],
         "message": {"text": literal(message)},
-        "locations": [{"physicalLocation": {"artifactLocation": place, "region": {"startLine": 1}}}],
+        "locations": [anchor or kept],
+        **({"relatedLocations": [{**kept, "id": 1, "message": {"text": "The pair, as it is kept."}}]} if anchor else {}),
         "partialFingerprints": {"witness/v1": pair.id},
         "properties": {
             "differing": {cell.column: [cell.person, cell.twin] for cell in pair.differing},
@@ -109,6 +116,21 @@ def _result(pair: witness_cards.PairCard, record: Record) -> dict[str, Any]:
             "scoreGap": pair.gap,
         },
     }
+
+
+def _at(uri: str, base: str, line: int = 1) -> dict[str, Any]:
+    return {"physicalLocation": {"artifactLocation": {"uri": uri, "uriBaseId": base}, "region": {"startLine": line}}}
+
+
+def _anchor(record: Record, *names: str) -> dict[str, Any] | None:
+    """The first of these parts that the project file has, by its line; None where no file was used."""
+    place = record.header.details.get("project")
+    if not isinstance(place, Mapping) or not isinstance(place.get("file"), str):
+        return None
+    told = place.get("lines")
+    lines = told if isinstance(told, Mapping) else {}
+    line = next((lines[name] for name in names if isinstance(lines.get(name), int)), 1)
+    return _at(quote(place["file"]), "SRCROOT", max(1, line))
 
 
 def literal(message: str) -> str:

@@ -11,10 +11,10 @@ from evenhand.report.record import Record
 
 def meaning(record: Record) -> Section | None:
     """What it means; verbs that judge no pairs and no groups explain themselves."""
-    does, does_not = _does(record), _does_not(record)
+    does = _does(record)
     if not does:
         return None
-    html = filled("sections/meaning.html.j2", does=does, does_not=does_not)
+    html = filled("sections/meaning.html.j2", does=does, does_not=does_not(record))
     return Section("meaning", "What this means, and what it does not", "What it means", html)
 
 
@@ -54,7 +54,8 @@ def _does(record: Record) -> list[str]:
     return told
 
 
-def _does_not(record: Record) -> list[str]:
+def does_not(record: Record) -> list[str]:
+    """What the result does not say."""
     body, told = record.body, []
     protected = ", ".join(words.text(name, 60) for name in record.protected)
     if body.runs:

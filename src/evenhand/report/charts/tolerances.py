@@ -1,0 +1,72 @@
+"""Intervals against what is tolerated: the first picture of a page.  What is tolerated is a grey band, what is beyond it is hatched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from markupsafe import Markup
+
+from evenhand.report.charts.canvas import Axis, fluid, told_rows
+from evenhand.report.charts.rows import place
+
+TALL = 74
+"""Height of a row in pixels: its name, the figures in words, and the marks below them."""
+
+
+@dataclass(frozen=True)
+class ToleranceRow:
+    """One interval, and the part of the axis that is tolerated."""
+
+    name: str
+    caption: str
+    low: float
+    high: float
+    estimate: float | None = None
+    tolerated: float = 0.0
+
+
+def tolerances(rows: Sequence[ToleranceRow], axis: Axis) -> Markup:
+    """The picture."""
+    height = TALL * len(rows) + 26
+    drawn = [_row(number, row, axis) for number, row in enumerate(rows)]
+    ticks = [
+        f'<text class="tick" x="{place(axis, tick.value)}%" y="{height - 6}" text-anchor="{_side(place(axis, tick.value))}">'
+        f"{escape(tick.label)}</text>"
+        for tick in axis.ticks()
+    ]
+    told = told_rows("Intervals against what is tolerated.", [(row.name, f"{row.caption}; {_allowed(row, axis)}") for row in rows])
+    return fluid([_hatch(), *drawn, *ticks], height, told)
+
+
+def _hatch() -> str:
+    return (
+        '<defs><pattern id="beyond" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+        '<line class="hatch" x1="0" y1="0" x2="0" y2="7"/></pattern></defs>'
+    )
+
+
+def _allowed(row: ToleranceRow, axis: Axis) -> str:
+    return f"tolerated up to {axis.said(row.tolerated)}" if row.tolerated > 0 else "none is tolerated"
+
+
+def _side(at: float) -> str:
+    return "start" if at < 8 else "end" if at > 92 else "middle"
+
+
+def _row(number: int, row: ToleranceRow, axis: Axis) -> str:
+    low, high, limit = (place(axis, value) for value in (row.low, row.high, row.tolerated))
+    end = place(axis, axis.high)
+    begin = place(axis, axis.low)
+    dot = "" if row.estimate is None else f'<circle class="estimate" cx="{place(axis, row.estimate)}%" cy="58" r="5"/>'
+    return (
+        f'<svg y="{TALL * number}" width="100%" height="{TALL}"><text class="name" x="0" y="16">{escape(row.name)}</text>'
+        f'<text class="figures" x="0" y="33">{escape(row.caption)}; {escape(_allowed(row, axis))}</text>'
+        f'<rect class="tolerated" x="{begin}%" y="46" width="{max(0.0, limit - begin):.3f}%" height="24"/>'
+        f'<rect class="beyond" fill="url(#beyond)" x="{limit}%" y="46" width="{max(0.0, end - limit):.3f}%" height="24"/>'
+        f'<line class="limit" x1="{limit}%" x2="{limit}%" y1="42" y2="74"/>'
+        f'<line class="interval" x1="{low}%" x2="{high}%" y1="58" y2="58"/>'
+        f'<line class="cap" x1="{low}%" x2="{low}%" y1="50" y2="66"/><line class="cap" x1="{high}%" x2="{high}%" y1="50" y2="66"/>'
+        f"{dot}</svg>"
+    )

@@ -1,0 +1,179 @@
+"""What somebody with two minutes needs: what was tested, on whom, what it means, what to do next; and the interval against the tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from evenhand.report import words
+from evenhand.report.charts.canvas import Axis, nice
+from evenhand.report.charts.tolerances import ToleranceRow, tolerances
+from evenhand.report.lead import listed, nouns
+from evenhand.report.record import RateRecord, Record
+
+MOST_STRIPS = 5
+
+SUBJECTS = {
+    "scan": "A search for {many} whom the model treats differently",
+    "measure": "How {many} and groups are treated",
+    "certify": "What can be proved about every input that the domain allows",
+    "repair": "Ways to mend the model, against each other and against chance",
+    "synth": "Synthetic rows against the real ones",
+    "bench": "Methods of search under one budget",
+    "compare": "What has changed from the first to the second",
+    "doctor": "How the model is wired",
+    "replay": "Pairs that were kept, asked again",
+    "gate": "Whether the model keeps the project’s policy",
+}
+
+DECIDED = {
+    "pass": "What was measured lies within what is tolerated, and enough was judged to say so.",
+    "violation": "What was measured lies beyond what is tolerated; chance in drawing the sample does not explain it.",
+    "inconclusive": "Neither could be shown: this is no pass.",
+}
+
+NEXT = {
+    "violation": (
+        "Look at the evidence and where it concentrates; ask the model again about one pair; then mend the model (`evenhand repair`) or "
+        "have the difference justified and waived in the project file, with an owner and an expiry."
+    ),
+    "inconclusive": "Do what the reason above asks for: more rows, a larger budget, or a wider tolerance, and run it again.",
+    "pass": (
+        "Keep it so: put `evenhand gate` into the build, and measure groups as well as individuals (`evenhand measure`) and the other "
+        "protected attributes."
+    ),
+}
+NEXT_BY_VERB = {
+    ("repair", "pass"): "Use the model that was written, and let the gate judge it on data that no repair has seen.",
+    ("repair", "inconclusive"): "Name the goal that matters (`--goal`), allow more seeds or a larger loss of accuracy, or change the data.",
+    ("bench", "pass"): "Take the method that leads on data like yours for your scans.",
+    ("synth", "pass"): "Look at the columns that fit worst before the rows are used for anything.",
+    ("doctor", "pass"): "Run `evenhand scan`.",
+    ("doctor", "inconclusive"): "Correct what fails or warns before anything that the model says is trusted.",
+    ("compare", "pass"): "The second may replace the first as far as this was measured.",
+    ("compare", "violation"): "Do not replace the first by the second before the new pairs are understood.",
+    ("replay", "pass"): "Keep the pairs in the repository, so that the build asks them again.",
+    ("bench", "inconclusive"): "Look at what failed below, and run it again.",
+}
+
+
+@dataclass(frozen=True)
+class BriefLine:
+    """One of the four things that a reader in a hurry reads."""
+
+    title: str
+    text: str
+
+
+def two_minutes(record: Record) -> list[BriefLine]:
+    """The four lines."""
+    return [
+        BriefLine("What was tested", _what(record)),
+        BriefLine("On whom", _whom(record)),
+        BriefLine("What it means", DECIDED[record.outcome] if record.verb not in ("bench", "synth", "repair", "doctor") else _own(record)),
+        BriefLine("What to do next", NEXT_BY_VERB.get((record.verb, record.outcome), NEXT[record.outcome])),
+    ]
+
+
+def _what(record: Record) -> str:
+    header, (_, many) = record.header, nouns(record)
+    subject = SUBJECTS.get(record.verb, words.title(record.verb)).format(many=many)
+    kind = f" of the model {words.text(header.model.kind, 60)}" if header.model.kind and record.verb not in ("synth", "bench") else ""
+    protected = listed([words.text(name, 60) for name in record.protected])
+    told = f"; protected: {protected}" if protected else ""
+    return f"{subject}{kind if record.verb in ('doctor', 'certify', 'replay', 'gate') else ''}{told}."
+
+
+def _whom(record: Record) -> str:
+    data = record.header.data
+    name = f"The data “{words.text(data.name, 80)}”" if data.name else "The data"
+    rows = f" of {words.plural(data.rows, 'row', 'rows')}" if data.rows else ""
+    rate = record.body.rates[0] if record.body.rates else None
+    judged = f", {judged_words(rate, data.rows)}" if rate is not None and rate.is_measured else ""
+    medium = record.header.medium.kind
+    shown = f" ({medium})" if medium and medium != "table" else ""
+    return f"{name}{rows}{shown}{judged}."
+
+
+def judged_words(rate: RateRecord, rows: int | None) -> str:
+    """How many of the population were asked about, and whether that is all of them."""
+    if rate.population == "data" and rows and rate.n >= rows:
+        return "every one of which was asked about"
+    if rate.population == "data" and rows:
+        return f"{rate.n:,} of which were asked about"
+    return f"and {rate.n:,} inputs of the population “{words.text(rate.population, 60)}”"
+
+
+def _own(record: Record) -> str:
+    return words.text(record.sentences[0] if record.sentences else record.reason, 600).rstrip(".") + "."
+
+
+def strip(record: Record) -> Markup | None:
+    """The intervals that decide against what is tolerated; None where nothing with an interval decides."""
+    rows = _condition_rows(record) or _proof_row(record) or _change_row(record) or _rate_rows(record)
+    if not rows:
+        return None
+    lowest = min(0.0, *(row.low for row in rows))
+    top = nice(max([row.high for row in rows] + [1.15 * row.tolerated for row in rows]))
+    return tolerances(rows, Axis(lowest * 1.1, top, unit="share"))
+
+
+def _condition_rows(record: Record) -> list[ToleranceRow]:
+    """What a policy demands, where the result was judged by one."""
+    found = [each for each in record.body.conditions if each.get("unit", "share") == "share" and _has_bounds(each)]
+    order = {"violation": 0, "inconclusive": 1, "pass": 2}
+    found.sort(key=lambda each: order.get(str(each.get("outcome")), 3))
+    return [
+        ToleranceRow(words.shorten(words.text(each.get("name"), 60), 60), _caption(each), each["low"], each["high"], each.get("estimate"),
+                     float(each.get("tolerated") or 0.0))
+        for each in found[:MOST_STRIPS]
+    ]  # fmt: skip
+
+
+def _has_bounds(each: Mapping[str, Any]) -> bool:
+    return all(isinstance(each.get(name), (int, float)) for name in ("low", "high"))
+
+
+def _caption(each: Mapping[str, Any]) -> str:
+    estimate = each.get("estimate")
+    bounds = f"{words.signed(each['low'])} to {words.signed(each['high'])}"
+    return f"{words.signed(estimate)} ({bounds})" if isinstance(estimate, (int, float)) else f"between {bounds.replace(' to ', ' and ')}"
+
+
+def _proof_row(record: Record) -> list[ToleranceRow]:
+    proof = record.body.certificate or {}
+    low, high = proof.get("lower"), proof.get("upper")
+    if not isinstance(low, (int, float)) or not isinstance(high, (int, float)):
+        return []
+    caption = f"proved: at least {words.percent(low)}, at most {words.percent(high)}"
+    return [ToleranceRow("The whole domain", caption, low, high, None, _tolerated(record))]
+
+
+def _change_row(record: Record) -> list[ToleranceRow]:
+    changes = (record.body.model_extra or {}).get("changes")
+    if record.verb != "compare" or not isinstance(changes, list):
+        return []
+    limit = record.header.details.get("tolerance")
+    tolerated = float(limit) if isinstance(limit, (int, float)) else 0.0
+    return [
+        ToleranceRow(f"Change of the rate: {words.population(str(each.get('population')))[0]}", _caption({**each, "estimate": each.get("difference")}),
+                     each["low"], each["high"], each.get("difference"), tolerated)
+        for each in changes[:MOST_STRIPS] if isinstance(each, Mapping) and _has_bounds(each)
+    ]  # fmt: skip
+
+
+def _rate_rows(record: Record) -> list[ToleranceRow]:
+    rate = record.body.rates[0] if record.body.rates else None
+    if rate is None or not rate.is_measured or rate.low is None or rate.high is None or "classes" in record.body.studies:
+        return []
+    name = words.population(rate.population)[0]
+    caption = f"{words.percent(rate.estimate)} ({words.percent(rate.low)} to {words.percent(rate.high)}, {words.level(rate.confidence)})"
+    return [ToleranceRow(name, caption, rate.low, rate.high, rate.estimate, _tolerated(record))]
+
+
+def _tolerated(record: Record) -> float:
+    value = record.gate.get("max_rate", record.header.details.get("max_rate"))
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
