@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from evenhand.cli.output import BY_OUTCOME, REPORTS, free_path, named_parameters, names_in, out, say_json, tell, told, wants_json, watching, written
+from evenhand.cli.output import (
+    BY_OUTCOME,
+    REPORTS,
+    free_path,
+    named_parameters,
+    names_in,
+    out,
+    say_json,
+    tell,
+    told,
+    wants_json,
+    watching,
+    written,
+)
 from evenhand.cli.project import DEFAULT_FILE, load_all
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 

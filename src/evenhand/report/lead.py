@@ -38,9 +38,10 @@ def rate_sentence(rate: RateRecord, record: Record) -> str:
     """A rate in one sentence."""
     rows = record.header.data.rows
     is_whole = rate.population == "data" and rows is not None and rate.n >= rows
-    among = {"data": f"Of all {rate.n:,} real rows" if is_whole else "Among the real rows", "domain": "Of everything that the domain allows"}.get(
-        rate.population, f"In the population “{words.text(rate.population, 60)}”"
-    )
+    among = {
+        "data": f"Of all {rate.n:,} real rows" if is_whole else "Among the real rows",
+        "domain": "Of everything that the domain allows",
+    }.get(rate.population, f"In the population “{words.text(rate.population, 60)}”")
     columns = listed([words.text(name, 60) for name in record.protected]) or "the protected columns"
     treated = words.treated(record.header.oracle or "", columns)
     return (

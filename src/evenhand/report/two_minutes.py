@@ -1,4 +1,4 @@
-"""What somebody with two minutes needs: what was tested, on whom, what it means, what to do next; and the interval against the tolerance."""
+"""What a reader with two minutes needs: what was tested, on whom, what it means, what to do next, and the interval with its tolerance."""
 
 from __future__ import annotations
 
@@ -158,11 +158,14 @@ def _change_row(record: Record) -> list[ToleranceRow]:
         return []
     limit = record.header.details.get("tolerance")
     tolerated = float(limit) if isinstance(limit, (int, float)) else 0.0
-    return [
-        ToleranceRow(f"Change of the rate: {words.population(str(each.get('population')))[0]}", _caption({**each, "estimate": each.get("difference")}),
-                     each["low"], each["high"], each.get("difference"), tolerated)
-        for each in changes[:MOST_STRIPS] if isinstance(each, Mapping) and _has_bounds(each)
-    ]  # fmt: skip
+    told = [each for each in changes[:MOST_STRIPS] if isinstance(each, Mapping) and _has_bounds(each)]
+    return [_change(each, tolerated) for each in told]
+
+
+def _change(each: Mapping[str, Any], tolerated: float) -> ToleranceRow:
+    name = f"Change of the rate: {words.population(str(each.get('population')))[0]}"
+    caption = _caption({**each, "estimate": each.get("difference")})
+    return ToleranceRow(name, caption, each["low"], each["high"], each.get("difference"), tolerated)
 
 
 def _rate_rows(record: Record) -> list[ToleranceRow]:
