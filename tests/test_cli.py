@@ -1,44 +1,22 @@
 """The command line: what it prints, what it writes, and its exit codes."""
 
-import contextlib
-import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.cli.main import main
 from evenhand.planted import shapes
 
+from .command import evenhand
+
 PLANTED = shapes()["wide_band"]
-
-
-@dataclass
-class Done:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def evenhand(*words, cwd, check=None):
-    """The command in this process: what it prints and the code it exits with."""
-    with contextlib.chdir(cwd), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["evenhand", *map(str, words)])
-        stdout, stderr = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr), pytest.raises(SystemExit) as end:
-            main()
-    done = Done(end.value.code, stdout.getvalue(), stderr.getvalue())
-    if check is not None:
-        assert done.returncode == check, done.stdout + done.stderr
-    return done
 
 
 def test_the_module_runs_as_a_command(tmp_path):

@@ -271,42 +271,73 @@ PLUGINS = {
 }
 
 
+MOODY = '''
+"""Never the same twice."""
+
+import random
+
+endings = (".moody",)
+
+
+def render(record):
+    return str(random.random())
+'''
+COMMANDS = {
+    **{kind: ["selftest", "--kind", kind, name, "--json", f"{kind}.json"] for kind, name in PLUGINS.items()},
+    "moody": ["selftest", "--kind", "format", "moody"],
+    "methods": ["methods", "--text"],
+    "oracles": ["methods", "--oracles", "--text"],
+    "repairs": ["repair", "--list"],
+}
+EACH = """
+import contextlib, io, json, sys
+from evenhand.cli.main import main
+
+ends = {}
+for name, words in json.loads(sys.argv[1]).items():
+    sys.argv, told = ["evenhand", *words], io.StringIO()
+    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
+        try:
+            main()
+        except SystemExit as end:
+            ends[name] = {"code": end.code, "told": told.getvalue()}
+print(json.dumps(ends))
+"""
+
+
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tree")
     shutil.copytree(ROOT / "src" / "evenhand", folder / "evenhand", ignore=shutil.ignore_patterns("__pycache__", "tables"))
-    for path, text in FILES.items():
+    for path, text in {**FILES, "report/formats/moody.py": MOODY}.items():
         (folder / "evenhand" / path).write_text(text.lstrip())
     return folder
 
 
-def evenhand(tree, *arguments):
-    command = [sys.executable, "-m", "evenhand", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)})
+@pytest.fixture(scope="module")
+def ends(tree):
+    """What every command printed in that tree and how it ended, in one process."""
+    command = [sys.executable, "-c", EACH, json.dumps(COMMANDS)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)})
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("kind", PLUGINS)
-def test_one_file_is_found_and_checked(tree, kind):
-    done = evenhand(tree, "selftest", "--kind", kind, PLUGINS[kind], "--json", f"{kind}.json")
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_one_file_is_found_and_checked(tree, ends, kind):
+    assert ends[kind]["code"] == 0, ends[kind]["told"]
     told = json.loads((tree / f"{kind}.json").read_text())
     assert len(told) > 2
     assert {each["name"] for each in told} == {PLUGINS[kind]}
     assert not [each for each in told if each["broken"] or each["skipped"]]
 
 
-def test_a_broken_promise_is_told(tree):
-    path = tree / "evenhand" / "report" / "formats" / "moody.py"
-    path.write_text(
-        '"""Never the same twice."""\n\nimport random\n\nendings = (".moody",)\n\n\ndef render(record):\n    return str(random.random())\n'
-    )
-    done = evenhand(tree, "selftest", "--kind", "format", "moody")
-    path.unlink()
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "rendered in two ways" in done.stdout + done.stderr
+def test_a_broken_promise_is_told(ends):
+    assert ends["moody"]["code"] == 1, ends["moody"]["told"]
+    assert "rendered in two ways" in ends["moody"]["told"]
 
 
-def test_new_methods_and_oracles_are_listed(tree):
-    assert "lucky" in evenhand(tree, "methods", "--text").stdout
-    assert "strict" in evenhand(tree, "methods", "--oracles", "--text").stdout
-    assert "leave_it" in evenhand(tree, "repair", "--list").stdout
+def test_new_methods_and_oracles_are_listed(ends):
+    assert "lucky" in ends["methods"]["told"]
+    assert "strict" in ends["oracles"]["told"]
+    assert "leave_it" in ends["repairs"]["told"]

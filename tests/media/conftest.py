@@ -5,9 +5,6 @@ from __future__ import annotations
 import pytest
 
 SLOW = (
-    "test_one_road.py::test_exit_codes_are_the_same[album",
-    "test_one_road.py::test_exit_codes_are_the_same[scenes",
-    "test_one_road.py::test_exit_codes_are_the_same[text",
     "test_demos.py::test_a_demo_leaves_a_result_a_report_and_a_replay_line_that_works[pictures",
     "test_open.py::test_the_examples_of_the_document_work",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,8 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.engine.court import Court
+from evenhand.errors import ModelFailed
+from evenhand.models.meter import Meter
 from evenhand.report.record import read
+from evenhand.verbs.scan_result import ScanResult
 
+from ..command import Done, evenhand
 from .road_projects import PROJECTS, write_project
 
 HEADER = {"evenhand", "date", "command", "seed", "budget", "data", "domain", "model", "medium", "oracle", "details"}
@@ -35,52 +41,66 @@ def counted(self, *words):
         os.kill(os.getpid(), signal.SIGKILL)
 RunFolder.append = counted
 """
-PRESSED = """
-from evenhand.engine.court import Court
-hear, heard = Court.hear, []
-def pressed(self, candidates):
-    heard.append(1)
-    if len(heard) == 3:
-        raise KeyboardInterrupt
-    return hear(self, candidates)
-Court.hear = pressed
-"""
-RAISING = """
-from evenhand.models.meter import Meter
-def broken(self, rows, at):
-    from evenhand.errors import ModelFailed
-    raise ModelFailed("the model raised OSError: it is gone")
-Meter._ask = broken
-"""
-CRASHING = """
-from evenhand.verbs import scan_result
-def crash(self):
-    raise TypeError("a mistake of ours")
-scan_result.ScanResult.as_dict = crash
-"""
+
+
+def pressed(patch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the third batch."""
+    hear, heard = Court.hear, []
+
+    def hear_and_press(self: Court, candidates: object) -> object:
+        heard.append(1)
+        if len(heard) == 3:
+            raise KeyboardInterrupt
+        return hear(self, candidates)
+
+    patch.setattr(Court, "hear", hear_and_press)
+
+
+def gone(patch: pytest.MonkeyPatch) -> None:
+    """A model that cannot be reached."""
+
+    def ask(*_: object) -> None:
+        raise ModelFailed("the model raised OSError: it is gone")
+
+    patch.setattr(Meter, "_ask", ask)
+
+
+def mistaken(patch: pytest.MonkeyPatch) -> None:
+    """A mistake of the package's own."""
+
+    def crash(_: ScanResult) -> None:
+        raise TypeError("a mistake of ours")
+
+    patch.setattr(ScanResult, "as_dict", crash)
 
 
 @dataclass(frozen=True)
 class Home:
-    """A project in its folder, and the command run there in a process of its own."""
+    """A project in its folder, and the command run there."""
 
     kind: str
     folder: Path
 
-    def evenhand(self, *words: str, before: str = "") -> subprocess.CompletedProcess[str]:
-        code = f"{before}\nimport sys\nsys.argv = ['evenhand', *{list(words)!r}]\nfrom evenhand.cli.main import main\nmain()"
+    def evenhand(self, *words: str) -> Done:
+        return evenhand(*words, cwd=self.folder)
+
+    def killed(self, *words: str) -> int:
+        """The command in a process of its own that is killed at its third part; how it ended."""
+        code = f"{KILLED}\nimport sys\nsys.argv = ['evenhand', *{list(words)!r}]\nfrom evenhand.cli.main import main\nmain()"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-        return subprocess.run([sys.executable, "-c", code], cwd=self.folder, capture_output=True, text=True, env=environment)
+        return subprocess.run([sys.executable, "-c", code], cwd=self.folder, capture_output=True, env=environment).returncode
 
-
-def project(kind: str, folder: Path) -> Home:
-    write_project(kind, folder)
-    return Home(kind, folder)
+    def copy(self, folder: Path) -> Home:
+        """The same project elsewhere, with nothing run yet."""
+        shutil.copytree(self.folder, folder, ignore=shutil.ignore_patterns("runs"))
+        return Home(self.kind, folder)
 
 
 @pytest.fixture(scope="module", params=PROJECTS)
 def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Home:
-    return project(request.param, tmp_path_factory.mktemp(request.param) / "project")
+    folder = tmp_path_factory.mktemp(request.param) / "project"
+    write_project(request.param, folder)
+    return Home(request.param, folder)
 
 
 @pytest.fixture(scope="module")
@@ -115,18 +135,17 @@ def test_unfairness_is_found_and_replayed(home, scanned):
     assert {witness["id"] for witness in told["witnesses"]} == {first}
 
 
-def test_a_killed_scan_goes_on_and_finds_the_same(home, tmp_path):
-    whole = json.loads(project(home.kind, tmp_path / "whole").evenhand(*SCAN).stdout)
-    broken = project(home.kind, tmp_path / "broken")
-    assert broken.evenhand(*SCAN, before=KILLED).returncode == -signal.SIGKILL
+def test_a_killed_scan_goes_on_and_finds_the_same(home, scanned, tmp_path):
+    broken = home.copy(tmp_path / "broken")
+    assert broken.killed(*SCAN) == -signal.SIGKILL
     assert not (broken.folder / "runs" / "result.json").exists()
     again = broken.evenhand(*SCAN)
     assert again.stdout, again.stderr
     told = json.loads(again.stdout)
     timed = ("cpu_seconds", "wall_seconds", "calls", "curve")
-    runs = [[{k: v for k, v in run.items() if k not in timed} for run in each["body"]["runs"]] for each in (whole, told)]
+    runs = [[{k: v for k, v in run.items() if k not in timed} for run in each["body"]["runs"]] for each in (scanned, told)]
     assert runs[0] == runs[1]
-    assert [w["id"] for w in told["witnesses"]] == [w["id"] for w in whole["witnesses"]]
+    assert [w["id"] for w in told["witnesses"]] == [w["id"] for w in scanned["witnesses"]]
     log = next((broken.folder / "runs").glob("themis-*/log.jsonl")).read_text()
     assert "resumed" in log
 
@@ -144,11 +163,11 @@ def test_build_servers_and_code_scanning_read_it(home, scanned, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("before", "code"), [(PRESSED, 130), (RAISING, 4), (CRASHING, 5)], ids=["interrupted", "model failed", "internal error"]
+    ("happening", "code"), [(pressed, 130), (gone, 4), (mistaken, 5)], ids=["interrupted", "model failed", "internal error"]
 )
-def test_exit_codes_are_the_same(home, tmp_path, before, code):
-    fresh = project(home.kind, tmp_path / "fresh")
-    done = fresh.evenhand(*SCAN, before=before)
+def test_exit_codes_are_the_same(home, tmp_path, monkeypatch, happening, code):
+    happening(monkeypatch)
+    done = home.copy(tmp_path / "fresh").evenhand(*SCAN)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
 

@@ -74,7 +74,8 @@ def train_again(classifier: TorchClassifier, pictures: Pictures, labels: Labels,
         torch.manual_seed(int(rng.integers(2**31)))
         again = classifier.copy()
         reset(again.module)
-        epochs = max(USUAL.epochs, -(-STEPS_AGAIN * USUAL.batch // max(1, len(pictures))))
+        batches = max(1, len(pictures) // USUAL.batch)  # in one epoch: fewer pictures than a batch are one batch
+        epochs = max(USUAL.epochs, -(-STEPS_AGAIN // batches))
         fit(again, pictures, labels, rng, replace(USUAL, epochs=epochs))
     return again
 
