@@ -13,6 +13,7 @@ from evenhand.measures.group_curve import ProtectedNumber, curve_figure
 from evenhand.measures.group_fairlearn import GroupAnswers, through_fairlearn
 from evenhand.measures.group_figures import GroupSettings, corrected, figure
 from evenhand.measures.groups import Grouping, continua, groupings
+from evenhand.statistics.gaps import leaves_out
 
 SETTINGS = GroupSettings(draws=199)
 
@@ -192,3 +193,18 @@ def test_broken_outcomes_are_named():
         Outcomes(np.ones(3, bool), np.ones(4, np.int8))
     with pytest.raises(InvalidArgument, match="weights"):
         Outcomes(np.ones(3, bool), weights=np.array([1.0, -1.0, 1.0]))
+
+
+def test_verdicts_and_bounds_agree_after_correction():
+    """Different exactly where the bounds leave out no difference, for shares, ratios, odds, amounts and curves, at every size of gap."""
+    rng, seen = np.random.default_rng(3), []
+    for sizes, gap in [((60, 80), 0.1), ((60, 80), 0.25), ((300, 200, 100), 0.05), ((900, 40), 0.15), ((400, 400), 0.07)]:
+        outcomes, grouping = people(rng, sizes, gap)
+        found = [figure(metric, outcomes, grouping, SETTINGS, rng) for metric in BY_NAME.values()]
+        age = ProtectedNumber("age", rng.normal(40, 10, len(grouping.codes)) + 4 * outcomes.chosen)
+        found.append(curve_figure(BY_NAME["statistical_parity"], outcomes, age, SETTINGS, rng))
+        for each in corrected([each for each in found if each is not None]):
+            assert (each.verdict == "different") == leaves_out(each.size, each.none), each
+            assert (each.verdict == "different") == (each.test.kind != "impossible" and each.adjusted <= each.alpha)
+            seen.append(each.verdict == "different")
+    assert 0.1 < np.mean(seen) < 0.9  # both kinds were seen

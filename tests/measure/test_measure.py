@@ -318,3 +318,25 @@ def test_the_command(tmp_path):
 def test_options_that_make_no_sense_are_named(wrong):
     with pytest.raises(InvalidArgument, match=next(iter(wrong))):
         eh.MeasureOptions(**wrong)
+
+
+def test_every_real_row_is_asked_so_that_scan_and_measure_say_the_same():
+    """12,000 rows are more than the 10,000 that are drawn elsewhere; all of them are asked, and the sentence says so."""
+    from evenhand.datasets.dataset import Dataset
+    from evenhand.planted import shapes
+
+    planted = shapes()["wide_band"]
+    rows = planted.domain.sample(12_000, np.random.default_rng(5))
+    frame = planted.domain.decode(rows)
+    frame[planted.domain.label.column] = np.array(planted.domain.label.values)[planted.model.scores(rows).argmax(axis=1)]
+    data = Dataset("many", frame, planted.domain)
+    options = eh.MeasureOptions(natural_candidates=0, compare_rows=0, draws=19)
+    measured = eh.measure(planted.model, data, options=options).individual[0].rate
+    scanned = eh.scan(planted.model, data, methods=["themis"], budget=eh.Budget(candidates=100)).rate
+    assert measured == scanned
+    assert (measured.interval.n, measured.whole) == (len(data.rows), True)
+    assert "all 12,000 rows were asked" in scanned.sentence
+    fewer = eh.scan(
+        planted.model, data, methods=["themis"], budget=eh.Budget(candidates=100), options=eh.Options(rate_rows=2_000)
+    ).rate
+    assert (fewer.interval.n, fewer.whole) == (2_000, False)

@@ -88,17 +88,17 @@ def test_the_gap_of_fair_groups_may_be_zero_and_planted_ones_lie_inside(groups):
     fair = inside = 0
     for _ in range(200):
         sizes, rates = rng.integers(50, 500, groups), rng.uniform(0.1, 0.9, groups)
-        confidence = gaps.each_confidence(0.95, groups)
-        fair += gaps.gap(gaps.share_bounds(rng.binomial(sizes, 0.3), sizes, confidence)).low == 0
+        confidence = gaps.pair_confidence(0.95, groups)
+        fair += gaps.pair_gap(gaps.share_bounds(rng.binomial(sizes, 0.3), sizes, confidence)).low == 0
         bounds = gaps.share_bounds(rng.binomial(sizes, rates), sizes, confidence)
-        gap, ratio = gaps.gap(bounds), gaps.ratio(bounds)
+        gap, ratio = gaps.pair_gap(bounds), gaps.pair_ratio(bounds)
         inside += gap.low <= np.ptp(rates) <= gap.high and ratio.low <= rates.min() / rates.max() <= ratio.high
     assert min(fair, inside) / 200 >= 0.95
 
 
 def test_degenerate_groups_have_honest_sizes():
     assert gaps.gap(gaps.share_bounds(np.array([3]), np.array([5]), 0.95)) == gaps.UNKNOWN
-    nobody = gaps.ratio(gaps.share_bounds(np.array([0, 0]), np.array([50, 50]), 0.95))
+    nobody = gaps.pair_ratio(gaps.share_bounds(np.array([0, 0]), np.array([50, 50]), 0.95))
     assert (nobody.estimate, nobody.high) == (1.0, 1.0)
     empty = gaps.share_bounds(np.array([0, 4]), np.array([0, 8]), 0.95)
     assert np.isnan(empty.estimate[0])

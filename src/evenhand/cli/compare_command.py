@@ -23,7 +23,7 @@ def compare_command(
     protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
     trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
     tolerance: float = typer.Option(0.001, min=0.0, max=0.999, help="By how much the rate may rise."),
-    rate_rows: int = typer.Option(10_000, min=1, help="How many people two models are asked about."),
+    rate_rows: int = typer.Option(None, min=1, help="How many people two models are asked about; default: 10,000, or all real rows."),
     seed: int = typer.Option(0, min=0, help="Seed of the people that are drawn."),
     folder: Path = typer.Option(Path("runs"), help="Where comparison.json and its page go; results: never overwritten."),
     report: list[Path] = REPORTS,

@@ -53,7 +53,7 @@ def measure_command(
         "weights": weights, "graph": CausalGraph.load(graph) if graph else None, "smallest_gap": smallest_gap, "max_gap": max_gap,
         "max_rate": max_rate, "confidence": confidence, "extra": tuple(metric or ()), "studies": tuple(study or ()),
         "null_draws": null_draws, "leaning": leaning, "ordered": ordered,
-        "rate_rows": settings.rate_rows or 10_000,
+        "rate_rows": settings.rate_rows,
     }  # fmt: skip
     judge = oracle or loaded.project.oracle
     used_seed = settings.seed if seed is None else seed

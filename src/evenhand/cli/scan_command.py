@@ -102,7 +102,7 @@ def _method(choice: MethodChoice, changed: dict[str, str], population: str | Non
 def _options(loaded: Loaded, watch: Watch | None) -> Options:
     gate, settings = loaded.project.gate, loaded.project.scan
     return Options(
-        rate_rows=settings.rate_rows or 10_000,
+        rate_rows=settings.rate_rows,
         gate=Gate(gate.max_rate, gate.confidence, gate.resolution),
         folder=settings.runs,
         watch=watch,

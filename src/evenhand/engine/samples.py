@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from evenhand.arrays import Mask, Rows
 from evenhand.contract import Oracle, words_of
 from evenhand.engine.findings import Findings, findings_of
 from evenhand.engine.subject import Subject
-from evenhand.measures.rates import Rate, Sample, comparable, data_sample, judge_all, rate_of, uniform_sample
+from evenhand.measures.rates import DRAWN, Rate, Sample, comparable, judge_all, rate_of, real_sample, uniform_sample
 from evenhand.models.meter import Meter
 
 
@@ -40,22 +40,24 @@ def judged_samples(subject: Subject, oracle: Oracle, sampling: Sampling, rng: np
     for sample in _samples(subject, sampling.rows, rng):
         verdict = judge_all(sample.rows, subject.domain, meter, oracle)
         unfair = findings_of(sample.rows, verdict, subject.domain, np.arange(len(sample.rows)), sample.population)
-        judged.append(JudgedSample(rate_of(verdict, sample.population, sampling.confidence, words_of(oracle)), unfair, sample.rows))
+        rate = rate_of(verdict, sample.population, sampling.confidence, words_of(oracle))
+        judged.append(JudgedSample(replace(rate, whole=sample.is_whole), unfair, sample.rows))
     return judged
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How many rows are judged in each population, and the confidence of the intervals."""
+    """How many rows are judged in each population, and the confidence of the intervals; None for all real rows where they can be asked."""
 
-    rows: int = 10_000
+    rows: int | None = None
     confidence: float = 0.95
 
 
-def _samples(subject: Subject, n: int, rng: np.random.Generator) -> list[Sample]:
-    if subject.rows is not None and getattr(subject.medium, "is_listed", False):
-        return [comparable(data_sample(subject.rows, n, rng), subject.domain)]
-    samples = [data_sample(subject.rows, n, rng)] if subject.rows is not None else []
+def _samples(subject: Subject, most: int | None, rng: np.random.Generator) -> list[Sample]:
+    real = [real_sample(subject.rows, most, subject.domain, subject.model, rng)] if subject.rows is not None else []
+    if real and getattr(subject.medium, "is_listed", False):
+        return [comparable(real[0], subject.domain)]
+    samples, n = real, most or DRAWN
     if subject.population is not None:
         samples.append(Sample(subject.population.sample(n, rng), subject.population.name))
     return [*samples, uniform_sample(subject.domain, n, rng)]

@@ -6,7 +6,7 @@ the largest standardised departure from a flat line is compared with what dealin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from evenhand.arrays import Index, Reals, Rows
 from evenhand.measures.group import AmountMetric, Outcomes, ShareMetric
 from evenhand.measures.group_figures import Figure, GroupSettings
 from evenhand.statistics import gaps
-from evenhand.statistics.gaps import Bounds
+from evenhand.statistics.gaps import Bounds, Size
 from evenhand.statistics.permutation import NOTHING, Test
 
 BANDWIDTHS = (0.04, 0.1, 0.25)
@@ -69,13 +69,42 @@ def curve_figure(
     if len(seen.values) < 2 or len(np.unique(seen.along)) < 2:
         return Figure(*facts, gaps.UNKNOWN, NOTHING, settings.alpha, exact=False)
     smoother = _smoother(seen)
-    test, reach = _flatness(seen, smoother, settings, rng)
-    bounds, curve = _band(seen, smoother, reach)
+    flat = _flatness(seen, smoother, settings, rng)
+    test, (_, curve) = flat.test, _band(seen, smoother, flat.reach(settings.confidence))
+
+    def sizes(confidence: float) -> Size:
+        return _size(seen, smoother, flat.reach(confidence))
+
     if len(seen.values) < gaps.rows_needed(
         float(np.mean(seen.values)) if seen.is_share else 0.5, 1 << 40, settings.smallest_gap, settings.alpha
     ):
         return Figure(*facts, gaps.UNKNOWN, test, settings.alpha, test.p_value, False, curve)
-    return Figure(*facts, gaps.gap(bounds), test, settings.alpha, test.p_value, False, curve)
+    return Figure(*facts, sizes(settings.confidence), test, settings.alpha, test.p_value, False, curve, sizes=sizes)
+
+
+def _size(seen: Observations, smoother: _Smoother, reach: float) -> Size:
+    """How far the curve goes up and down; at least as far as its farthest point surely is from the mean of all."""
+    band, _ = _band(seen, smoother, reach)
+    wide = gaps.gap(band)
+    if wide.low is None or np.ptp(seen.values) == 0:
+        return wide
+    points, sums = len(smoother.points), _sums(seen, smoother, np.arange(len(seen.values))[None])
+    shown = slice(SHOWN * points, (SHOWN + 1) * points)
+    apart = _departures(seen, smoother, *sums)[0][shown]
+    unit = _deviations(seen, smoother, *sums[1:])[0][shown]
+    return replace(wide, low=max(wide.low, float(((apart - reach) * unit).max())))
+
+
+@dataclass(frozen=True)
+class _Flatness:
+    """The test, and how many deviations the shown curve of dealt rows departs at most, deal by deal."""
+
+    test: Test
+    farthest: Reals
+
+    def reach(self, confidence: float) -> float:
+        """How many deviations the shown curve's band reaches so that all of it holds together."""
+        return float(np.quantile(self.farthest, confidence))
 
 
 def _observations(metric: ShareMetric | AmountMetric, outcomes: Outcomes, along: Reals) -> Observations | None:
@@ -110,11 +139,10 @@ def _smoother(seen: Observations) -> _Smoother:
     return _Smoother(knot.reshape(-1).astype(np.intp), counts.astype(np.int64), distinct[shown], kernel)
 
 
-def _flatness(seen: Observations, smoother: _Smoother, settings: GroupSettings, rng: np.random.Generator) -> tuple[Test, float]:
-    """The test, and how many deviations the shown curve's band reaches so that all of it holds together."""
+def _flatness(seen: Observations, smoother: _Smoother, settings: GroupSettings, rng: np.random.Generator) -> _Flatness:
     n = len(seen.values)
     if np.ptp(seen.values) == 0:
-        return NOTHING, 3.0
+        return _Flatness(NOTHING, np.array([3.0]))
     is_counted = seen.is_share and seen.weights is None
     most = min(DRAWS, settings.draws)
     draws = most if is_counted else int(np.clip(MOST_SHUFFLED // n, min(199, most), most))
@@ -123,8 +151,7 @@ def _flatness(seen: Observations, smoother: _Smoother, settings: GroupSettings, 
     dealt = deal(seen, smoother, draws, rng)
     p_value = float((1 + np.count_nonzero(dealt.max(axis=1) >= apart.max() - 1e-9)) / (1 + draws))
     points = len(smoother.points)
-    reach = float(np.quantile(dealt[:, SHOWN * points : (SHOWN + 1) * points].max(axis=1), settings.confidence))
-    return Test(p_value, "permutation", draws), reach
+    return _Flatness(Test(p_value, "permutation", draws), dealt[:, SHOWN * points : (SHOWN + 1) * points].max(axis=1))
 
 
 def _sums(seen: Observations, smoother: _Smoother, order: NDArray[np.intp]) -> tuple[Rows, Rows, Rows]:
@@ -146,12 +173,18 @@ def _departures(seen: Observations, smoother: _Smoother, value: Rows, weight: Ro
     """How many deviations the curve is away from the mean, (deals, bandwidths * points)."""
     w = np.ones(len(seen.values)) if seen.weights is None else seen.weights
     mean = float(np.average(seen.values, weights=w))
-    variance = float(np.average((seen.values - mean) ** 2, weights=w))
-    mass = weight @ smoother.kernel.T
-    curve = (value @ smoother.kernel.T) / mass
-    deviation = np.sqrt(variance * (square @ (smoother.kernel**2).T)) / mass
-    departures: Rows = np.abs(curve - mean) / deviation
+    curve = (value @ smoother.kernel.T) / (weight @ smoother.kernel.T)
+    departures: Rows = np.abs(curve - mean) / _deviations(seen, smoother, weight, square)
     return departures
+
+
+def _deviations(seen: Observations, smoother: _Smoother, weight: Rows, square: Rows) -> Rows:
+    """One deviation of the curve where nothing depends on the number."""
+    w = np.ones(len(seen.values)) if seen.weights is None else seen.weights
+    mean = float(np.average(seen.values, weights=w))
+    variance = float(np.average((seen.values - mean) ** 2, weights=w))
+    deviations: Rows = np.sqrt(variance * (square @ (smoother.kernel**2).T)) / (weight @ smoother.kernel.T)
+    return deviations
 
 
 def _dealt_counts(seen: Observations, smoother: _Smoother, draws: int, rng: np.random.Generator) -> Rows:

@@ -1,17 +1,18 @@
 """How far groups are apart in one metric: whether there is a difference, how large it is, and which groups are too small to be judged.
 
-Whether: a test whose level holds at every size.  How large: bounds that hold for all groups together.
+Whether: a test whose level holds at every size, and bounds that leave out "no difference"; both, so that verdict and bounds agree.
+How large: bounds that hold for all groups together, at the level that the correction leaves to the figure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from evenhand.arrays import Index, Reals
+from evenhand.arrays import Index, Mask, Reals
 from evenhand.measures.group import AmountMetric, Cases, Outcomes, ShareMetric
 from evenhand.measures.groups import Grouping
 from evenhand.statistics import gaps
@@ -70,11 +71,31 @@ class Figure:
     exact: bool = True
     curve: dict[str, list[float]] | None = None
     every: float | None = None  # the size over all groups, the insufficient ones too, as Fairlearn counts it
+    sizes: Callable[[float], Size] | None = field(default=None, compare=False, repr=False)  # the size at a confidence
 
     @property
     def insufficient(self) -> tuple[GroupPart, ...]:
         """The groups that are too small for a gap that matters to be noticed."""
         return tuple(part for part in self.groups if not part.is_enough)
+
+    @property
+    def none(self) -> float:
+        """What no difference is: 1 for a ratio, else 0."""
+        return 1.0 if self.unit == "ratio" else 0.0
+
+    @property
+    def p_value(self) -> float:
+        """Of the test and of the bounds together: both must show a difference."""
+        if self.sizes is None or self.test.kind == "impossible":
+            return self.test.p_value
+        return max(self.test.p_value, gaps.level_of(self.sizes, self.none))
+
+    def at_level(self, level: float) -> Figure:
+        """With bounds at the level that is left to it; where the test shows nothing, they hold no difference too."""
+        size = self.size if self.sizes is None else self.sizes(1.0 - min(max(level, 1e-12), 0.999))
+        if self.verdict != "different" and gaps.leaves_out(size, self.none):
+            size = replace(size, high=1.0) if self.unit == "ratio" else replace(size, low=0.0)
+        return replace(self, size=size)
 
     @property
     def verdict(self) -> Verdict:
@@ -159,23 +180,33 @@ def _share_figure(metric: ShareMetric, counted: list[_Counted], test: Test, grou
     bounds = [gaps.share_bounds(c.share * c.effective, c.effective, each) for c in counted]
     parts = _parts(counted, bounds, grouping, settings)
     enough = np.array([part.is_enough for part in parts])
-    # With fewer than two groups of enough rows, the bounds of all of them are wide and still hold.
-    sized = [b.only(enough) for b in bounds] if enough.sum() >= 2 else bounds
-    size = _SIZES[metric.size](sized)
+    sizes = _share_sizes(metric, counted, enough)
     unit = "ratio" if metric.size == "ratio" else "share"
     is_exact = all(np.array_equal(c.effective, c.rows) for c in counted)
     every = _SIZES[metric.size](bounds).estimate
+    size = sizes(settings.confidence)
     return Figure(
-        metric.name, metric.title, metric.meaning, grouping.name, unit, parts, size, test, settings.alpha, test.p_value, is_exact,
-        None, every,
+        metric.name, metric.title, metric.meaning, grouping.name, unit, parts, size, test, settings.alpha, test.p_value, is_exact, None,
+        every, sizes,
     )  # fmt: skip
 
 
+def _share_sizes(metric: ShareMetric, counted: list[_Counted], enough: Mask) -> Callable[[float], Size]:
+    """The size at a confidence.  With fewer than two groups of enough rows, the bounds of all of them are wide and still hold."""
+    chosen = enough if enough.sum() >= 2 else np.ones(len(enough), dtype=bool)
+
+    def sizes(confidence: float) -> Size:
+        each = gaps.pair_confidence(confidence, int(chosen.sum()), len(counted))
+        return _SIZES[metric.size]([gaps.share_bounds(c.share * c.effective, c.effective, each).only(chosen) for c in counted])
+
+    return sizes
+
+
 _SIZES: dict[str, Callable[[list[Bounds]], Size]] = {
-    "gap": lambda bounds: gaps.gap(bounds[0]),
-    "ratio": lambda bounds: gaps.ratio(bounds[0]),
-    "mean gap": lambda bounds: gaps.mean_of([gaps.gap(b) for b in bounds]),
-    "largest gap": lambda bounds: gaps.largest_of([gaps.gap(b) for b in bounds]),
+    "gap": lambda bounds: gaps.pair_gap(bounds[0]),
+    "ratio": lambda bounds: gaps.pair_ratio(bounds[0]),
+    "mean gap": lambda bounds: gaps.mean_of([gaps.pair_gap(b) for b in bounds]),
+    "largest gap": lambda bounds: gaps.largest_of([gaps.pair_gap(b) for b in bounds]),
 }
 
 
@@ -220,10 +251,10 @@ def _amount_figure(
     strata = None if scores is None else _strata(scores[counts])
     amounts = Amounts(values[counts], grouping.codes[counts], len(grouping.names), weights, strata)
     test = amounts_test(amounts, rng, min(settings.draws, 999)) if len(amounts.values) else NOTHING
-    parts, size, every = _amount_parts(amounts, grouping, settings)
+    found = _amount_parts(amounts, grouping, settings)
     return Figure(
-        metric.name, metric.title, metric.meaning, grouping.name, "amount", parts, size, test, settings.alpha, test.p_value, False, None,
-        every,
+        metric.name, metric.title, metric.meaning, grouping.name, "amount", found.parts, found.sizes(settings.confidence), test,
+        settings.alpha, test.p_value, False, None, found.every, found.sizes,
     )  # fmt: skip
 
 
@@ -233,7 +264,16 @@ def _strata(scores: Reals) -> Index:
     return np.searchsorted(np.unique(edges), scores, side="left").astype(np.intp)
 
 
-def _amount_parts(amounts: Amounts, grouping: Grouping, settings: GroupSettings) -> tuple[tuple[GroupPart, ...], Size, float | None]:
+@dataclass(frozen=True)
+class _AmountParts:
+    """The groups of a figure of amounts, how far they are apart at a confidence, and over all groups."""
+
+    parts: tuple[GroupPart, ...]
+    sizes: Callable[[float], Size]
+    every: float | None
+
+
+def _amount_parts(amounts: Amounts, grouping: Grouping, settings: GroupSettings) -> _AmountParts:
     groups = amounts.count
     w = np.ones(len(amounts.values)) if amounts.weights is None else amounts.weights
     total, squares = np.bincount(amounts.groups, w, groups), np.bincount(amounts.groups, w * w, groups)
@@ -252,7 +292,13 @@ def _amount_parts(amounts: Amounts, grouping: Grouping, settings: GroupSettings)
         for g, name in enumerate(grouping.names)
     )
     enough = np.array([part.is_enough for part in parts], dtype=bool)
-    return parts, gaps.gap(bounds.only(enough) if enough.sum() >= 2 else bounds), gaps.gap(bounds).estimate
+    chosen = enough if enough.sum() >= 2 else np.ones(groups, dtype=bool)
+
+    def sizes(confidence: float) -> Size:
+        each = gaps.pair_confidence(confidence, int(chosen.sum()))
+        return gaps.pair_gap(gaps.mean_bounds(mean, error, freedom, each).only(chosen))
+
+    return _AmountParts(parts, sizes, gaps.gap(bounds).estimate)
 
 
 def corrected(figures: list[Figure]) -> list[Figure]:
@@ -260,10 +306,21 @@ def corrected(figures: list[Figure]) -> list[Figure]:
 
     Two figures of one hypothesis, such as a gap and a ratio of the same shares, count as one test.
     """
-    tests = {(each.attribute, SAME_TEST.get(each.metric, each.metric)): each.test for each in reversed(figures)}
-    adjusted = dict(zip(tests, holm([test.p_value for test in tests.values()]), strict=True))
+    tests = {_hypothesis(each): each.test for each in reversed(figures)}
+    largest: dict[tuple[str, str], float] = dict.fromkeys(tests, 0.0)
+    for each in figures:
+        largest[_hypothesis(each)] = max(largest[_hypothesis(each)], replace(each, test=tests[_hypothesis(each)]).p_value)
+    adjusted = dict(zip(largest, holm(list(largest.values())), strict=True))
     found = []
     for each in figures:
-        key = each.attribute, SAME_TEST.get(each.metric, each.metric)
-        found.append(replace(each, test=tests[key], adjusted=float(adjusted[key])))
+        key = _hypothesis(each)
+        p_value, corrected_p = largest[key], float(adjusted[key])
+        level = each.alpha * p_value / corrected_p if corrected_p else each.alpha
+        test = replace(tests[key], p_value=p_value)
+        found.append(replace(each, test=test, adjusted=corrected_p).at_level(level))
     return found
+
+
+def _hypothesis(each: Figure) -> tuple[str, str]:
+    """What a figure asks about."""
+    return each.attribute, SAME_TEST.get(each.metric, each.metric)

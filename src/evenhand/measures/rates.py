@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,12 @@ from evenhand.statistics.intervals import Interval, clopper_pearson
 
 ROWS_AT_ONCE = 65_536
 
+DRAWN = 10_000
+"""People that are drawn where nobody says how many."""
+
+MOST_ASKED = 1_000_000
+"""Model rows up to which every real row is asked about, with all its twins; of more, some are drawn."""
+
 
 @dataclass(frozen=True)
 class Rate:
@@ -23,6 +29,7 @@ class Rate:
     population: str
     unfair: int
     words: str = ANOTHER_OUTCOME
+    whole: bool = False  # whether every row of the data was asked about
 
     @property
     def sentence(self) -> str:
@@ -30,14 +37,15 @@ class Rate:
         share = self.interval
         if share.n == 0:
             return f"No input of the population “{self.population}” could be judged."
+        judged = f"all {share.n:,} rows were asked, {self.unfair:,} of them so" if self.whole else f"{self.unfair:,} of {share.n:,} judged"
         return (
             f"{share.estimate:.2%} of the population “{self.population}” {self.words} "
-            f"({share.confidence:.0%} interval {share.low:.2%} to {share.high:.2%}, {self.unfair:,} of {share.n:,} judged)."
+            f"({share.confidence:.0%} interval {share.low:.2%} to {share.high:.2%}, {judged})."
         )
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {**asdict(self.interval), "population": self.population, "unfair": self.unfair, "words": self.words}
+        return {**asdict(self.interval), "population": self.population, "unfair": self.unfair, "words": self.words, "whole": self.whole}
 
 
 @dataclass(frozen=True)
@@ -46,11 +54,13 @@ class Sample:
 
     rows: Rows
     population: str
+    is_whole: bool = False  # whether these are all rows of the data
 
 
 def discrimination_rate(sample: Sample, domain: TabularDomain, model: Model, oracle: Oracle, confidence: float = 0.95) -> Rate:
     """Judge every sampled row (duplicates count as often as they are drawn) and bound the share of unfair ones."""
-    return rate_of(judge_all(sample.rows, domain, model, oracle), sample.population, confidence, words_of(oracle))
+    rate = rate_of(judge_all(sample.rows, domain, model, oracle), sample.population, confidence, words_of(oracle))
+    return replace(rate, whole=sample.is_whole)
 
 
 def judge_all(rows: Rows, domain: TabularDomain, model: Model, oracle: Oracle) -> Verdict:
@@ -68,8 +78,16 @@ def rate_of(verdict: Verdict, population: str, confidence: float, words: str = A
 
 def data_sample(rows: Rows, n: int, rng: np.random.Generator) -> Sample:
     """All rows when they are few, else a random choice without repeats."""
-    chosen = rows if len(rows) <= n else rows[rng.choice(len(rows), n, replace=False)]
-    return Sample(chosen, "data")
+    is_whole = len(rows) <= n
+    return Sample(rows if is_whole else rows[rng.choice(len(rows), n, replace=False)], "data", is_whole)
+
+
+def real_sample(rows: Rows, most: int | None, domain: TabularDomain, model: Model, rng: np.random.Generator) -> Sample:
+    """At most so many real rows; where nobody says how many, all of them, unless the model is costly to ask or they are very many."""
+    if most is None:
+        can_be_asked = len(rows) * len(domain.combinations) <= MOST_ASKED and not getattr(model, "is_costly", False)
+        most = len(rows) if can_be_asked else DRAWN
+    return data_sample(rows, most, rng)
 
 
 def uniform_sample(domain: TabularDomain, n: int, rng: np.random.Generator) -> Sample:
@@ -79,4 +97,4 @@ def uniform_sample(domain: TabularDomain, n: int, rng: np.random.Generator) -> S
 
 def comparable(sample: Sample, domain: TabularDomain) -> Sample:
     """The rows whose twins are all possible: where a medium lists its rows, the others stand for nothing that could be shown."""
-    return Sample(sample.rows[domain.twins(sample.rows).valid.all(axis=0)], sample.population)
+    return Sample(sample.rows[domain.twins(sample.rows).valid.all(axis=0)], sample.population, sample.is_whole)

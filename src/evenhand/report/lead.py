@@ -36,10 +36,8 @@ def lead(record: Record) -> str:
 
 def rate_sentence(rate: RateRecord, record: Record) -> str:
     """A rate in one sentence."""
-    rows = record.header.data.rows
-    is_whole = rate.population == "data" and rows is not None and rate.n >= rows
     among = {
-        "data": f"Of all {rate.n:,} real rows" if is_whole else "Among the real rows",
+        "data": f"Of all {rate.n:,} real rows" if rate.whole else "Among the real rows",
         "domain": "Of everything that the domain allows",
     }.get(rate.population, f"In the population “{words.text(rate.population, 60)}”")
     columns = listed([words.text(name, 60) for name in record.protected]) or "the protected columns"

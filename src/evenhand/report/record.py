@@ -88,6 +88,7 @@ class RateRecord(RecordPart):
     confidence: float | None = None
     population: str = ""
     unfair: int | None = None
+    whole: bool = False
     name: str = ""
     meaning: str = ""
 

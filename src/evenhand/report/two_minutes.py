@@ -100,7 +100,7 @@ def _whom(record: Record) -> str:
 
 def judged_words(rate: RateRecord, rows: int | None) -> str:
     """How many of the population were asked about, and whether that is all of them."""
-    if rate.population == "data" and rows and rate.n >= rows:
+    if rate.whole:
         return "every one of which was asked about"
     if rate.population == "data" and rows:
         return f"{rate.n:,} of which were asked about"

@@ -1,11 +1,13 @@
 """How large the difference between groups is: bounds of all groups that hold together, and with them bounds of every gap and ratio.
 
 A bootstrap of the largest minus the smallest rate never contains 0 and so convicts fair models.  Here every group has its own
-interval, at a confidence such that all of them hold at once; the gap of any rates inside them bounds the true gap.
+interval, at a confidence such that all of them hold at once; the gap of any rates inside them bounds the true gap.  Of pairs of groups
+the bounds are sharper: the errors of two independent groups add up as squares (Zou and Donner's MOVER on exact limits).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,17 +84,61 @@ def gap(bounds: Bounds) -> Size:
     return Size(float(most), least, float(_widest(known.high[:, None] - known.low[None, :])))
 
 
-def ratio(bounds: Bounds) -> Size:
-    """The smallest over the largest: 1 when all are alike; also 1 when all are 0, as nobody is preferred."""
+def pair_confidence(confidence: float, groups: int, strata: int = 1) -> float:
+    """The confidence of every pair's interval that lets all pairs in all strata hold together (Bonferroni: pairs share groups)."""
+    check_argument(ConfidenceLevel, confidence=confidence)
+    return 1.0 - (1.0 - confidence) / max(1, groups * (groups - 1) // 2 * strata)
+
+
+def pair_gap(bounds: Bounds) -> Size:
+    """The largest minus the smallest, from bounds of single groups at `pair_confidence`."""
     known = bounds.only(~np.isnan(bounds.estimate))
     if len(known.estimate) < 2:
         return UNKNOWN
-    with np.errstate(divide="ignore", invalid="ignore"):
-        least = known.low[:, None] / known.high[None, :]
-        most = known.high.min() / known.low.max() if known.low.max() > 0 else np.inf
+    up, down = known.high - known.estimate, known.estimate - known.low
+    apart = known.estimate[:, None] - known.estimate[None, :]
+    with np.errstate(invalid="ignore"):
+        least = _widest(np.nan_to_num(apart - np.hypot(down[:, None], up[None, :]), nan=-np.inf))
+        most = _widest(np.nan_to_num(apart + np.hypot(up[:, None], down[None, :]), nan=np.inf))
+    return Size(float(apart.max()), max(0.0, least), most)
+
+
+def pair_ratio(bounds: Bounds) -> Size:
+    """The smallest over the largest, from bounds of single groups at `pair_confidence`; 1 when all are alike, or all are 0."""
+    known = bounds.only(~np.isnan(bounds.estimate))
+    if len(known.estimate) < 2:
+        return UNKNOWN
     largest = known.estimate.max()
     estimate = float(known.estimate.min() / largest) if largest > 0 else 1.0
-    return Size(estimate, float(-_widest(-np.nan_to_num(least, nan=0.0))), float(min(1.0, most)))
+    product = np.outer(known.estimate, known.estimate)
+    low, high = known.low * (2 * known.estimate - known.low), known.high * (2 * known.estimate - known.high)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        under = np.sqrt(np.maximum(product**2 - np.outer(low, high), 0.0))
+        least = np.where(high[None, :] > 0, (product - under) / high[None, :], known.low[:, None] / known.high[None, :])
+        over = np.sqrt(np.maximum(product**2 - np.outer(high, low), 0.0))
+        most = np.where((low[None, :] > 0) & (high[:, None] > 0), (product + over) / low[None, :], known.high[:, None] / known.low[None, :])
+    least, most = np.nan_to_num(least, nan=0.0), np.nan_to_num(most, nan=np.inf)
+    return Size(estimate, max(0.0, -_widest(-least)), min(1.0, -_widest(-most)))
+
+
+def level_of(sizes: Callable[[float], Size], none: float) -> float:
+    """The smallest level at which the bounds leave out `none`, which is no difference: what a p-value is to a test."""
+    small, large = 1e-9, 0.999
+    if not leaves_out(sizes(1 - large), none):
+        return 1.0
+    if leaves_out(sizes(1 - small), none):
+        return small
+    for _ in range(24):
+        middle = float(np.sqrt(small * large))
+        small, large = (small, middle) if leaves_out(sizes(1 - middle), none) else (middle, large)
+    return large
+
+
+def leaves_out(size: Size, none: float) -> bool:
+    """Whether the bounds leave out no difference: 0 for a gap, 1 for a ratio."""
+    if size.low is None or size.high is None:
+        return False
+    return size.low > none or size.high < none
 
 
 def _widest(differences: Reals) -> float:

@@ -22,7 +22,7 @@ from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.limits import ConfidenceLevel, Count, ShareBelowOne, check_limits
-from evenhand.measures.rates import Sample, data_sample, judge_all, rate_of, uniform_sample
+from evenhand.measures.rates import DRAWN, Sample, judge_all, rate_of, real_sample, uniform_sample
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.oracles import OracleChoice
@@ -41,12 +41,13 @@ class CompareOptions:
     """How two are compared.
 
     oracle: what decides that an input is treated unfairly: a name or an oracle; None takes what fits the model's answers.
-    rate_rows: people judged in each population; both models see the same ones.  confidence: of every interval.
+    rate_rows: people judged in each population, the same for both models; None for 10,000, and for all real rows where they can be.
+    confidence: of every interval.
     tolerance: by how much the rate may rise without being worse.
     """
 
     oracle: OracleChoice | None = None
-    rate_rows: Count = 10_000
+    rate_rows: Count | None = None
     confidence: ConfidenceLevel = 0.95
     tolerance: ShareBelowOne = 0.001
 
@@ -156,10 +157,10 @@ def compare(
 
 def _models(subject: Subject, second: Model, data: str, seed: int, options: CompareOptions) -> CompareResult:
     """Both models about the same rows."""
-    plan = Plan(seed, Budget(model_rows=options.rate_rows), oracle_for(subject, options.oracle))
+    plan = Plan(seed, Budget(model_rows=options.rate_rows or DRAWN), oracle_for(subject, options.oracle))
     rng = np.random.default_rng([seed, 2])
-    samples = [data_sample(subject.rows, options.rate_rows, rng)] if subject.rows is not None else []
-    samples.append(uniform_sample(subject.domain, options.rate_rows, rng))
+    samples = [real_sample(subject.rows, options.rate_rows, subject.domain, subject.model, rng)] if subject.rows is not None else []
+    samples.append(uniform_sample(subject.domain, options.rate_rows or DRAWN, rng))
     judged = [_judged(sample, subject, second, plan, options) for sample in samples]
     details = {"second": {"kind": type(second).__name__, "digest": second.fingerprint()}, "tolerance": options.tolerance}
     header = header_of("compare", subject, data, plan, details)

@@ -61,7 +61,7 @@ def demo(
     if opened.project.model is None or opened.project.model.path is None:
         raise InvalidArgument(f"{home / PROJECT} names no model file; move it away, and the demo writes its own")
     model = wrap(opened.project.model.path, opened.data)
-    options = replace(Options(), folder=home / "runs", watch=watch, rate_rows=opened.project.scan.rate_rows or Options().rate_rows)
+    options = replace(Options(), folder=home / "runs", watch=watch, rate_rows=opened.project.scan.rate_rows)
     result = scan(model, opened.data, budget=Budget(candidates=candidates or made.candidates), seed=seed, options=options)
     return Demonstration(home, result)
 

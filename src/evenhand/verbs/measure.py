@@ -23,6 +23,7 @@ from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.engine.subject import Data
 from evenhand.errors import DataError, EvenhandError, InvalidArgument
+from evenhand.limits import Count, check_argument
 from evenhand.measures.group import AMOUNTS, BY_NAME, SHARES
 from evenhand.measures.group_curve import ProtectedNumber, curve_figure
 from evenhand.measures.group_fairlearn import USUAL, FairlearnFigure, GroupAnswers, through_fairlearn
@@ -30,7 +31,7 @@ from evenhand.measures.group_figures import Figure, GroupSettings, corrected, fi
 from evenhand.measures.groups import Grouping, continua, groupings
 from evenhand.measures.oracles_side_by_side import CompareSettings, OracleComparison, compare_oracles
 from evenhand.measures.rate_stream import RateStream
-from evenhand.measures.rates import Rate, Sample, comparable, data_sample, discrimination_rate, uniform_sample
+from evenhand.measures.rates import DRAWN, Rate, Sample, comparable, discrimination_rate, real_sample, uniform_sample
 from evenhand.measures.reweighted_rate import RateQuestion, WeightedRate, natural_rate
 from evenhand.measures.studies import sections_of
 from evenhand.measures.studies.classes import ALL_CLASSES
@@ -65,6 +66,7 @@ class MeasureOptions:
     graph: a causal graph for the resampled oracle; None learns the chain.  extra: more metrics of Fairlearn or scikit-learn by name.
     natural_candidates: budget of the natural search behind the weighted rate; 0 leaves it out.  null_draws: 0 leaves the null out.
     leaning: the net change of a class between two protected values of a picture that is tolerated.
+    rate_rows: people judged for each rate; None for 10,000, and for all real rows where they can be asked.
     studies: names of studies to make beside those that always fit the data; `evenhand methods --studies` lists them.
     ordered: whether the classes have an order, as age groups have.
     draws: random deals behind a permutation test; the smallest p-value that it can give is one over their number.
@@ -76,7 +78,7 @@ class MeasureOptions:
     smallest_gap: float = 0.1
     max_gap: float = 0.0
     max_rate: float = 0.0
-    rate_rows: int = 10_000
+    rate_rows: int | None = None
     tolerance: float | None = None
     amounts: bool = False
     graph: CausalGraph | None = None
@@ -97,7 +99,9 @@ class MeasureOptions:
         for name in ("max_gap", "max_rate", "leaning"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise InvalidArgument(f"{name}={getattr(self, name)!r} must be at least 0 and below 1")
-        for name, least in (("rate_rows", 1), ("compare_rows", 0), ("null_draws", 0), ("natural_candidates", 0), ("draws", 19)):
+        if self.rate_rows is not None:
+            check_argument(Count, rate_rows=self.rate_rows)
+        for name, least in (("compare_rows", 0), ("null_draws", 0), ("natural_candidates", 0), ("draws", 19)):
             if getattr(self, name) < least:
                 raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least {least}")
 
@@ -291,6 +295,11 @@ class _Measurer:
         case = replace(case, tolerance=self.options.leaning, ordered=self.options.ordered)
         return sections_of(case, self._rng(9), self.options.studies)
 
+    @property
+    def _drawn(self) -> int:
+        """People that are drawn from the domain and from plausible people."""
+        return self.options.rate_rows or DRAWN
+
     def _say(self, what: str) -> None:
         if self.options.watch:
             self.options.watch(Headway("measure", note=what))
@@ -308,15 +317,16 @@ class _Measurer:
 
     def _individual(self, oracle: Oracle) -> tuple[IndividualRate, ...]:
         self._say("individuals: random, real and distinct people")
-        rng, n = self._rng(1), self.options.rate_rows
+        rng, n = self._rng(1), self._drawn
+        real = real_sample(self.data.rows, self.options.rate_rows, self.domain, self.model.model, rng)
         if getattr(self._medium, "is_listed", False):  # all rows are there: of those, the ones that have a twin
-            sample = comparable(data_sample(self.data.rows, n, rng), self.domain)
+            sample = comparable(real, self.domain)
             rate = discrimination_rate(sample, self.domain, self.model, oracle, self.options.confidence)
             return (IndividualRate("IF_o", "share of the real rows that have a twin", rate),)
         random, again = uniform_sample(self.domain, n, rng), uniform_sample(self.domain, n, rng)
         _, first = np.unique(self.domain.keys(again.rows), return_index=True)
         samples = {
-            "IF_o": ("share of the real rows (LIMI)", data_sample(self.data.rows, n, rng)),
+            "IF_o": ("share of the real rows (LIMI)", real),
             "IF_r": ("share of random rows of the domain (LIMI)", random),
             "DM-RS": ("the same from distinct random rows of their own (NeuronFair)", Sample(again.rows[first], "domain, distinct")),
         }
@@ -334,8 +344,8 @@ class _Measurer:
         trees = ChainedTrees.fit(self.data.rows, self.domain, self._rng(2))
         stream = RateStream(trees, self.domain, self.model, oracle, self._rng(3))
         stream.share.confidence = self.options.confidence
-        for n in range(STREAM_STEP, self.options.rate_rows + STREAM_STEP, STREAM_STEP):
-            stream.advance(min(n, self.options.rate_rows))
+        for n in range(STREAM_STEP, self._drawn + STREAM_STEP, STREAM_STEP):
+            stream.advance(min(n, self._drawn))
             self._say(stream.sentence)
         return stream.as_dict(), self._weighted(trees, oracle), []
 
@@ -347,7 +357,7 @@ class _Measurer:
         plan = Plan(self.seed, Budget(candidates=self.options.natural_candidates), oracle)
         found = run(METHODS.make("chains"), subject, plan).findings
         question = RateQuestion(self.domain, self.model, oracle, self.options.confidence)
-        return natural_rate(trees, found.rows, question, self.options.rate_rows, self._rng(4))
+        return natural_rate(trees, found.rows, question, self._drawn, self._rng(4))
 
     def _figures(self, answer: Answer) -> tuple[Figure, ...]:
         settings = GroupSettings(self.options.confidence, self.options.smallest_gap, self.options.draws)
@@ -381,10 +391,13 @@ class _Measurer:
             "share",
             (),
         )
-        each_level = gaps.each_confidence(settings.confidence, table.size)
-        rows = table.sum(axis=1).astype(np.float64)
-        spread = gaps.largest_of([gaps.gap(gaps.share_bounds(column, rows, each_level)) for column in table.T.astype(np.float64)])
-        found = [Figure(*facts, spread, test, settings.alpha, test.p_value)]
+        rows, columns = table.sum(axis=1).astype(np.float64), table.T.astype(np.float64)
+
+        def sizes(confidence: float) -> gaps.Size:
+            level = gaps.pair_confidence(confidence, len(rows), len(columns))
+            return gaps.largest_of([gaps.pair_gap(gaps.share_bounds(column, rows, level)) for column in columns])
+
+        found = [Figure(*facts, sizes(settings.confidence), test, settings.alpha, test.p_value, sizes=sizes)]
         for name, outcomes in answer.by_class(self.model.classes):
             for metric in ("statistical_parity", "equal_opportunity"):
                 each = figure(BY_NAME[metric], outcomes, grouping, settings, rng)
@@ -422,7 +435,7 @@ class _Measurer:
 
     def _header(self, oracle: Oracle) -> Header:
         subject = Subject(self.domain, self.model, self.data.rows, medium=self._medium)
-        plan = Plan(self.seed, Budget(model_rows=self.options.rate_rows), oracle)
+        plan = Plan(self.seed, Budget(model_rows=self._drawn), oracle)
         chosen = ("confidence", "smallest_gap", "max_gap", "max_rate", "draws", "null_draws", "natural_candidates")
         return header_of("measure", subject, self.data.name, plan, {name: getattr(self.options, name) for name in chosen})
 

@@ -187,7 +187,8 @@ def summary_of(result: Mapping[str, Any]) -> str:
 
 
 def _individual_line(each: Mapping[str, Any]) -> str:
-    share = f"{percent(each['estimate']):>7} ({percent(each['low'])} to {percent(each['high'])}, n = {each['n']:,})"
+    judged = f"all {each['n']:,} rows" if each.get("whole") else f"n = {each['n']:,}"
+    share = f"{percent(each['estimate']):>7} ({percent(each['low'])} to {percent(each['high'])}, {judged})"
     return f"  {each['name']:<7}{share}  {each['meaning']}; population “{each['population']}”"
 
 

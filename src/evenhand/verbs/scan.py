@@ -20,8 +20,9 @@ from evenhand.engine.samples import JudgedSample, Sampling, judged_samples
 from evenhand.engine.store import RunFolder
 from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
 from evenhand.errors import EvenhandError
-from evenhand.limits import Share, check_limits
+from evenhand.limits import Count, Share, check_limits
 from evenhand.measures.rate_stream import RateStream, population_of
+from evenhand.measures.rates import DRAWN
 from evenhand.measures.rules import JudgedRows, Rules, mine_rules
 from evenhand.measures.shared_vocabulary import check_vocabulary
 from evenhand.measures.studies.classes import ClassMeasure, class_measure
@@ -41,13 +42,14 @@ class Options:
     """What a scan does beside searching.
 
     population: plausible people, for one more rate.
-    rate_rows: how many people are judged for each rate.  most_witnesses: pairs that are kept for people to look at.
+    rate_rows: how many people are judged for each rate; None for 10,000, and for all real rows where they can be asked.
+    most_witnesses: pairs that are kept for people to look at.
     gate: when the scan passes.  folder: where runs are kept, to be continued after an interruption.  watch: who is told of the headway.
     stream_share: people drawn beside the search for the anytime rate, per candidate; outside the budget, 0 for none.
     """
 
     population: Population | None = None
-    rate_rows: int = 10_000
+    rate_rows: Count | None = None
     most_witnesses: int = 24
     gate: Gate = field(default_factory=Gate)
     folder: Path | None = None
@@ -115,7 +117,7 @@ def scan(
         subject, plan.oracle, Sampling(options.rate_rows, options.gate.confidence), np.random.default_rng([seed, 2])
     )  # fmt: skip
     found, names = searched.findings(len(subject.domain.columns)), outcome_names(plan.oracle, subject.model)
-    classes = _classes(subject, samples[0], options.rate_rows, np.random.default_rng([seed, 6]))
+    classes = _classes(subject, samples[0], options.rate_rows or DRAWN, np.random.default_rng([seed, 6]))
     ruling = options.gate.decide(samples[0].rate, len(np.unique(subject.domain.keys(found.rows))))
     if (
         classes is not None and options.gate.max_rate == 0.0

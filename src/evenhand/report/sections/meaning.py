@@ -49,7 +49,7 @@ def _does(record: Record) -> list[str]:
     if body.groups:
         told.append(
             "“Different” was found by a test that rarely convicts a fair model: over all figures together, as the confidence says. "
-            "The bounds of a gap hold for every group at once; they can reach 0 although a test sees a difference: it is the sharper."
+            "Test and bounds agree: a difference is called so only where the bounds leave out none, at the level left to the figure."
         )
     return told
 
