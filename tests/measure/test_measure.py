@@ -336,7 +336,5 @@ def test_every_real_row_is_asked_so_that_scan_and_measure_say_the_same():
     assert measured == scanned
     assert (measured.interval.n, measured.whole) == (len(data.rows), True)
     assert "all 12,000 rows were asked" in scanned.sentence
-    fewer = eh.scan(
-        planted.model, data, methods=["themis"], budget=eh.Budget(candidates=100), options=eh.Options(rate_rows=2_000)
-    ).rate
+    fewer = eh.scan(planted.model, data, methods=["themis"], budget=eh.Budget(candidates=100), options=eh.Options(rate_rows=2_000)).rate
     assert (fewer.interval.n, fewer.whole) == (2_000, False)
