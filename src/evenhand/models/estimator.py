@@ -16,6 +16,7 @@ from evenhand.domain.columns import listing
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility
 from evenhand.models.answer_shapes import Reader, declared_or_own, plain, reader_for
+from evenhand.models.boosted import quick_boosting
 from evenhand.models.fitting_again import check_labels, seed_of
 from evenhand.models.forests import quick_forest
 from evenhand.models.inputs import Takes, fingerprint_by_answers, guarded, inputs_of, probe_rows
@@ -60,7 +61,8 @@ class EstimatorModel:
 
     def answers(self, rows: Rows) -> Any:
         """What the estimator itself says."""
-        ask = (quick_forest(self.estimator) if self.asks == "predict_proba" else None) or getattr(self.estimator, self.asks)
+        quick = quick_forest(self.estimator) or quick_boosting(self.estimator) if self.asks == "predict_proba" else None
+        ask = quick or getattr(self.estimator, self.asks)
         return guarded(lambda: ask(self._inputs(rows)), f"{type(self.estimator).__name__}.{self.asks}")
 
     def refit(self, rows: Rows, labels: Labels, rng: np.random.Generator) -> Model:
