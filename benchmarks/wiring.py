@@ -77,7 +77,7 @@ def _finished_run(base: Path) -> Path:
     done = run(method, subject, plan, folder)
     if folder.result is None:
         folder.finish(done.as_dict())
-    for each in witness.witnesses_of(done.findings[:5], subject.rows, subject.domain, subject.model, LabelFlip()):
+    for each in witness.witnesses_of(done.findings[:5], subject.rows, witness.Hearing(subject.domain, subject.model, LabelFlip())):
         witness.save(each, folder.path / "witnesses")
     return folder.path
 

@@ -31,7 +31,7 @@ def kept(tmp_path_factory):
     folder = RunFolder.for_header(tmp_path_factory.mktemp("runs"), header_of("scan", SUBJECT, "planted", PLAN).for_run(METHOD))
     found = run(METHOD, SUBJECT, PLAN, folder)
     folder.finish({"findings": 1}) if folder.result is None else None
-    first = witness.witnesses_of(found.findings[:1], SUBJECT.rows, SUBJECT.domain, SUBJECT.model, LabelFlip())[0]
+    first = witness.witnesses_of(found.findings[:1], SUBJECT.rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))[0]
     witness.save(first, folder.path / "witnesses")
     return folder.path
 

@@ -20,7 +20,7 @@ FOUND = run(Themis(margin=0.0), SUBJECT, Plan(0, Budget(candidates=20_000))).fin
 
 
 def shrunk():
-    return witness.shrink(FOUND, SUBJECT.rows, SUBJECT.domain, SUBJECT.model, LabelFlip())
+    return witness.shrink(FOUND, SUBJECT.rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))
 
 
 def test_a_shrunk_finding_still_flips_and_is_nearer_to_a_real_row():
@@ -46,18 +46,18 @@ def test_no_cell_can_be_put_back():
 
 def test_a_real_row_that_flips_is_its_own_witness():
     rows = FOUND.rows
-    found, _, cells = witness.shrink(FOUND, rows, SUBJECT.domain, SUBJECT.model, LabelFlip())
+    found, _, cells = witness.shrink(FOUND, rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))
     np.testing.assert_array_equal(found.rows[:, 1:], cells[:, 1:])
 
 
 def test_without_data_a_finding_is_kept_as_it_is():
-    found, places, _ = witness.shrink(FOUND, None, SUBJECT.domain, SUBJECT.model, LabelFlip())
+    found, places, _ = witness.shrink(FOUND, None, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))
     np.testing.assert_array_equal(found.rows, FOUND.rows)
     assert (places == -1).all()
 
 
 def test_a_saved_witness_is_replayed_from_its_file(tmp_path):
-    kept = witness.witnesses_of(FOUND, SUBJECT.rows, SUBJECT.domain, SUBJECT.model, LabelFlip())
+    kept = witness.witnesses_of(FOUND, SUBJECT.rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))
     for one in kept:
         witness.save(one, tmp_path / "witnesses")
     paths = witness.find(str(tmp_path), [])
@@ -70,18 +70,18 @@ def test_a_saved_witness_is_replayed_from_its_file(tmp_path):
 
 
 def test_a_mended_model_passes_the_replay(tmp_path):
-    kept = witness.witnesses_of(FOUND[:1], SUBJECT.rows, SUBJECT.domain, SUBJECT.model, LabelFlip())[0]
+    kept = witness.witnesses_of(FOUND[:1], SUBJECT.rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))[0]
     assert not witness.replay(kept, SUBJECT.domain, shapes()["fair"].model).is_unfair
 
 
 def test_a_witness_is_found_by_the_beginning_of_its_id(tmp_path):
-    kept = witness.witnesses_of(FOUND[:1], SUBJECT.rows, SUBJECT.domain, SUBJECT.model, LabelFlip())[0]
+    kept = witness.witnesses_of(FOUND[:1], SUBJECT.rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))[0]
     path = witness.save(kept, tmp_path / "deep" / "witnesses")
     assert witness.find(kept.id[:6], [tmp_path]) == [path]
 
 
 def test_a_witness_outside_the_domain_is_refused(tmp_path):
-    kept = witness.witnesses_of(FOUND[:1], SUBJECT.rows, SUBJECT.domain, SUBJECT.model, LabelFlip())[0]
+    kept = witness.witnesses_of(FOUND[:1], SUBJECT.rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))[0]
     path = witness.save(kept, tmp_path)
     content = json.loads(path.read_text())
     content["person"]["f1"] = 99

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Labels, Mask, Reals, Rows, Scores
+from evenhand.deadline import NEVER, Deadline
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -624,6 +625,7 @@ class Task:
     facts: dict[str, Any] = field(default_factory=dict)  # what the method wants to tell the reader of the run
     fitting: Callable[[int], int] = lambda n: n  # of n candidates, how many the budget still judges
     medium: Medium | None = None  # what a row shows; None is the table itself
+    deadline: Deadline = NEVER  # for what a method hands on to be learnt or fitted; methods themselves ask `fitting`
     heard: Heard | None = None  # every row that was judged in this run, with its verdict; None outside of a run
 
     def predict(self, rows: Rows) -> Labels:

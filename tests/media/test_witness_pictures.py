@@ -64,7 +64,7 @@ def made_witnesses(door):
     subject = Subject(door.data.domain, door.model, rows, medium=door.data.medium)
     found = run(Dimmer(), subject, Plan(0, eh.Budget(candidates=200)))
     assert len(found.findings)
-    return witness.witnesses_of(found.findings, rows, door.data.domain, door.model, LabelFlip(), door.data.medium)
+    return witness.witnesses_of(found.findings, rows, witness.Hearing(door.data.domain, door.model, LabelFlip(), door.data.medium))
 
 
 def test_a_derived_picture_is_told_beside_its_parent(door):
@@ -96,7 +96,7 @@ def test_a_parent_that_flips_too_stands_for_its_picture(door):
     from evenhand.engine.findings import findings_of
 
     found = findings_of(derived, verdict, door.data.domain, np.arange(5), "test")
-    shrunk, places, _ = witness.shrink(found, door.data.rows, door.data.domain, door.model, LabelFlip(), door.data.medium)
+    shrunk, places, _ = witness.shrink(found, door.data.rows, witness.Hearing(door.data.domain, door.model, LabelFlip(), door.data.medium))
     assert (shrunk.rows[:, 0] < 60).all()
     assert np.array_equal(door.data.rows[places][:, 0], shrunk.rows[:, 0])
 

@@ -21,7 +21,7 @@ from evenhand.engine.header import header_of
 from evenhand.engine.run import run
 from evenhand.engine.store import RunFolder
 from evenhand.engine.subject import Plan, Subject
-from evenhand.engine.witness import replay, witnesses_of
+from evenhand.engine.witness import Hearing, replay, witnesses_of
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
@@ -186,7 +186,7 @@ def check_a_witness_is_replayed_as_it_was_found(make: MakeOracle, subject: Subje
     """A shrunk finding, written down and asked again, is still unfair, with the same two outcomes."""
     bench = _bench(make, subject)
     found = findings_of(bench.rows, bench.judge(bench.rows), subject.domain, np.arange(len(bench.rows)), "check")[:6]
-    for kept in witnesses_of(found, subject.rows, subject.domain, subject.model, bench.oracle):
+    for kept in witnesses_of(found, subject.rows, Hearing(subject.domain, subject.model, bench.oracle)):
         again = replay(kept, subject.domain, subject.model)
         assert again.is_unfair, f"the witness {kept.id} is fair when it is replayed: {kept.sentence}"
         same = (again.outcome, again.twin_outcome) == (kept.outcome, kept.twin_outcome)

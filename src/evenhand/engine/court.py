@@ -33,6 +33,12 @@ MOST_EXPECTED = 1 << 21
 ROWS_PER_PART = 100_000
 SECONDS_PER_PART = 5.0
 
+FIRST_TIMED_ROWS = 512
+PART_OF_THE_TIME = 0.1
+SHORTEST_PART = 0.02
+"""Where seconds count, so many model rows are judged first; then as many at once as take this share of what is left, or so many
+seconds: what is being asked when the time is over is lost."""
+
 POINT_EVERY = 1.06
 """A point of the discovery curve stands at least this factor of model rows after the one before."""
 
@@ -86,7 +92,7 @@ class Court:
         self.price = plan.oracle.rows_per_candidate(self.domain)
         self.heard = Heard(len(self.domain.combinations), min(plan.budget.candidates or 1 << 11, MOST_EXPECTED))
         self.task = Task(self.domain, self.meter, subject.rows, subject.labels, subject.population, fitting=self.fitting)
-        self.task.medium, self.task.heard = subject.medium, self.heard
+        self.task.medium, self.task.heard, self.task.deadline = subject.medium, self.heard, self.meter.deadline
         self._archive = Archive(self.reach.folder.journal() if self.reach.folder else None)
         self._parts: list[Findings] = []
         self._waiting: list[Waiting] = []
@@ -117,16 +123,24 @@ class Court:
             n = min(n, self.candidates_left)
         if self.meter.rows_left is not None:
             n = min(n, self.meter.rows_left // self.price)
+        if self.meter.deadline.is_set and self.meter.seconds_per_row is not None:
+            n = min(n, int(max(0.0, self.meter.deadline.seconds_left) / (self.price * self.meter.seconds_per_row)))
         return n
+
+    def _at_once(self) -> int:
+        """How many candidates are judged in one go."""
+        rows, deadline, cost = ROWS_AT_ONCE, self.meter.deadline, self.meter.seconds_per_row
+        if deadline.is_set:
+            rows = FIRST_TIMED_ROWS if cost is None else min(rows, int(max(SHORTEST_PART, PART_OF_THE_TIME * deadline.seconds_left) / cost))
+        return max(1, rows // self.price)
 
     def hear(self, candidates: Candidates) -> Verdict:
         """The verdict on every candidate; raises BudgetSpent when the budget ends within them, what fits being kept."""
         rows, places = self._checked(candidates.rows), candidates.places
-        step = max(1, ROWS_AT_ONCE // self.price)
         heard: list[Verdict] = []
         at = 0
         while at < len(rows):
-            n = self.fitting(min(step, len(rows) - at))
+            n = self.fitting(min(self._at_once(), len(rows) - at))
             if n == 0:
                 raise BudgetSpent("the budget ended within a batch of candidates")
             heard.append(self._hear(Candidates(rows[at : at + n], candidates.phase, None if places is None else places[at : at + n])))

@@ -120,8 +120,8 @@ def preflight(subject: Subject, seconds: float | None = None) -> Preflight:
 
 
 def _patience(seconds: float | None) -> float:
-    """A tenth of what the test may take, and at least a second; half a minute where it may take as long as it likes."""
-    return 30.0 if seconds is None or not np.isfinite(seconds) else max(1.0, seconds / 10)
+    """A tenth of what the test may take; half a minute where it may take as long as it likes."""
+    return 30.0 if seconds is None or not np.isfinite(seconds) else seconds / 10
 
 
 def trial_size(model: Model, medium: Medium | None = None) -> int:

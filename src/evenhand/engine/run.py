@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from evenhand.contract import Medium, Method, Model, Search, Watch, media_of, name_of
+from evenhand.deadline import Alarm, TimeOver, stopping
 from evenhand.engine.court import Court, Discovery, Ledger, Reach
 from evenhand.engine.findings import Findings
 from evenhand.engine.store import RunFolder
@@ -55,11 +56,10 @@ def run(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None =
     name = name_of(method)
     check_medium(method, subject.medium)
     check_ability(method, subject.model)
-    probe_steadiness(subject, plan.seed)
     court = Court(subject, plan, Reach(name, folder, watch))
     started = time.monotonic()
     try:
-        ended = _converse(method.search(court.task, np.random.default_rng(plan.seed)), court)
+        ended = _in_time(method, subject, plan, court)
     except StoreError:
         raise
     except EvenhandError as fault:
@@ -76,6 +76,26 @@ def run(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None =
     return Run(name, court.ledger, found, court.task.facts, ended, last.cpu_seconds, time.monotonic() - started, (*court.curve, last))
 
 
+def _in_time(method: Method, subject: Subject, plan: Plan, court: Court) -> Ending:
+    """The conversation until it ends or the time is over; what fails because the alarm rang has not failed."""
+    search = method.search(court.task, np.random.default_rng(plan.seed))
+    alarm = Alarm()
+    try:
+        with stopping(court.meter.deadline) as alarm:
+            probe_steadiness(subject, plan.seed)
+            return _converse(search, court)
+    except (BudgetSpent, TimeOver):
+        return "budget spent"
+    except KeyboardInterrupt:
+        return "interrupted"
+    except Exception:
+        if not alarm.has_rung:
+            raise
+        return "budget spent"
+    finally:
+        search.close()
+
+
 def _converse(search: Search, court: Court) -> Ending:
     """Candidates one way, verdicts the other, until either side ends it."""
     try:
@@ -84,12 +104,6 @@ def _converse(search: Search, court: Court) -> Ending:
             candidates = search.send(court.hear(candidates))
     except StopIteration:
         return "budget spent" if court.is_spent else "method finished"
-    except BudgetSpent:
-        return "budget spent"
-    except KeyboardInterrupt:
-        return "interrupted"
-    finally:
-        search.close()
     return "budget spent"
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evenhand.arrays import Mask, Rows
 from evenhand.contract import Oracle, words_of
+from evenhand.deadline import NEVER, Deadline
 from evenhand.engine.findings import Findings, findings_of
 from evenhand.engine.subject import Subject
-from evenhand.measures.rates import DRAWN, Rate, Sample, comparable, judge_all, rate_of, real_sample, uniform_sample
+from evenhand.measures.rates import DRAWN, Rate, Sample, comparable, judge_in_time, rate_of, real_sample, uniform_sample
 from evenhand.models.meter import Meter
 
 
@@ -21,6 +23,12 @@ class JudgedSample:
     rate: Rate
     unfair: Findings
     rows: Rows
+    drawn: int = 0  # how many there would have been with more time
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether time was too short for all of them."""
+        return len(self.rows) < self.drawn
 
     @property
     def marks(self) -> Mask:
@@ -30,18 +38,29 @@ class JudgedSample:
         return marked
 
 
-def judged_samples(subject: Subject, oracle: Oracle, sampling: Sampling, rng: np.random.Generator) -> list[JudgedSample]:
-    """Real rows first, then the population where there is one, then the whole domain; each outside any search's budget.
+def judged_samples(
+    subject: Subject, oracle: Oracle, sampling: Sampling, rng: np.random.Generator, deadline: Deadline = NEVER
+) -> list[JudgedSample]:
+    """Real rows first, then the population where there is one, then the whole domain; each outside any search's budget of rows.
 
-    Beside each rate the unfair rows of its sample: among real rows, the strongest evidence there is.
+    Beside each rate the unfair rows of its sample: among real rows, the strongest evidence there is.  Where time is short, each rate
+    is measured on as many rows as its share of the time allows, the first one on some at least.
     """
     meter = Meter(subject.model)
-    judged = []
-    for sample in _samples(subject, sampling.rows, rng):
-        verdict = judge_all(sample.rows, subject.domain, meter, oracle)
-        unfair = findings_of(sample.rows, verdict, subject.domain, np.arange(len(sample.rows)), sample.population)
+    judged: list[JudgedSample] = []
+    draws = _draws(subject, sampling.rows)
+    for left, draw in zip(range(len(draws), 0, -1), draws, strict=True):
+        if judged and deadline.is_over:
+            break
+        sample = draw(rng)
+        if deadline.is_set:  # rows may stand in the data's order, of which the first are no sample
+            sample = replace(sample, rows=rng.permutation(sample.rows))
+        verdict = judge_in_time(sample.rows, subject.domain, meter, oracle, deadline.part(1 / left))
+        rows = sample.rows[: len(verdict)]
+        unfair = findings_of(rows, verdict, subject.domain, np.arange(len(rows)), sample.population)
         rate = rate_of(verdict, sample.population, sampling.confidence, words_of(oracle))
-        judged.append(JudgedSample(replace(rate, whole=sample.is_whole), unfair, sample.rows))
+        rate = replace(rate, whole=sample.is_whole and len(rows) == len(sample.rows))
+        judged.append(JudgedSample(rate, unfair, rows, len(sample.rows)))
     return judged
 
 
@@ -53,11 +72,14 @@ class Sampling:
     confidence: float = 0.95
 
 
-def _samples(subject: Subject, most: int | None, rng: np.random.Generator) -> list[Sample]:
-    real = [real_sample(subject.rows, most, subject.domain, subject.model, rng)] if subject.rows is not None else []
-    if real and getattr(subject.medium, "is_listed", False):
-        return [comparable(real[0], subject.domain)]
-    samples, n = real, most or DRAWN
-    if subject.population is not None:
-        samples.append(Sample(subject.population.sample(n, rng), subject.population.name))
-    return [*samples, uniform_sample(subject.domain, n, rng)]
+def _draws(subject: Subject, most: int | None) -> list[Callable[[np.random.Generator], Sample]]:
+    """A way to draw a sample of each population, the most realistic one first."""
+    rows, population, domain, n = subject.rows, subject.population, subject.domain, most or DRAWN
+    if rows is not None and getattr(subject.medium, "is_listed", False):
+        return [lambda rng: comparable(real_sample(rows, most, domain, subject.model, rng), domain)]
+    draws: list[Callable[[np.random.Generator], Sample]] = []
+    if rows is not None:
+        draws.append(lambda rng: real_sample(rows, most, domain, subject.model, rng))
+    if population is not None:
+        draws.append(lambda rng: Sample(population.sample(n, rng), population.name))
+    return [*draws, lambda rng: uniform_sample(domain, n, rng)]

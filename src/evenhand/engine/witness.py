@@ -16,6 +16,7 @@ import numpy as np
 
 from evenhand.arrays import Index, Mask, Rows
 from evenhand.contract import Medium, Model, Oracle, PairOracle, Restoring, Verdict, outcome_names
+from evenhand.deadline import NEVER, Deadline, TimeOver, stopping, unstopped
 from evenhand.disk import private_folder, read_sealed, sealed, write_whole
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.exhibits import exhibit, read_pictures, restore_pair, write_pictures
@@ -37,6 +38,9 @@ VERSION = 2
 
 NEAREST = 3
 """How many of the nearest real rows are tried for each finding."""
+
+MOST_COMPARED = 100_000
+"""Real rows that each finding is compared with at most."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ class Hearing:
     model: Model
     oracle: Oracle
     medium: Medium | None = None
+    deadline: Deadline = NEVER  # what is not shrunk by then stays as it was found
 
 
 @dataclass(frozen=True)
@@ -99,25 +104,37 @@ class Replay:
     gap: float
 
 
-def shrink(
-    findings: Findings, real: Rows | None, domain: TabularDomain, model: Model, oracle: Oracle, medium: Medium | None = None
-) -> tuple[Findings, Index, Rows]:
+def shrink(findings: Findings, real: Rows | None, hearing: Hearing) -> tuple[Findings, Index, Rows]:
     """Findings moved as close to real rows as still flips; with the real row of each (-1 without data) and that row's cells."""
     if real is None or not len(real) or not len(findings):
         return findings, np.full(len(findings), -1, dtype=np.intp), findings.rows
-    hearing = Hearing(domain, model, oracle, medium)
-    if isinstance(medium, Restoring):
-        return _shrink_to_parents(findings, real, hearing, medium)
-    best = findings
-    fewest = np.full(len(findings), len(domain.columns) + 1)
-    chosen = np.full(len(findings), -1, dtype=np.intp)
-    for neighbour in nearest(findings.rows, real, domain).T:
-        shrunk = _shrink_towards(findings, real[neighbour], hearing)
-        count = _differing(shrunk.rows, real[neighbour], domain).sum(axis=1)
-        better = count < fewest
-        best = _where(better, shrunk, best)
-        fewest, chosen = np.where(better, count, fewest), np.where(better, neighbour, chosen)
-    return best, chosen, real[chosen]
+    if isinstance(hearing.medium, Restoring):
+        return _shrink_to_parents(findings, real, hearing, hearing.medium)
+    shrunk = _Shrunk(findings)
+    try:
+        with stopping(hearing.deadline):
+            for neighbour in nearest(findings.rows, real, hearing.domain).T:
+                moved = _shrink_towards(findings, real[neighbour], hearing)
+                with unstopped():
+                    shrunk.take(moved, neighbour, _differing(moved.rows, real[neighbour], hearing.domain).sum(axis=1))
+    except TimeOver:
+        pass  # what is shrunk so far is as true as what would have been shrunk further
+    at = shrunk.real
+    return shrunk.best, at, np.where((at >= 0)[:, None], real[at], findings.rows)
+
+
+class _Shrunk:
+    """The fewest changed cells so far of each finding, and the real row that they lead to; -1 before any was tried."""
+
+    def __init__(self, findings: Findings) -> None:
+        self.best, self.real = findings, np.full(len(findings), -1, dtype=np.intp)
+        self._fewest = np.full(len(findings), findings.rows.shape[1] + 1)
+
+    def take(self, moved: Findings, neighbour: Index, changed: Index) -> None:
+        """Keep what has fewer changed cells than before."""
+        better = changed < self._fewest
+        self.best = _where(better, moved, self.best)
+        self._fewest, self.real = np.where(better, changed, self._fewest), np.where(better, neighbour, self.real)
 
 
 def _shrink_to_parents(findings: Findings, real: Rows, hearing: Hearing, medium: Restoring) -> tuple[Findings, Index, Rows]:
@@ -131,9 +148,21 @@ def _shrink_to_parents(findings: Findings, real: Rows, hearing: Hearing, medium:
 
 
 def nearest(rows: Rows, real: Rows, domain: TabularDomain) -> Index:
-    """For each row the positions of the real rows that share the most cells with it, nearest first, (n, NEAREST)."""
-    count = min(NEAREST, len(real))
+    """For each row the positions of the real rows that share the most cells with it, nearest first, (n, NEAREST).
+
+    Of a long table, rows spread evenly over it are compared, and the row itself where it is in the data.
+    """
+    if len(real) > MOST_COMPARED:
+        spread = np.linspace(0, len(real) - 1, MOST_COMPARED).astype(np.intp)
+        own = [place for row in rows for place in _same(row, real)[:1]]
+        among = np.unique(np.concatenate([spread, np.array(own, dtype=np.intp)]))
+        return among[_nearest(rows, real[among], domain)]
+    return _nearest(rows, real, domain)
+
+
+def _nearest(rows: Rows, real: Rows, domain: TabularDomain) -> Index:
     free = list(domain.free_places)
+    count = min(NEAREST, len(real))
     span = np.where(domain.high > domain.low, domain.high - domain.low, 1.0)[free]
     places = np.empty((len(rows), count), dtype=np.intp)
     for line, row in enumerate(rows):  # one pass over the data for each of a few dozen witnesses
@@ -145,6 +174,15 @@ def nearest(rows: Rows, real: Rows, domain: TabularDomain) -> Index:
         near = np.argpartition(distance, count - 1)[:count]
         places[line] = near[np.argsort(distance[near], kind="stable")]
     return places
+
+
+def _same(row: Rows, real: Rows) -> Index:
+    """Where real rows equal a row, looked for column by column among those that are left."""
+    left: Index = np.arange(len(real))
+    for at, cell in enumerate(row):
+        cells = real[left, at]
+        left = left[np.isnan(cells) if np.isnan(cell) else cells == cell]
+    return left
 
 
 def _shrink_towards(findings: Findings, target: Rows, hearing: Hearing) -> Findings:
@@ -193,7 +231,7 @@ def _mixed(target: Rows, row: Rows, differs: Mask) -> Rows:
 def _put_back(findings: Findings, target: Rows, differs: Mask, hearing: Hearing) -> Findings:
     best = findings
     differs = differs.copy()
-    while differs.any():
+    while differs.any() and not hearing.deadline.is_over:
         owners, cells = np.nonzero(differs)
         trials = best.rows[owners]
         trials[np.arange(len(owners)), cells] = target[owners, cells]
@@ -250,14 +288,13 @@ def select(findings: Findings, domain: TabularDomain, most: int) -> Index:
     return order[np.lexsort((-findings.gap[order], turn, ~findings.valid[order]))][:most]
 
 
-def witnesses_of(
-    findings: Findings, real: Rows | None, domain: TabularDomain, model: Model, oracle: Oracle, medium: Medium | None = None
-) -> list[Witness]:
+def witnesses_of(findings: Findings, real: Rows | None, hearing: Hearing) -> list[Witness]:
     """Shrink findings and write them down, with what the medium shows; findings that shrink to the same pair become one witness.
 
     A finding's phase is kept as the witness's origin; pass findings whose phase names the method.
     """
-    shrunk, real_rows, cells = shrink(findings, real, domain, model, oracle, medium)
+    domain, model, oracle, medium = hearing.domain, hearing.model, hearing.oracle, hearing.medium
+    shrunk, real_rows, cells = shrink(findings, real, hearing)
     names = outcome_names(oracle, model)
     kept: dict[str, Witness] = {}
     for place in range(len(shrunk)):

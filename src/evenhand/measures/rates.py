@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -9,10 +10,14 @@ import numpy as np
 
 from evenhand.arrays import Rows
 from evenhand.contract import ANOTHER_OUTCOME, Model, Oracle, Verdict, join_verdicts, words_of
+from evenhand.deadline import Deadline, TimeOver, stopping
 from evenhand.domain.tabular import TabularDomain
 from evenhand.statistics.intervals import Interval, clopper_pearson
 
 ROWS_AT_ONCE = 65_536
+FIRST_TIMED_ROWS = 16
+GROWTH = 4
+"""Where time is short, so many rows are judged first, then at most so many times as many as before and as half of the time allows."""
 
 DRAWN = 10_000
 """People that are drawn where nobody says how many."""
@@ -67,6 +72,25 @@ def judge_all(rows: Rows, domain: TabularDomain, model: Model, oracle: Oracle) -
     """The oracle's verdict on all rows, in slices that fit into memory."""
     step = max(1, ROWS_AT_ONCE // oracle.rows_per_candidate(domain))
     parts = [oracle.judge(rows[i : i + step], domain, model) for i in range(0, max(1, len(rows)), step)]
+    return join_verdicts(parts, len(domain.combinations))
+
+
+def judge_in_time(rows: Rows, domain: TabularDomain, model: Model, oracle: Oracle, deadline: Deadline) -> Verdict:
+    """The verdict on as many of the first rows as there is time for; how many these are depends on the clock, never on the verdicts."""
+    if not deadline.is_set:
+        return judge_all(rows, domain, model, oracle)
+    parts: list[Verdict] = [judge_all(rows[:0], domain, model, oracle)]
+    done, step = 0, FIRST_TIMED_ROWS
+    try:
+        with stopping(deadline):
+            while done < len(rows) and step:
+                started = time.perf_counter()
+                parts.append(judge_all(rows[done : done + step], domain, model, oracle))
+                done += len(parts[-1])
+                each = (time.perf_counter() - started) / step
+                step = min(GROWTH * step, len(rows) - done, int(deadline.seconds_left / 2 / max(each, 1e-9)))
+    except TimeOver:
+        pass
     return join_verdicts(parts, len(domain.combinations))
 
 

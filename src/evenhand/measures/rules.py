@@ -7,14 +7,16 @@ corrected p-value) comes from the held-out half alone, so that chance patterns o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Mask, Reals, Rows
+from evenhand.deadline import Deadline, TimeOver, stopping
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.limits import ConfidenceLevel, Count, check_limits
@@ -22,6 +24,9 @@ from evenhand.measures.rule_conditions import RuleCondition, bin_starts, conditi
 from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.statistics.multiplicity import holm
 from evenhand.statistics.shares import above_others
+
+FIRST_TIMED_ROWS = 1000
+"""Where time is short, rules are looked for among so many rows first."""
 
 FEWEST_ROWS = 40
 FEWEST_FINDINGS = 8
@@ -175,6 +180,28 @@ def mine_rules(judged: JudgedRows, domain: TabularDomain, rng: np.random.Generat
     tree = _tree(tried, seen, held, domain, settings)
     sure = tuple(rule for rule in rules if rule.p_value <= 1 - settings.confidence)
     return Rules(judged.population, len(unfair), int(unfair.sum()), _said(len(mined), len(sure)), sure, influences(judged, domain), tree)
+
+
+def mine_in_time(judged: JudgedRows, domain: TabularDomain, rng: np.random.Generator, deadline: Deadline) -> Rules:
+    """Rules from as many rows as there is time for: from a few first, then from all of them or as many as will do."""
+    if not deadline.is_set:
+        return mine_rules(judged, domain, rng)
+    note = "time was short, so that no rules were looked for"
+    best = Rules(judged.population, len(judged.unfair), int(judged.unfair.sum()), note)
+    order, n = rng.permutation(len(judged.unfair)), min(FIRST_TIMED_ROWS, len(judged.unfair))
+    try:
+        with stopping(deadline):
+            while n:
+                started, part = time.perf_counter(), order[:n]
+                best = mine_rules(JudgedRows(judged.rows[part], judged.unfair[part], judged.population), domain, rng)
+                each = (time.perf_counter() - started) / n
+                most = min(len(order), int(deadline.seconds_left / 1.5 / max(each, 1e-9)))
+                n = most if most >= min(len(order), 2 * n) and n < len(order) else 0
+    except TimeOver:
+        pass
+    if best.judged < len(order) and not best.note:
+        return replace(best, note=f"time was short: these are from {best.judged:,} of {len(order):,} judged rows")
+    return best
 
 
 def _said(mined: int, sure: int) -> str:

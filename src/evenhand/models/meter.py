@@ -24,6 +24,7 @@ from evenhand.contract import (
     Transparent,
     labels_of,
 )
+from evenhand.deadline import Deadline
 from evenhand.domain.keys import hash_cells
 from evenhand.domain.seen import KeyTable
 from evenhand.errors import BudgetSpent, EvenhandError, MissingAbility, ModelFailed, UnsteadyModel, WrongAnswer
@@ -42,7 +43,8 @@ class Meter:
         self.budget = budget or Budget(seconds=float("inf"))
         self.rows_asked = 0
         self.calls = 0
-        self._started, self._started_cpu = time.monotonic(), time.process_time()
+        self.deadline = Deadline.after(self.budget.seconds, self.budget.cpu_seconds)
+        self._seconds_asking = 0.0
         self._remembered = RememberedScores(len(model.classes)) if remembers and getattr(model, "is_costly", False) else None
         self._fused = model if isinstance(model, Fused) else None
 
@@ -72,9 +74,9 @@ class Meter:
         return None if limit is None else limit - self.rows_asked
 
     @property
-    def seconds_used(self) -> float:
-        """Wall-clock seconds since the meter was made."""
-        return time.monotonic() - self._started
+    def seconds_per_row(self) -> float | None:
+        """What asking about one row has taken so far, on the wall's clock; None before the first answer."""
+        return self._seconds_asking / self.rows_asked if self._seconds_asking and self.rows_asked else None
 
     def charge(self, rows: int) -> None:
         """Count rows against the budget, or raise BudgetSpent and count nothing."""
@@ -86,10 +88,7 @@ class Meter:
     @property
     def is_out_of_time(self) -> bool:
         """Whether the seconds are over, on the wall's clock or on the processor's."""
-        limit = self.budget.cpu_seconds
-        if limit is not None and time.process_time() - self._started_cpu > limit:
-            return True
-        return self.budget.seconds is not None and self.seconds_used > self.budget.seconds
+        return self.deadline.is_over
 
     def check_time(self) -> None:
         """Raise BudgetSpent when the seconds are over."""
@@ -111,6 +110,7 @@ class Meter:
 
     def _ask(self, rows: Rows, at: int) -> Scores:
         self.calls += 1
+        started = time.perf_counter()
         try:
             scores = self.model.scores(rows)
         except EvenhandError:
@@ -119,6 +119,7 @@ class Meter:
             raise ModelFailed(
                 f"the model raised {type(fault).__name__} on a batch of {len(rows)} rows (rows {at} to {at + len(rows) - 1}): {fault}"
             ) from fault
+        self._seconds_asking += time.perf_counter() - started
         return self._checked(scores, len(rows), at)
 
     def _checked(self, scores: Scores, rows: int, at: int) -> Scores:

@@ -193,7 +193,7 @@ def _judged(sample: Sample, subject: Subject, second: Model, plan: Plan, options
         every = findings_of(sample.rows, verdict, domain, np.arange(len(sample.rows)), sample.population)
         found = every[np.isin(every.candidate, np.flatnonzero(mask))]
         chosen = found[witness.select(found, domain, MOST_WITNESSES)]
-        shown[word] = tuple(asdict(each) for each in witness.witnesses_of(chosen, None, domain, model, oracle))
+        shown[word] = tuple(asdict(each) for each in witness.witnesses_of(chosen, None, witness.Hearing(domain, model, oracle)))
     return _Judged(change, ComparedWitnesses(**shown))
 
 

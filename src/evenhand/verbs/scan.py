@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.contract import Describing, Method, Model, Oracle, Population, Watch, name_of, outcome_names
+from evenhand.contract import Describing, Method, Model, Population, Watch, name_of, outcome_names
+from evenhand.deadline import NEVER, Deadline
 from evenhand.engine import witness
 from evenhand.engine.findings import Findings
 from evenhand.engine.gate import Gate, Ruling
 from evenhand.engine.header import Header, header_of
 from evenhand.engine.preflight import Preflight, preflight
-from evenhand.engine.run import Run, run
+from evenhand.engine.run import Run, check_ability, check_medium, run
 from evenhand.engine.samples import JudgedSample, Sampling, judged_samples
 from evenhand.engine.store import RunFolder
 from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
@@ -23,7 +24,7 @@ from evenhand.errors import EvenhandError
 from evenhand.limits import Count, Share, check_limits
 from evenhand.measures.rate_stream import RateStream, population_of
 from evenhand.measures.rates import DRAWN
-from evenhand.measures.rules import JudgedRows, Rules, mine_rules
+from evenhand.measures.rules import JudgedRows, Rules, mine_in_time
 from evenhand.measures.shared_vocabulary import check_vocabulary
 from evenhand.measures.studies.classes import ClassMeasure, class_measure
 from evenhand.media.scenes import Scenes
@@ -33,6 +34,7 @@ from evenhand.models.meter import Meter
 from evenhand.oracles import OracleChoice
 from evenhand.statistics.anytime import AnytimeShare
 from evenhand.verbs.scan_result import ScanResult
+from evenhand.verbs.time_plan import TimePlan, timed_budget
 
 DEFAULT_METHODS = ("evenhand",)
 
@@ -102,45 +104,62 @@ def scan(
     protected: columns instead of the data's own.  methods: names (`evenhand methods` lists them) or instances with parameters.
     oracle: what counts as unfair: a name, a line such as "gap:threshold=0.2", or an oracle; by default another label, or for a regression
     another amount.
-    budget: of each method; 100,000 candidates by default.  seed: of everything random.  options: rates, gate, witnesses, folder.
+    budget: of each method; 100,000 candidates by default.  A budget of seconds, times the number of methods, is what the whole scan
+    takes: rates, rules and witnesses are made with fewer rows where it is short, and the result's notes say so.  seed: of everything random.  options: rates, gate, witnesses, folder.
     """
     options, budget = options or Options(), budget or Budget(candidates=100_000)
+    time_plan = TimePlan.of(budget, len(methods))
     subject = subject_of(model, data, protected, options.population)
     check_vocabulary(subject.model)
-    looked = preflight(subject, budget.seconds)
+    chosen = _chosen(methods, subject)
+    looked = preflight(subject, time_plan.deadline.seconds_left)
     plan = Plan(seed, budget, oracle_for(subject, oracle))
     stream = _stream(subject, plan, options)
     plan = replace(plan, beside=stream)
     header = header_of("scan", subject, data.name, plan, {"gate": asdict(options.gate), "preflight": looked.sentence})
-    searched = _search([METHODS.make(m) if isinstance(m, str) else m for m in methods], subject, plan, options, header)
-    samples = judged_samples(
-        subject, plan.oracle, Sampling(options.rate_rows, options.gate.confidence), np.random.default_rng([seed, 2])
-    )  # fmt: skip
-    found, names = searched.findings(len(subject.domain.columns)), outcome_names(plan.oracle, subject.model)
+    # What needs no search comes before it, so that the search has all the time that is left.
+    rng = np.random.default_rng([seed, 2])
+    samples = judged_samples(subject, plan.oracle, Sampling(options.rate_rows, options.gate.confidence), rng, time_plan.for_rates())
+    rules = where(samples, subject, np.random.default_rng([seed, 5]), time_plan.for_rules())
     classes = _classes(subject, samples[0], options.rate_rows or DRAWN, np.random.default_rng([seed, 6]))
+    searched = _search(chosen, subject, plan, options, Recording(header, time_plan.before_evidence(looked.patient.seconds)))
+    found, names = searched.findings(len(subject.domain.columns)), outcome_names(plan.oracle, subject.model)
     ruling = options.gate.decide(samples[0].rate, len(np.unique(subject.domain.keys(found.rows))))
     if (
         classes is not None and options.gate.max_rate == 0.0
     ):  # every recogniser loses something: what counts is whether one class is worse off
         ruling = Ruling(*classes.ruling())
     ruling = _after(ruling.unless(searched.doubt).unless(looked.doubt), looked)
+    hearing = witness.Hearing(subject.domain, subject.model, plan.oracle, subject.medium, time_plan.deadline)
+    witnesses = _evidence(samples[0].unfair, found, subject, hearing, options.most_witnesses)
+    every = Findings.join([*(each.unfair for each in samples), found], len(subject.domain.columns))
     return ScanResult(
         domain=subject.domain,
         model=model,
         runs=tuple(searched.runs),
         rates=tuple(each.rate for each in samples),
-        witnesses=tuple(_evidence(samples[0].unfair, found, subject, plan.oracle, options.most_witnesses)),
+        witnesses=tuple(witnesses),
         outcome=ruling.outcome,
         reason=ruling.reason,
         header=header,
         failures=searched.failures,
         folders=tuple(searched.folders),
         anytime=stream.as_dict() if stream is not None and stream.share.n else None,
-        where=where(samples, found, subject, names, np.random.default_rng([seed, 5])),
+        where=replace(rules, worst=_worst(every, subject, names)),
         outcomes=names,
         classes=classes,
         looked=looked.checks,
+        notes=tuple(time_plan.notes(samples, searched.runs)),
     )
+
+
+def _chosen(methods: Sequence[str | Method], subject: Subject) -> list[Method]:
+    """The methods; a single one that cannot work here is refused before anything is asked of the model."""
+    chosen = [METHODS.make(m) if isinstance(m, str) else m for m in methods]
+    if len(chosen) == 1:
+        check_medium(chosen[0], subject.medium)
+        check_ability(chosen[0], subject.model)
+    return chosen
 
 
 def _after(ruling: Ruling, looked: Preflight) -> Ruling:
@@ -166,13 +185,22 @@ def _stream(subject: Subject, plan: Plan, options: Options) -> RateStream | None
     return RateStream(population, subject.domain, subject.model, plan.oracle, rng, share, options.stream_share)
 
 
-def _search(methods: Sequence[Method], subject: Subject, plan: Plan, options: Options, header: Header) -> _Searches:
+@dataclass(frozen=True)
+class Recording:
+    """What every run is written down under, and when the last one must have ended."""
+
+    header: Header
+    deadline: Deadline
+
+
+def _search(methods: Sequence[Method], subject: Subject, plan: Plan, options: Options, recording: Recording) -> _Searches:
     """Every method's run; the failure of one of several does not end the others."""
     searched = _Searches()
-    for method in methods:
-        folder = RunFolder.for_header(options.folder, header.for_run(method)) if options.folder else None
+    for left, method in zip(range(len(methods), 0, -1), methods, strict=True):
+        folder = RunFolder.for_header(options.folder, recording.header.for_run(method)) if options.folder else None
+        timed = replace(plan, budget=timed_budget(plan.budget, recording.deadline.part(1 / left)))
         try:
-            searched.runs.append(_one(method, subject, plan, folder, options.watch))
+            searched.runs.append(_one(method, subject, timed, folder, options.watch))
         except EvenhandError as fault:
             if len(methods) == 1:
                 raise
@@ -199,18 +227,16 @@ def _one(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None,
     return finished
 
 
-def where(samples: Sequence[JudgedSample], found: Findings, subject: Subject, names: Sequence[Any], rng: np.random.Generator) -> Rules:
-    """Rules for where unfair treatment concentrates, in the most realistic population that shows enough of it; `names` are of outcomes."""
+def where(samples: Sequence[JudgedSample], subject: Subject, rng: np.random.Generator, deadline: Deadline = NEVER) -> Rules:
+    """Rules for where unfair treatment concentrates, in the most realistic population that shows enough of it."""
     medium = subject.medium if isinstance(subject.medium, Describing) else None
     domain = medium.description if medium else subject.domain
     # Numbered things are described once each: drawn again and again, one of them would look like a rule.
     told = samples[:1] if medium else samples
     judged = [JudgedRows(medium.described(each.rows) if medium else each.rows, each.marks, each.rate.population) for each in told]
-    mined = [mine_rules(judged[0], domain, rng)]
-    mined += [mine_rules(each, domain, rng) for each in judged[1:]] if not mined[0].rules else []
-    best = next((rules for rules in mined if rules.rules), mined[0])
-    every = Findings.join([*(each.unfair for each in samples), found], len(subject.domain.columns))
-    return replace(best, worst=_worst(every, subject, names))
+    mined = [mine_in_time(judged[0], domain, rng, deadline.part(1 / len(judged)))]
+    mined += [mine_in_time(each, domain, rng, deadline) for each in judged[1:]] if not mined[0].rules else []
+    return next((rules for rules in mined if rules.rules), mined[0])
 
 
 def _worst(found: Findings, subject: Subject, names: Sequence[Any]) -> dict[str, Any]:
@@ -225,10 +251,10 @@ def _worst(found: Findings, subject: Subject, names: Sequence[Any]) -> dict[str,
     return {"person": cells[0], "twin": cells[1], "outcome": labels[0], "twin_outcome": labels[1], "gap": float(found.gap[at])}
 
 
-def _evidence(real: Findings, found: Findings, subject: Subject, oracle: Oracle, most: int) -> list[witness.Witness]:
+def _evidence(real: Findings, found: Findings, subject: Subject, hearing: witness.Hearing, most: int) -> list[witness.Witness]:
     """Witnesses for people to look at: real rows for one half, the methods' findings for the other."""
     real = real if subject.rows is not None else Findings.none(len(subject.domain.columns))
     shown_real = witness.select(real, subject.domain, max(most // 2, most - len(found)))
     shown_found = witness.select(found, subject.domain, most - len(shown_real))
     evidence = Findings.join([real[shown_real], found[shown_found]], len(subject.domain.columns))
-    return witness.witnesses_of(evidence, subject.rows, subject.domain, subject.model, oracle, subject.medium)
+    return witness.witnesses_of(evidence, subject.rows, hearing)

@@ -46,6 +46,7 @@ class ScanResult(Rendered):
     outcomes: tuple[Any, ...] = ()  # what labels stand for, where that is not the model's classes
     classes: ClassMeasure | None = None  # of scenes, how classes of objects are treated
     looked: tuple[Check, ...] = ()  # what was looked at before the search
+    notes: tuple[str, ...] = ()  # what a reader must know beside the figures
 
     @property
     def rate(self) -> Rate:
@@ -85,6 +86,7 @@ class ScanResult(Rendered):
         lines += self._sentences
         lines += [f"While searching, from people drawn beside the search: {self.anytime['sentence']}."] if self.anytime else []
         lines += [_run_line(r) for r in self.runs]
+        lines += [f"Note: {note}." for note in self.notes]
         lines += [f"{name} FAILED: {why}" for name, why in self.failures.items()]
         lines += _where_lines(self.where)
         lines += [f"{w.id}  {w.sentence}" for w in self.witnesses[:5]]
@@ -108,6 +110,7 @@ class ScanResult(Rendered):
             "rates": [rate.as_dict() for rate in self.rates],
             "runs": [r.as_dict() for r in self.runs],
             "failures": dict(self.failures),
+            "notes": list(self.notes),
             "valid_share": self.valid_share,
             "anytime": dict(self.anytime) if self.anytime else None,
             "where": self.where.as_dict() if self.where else None,

@@ -1,0 +1,146 @@
+"""When work must be done, and the alarm that ends what runs past it.  Knows nothing of what the work is.
+
+What can look at the clock does (`is_over`, `seconds_left`); the alarm is for the rest: foreign models, methods and libraries.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+AGAIN_SECONDS = 0.02
+"""After so long the alarm rings once more, where it came at a bad moment or somebody swallowed it."""
+
+SHORTEST_SECONDS = 0.001
+
+
+class TimeOver(BaseException):
+    """The alarm.  Like Ctrl-C it is no Exception, so that nobody takes it for a failure of what it ends."""
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A moment on the wall's clock and one on the processor's; whichever comes first counts.
+
+    >>> deadline = Deadline.after(seconds=60)
+    >>> deadline.is_over, 59 < deadline.seconds_left <= 60, 29 < deadline.part(0.5).seconds_left <= 30
+    (False, True, True)
+    >>> Deadline().seconds_left
+    inf
+    """
+
+    wall: float = float("inf")  # of time.monotonic
+    cpu: float = float("inf")  # of time.process_time
+
+    @classmethod
+    def after(cls, seconds: float | None = None, cpu_seconds: float | None = None) -> Deadline:
+        """So much from now; None is no limit."""
+        wall = float("inf") if seconds is None else time.monotonic() + seconds
+        return cls(wall, float("inf") if cpu_seconds is None else time.process_time() + cpu_seconds)
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is any limit."""
+        return min(self.wall, self.cpu) < float("inf")
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the nearer of the two moments; infinite without a limit, negative when it is over."""
+        wall = self.wall - time.monotonic()
+        return wall if self.cpu == float("inf") else min(wall, self.cpu - time.process_time())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the moment has passed."""
+        return self.is_set and self.seconds_left <= 0
+
+    @property
+    def soonest(self) -> float:
+        """The least number of seconds that can pass until it is over: processors together spend time faster than the wall's clock."""
+        cpu = self.cpu - time.process_time() if self.cpu < float("inf") else self.cpu
+        return min(self.wall - time.monotonic(), cpu / (os.cpu_count() or 1))
+
+    def part(self, share: float) -> Deadline:
+        """A deadline after this share of what is left."""
+        return Deadline(_earlier(self.wall, time.monotonic(), share), _earlier(self.cpu, time.process_time(), share))
+
+
+def _earlier(moment: float, now: float, share: float) -> float:
+    return moment if moment == float("inf") else now + max(0.0, share * (moment - now))
+
+
+NEVER = Deadline()
+
+
+class Alarm:
+    """Whether it has rung; whoever ends in a fault after that ends because of it."""
+
+    has_rung = False
+
+
+class _Hold(threading.local):
+    """How many blocks that must not be left by half this thread is in."""
+
+    depth = 0
+
+
+_HOLD = _Hold()
+
+
+@contextmanager
+def stopping(deadline: Deadline) -> Iterator[Alarm]:
+    """Inside, TimeOver is raised when the deadline has passed, wherever the work is; one call into compiled code is waited for.
+
+    Only the main thread can be stopped so; in others, and where there are no such timers, the work must look at the clock itself.
+    """
+    alarm = Alarm()
+    if not deadline.is_set or not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield alarm
+        return
+
+    def ring(_number: int, frame: FrameType | None) -> None:
+        over = deadline.is_over
+        _set_timer(AGAIN_SECONDS if over else deadline.soonest)  # an early ring only sets it again
+        if over and not _HOLD.depth and not _is_delicate(frame):
+            alarm.has_rung = True
+            raise TimeOver
+
+    before, started = signal.signal(signal.SIGALRM, ring), time.monotonic()
+    rest = _set_timer(deadline.soonest)
+    try:
+        yield alarm
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if rest[0]:  # whoever had set the timer before gets what is left of it
+            signal.setitimer(signal.ITIMER_REAL, max(SHORTEST_SECONDS, rest[0] - (time.monotonic() - started)), rest[1])
+
+
+def _set_timer(seconds: float) -> Any:
+    return signal.setitimer(signal.ITIMER_REAL, max(SHORTEST_SECONDS, seconds))
+
+
+def _is_delicate(frame: FrameType | None) -> bool:
+    """Whether a module is being imported, or something tidied away: neither survives being left by half."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib") or frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
+
+
+@contextmanager
+def unstopped() -> Iterator[None]:
+    """Inside, the alarm waits, so that nothing is counted or written by half."""
+    _HOLD.depth += 1
+    try:
+        yield
+    finally:
+        _HOLD.depth -= 1
