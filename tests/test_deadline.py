@@ -56,12 +56,16 @@ def test_work_is_ended_by_the_alarm() -> None:
 
 
 def test_the_alarm_waits_for_what_must_not_be_left_by_half() -> None:
-    whole = []
-    with pytest.raises(TimeOver), stopping(Deadline.after(0.02)):
+    whole: list[str] = []
+
+    def work() -> None:
         with unstopped():
             busy(0.1)
             whole.append("kept")
         busy(5)
+
+    with pytest.raises(TimeOver), stopping(Deadline.after(0.02)):
+        work()
     assert whole == ["kept"]
 
 

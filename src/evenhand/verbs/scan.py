@@ -105,7 +105,8 @@ def scan(
     oracle: what counts as unfair: a name, a line such as "gap:threshold=0.2", or an oracle; by default another label, or for a regression
     another amount.
     budget: of each method; 100,000 candidates by default.  A budget of seconds, times the number of methods, is what the whole scan
-    takes: rates, rules and witnesses are made with fewer rows where it is short, and the result's notes say so.  seed: of everything random.  options: rates, gate, witnesses, folder.
+    takes: rates, rules and witnesses are made with fewer rows where it is short, and the result's notes say so.
+    seed: of everything random.  options: rates, gate, witnesses, folder.
     """
     options, budget = options or Options(), budget or Budget(candidates=100_000)
     time_plan = TimePlan.of(budget, len(methods))
