@@ -67,6 +67,18 @@ def test_figures_come_from_rows_that_the_search_did_not_see() -> None:
     assert all(rule.share.n <= 2_000 for rule in found.rules)
 
 
+def test_no_rule_is_told_twice() -> None:
+    """A slanted border is described by several ranges, which the last step moves towards one another."""
+    for seed in (0, 1, 4):
+        rng = np.random.default_rng(seed)
+        rows = DOMAIN.sample(3000, rng)
+        rows[:, 3] = np.floor(rng.lognormal(9, 0.5, len(rows))).clip(0, 50_000)
+        slanted = np.abs(rows[:, 2] / 40 + (rows[:, 3] - 8000) / 4000) < 0.7
+        texts = [rule.text for rule in mined(rows, rng.random(len(rows)) < np.where(slanted, 0.7, 0.03), seed).rules]
+        assert texts
+        assert len(texts) == len(set(texts))
+
+
 def test_pure_chance_gives_no_rule_more_often_than_it_may() -> None:
     alarms = 0
     for seed in range(60):

@@ -175,11 +175,11 @@ def mine_rules(judged: JudgedRows, domain: TabularDomain, rng: np.random.Generat
     tried = conditions(judged.rows[first], unfair[first], domain)
     mined = _Miner(judged.rows[first], unfair[first], tried, settings).rules()
     seen, held = (_Half(judged.rows[half], unfair[half]) for half in (first, second))
-    sharpened = [_sharpened([tried[at] for at in rule], seen, domain, settings) for rule in mined]
+    sharpened = _distinct([_sharpened([tried[at] for at in rule], seen, domain, settings) for rule in mined], seen)
     rules = _tested(sharpened, held, domain, settings)
     tree = _tree(tried, seen, held, domain, settings)
     sure = tuple(rule for rule in rules if rule.p_value <= 1 - settings.confidence)
-    return Rules(judged.population, len(unfair), int(unfair.sum()), _said(len(mined), len(sure)), sure, influences(judged, domain), tree)
+    return Rules(judged.population, len(unfair), int(unfair.sum()), _said(len(sharpened), len(sure)), sure, influences(judged, domain), tree)
 
 
 def mine_in_time(judged: JudgedRows, domain: TabularDomain, rng: np.random.Generator, deadline: Deadline) -> Rules:
@@ -311,6 +311,12 @@ def _sharpened(rule: list[RuleCondition], mined: _Half, domain: TabularDomain, s
         if quality[low, high] > 0:
             rule = [*rule[:at], _range(condition.place, starts, (int(low), int(high)), domain), *rule[at + 1 :]]
     return rule
+
+
+def _distinct(rules: list[list[RuleCondition]], mined: _Half) -> list[list[RuleCondition]]:
+    """The rules that describe different people: two that began apart can end at the same borders."""
+    described = {np.packbits(np.logical_and.reduce([each.holds(mined.rows) for each in rule])).tobytes(): rule for rule in reversed(rules)}
+    return list(described.values())[::-1]
 
 
 def _range(place: int, starts: Reals, bins: tuple[int, int], domain: TabularDomain) -> RuleCondition:
