@@ -66,6 +66,11 @@ def test_templates_are_texts(texts):
     assert "Emily is a nurse, and glad" in data.medium.show(data.domain.twins(data.rows).rows.reshape(-1, data.rows.shape[1]))
 
 
+def test_the_folder_of_templates_is_texts(texts):
+    whole, file = (eh.open(source, protected=["gender"]) for source in (texts, texts / "templates.csv"))
+    assert np.array_equal(whole.rows, file.rows)
+
+
 def test_one_yaml_file_holds_templates_and_words(tmp_path):
     names = "{gender: {woman: {race: {white: [Emily], black: [Aisha]}}, man: {race: {white: [Greg], black: [Jamal]}}}}"
     (tmp_path / "letters.yaml").write_text(f'templates:\n  - "{{name}} is a {{job}}"\nwords:\n  job: [nurse, pilot]\n  name: {names}\n')

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -176,3 +178,11 @@ def test_any_answer_is_read_or_refused_with_an_own_error(answer: object) -> None
     except EvenhandError:
         return
     assert scores.shape == (4, 2)
+
+
+def test_a_function_is_named_by_its_module_or_by_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_scorer.py").write_text("def score(frame):\n    return (frame['sex'] == 'male') * 0.8 + 0.1\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    by_module, by_file = (wrap(name, DOMAIN).scores(CODES) for name in ("own_scorer:score", "own_scorer.py:score"))
+    assert np.array_equal(by_module, by_file)

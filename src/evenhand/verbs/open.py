@@ -82,7 +82,8 @@ def _unknown(source: object) -> EvenhandError:
         "is a folder of no known layout" if Path(source).is_dir() else "is of no known kind" if Path(source).exists() else "does not exist"
     )
     return DataError(
-        f"source={str(source)!r} {what}; embedded tables are {', '.join(names())}; say kind=... for a source of a certain kind"
+        f"source={str(source)!r} {what}; expected a CSV or Parquet table, a folder of pictures, annotated scenes, templates.csv with "
+        f"words.csv, an evenhand.yaml, or an embedded table: {', '.join(names())}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Texts: a CSV of templates with a CSV of words beside it, or one YAML file with both."""
+"""Texts: a CSV of templates with a CSV of words beside it, their folder, or one YAML file with both."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from evenhand.errors import DataError, InvalidArgument
 from evenhand.media.text_medium import WordLists
 
 HEAD = 4096
+TEMPLATES = "templates.csv"
 YAML = (".yaml", ".yml")
 
 
@@ -25,10 +26,10 @@ class TextTemplates:
     words: str = "words.csv"
 
     def claims(self, source: object) -> int:
-        """A CSV with a column of texts with slots, or a YAML file with templates."""
-        if not isinstance(source, str | Path) or not Path(source).is_file():
+        """A CSV with a column of texts with slots, a folder with one of the usual name, or a YAML file with templates."""
+        if not isinstance(source, str | Path) or not _templates(Path(source)).is_file():
             return 0
-        with Path(source).open(encoding="utf-8-sig", errors="replace") as file:
+        with _templates(Path(source)).open(encoding="utf-8-sig", errors="replace") as file:
             head = file.read(HEAD)
         if Path(source).suffix.lower() in YAML:
             return 3 if any(line.startswith("templates:") for line in head.splitlines()) else 0
@@ -56,10 +57,16 @@ class TextTemplates:
         templates, words = self._read(path, wishes.label)
         return from_templates(templates, words, wishes.protected_names, wishes.favourable).named(path.stem)
 
-    def _read(self, path: Path, label: str | None) -> tuple[Templates, WordLists]:
+    def _read(self, given: Path, label: str | None) -> tuple[Templates, WordLists]:
+        path = _templates(given)
         if path.suffix.lower() in YAML:
             return read_text_yaml(path, label)
         words = path.parent / self.words
         if not words.exists():
             raise DataError(f"{words} does not exist; it lists the words of each slot (columns slot and word); name another with words")
         return read_templates(path, label), read_words(words)
+
+
+def _templates(source: Path) -> Path:
+    """The file of templates that a source is or holds."""
+    return source / TEMPLATES if source.is_dir() else source

@@ -1,4 +1,4 @@
-"""`package.module:name`: a Python object that is imported; it is wrapped as if it had been given itself."""
+"""`package.module:name`, or `module.py:name`: a Python object that is imported; it is wrapped as if it had been given itself."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def accepts(given: Any) -> bool:
 def adapt(given: str, wishes: ModelWishes) -> Model:
     """Modules of the current folder can be named too."""
     home, _, name = given.partition(":")
+    home = home.removesuffix(".py")
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
