@@ -179,7 +179,9 @@ def mine_rules(judged: JudgedRows, domain: TabularDomain, rng: np.random.Generat
     rules = _tested(sharpened, held, domain, settings)
     tree = _tree(tried, seen, held, domain, settings)
     sure = tuple(rule for rule in rules if rule.p_value <= 1 - settings.confidence)
-    return Rules(judged.population, len(unfair), int(unfair.sum()), _said(len(sharpened), len(sure)), sure, influences(judged, domain), tree)
+    return Rules(
+        judged.population, len(unfair), int(unfair.sum()), _said(len(sharpened), len(sure)), sure, influences(judged, domain), tree
+    )
 
 
 def mine_in_time(judged: JudgedRows, domain: TabularDomain, rng: np.random.Generator, deadline: Deadline) -> Rules:
