@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -39,6 +40,9 @@ def known_endings(paths: Sequence[Path] | None) -> Sequence[Path]:
 
 REPORTS: Any = typer.Option(None, "--report", help=REPORT_HELP, callback=known_endings)
 """The option of every command that leaves a result."""
+
+HEADWAY_FILE = "EVENHAND_HEADWAY"
+"""The environment variable that names a file for the headway, where another program watches instead of a person."""
 
 out = Console()
 err = Console(stderr=True)
@@ -166,12 +170,35 @@ def named_parameters(given: list[str]) -> dict[str, str]:
 @contextmanager
 def watching(quiet: bool, only: str | None = None) -> Iterator[Watch | None]:
     """A bar for everything long that tells of its headway, or only for what is named so; nothing where nobody watches."""
+    if file := os.environ.get(HEADWAY_FILE):
+        yield HeadwayFile(Path(file)).show
+        return
     if quiet or not err.is_terminal:
         yield None
         return
     columns = (SpinnerColumn(), TextColumn("[bold]{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TextColumn("{task.fields[note]}"), TimeRemainingColumn(), console=err) as progress:
         yield Bars(progress, only).show
+
+
+@dataclass
+class HeadwayFile:
+    """Keeps the last headway in a file, for the program that started this one; what cannot be written is not told."""
+
+    path: Path
+    written: float = 0.0
+
+    def show(self, headway: Headway) -> None:
+        """Write what is new, at most a few times a second."""
+        now = time.monotonic()
+        if now - self.written < 0.3 and headway.done != headway.total:
+            return
+        self.written = now
+        told = {"what": headway.what, "done": headway.done, "total": headway.total, "note": headway.note}
+        temporary = self.path.with_suffix(".part")
+        with suppress(OSError):
+            temporary.write_text(json.dumps(told, default=_plain), encoding="utf-8")
+            os.replace(temporary, self.path)
 
 
 @dataclass

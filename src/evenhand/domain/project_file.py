@@ -198,21 +198,30 @@ def load(path: str | Path, rows: Rows | None = None) -> TabularDomain:
 
 def read_project(path: str | Path, rows: Rows | None = None) -> Project:
     """Everything in a project file."""
-    reader = _Reader(Path(path), rows)
-    medium = reader.medium()
-    return Project(
-        None if medium else reader.domain(), reader.data(), reader.model(), reader.scan(), reader.gate(), medium, reader.oracle()
-    )
+    return _Reader(Path(path), rows).project()
+
+
+def project_of(text: str, path: str | Path, rows: Rows | None = None) -> Project:
+    """Everything in the text of a project file that is not saved yet; paths are taken from the folder where it would be.
+
+    >>> project_of("columns: {age: {kind: integer, low: 0, high: 9}}\\nprotected: [age]", "evenhand.yaml").domain.names
+    ('age',)
+    """
+    return _Reader(Path(path), rows, text).project()
 
 
 class _Reader:
     """One file while it is read: its values, its lines, and the rows that dependencies are learned from."""
 
-    def __init__(self, path: Path, rows: Rows | None) -> None:
+    def __init__(self, path: Path, rows: Rows | None, text: str | None = None) -> None:
         self.path = path
         self.rows = rows
-        self.document = read_yaml(_text(path), str(path))
+        self.document = read_yaml(_text(path) if text is None else text, str(path))
         self.content = validated(self.document)
+
+    def project(self) -> Project:
+        medium = self.medium()
+        return Project(None if medium else self.domain(), self.data(), self.model(), self.scan(), self.gate(), medium, self.oracle())
 
     def medium(self) -> MediumSource | None:
         section = self.content.medium

@@ -1,0 +1,61 @@
+"""Two results side by side: better, worse, new, gone; judged by `compare`, shown in the report's sections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from evenhand.dashboard.catalogue import StoreEntry
+from evenhand.dashboard.run_view import load, without_pictures
+from evenhand.dashboard.templating import dashboard_of, page
+from evenhand.errors import EvenhandError
+from evenhand.report.page import MAKERS, banner
+from evenhand.report.record import read
+
+MOST_CHOICES = 300
+"""Results that can be chosen from a list; an older one is compared from its own page."""
+
+
+async def comparison(request: Request) -> Response:
+    """The choice of two results, and what `compare` says of them."""
+    return await run_in_threadpool(_comparison, request)
+
+
+def _comparison(request: Request) -> Response:
+    catalogue = dashboard_of(request).catalogue
+    known = [entry for entry in catalogue.entries() if entry.kind == "result" and not entry.fault and entry.estimate is not None]
+    chosen = [next((entry for entry in known if entry.id == request.query_params.get(name)), None) for name in ("first", "second")]
+    choices = known[:MOST_CHOICES] + [entry for entry in chosen if entry is not None and entry not in known[:MOST_CHOICES]]
+    context: dict[str, Any] = {"title": "Compare", "choices": choices, "first": chosen[0], "second": chosen[1], "fault": "", "told": None}
+    if chosen[0] is not None and chosen[1] is not None:
+        try:
+            context["told"] = _told(catalogue.root, chosen[0], chosen[1])
+        except EvenhandError as fault:
+            context["fault"] = str(fault)
+    return page(request, "compare.html.j2", context)
+
+
+@lru_cache(maxsize=16)
+def _told(root: Path, first: StoreEntry, second: StoreEntry) -> Mapping[str, Any]:
+    """The banner and the sections; entries carry their file's time, so that a changed file is compared again."""
+    from evenhand.verbs.compare import compare
+
+    before, after = (without_pictures(load(root / entry.path)) for entry in (first, second))
+    made = compare(before, after)
+    record = read(made.as_dict())
+    sections = [each for maker in MAKERS for each in _listed(maker(record)) if each.id not in ("reproduce", "meaning")]
+    return {**banner(record), "sections": sections}
+
+
+def _listed(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else [] if found is None else [found]
+
+
+ROUTES = [Route("/compare", comparison)]
