@@ -1,4 +1,4 @@
-"""A real Chromium, driven over its debugging pipe: opens pages, presses keys, clicks, and tells what went wrong.  Needs no other package."""
+"""A real Chromium, driven over its debugging pipe: opens pages, presses keys, and tells what went wrong.  Needs no other package."""
 
 from __future__ import annotations
 
@@ -165,9 +165,7 @@ def chromium(profile: Path) -> Iterator[Browser]:
         os.dup2(14, 4)
 
     command = [CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
-    process = subprocess.Popen(
-        command, preexec_fn=as_three_and_four, pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    process = subprocess.Popen(command, preexec_fn=as_three_and_four, pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     os.close(to_read)
     os.close(back_write)
     try:
@@ -177,5 +175,3 @@ def chromium(profile: Path) -> Iterator[Browser]:
         process.wait(timeout=20)
         os.close(to_write)
         os.close(back_read)
-
-

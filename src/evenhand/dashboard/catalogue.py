@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evenhand.dashboard.run_state import read_log, state_of
 from evenhand.disk import private_folder, read_sealed, write_whole
@@ -31,8 +31,7 @@ FIXED = ("evenhand", "seed", "budget", "data", "domain", "model", "medium", "ora
 """What a result and the searches behind it have in common."""
 
 
-@dataclass(frozen=True)
-class Stamp:
+class Stamp(NamedTuple):
     """When and how large: a file with an equal stamp is not read again."""
 
     modified: int
@@ -226,39 +225,41 @@ def walk(root: Path) -> StoreWalk:
     results: dict[str, Stamp] = {}
     searches: dict[str, Stamp] = {}
     projects: list[str] = []
-    for folder, files in _folders(root):
-        inside = folder.relative_to(root)
+    for inside, files in _folders(str(root)):
         if "header.json" in files and "log.jsonl" in files:
-            searches[inside.as_posix()] = _stamp_of_search(files)
+            searches[inside.rstrip("/")] = _stamp_of_search(files)
             continue
         for name, file in files.items():
-            if name.endswith(".json") and folder.name != "witnesses":
-                results[(inside / name).as_posix()] = _stamp(file)
+            if name.endswith(".json") and not inside.endswith("/witnesses/"):
+                results[inside + name] = _stamp(file)
             elif name == "evenhand.yaml" or name.endswith(".evenhand.yaml"):
-                projects.append((inside / name).as_posix())
-    found = {path: stamp for path, stamp in results.items() if _is_result(root / path, stamp)}
+                projects.append(inside + name)
+    found = {path: stamp for path, stamp in results.items() if _is_result(f"{root}/{path}", stamp)}
     return StoreWalk(found, searches, tuple(sorted(projects)))
 
 
 Listing = dict[str, os.DirEntry[str]]
 
 
-def _folders(root: Path) -> Iterator[tuple[Path, Listing]]:
-    """Folders with their files, a search's own parts left out."""
-    waiting, count = [(root, 0)], 0
+def _folders(root: str) -> Iterator[tuple[str, Listing]]:
+    """Folders below the root, each with a slash behind it, and their files; a search's own parts are left out.
+
+    Texts instead of paths: a store of a thousand runs is walked through for every page.
+    """
+    waiting, count = [("", 0)], 0
     while waiting and count < MOST_FILES:
-        folder, depth = waiting.pop()
+        inside, depth = waiting.pop()
         try:
-            with os.scandir(folder) as listed:
+            with os.scandir(f"{root}/{inside}") as listed:
                 there = list(listed)
         except OSError:
             continue
         count += len(there)
         files = {each.name: each for each in there if each.is_file(follow_symlinks=False)}
-        yield folder, files
-        if "header.json" not in files and depth < DEEPEST_FOLDER:
-            inner = [each for each in there if each.is_dir(follow_symlinks=False) and not each.name.startswith((".", "__"))]
-            waiting += [(folder / each.name, depth + 1) for each in inner if each.name not in ("node_modules", "answers")]
+        yield inside, files
+        if "header.json" not in files and depth < DEEPEST_FOLDER and len(files) < len(there):
+            inner = [each.name for each in there if each.is_dir(follow_symlinks=False) and not each.name.startswith((".", "__"))]
+            waiting += [(f"{inside}{name}/", depth + 1) for name in inner if name not in ("node_modules", "answers")]
 
 
 def _stamp(file: os.DirEntry[str]) -> Stamp:
@@ -275,19 +276,19 @@ def _stamp_of_search(files: Listing) -> Stamp:
     return Stamp(max(stamp.modified for stamp in stamps), sum(stamp.size for stamp in stamps))
 
 
-_SNIFFED: dict[tuple[Path, Stamp], bool] = {}
+_SNIFFED: dict[tuple[str, Stamp], bool] = {}
 
 
-def _is_result(path: Path, stamp: Stamp) -> bool:
+def _is_result(path: str, stamp: Stamp) -> bool:
     """Whether the beginning of a file looks like a result's; asked once for each state of a file."""
     if (path, stamp) not in _SNIFFED:
         _SNIFFED[path, stamp] = _looks_like_result(path)
     return _SNIFFED[path, stamp]
 
 
-def _looks_like_result(path: Path) -> bool:
+def _looks_like_result(path: str) -> bool:
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             head = file.read(SNIFFED)
     except OSError:
         return False

@@ -25,6 +25,7 @@ from evenhand.report import words
 PER_PAGE = 50
 SHOWN_PER_PAGE = 12
 """Pairs of pictures or texts on one page."""
+SHORTEST_WAIT = 0.1
 LONGEST_WAIT = 120.0
 """Seconds that a picture waits for its data to be opened."""
 
@@ -62,7 +63,7 @@ def _line(number: int, line: tuple[Any, ...], plain: list[int], at: dict[str, in
     for place in plain:
         twin = at.get(f"{RESERVED}twin.{found.columns[place]}")
         differs = twin is not None and not _same(line[place], line[twin])
-        cells.append((words.text(line[place]), words.text(line[twin]) if differs and twin is not None else ""))
+        cells.append((_cell(line[place]), _cell(line[twin]) if differs and twin is not None else ""))
     said = [words.text(line[at[name]]) if name in at else "" for name in (f"{RESERVED}outcome", f"{RESERVED}twin_outcome")]
     gap = line[at[f"{RESERVED}gap"]] if f"{RESERVED}gap" in at else None
     rest = [(name.removeprefix(RESERVED), words.text(line[at[name]])) for name in ADDED if name in at]
@@ -70,6 +71,11 @@ def _line(number: int, line: tuple[Any, ...], plain: list[int], at: dict[str, in
 
 
 ADDED = tuple(f"{RESERVED}{name}" for name in ("phase", "candidate", "valid"))
+
+
+def _cell(value: Any) -> str:
+    """A cell in words; a number with as many digits as a reader compares."""
+    return f"{value:.5g}" if isinstance(value, float) and abs(value) < 1e5 and math.isfinite(value) else words.text(value)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -115,11 +121,22 @@ def _findings(request: Request) -> Response:
         "texts": _texts(dashboard.subjects.of(project), rows, found) if is_gallery and project and entry.medium == "text" else {},
         "parts": [part.name for part in rows.parts[:200]],
     }
-    return page(request, "findings.html.j2", context)
+    made = page(request, "findings.html.j2", context)
+    if (
+        is_gallery
+        and entry.medium == "text"
+        and found.cells
+        and not context["texts"]
+        and project
+        and not dashboard.subjects.of(project).fault
+    ):
+        made.headers["refresh"] = "2"  # the data is being opened beside
+    return made
 
 
 def _texts(subject: OpenedSubject, rows: FoundRows, found: FoundPage) -> dict[int, tuple[str, str]]:
     """Both texts of every finding on a page; empty while the data is not open."""
+    subject.looked.wait(SHORTEST_WAIT)
     if not subject.has_data or subject.medium is None:
         return {}
     shown = {}

@@ -22,6 +22,10 @@ POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+MOVES_ON = (
+    '<!doctype html><html lang="en"><meta http-equiv="refresh" content="0;url=/"><link rel="icon" href="data:,">'
+    '<title>Evenhand</title><p><a href="/">Go on</a></p></html>'
+)
 ANSWER_HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -116,8 +120,7 @@ class Guard:
         """
         if not _asked(scope) or scope["method"] != "GET":
             return None
-        page = '<!doctype html><meta http-equiv="refresh" content="0;url=/"><link rel="icon" href="data:,"><title>Evenhand</title><p><a href="/">Go on</a></p>'
-        answer = HTMLResponse(page)
+        answer = HTMLResponse(MOVES_ON)
         answer.set_cookie(self.credentials.cookie, self.credentials.token, httponly=True, samesite="strict", path="/")
         return answer
 

@@ -122,6 +122,7 @@ def _result(request: Request, entry: StoreEntry) -> Response:
         "searches": catalogue.searches_of(entry),
         "project": catalogue.project_near(entry),
         "pairs": len(shown.record.witnesses),
+        "first_pair": shown.record.witnesses[0].id if shown.record.witnesses else "",
         "is_interrupted": any(done.is_interrupted for done in shown.record.body.runs),
         "formats": list(report.known_formats()),
     }
@@ -136,7 +137,7 @@ def _search(request: Request, entry: StoreEntry) -> Response:
     context = {
         "title": f"Search with {entry.methods[0]}",
         "entry": entry,
-        "header": header,
+        "header": {name: _known(value) for name, value in header.items()},
         "progress": progress,
         "log": read_log(folder)[-50:],
         "project": dashboard.catalogue.project_near(entry),
@@ -144,6 +145,11 @@ def _search(request: Request, entry: StoreEntry) -> Response:
         "elapsed": time.time() - progress.since if progress.since else 0.0,
     }
     return page(request, "search.html.j2", context)
+
+
+def _known(value: Any) -> Any:
+    """The same without what was left open."""
+    return {name: each for name, each in value.items() if each not in (None, [], "")} if isinstance(value, Mapping) else value
 
 
 async def formatted(request: Request) -> Response:

@@ -30,7 +30,7 @@ SOON = 2
 
 
 @dataclass(frozen=True)
-class Start:
+class EditStart:
     """Where an edit begins: the project, and a pair of a result, a finding of a search, or a row of the data."""
 
     project: str
@@ -40,7 +40,7 @@ class Start:
     row: str = ""
 
     @classmethod
-    def of(cls, request: Request) -> Start:
+    def of(cls, request: Request) -> EditStart:
         """By the address."""
         return cls(*(request.query_params.get(name, "")[:40] for name in ("project", "run", "pair", "finding", "row")))
 
@@ -75,7 +75,7 @@ async def what_if(request: Request) -> Response:
 
 
 def _what_if(request: Request, form: dict[str, str]) -> Response:
-    dashboard, start = dashboard_of(request), Start.of(request)
+    dashboard, start = dashboard_of(request), EditStart.of(request)
     place = dashboard.catalogue.project(start.project) or _guessed(request, start)
     if place is None:
         return _choose(request)
@@ -112,7 +112,7 @@ def _rows(subject: OpenedSubject) -> int:
     return len(subject.opened.data.rows) if subject.opened is not None else 0
 
 
-def _guessed(request: Request, start: Start) -> ProjectPlace | None:
+def _guessed(request: Request, start: EditStart) -> ProjectPlace | None:
     """The project near the run, or the only one that there is."""
     catalogue = dashboard_of(request).catalogue
     entry = catalogue.entry(start.run) if start.run else None
@@ -136,7 +136,7 @@ def _waiting(request: Request, place: ProjectPlace, subject: OpenedSubject) -> R
     return made
 
 
-def _edited(request: Request, start: Start, subject: OpenedSubject, form: dict[str, str]) -> EditedRow:
+def _edited(request: Request, start: EditStart, subject: OpenedSubject, form: dict[str, str]) -> EditedRow:
     domain, base = _base(request, start, subject)
     texts = [cell_text(column, code) for column, code in zip(domain.columns, base[0], strict=True)]
     codes, faults = base.copy(), {}
@@ -152,7 +152,7 @@ def _edited(request: Request, start: Start, subject: OpenedSubject, form: dict[s
     return EditedRow(domain, base, tuple(texts), codes, faults)
 
 
-def _base(request: Request, start: Start, subject: OpenedSubject) -> tuple[TabularDomain, Rows]:
+def _base(request: Request, start: EditStart, subject: OpenedSubject) -> tuple[TabularDomain, Rows]:
     """The row to begin with, in the domain that it was judged in."""
     catalogue = dashboard_of(request).catalogue
     entry = catalogue.entry(start.run) if start.run else None
