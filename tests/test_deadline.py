@@ -15,9 +15,17 @@ import evenhand as eh
 from evenhand.checks import standard_subject
 from evenhand.contract import Candidates, Model, Search, Task
 from evenhand.deadline import Deadline, TimeOver, stopping, unstopped
+from evenhand.domain.columns import Column
+from evenhand.domain.tabular import TabularDomain
+from evenhand.engine import witness
 from evenhand.engine.run import Plan, run
+from evenhand.measures.rules import JudgedRows, mine_in_time
+from evenhand.methods.parts.explanations import ColumnScale, Explainer
+from evenhand.methods.parts.fitted_tree import TRIAL_ROWS, few_enough
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
+from evenhand.synthesis.chained_trees import ChainedTrees
+from evenhand.synthesis.tree_settings import TreeSettings
 
 SUBJECT = standard_subject()
 
@@ -140,9 +148,65 @@ def test_a_scan_takes_the_seconds_that_it_was_given_and_says_what_was_cut() -> N
     model = eh.wrap(lambda rows: (rows[:, 0] > 1).astype(float), data, takes="codes")
     slow = Slowed(model, 0.0003)
     started = time.monotonic()
-    result = eh.scan(slow, data, methods=["themis"], budget=Budget(seconds=1.0))  # type: ignore[arg-type]
-    assert time.monotonic() - started < 2
+    result = eh.scan(slow, data, methods=["themis"], budget=Budget(seconds=1.5))  # type: ignore[arg-type]
+    assert time.monotonic() - started < 3
     assert 0 < result.rate.interval.n < 1000
     assert any("the rate in the population “data” is from" in note for note in result.notes)
     assert "Note: time was short" in result.summary()
     assert result.as_dict()["body"]["notes"] == list(result.notes)
+
+
+def wide_table(columns: int, rows: int) -> tuple[TabularDomain, np.ndarray]:
+    """Numbers and categories, and a protected column."""
+    numbers = [Column(f"n{at}", "integer", low=0, high=50) for at in range(columns // 2)]
+    kinds = [Column(f"c{at}", "category", tuple("abcdef")) for at in range(columns - 1 - len(numbers))]
+    domain = TabularDomain((*numbers, *kinds, Column("sex", "category", ("f", "m"))), protected=("sex",))
+    return domain, domain.sample(rows, np.random.default_rng(0))
+
+
+def test_trees_are_learnt_in_the_time_there_is_and_say_what_was_cut() -> None:
+    domain, rows = wide_table(60, 2000)
+    in_haste = ChainedTrees.fit(rows, domain, np.random.default_rng(0), TreeSettings(seconds=0.0))
+    assert "60 of 60 columns are drawn by their own frequencies" in in_haste.cut
+    drawn = in_haste.sample(500, np.random.default_rng(1))
+    assert domain.contains(drawn).all()
+    at_leisure = ChainedTrees.fit(rows[:400], domain, np.random.default_rng(0), TreeSettings(seconds=600))
+    assert not at_leisure.cut
+
+
+def test_time_without_limit_changes_nothing_of_what_is_learnt() -> None:
+    domain, rows = wide_table(8, 500)
+    one, other = (ChainedTrees.fit(rows, domain, np.random.default_rng(0), settings) for settings in (None, TreeSettings(seconds=None)))
+    assert np.array_equal(one.sample(200, np.random.default_rng(1)), other.sample(200, np.random.default_rng(1)))
+
+
+def test_a_tree_is_fitted_to_as_many_rows_as_there_is_time_for() -> None:
+    rng = np.random.default_rng(0)
+    rows, labels = rng.random((4000, 50)), rng.integers(0, 2, 4000)
+    assert len(few_enough(rows, labels, Deadline(), rng)) == 4000
+    assert len(few_enough(rows, labels, Deadline.after(0.0), rng)) == TRIAL_ROWS
+
+
+def test_explanations_of_wide_rows_are_those_of_few_at_a_time() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.random((400, 90))
+    explainer = Explainer(ColumnScale.of(rows), rows, rng.random((400, 2)))
+    together, apart = explainer.weights(rows[:600]), np.concatenate([explainer.weights(rows[at : at + 50]) for at in range(0, 400, 50)])
+    np.testing.assert_allclose(together, apart, rtol=1e-3, atol=1e-5)
+
+
+def test_rules_are_mined_from_some_rows_where_time_is_short() -> None:
+    domain, rows = wide_table(20, 6000)
+    judged = JudgedRows(rows, rows[:, 0] > 40, "data")
+    hurried = mine_in_time(judged, domain, np.random.default_rng(0), Deadline.after(0.0))
+    assert not hurried.rules
+    assert "time was short" in hurried.note
+    assert mine_in_time(judged, domain, np.random.default_rng(0), Deadline.after(60)).judged == 6000
+
+
+def test_a_finding_of_a_long_table_still_meets_its_own_row() -> None:
+    domain, rows = wide_table(6, 500)
+    long = np.tile(rows, (300, 1))
+    long[77_777] = domain.sample(1, np.random.default_rng(5))
+    places = witness.nearest(long[[77_777]], long, domain)
+    assert np.array_equal(long[places[0, 0]], long[77_777])

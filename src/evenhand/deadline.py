@@ -9,11 +9,13 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
+
+Made = TypeVar("Made")
 
 AGAIN_SECONDS = 0.02
 """After so long the alarm rings once more, where it came at a bad moment or somebody swallowed it."""
@@ -80,9 +82,10 @@ NEVER = Deadline()
 
 
 class Alarm:
-    """Whether it has rung; whoever ends in a fault after that ends because of it."""
+    """Whether it has rung, and whether it no longer may; whoever ends in a fault after it rang ends because of it."""
 
     has_rung = False
+    is_off = False
 
 
 class _Hold(threading.local):
@@ -106,6 +109,8 @@ def stopping(deadline: Deadline) -> Iterator[Alarm]:
         return
 
     def ring(_number: int, frame: FrameType | None) -> None:
+        if alarm.is_off:
+            return
         over = deadline.is_over
         _set_timer(AGAIN_SECONDS if over else deadline.soonest)  # an early ring only sets it again
         if over and not _HOLD.depth and not _is_delicate(frame):
@@ -117,10 +122,24 @@ def stopping(deadline: Deadline) -> Iterator[Alarm]:
     try:
         yield alarm
     finally:
+        alarm.is_off = True  # first, and without a call: whatever is called could be interrupted once more
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         if rest[0]:  # whoever had set the timer before gets what is left of it
             signal.setitimer(signal.ITIMER_REAL, max(SHORTEST_SECONDS, rest[0] - (time.monotonic() - started)), rest[1])
+
+
+def in_time(work: Callable[[], Made], otherwise: Made, deadline: Deadline) -> Made:
+    """What the work makes, or something else where the deadline comes first.
+
+    >>> in_time(lambda: 1 + 1, 0, Deadline.after(seconds=60))
+    2
+    """
+    try:
+        with stopping(deadline):
+            return work()
+    except TimeOver:
+        return otherwise
 
 
 def _set_timer(seconds: float) -> Any:

@@ -15,6 +15,9 @@ from evenhand.engine.subject import Subject
 from evenhand.measures.rates import DRAWN, Rate, Sample, comparable, judge_in_time, rate_of, real_sample, uniform_sample
 from evenhand.models.meter import Meter
 
+MOST_TIMED_CELLS = 16_000_000
+"""Cells of the real rows that are taken along at most where time is limited: putting them into another order takes a copy."""
+
 
 @dataclass(frozen=True)
 class JudgedSample:
@@ -54,7 +57,10 @@ def judged_samples(
             break
         sample = draw(rng)
         if deadline.is_set:  # rows may stand in the data's order, of which the first are no sample
-            sample = replace(sample, rows=rng.permutation(sample.rows))
+            most = max(DRAWN, MOST_TIMED_CELLS // sample.rows.shape[1])
+            sample = replace(
+                sample, rows=sample.rows[rng.permutation(len(sample.rows))[:most]], is_whole=sample.is_whole and len(sample.rows) <= most
+            )
         verdict = judge_in_time(sample.rows, subject.domain, meter, oracle, deadline.part(1 / left))
         rows = sample.rows[: len(verdict)]
         unfair = findings_of(rows, verdict, subject.domain, np.arange(len(rows)), sample.population)

@@ -295,7 +295,7 @@ def witnesses_of(findings: Findings, real: Rows | None, hearing: Hearing) -> lis
     """
     domain, model, oracle, medium = hearing.domain, hearing.model, hearing.oracle, hearing.medium
     shrunk, real_rows, cells = shrink(findings, real, hearing)
-    names = outcome_names(oracle, model)
+    names, fingerprint = outcome_names(oracle, model), model.fingerprint()
     kept: dict[str, Witness] = {}
     for place in range(len(shrunk)):
         person, twin = (_cells(rows[place], domain) for rows in (shrunk.rows, shrunk.twins))
@@ -317,7 +317,7 @@ def witnesses_of(findings: Findings, real: Rows | None, hearing: Hearing) -> lis
             changed=changed,
             real_row=int(real_rows[place]) if real_rows[place] >= 0 else None,
             method=str(findings.phase[place]),
-            model=model.fingerprint(),
+            model=fingerprint,
             oracle=oracle_text(oracle),
             answers=answers if np.isfinite(answers).all() else None,
             **asdict(exhibit(np.stack([shrunk.rows[place], shrunk.twins[place]]), medium)),

@@ -79,16 +79,22 @@ def judge_in_time(rows: Rows, domain: TabularDomain, model: Model, oracle: Oracl
     """The verdict on as many of the first rows as there is time for; how many these are depends on the clock, never on the verdicts."""
     if not deadline.is_set:
         return judge_all(rows, domain, model, oracle)
-    parts: list[Verdict] = [judge_all(rows[:0], domain, model, oracle)]
-    done, step = 0, FIRST_TIMED_ROWS
+    parts: list[Verdict] = []
+    done, step = 0, min(FIRST_TIMED_ROWS, len(rows))
+
+    def go_on() -> None:
+        nonlocal done, step
+        started = time.perf_counter()
+        parts.append(judge_all(rows[done : done + step], domain, model, oracle))
+        done += step
+        each = (time.perf_counter() - started) / max(step, 1)
+        step = max(0, min(GROWTH * step, len(rows) - done, int(deadline.seconds_left / 2 / max(each, 1e-9))))
+
+    go_on()  # a rate of nobody would be none, so that these few are judged however late it is
     try:
         with stopping(deadline):
-            while done < len(rows) and step:
-                started = time.perf_counter()
-                parts.append(judge_all(rows[done : done + step], domain, model, oracle))
-                done += len(parts[-1])
-                each = (time.perf_counter() - started) / step
-                step = min(GROWTH * step, len(rows) - done, int(deadline.seconds_left / 2 / max(each, 1e-9)))
+            while step:
+                go_on()
     except TimeOver:
         pass
     return join_verdicts(parts, len(domain.combinations))

@@ -35,7 +35,7 @@ from evenhand.domain.seen import KeyTable
 from evenhand.domain.tabular import TabularDomain
 from evenhand.limits import Count, TwoOrMore, check_limits
 from evenhand.methods.parts.chosen_twin import Partners
-from evenhand.methods.parts.fitted_tree import Boxes, FittedTree
+from evenhand.methods.parts.fitted_tree import Boxes, FittedTree, few_enough
 from evenhand.methods.parts.populations import population_named
 
 SAMPLES_TOGETHER = 25
@@ -141,7 +141,9 @@ class Pupil:
 
     def tree(self, leaves: int, rng: np.random.Generator) -> FittedTree:
         """The tree of all training rows."""
-        return FittedTree.fit(np.concatenate(self.rows), np.concatenate(self.labels), "entropy", leaves, rng)
+        rows, labels = np.concatenate(self.rows), np.concatenate(self.labels)
+        some = few_enough(rows, labels, self.task.deadline, rng)
+        return FittedTree.fit(rows[some], labels[some], "entropy", leaves, rng)
 
     def unasked(self, rows: Rows) -> Mask:
         """Which rows nobody has asked about, each marked once."""

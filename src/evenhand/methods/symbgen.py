@@ -42,7 +42,7 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import UnknownName
 from evenhand.limits import Count, Share, TwoOrMore, check_limits
 from evenhand.measures.coverage.lime import perturbed
-from evenhand.methods.parts.fitted_tree import FittedTree, Paths
+from evenhand.methods.parts.fitted_tree import FittedTree, Paths, few_enough
 from evenhand.methods.parts.path_conditions import PathWishes, global_wishes, local_wishes
 from evenhand.methods.parts.seeds import clustered_seeds
 from evenhand.methods.parts.solving import SOLUTIONS, SOLVERS, solver_named
@@ -121,7 +121,8 @@ class Symbgen:
         if np.bincount(labels).max() > ONE_LABEL * len(labels):  # next to nothing to tell apart: look further away
             wider = task.domain.sample(count, rng)
             around, labels = np.concatenate([around, wider]), np.concatenate([labels, task.predict(wider)])
-        return FittedTree.fit(around, labels, "gini", None, rng).paths(rows)
+        some = few_enough(around, labels, task.deadline, rng)
+        return FittedTree.fit(around[some], labels[some], "gini", None, rng).paths(rows)
 
     def _wishes(self, paths: Paths, unfair: Mask, domain: TabularDomain) -> Iterator[tuple[str, PathWishes, Reals]]:
         """What is asked of other inputs, with its rank: around unfair inputs one test negated, along all paths a prefix."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Reals, Rows
+from evenhand.deadline import Deadline, in_time
 from evenhand.domain.columns import Value
 from evenhand.domain.constraints import CompiledConstraint
 from evenhand.domain.relations import Relation, find_relations
@@ -25,6 +26,7 @@ from evenhand.synthesis.derivations import read_rules
 from evenhand.synthesis.guides import Guided, RelationGuide, plan_chain
 from evenhand.synthesis.links import BELOW_ONE, Asked, Copies, Link, make_link
 from evenhand.synthesis.rejection import keep_constraints
+from evenhand.synthesis.timed_growth import TimedGrowth
 from evenhand.synthesis.tree_growth import TreeGrowth
 from evenhand.synthesis.tree_settings import TreeSettings
 
@@ -37,6 +39,12 @@ Latents = NDArray[np.float64]  # (n, columns) standard normal
 _LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 _BATCH_ROWS = 50_000
 
+SECONDS_PER_PAIR = 1e-5
+"""What two columns may take to be compared; where time is shorter, trees ask the columns before them in their order."""
+
+RELATIONS_SHARE = 0.2
+"""Of the time to learn, at most this much goes into looking for relations, where it is limited."""
+
 
 @dataclass(frozen=True)
 class ChainedTrees:
@@ -48,6 +56,7 @@ class ChainedTrees:
     name: str = "chained trees"
     guides: Mapping[int, RelationGuide] = field(default_factory=dict, repr=False)  # of the columns that keep a relation
     relations: tuple[Relation, ...] = field(default=(), repr=False)  # found in the rows that it was learnt from
+    cut: str = field(default="", repr=False)  # what was learnt more coarsely because time was short
 
     @classmethod
     def fit(
@@ -55,18 +64,24 @@ class ChainedTrees:
     ) -> ChainedTrees:
         """Learn the chain from real rows.  Columns named in `first` lead it, then the protected ones, then the others."""
         settings = settings or TreeSettings()
+        deadline = Deadline.after(settings.seconds)
         _check(rows, domain)
         lead = [domain.place(name) for name in first]
         wanted = dict.fromkeys([*lead, *domain.protected_places, *_telling_first(rows, domain)])
-        relations = find_relations(rows, domain, rng) if settings.relations and domain.finds_relations else ()
+        relations: tuple[Relation, ...] = ()
+        if settings.relations and domain.finds_relations:
+            relations = in_time(lambda: find_relations(rows, domain, rng), relations, deadline.part(RELATIONS_SHARE))
         declared = [rule for rule in domain.constraints if isinstance(rule, CompiledConstraint)]
         plan = plan_chain(read_rules((*declared, *(each.rule for each in relations)), domain, rows), domain, wanted, rows, lead)
         copies = _copies(rows, domain)
         chosen = rng.permutation(len(rows))[: settings.rows_for_structure(rows.shape[1])]
         held, structure = np.split(chosen, [int(settings.held_out * len(chosen))])
-        growth = TreeGrowth(rows, domain, copies, domain.low, structure, held, associations(rows, rng), settings)
-        links = tuple(growth.link(plan.order, step, rng, plan.guides.get(at)) for step, at in enumerate(plan.order))
-        return cls(domain, plan.order, links, guides=plan.guides, relations=relations)
+        hurried = deadline.seconds_left < SECONDS_PER_PAIR * rows.shape[1] ** 2
+        told = np.zeros((rows.shape[1],) * 2) if hurried else associations(rows, rng)
+        growth = TreeGrowth(rows, domain, copies, domain.low, structure, held, told, settings)
+        timed = TimedGrowth(growth, deadline)
+        links = timed.links(plan, rng)
+        return cls(domain, plan.order, links, guides=plan.guides, relations=relations, cut=timed.cut)
 
     @classmethod
     def fit_steered(cls, rows: Rows, domain: TabularDomain, wishes: Wishes, rng: np.random.Generator) -> SteeredTrees:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.limits import Count, ShareBelowOne, TwoOrMore, check_limits
+from evenhand.limits import Count, NotNegative, ShareBelowOne, TwoOrMore, check_limits
 
 FEWEST_STRUCTURE_ROWS = 10_000
 
@@ -24,6 +24,7 @@ class TreeSettings:
     structure_rows: most rows that the splits are chosen on; leaf frequencies always use all rows
     structure_cells: the same in cells of all columns together, so that wide tables stay affordable; never below 10,000 rows
     table_cells: most cells of one column's leaves together; columns with many values get fewer leaves
+    seconds: how long learning may take; where that is short, trees are grown on fewer rows and some columns get none
     """
 
     leaf_rows: Count | None = None
@@ -35,6 +36,7 @@ class TreeSettings:
     structure_rows: TwoOrMore = 30_000
     structure_cells: TwoOrMore = 700_000
     table_cells: TwoOrMore = 1_000_000
+    seconds: NotNegative | None = None
 
     def __post_init__(self) -> None:
         check_limits(self)

@@ -84,7 +84,13 @@ class _Searches:
     def findings(self, columns: int) -> Findings:
         """All findings, each with its method as its phase."""
         named = [replace(r.findings, phase=np.full(len(r.findings), r.method, dtype=object)) for r in self.runs]
-        return Findings.join(named, columns)
+        return named[0] if len(named) == 1 else Findings.join(named, columns)
+
+    def distinct(self, subject: Subject) -> int:
+        """How many different rows were found; one run finds each of them once."""
+        if len(self.runs) <= 1:
+            return sum(len(r.findings) for r in self.runs)
+        return len(np.unique(np.concatenate([subject.domain.keys(r.findings.rows) for r in self.runs])))
 
 
 def scan(
@@ -125,15 +131,14 @@ def scan(
     classes = _classes(subject, samples[0], options.rate_rows or DRAWN, np.random.default_rng([seed, 6]))
     searched = _search(chosen, subject, plan, options, Recording(header, time_plan.before_evidence(looked.patient.seconds)))
     found, names = searched.findings(len(subject.domain.columns)), outcome_names(plan.oracle, subject.model)
-    ruling = options.gate.decide(samples[0].rate, len(np.unique(subject.domain.keys(found.rows))))
+    ruling = options.gate.decide(samples[0].rate, searched.distinct(subject))
     if (
         classes is not None and options.gate.max_rate == 0.0
     ):  # every recogniser loses something: what counts is whether one class is worse off
         ruling = Ruling(*classes.ruling())
     ruling = _after(ruling.unless(searched.doubt).unless(looked.doubt), looked)
-    hearing = witness.Hearing(subject.domain, subject.model, plan.oracle, subject.medium, time_plan.deadline)
+    hearing = witness.Hearing(subject.domain, subject.model, plan.oracle, subject.medium, time_plan.for_evidence())
     witnesses = _evidence(samples[0].unfair, found, subject, hearing, options.most_witnesses)
-    every = Findings.join([*(each.unfair for each in samples), found], len(subject.domain.columns))
     return ScanResult(
         domain=subject.domain,
         model=model,
@@ -146,7 +151,7 @@ def scan(
         failures=searched.failures,
         folders=tuple(searched.folders),
         anytime=stream.as_dict() if stream is not None and stream.share.n else None,
-        where=replace(rules, worst=_worst(every, subject, names)),
+        where=replace(rules, worst=_worst([*(each.unfair for each in samples), found], subject, names)),
         outcomes=names,
         classes=classes,
         looked=looked.checks,
@@ -240,10 +245,11 @@ def where(samples: Sequence[JudgedSample], subject: Subject, rng: np.random.Gene
     return next((rules for rules in mined if rules.rules), mined[0])
 
 
-def _worst(found: Findings, subject: Subject, names: Sequence[Any]) -> dict[str, Any]:
+def _worst(seen: Sequence[Findings], subject: Subject, names: Sequence[Any]) -> dict[str, Any]:
     """The pair with the widest gap of scores among all that were seen."""
-    if not len(found):
+    if not any(len(found) for found in seen):
         return {}
+    found = max((found for found in seen if len(found)), key=lambda found: float(found.gap.max()))
     at = int(np.argmax(found.gap))
     cells = [
         {c.name: c.value(code) for c, code in zip(subject.domain.columns, rows[at], strict=True)} for rows in (found.rows, found.twins)

@@ -17,6 +17,9 @@ RATES_SHARE, RULES_SHARE, EVIDENCE_SHARE = 0.2, 0.1, 0.12
 MOST_EVIDENCE_SECONDS = 10.0
 """Shrinking a few dozen witnesses seldom takes longer, however long the search was."""
 
+LAST_SHARE, MOST_LAST_SECONDS = 0.08, 0.5
+"""Kept for writing witnesses down, which cannot be done by half."""
+
 LEAST_SECONDS = 0.001
 
 
@@ -25,12 +28,14 @@ class TimePlan:
     """When the whole scan must be done; without a budget of seconds, never."""
 
     deadline: Deadline
+    seconds: float = float("inf")  # as many as there were at the beginning
 
     @classmethod
     def of(cls, budget: Budget, methods: int) -> TimePlan:
         """Every method brings its seconds along."""
         wall, cpu = (None if limit is None else limit * methods for limit in (budget.seconds, budget.cpu_seconds))
-        return cls(Deadline.after(wall, cpu))
+        deadline = Deadline.after(wall, cpu)
+        return cls(deadline, deadline.seconds_left)
 
     def for_rates(self) -> Deadline:
         """Until when rates are measured."""
@@ -44,6 +49,11 @@ class TimePlan:
         """Until when methods search: witnesses are shrunk afterwards, and the model is asked a few rows again."""
         rest = min(EVIDENCE_SHARE * self.deadline.seconds_left, MOST_EVIDENCE_SECONDS) + spot_check_seconds
         return Deadline(self.deadline.wall - rest, self.deadline.cpu - rest) if self.deadline.is_set else self.deadline
+
+    def for_evidence(self) -> Deadline:
+        """Until when witnesses are shrunk."""
+        last = min(LAST_SHARE * self.seconds, MOST_LAST_SECONDS)
+        return Deadline(self.deadline.wall - last, self.deadline.cpu - last)
 
     def notes(self, samples: Sequence[JudgedSample], runs: Sequence[Run]) -> Iterator[str]:
         """What was cut because time was short."""

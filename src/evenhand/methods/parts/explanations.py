@@ -58,6 +58,10 @@ class Explainer:
         """The size of every column's slope, added up over the classes, (n, columns)."""
         near, mine = self.scale.standardised(self.rows), self.scale.standardised(rows)
         features = np.hstack([np.ones((len(near), 1), np.float32), near])
+        return np.concatenate([self._weights(mine[some], near, features) for some in _slices(len(mine), features.shape[1] ** 2)])
+
+    def _weights(self, mine: NDArray[np.float32], near: NDArray[np.float32], features: NDArray[np.float32]) -> Rows:
+        """Of a few rows, or their sums of products would fill the memory where columns are many."""
         total: Any = 0.0
         for part in _slices(len(near), features.shape[1] ** 2 + len(mine)):
             total = total + self._kernel(mine, near, part) @ _products(features[part], self.scores[part])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from evenhand.arrays import Reals, Rows
@@ -10,6 +12,13 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.synthesis import SYNTHESISERS, synthesiser
 from evenhand.synthesis.latent import LatentSpace
+from evenhand.synthesis.tree_settings import TreeSettings
+
+LEARNING_SHARE = 0.3
+"""Of a budget of seconds, at most this much goes into learning the space; the rest is for searching in it."""
+
+CELLS_PER_SECOND, FEWEST_LEARNT_FROM = 600_000, 500
+"""Cells of the data that are taken along at most for each second of learning, so that the pace is found before most of it is spent."""
 
 
 def quiet_first(rows: Rows, domain: TabularDomain) -> list[str]:
@@ -40,8 +49,23 @@ def space_named(name: str, task: Task, rng: np.random.Generator) -> LatentSpace:
         raise InvalidArgument(f"space={name!r} is learnt from data; pass some rows, or bring along a fitted population")
     kind = synthesiser(name)
     if spaced(kind.name) == "chained-trees":
-        return kind.fit(task.rows, task.domain, rng, first=quiet_first(task.rows, task.domain))  # type: ignore[no-any-return]
+        return _chained(kind, task, rng)
     return kind.fit(task.rows, task.domain, rng)  # type: ignore[no-any-return]
+
+
+def _chained(kind: Any, task: Task, rng: np.random.Generator) -> LatentSpace:
+    """Chained trees of the task's rows, in its share of the time where that is limited; what was cut then stands among the facts."""
+    assert task.rows is not None
+    rows, seconds = task.rows, None
+    if task.deadline.is_set:
+        seconds = max(0.0, LEARNING_SHARE * task.deadline.seconds_left)
+        most = max(FEWEST_LEARNT_FROM, int(seconds * CELLS_PER_SECOND / rows.shape[1]))
+        rows = rows if len(rows) <= most else rows[rng.permutation(len(rows))[:most]]
+    space: Any = kind.fit(rows, task.domain, rng, TreeSettings(seconds=seconds), quiet_first(rows, task.domain))
+    few = f"the population was learnt from {len(rows):,} of {len(task.rows):,} rows" if len(rows) < len(task.rows) else ""
+    if cut := "; ".join(part for part in (few, space.cut) if part):
+        task.facts["cut"] = cut
+    return space  # type: ignore[no-any-return]
 
 
 def spaces() -> list[str]:
