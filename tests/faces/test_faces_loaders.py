@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.datasets.albums import celeba, fairface, folder, lfw, utkface
-from evenhand.datasets.albums.reading import Reading
+from evenhand.datasets.albums import LAYOUTS, celeba, class_folders, fairface, folder, lfw, utkface
+from evenhand.datasets.albums.reading import Reading, SkippedPictures
 from evenhand.errors import DataError, UnknownName
 from evenhand.media.png import write_png
 from evenhand.media.portraits import draw_factors, render
@@ -55,8 +55,8 @@ def test_fairface_layout_keeps_ages_in_order(tmp_path):
     assert album.label.values == ("0-2", "3-9", "20-29", "more than 70")
     assert album.label.codes.tolist() == [2, 1, 3, 0]
     (tmp_path / "val" / "2.png").unlink()
-    with pytest.raises(DataError, match=r"1 pictures that are not there"):
-        fairface.read(tmp_path, Reading("age"))
+    with pytest.warns(SkippedPictures, match=r"1 of 4 files are left out: 2\.png is not there"):
+        assert len(fairface.read(tmp_path, Reading("age"))) == 3
 
 
 def test_utkface_layout_reads_names(tmp_path):
@@ -65,8 +65,8 @@ def test_utkface_layout_reads_names(tmp_path):
     assert [album.label.values[code] for code in album.label.codes] == ["female", "male"]
     assert album.attribute("age_group").values == ("20-29", "70-79")
     save(tmp_path, ["portrait.png"])
-    with pytest.raises(DataError, match=r"portrait\.png must be named"):
-        utkface.read(tmp_path, Reading("gender"))
+    with pytest.warns(SkippedPictures, match=r"portrait\.png must be named"):
+        assert len(utkface.read(tmp_path, Reading("gender"))) == 2
 
 
 def test_lfw_layout_reads_scores(tmp_path):
@@ -123,3 +123,43 @@ def test_two_groups_of_a_many_valued_attribute(tmp_path):
     assert rest.sides("race").tolist() == [0, 1, 1, 0]
     with pytest.raises(UnknownName):
         album.between("race", ["whit"])
+
+
+def test_any_table_whose_column_names_pictures_describes_a_folder(tmp_path):
+    save(tmp_path, [f"a folder/p{i}.png" for i in range(6)])
+    (tmp_path / "labels.csv").write_text("\n".join(["id,picture,group", *(f"{i},a folder/p{i}.png,{'ab'[i % 2]}" for i in range(6))]))
+    (tmp_path / "a folder" / "p2.png").write_text("broken")
+    assert folder.fits(tmp_path)
+    with pytest.warns(SkippedPictures, match=r"1 of 6 files are left out: .*p2\.png cannot be read"):
+        album = folder.read(tmp_path, Reading("group", 32))
+    assert album.sources == ("p0.png", "p1.png", "p3.png", "p4.png", "p5.png")
+    assert album.label.codes.tolist() == [0, 1, 1, 0, 1]
+    assert np.array_equal(album.pictures[2], PORTRAITS[3])
+
+
+def test_folders_are_classes_and_what_holds_them_is_a_part(tmp_path):
+    save(tmp_path, ["train/old/1.png", "train/young/2.png", "test/old/3.png", "test/young/4.png"])
+    album = class_folders.read(tmp_path, Reading("class", 32))
+    assert album.label.values == ("old", "young")
+    assert album.attribute("part").values == ("test", "train")
+    assert [name for name, entry in LAYOUTS.entries().items() if entry.make().fits(tmp_path)] == ["class_folders"]
+
+
+def test_a_limit_is_drawn_by_seed_and_not_by_the_alphabet(tmp_path):
+    save(tmp_path, [f"{'ab'[i // 3]}/p{i}.png" for i in range(6)])
+    drawn = [class_folders.read(tmp_path, Reading("class", 32, limit=3, seed=seed)).sources for seed in range(8)]
+    assert all(len(names) == 3 and list(names) == sorted(names) for names in drawn)
+    assert len(set(drawn)) > 3
+    assert drawn[0] == class_folders.read(tmp_path, Reading("class", 32, limit=3, seed=0)).sources
+
+
+def test_values_get_the_names_that_the_reader_gives_them(tmp_path):
+    save(tmp_path, ["0/p.png", "1/q.png"])
+    album = class_folders.read(tmp_path, Reading("class", 32, names={"class": {"0": "man", "1": "woman"}}))
+    assert album.label.values == ("man", "woman")
+
+
+def test_a_folder_of_which_most_cannot_be_used_is_another_layout(tmp_path):
+    save(tmp_path, ["25_1_2_1.png", "holiday.png", "beach.png", "cat.png"])
+    with pytest.raises(DataError, match="3 files cannot be used and 1 can; is it another layout"):
+        utkface.read(tmp_path, Reading("gender"))

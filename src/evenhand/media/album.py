@@ -59,6 +59,10 @@ class Album:
     def __len__(self) -> int:
         return len(self.pictures)
 
+    def __repr__(self) -> str:
+        _, height, width, _ = self.pictures.shape
+        return f"Album({self.name!r}, {len(self):,} pictures of {width} x {height}, attributes {', '.join(self.attributes)})"
+
     def __getitem__(self, chosen: Any) -> Album:
         attributes = {name: attribute[chosen] for name, attribute in self.attributes.items()}
         factors = None if self.factors is None else self.factors[chosen]

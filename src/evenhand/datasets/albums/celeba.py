@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evenhand.datasets.albums.reading import Reading, album_from, named_files, present, read_table
+from evenhand.datasets.albums.reading import Listing, Reading, album_from, named_files, read_table
 from evenhand.errors import DataError
 from evenhand.media.album import Album
 
@@ -20,12 +20,13 @@ def read(root: Path | str, reading: Reading) -> Album:
     """Pictures with attributes "yes" and "no"; the label is one of them, such as Young or Smiling."""
     root = Path(root)
     text, table = root / "list_attr_celeba.txt", root / "list_attr_celeba.csv"
-    rows = _rows_of_text(text, reading.limit) if text.exists() else read_table(table, ("image_id",))[: reading.limit]
-    names = [name for name in (rows[0] if rows else {}) if name != "image_id"]
+    rows = _rows_of_text(text) if text.exists() else read_table(table, ("image_id",))
     files = [_place(root, row["image_id"]) for row in rows]
     named_files(root, [str(file.relative_to(root)) for file in files], text if text.exists() else table)
-    present(files, text if text.exists() else table)
-    return album_from("CelebA", files, {name: [WORDS.get(row[name], "") for row in rows] for name in names}, reading)
+    listing = Listing("CelebA")
+    for file, row in zip(files, rows, strict=True):
+        listing.add(file, {name: WORDS.get(word, "") for name, word in row.items() if name != "image_id"})
+    return album_from(listing, reading)
 
 
 def _place(root: Path, name: str) -> Path:
@@ -33,13 +34,13 @@ def _place(root: Path, name: str) -> Path:
     return nested if nested.exists() else plain
 
 
-def _rows_of_text(file: Path, limit: int | None) -> list[dict[str, str]]:
+def _rows_of_text(file: Path) -> list[dict[str, str]]:
     lines = file.read_text(encoding="utf-8").splitlines()
     if len(lines) < 2:
         raise DataError(f"{file} must start with the number of pictures and a line of attribute names")
     names = lines[1].split()
     rows = []
-    for number, line in enumerate(lines[2:][:limit], start=3):
+    for number, line in enumerate(lines[2:], start=3):
         cells = line.split()
         if len(cells) != len(names) + 1:
             raise DataError(f"{file}:{number}: {len(cells)} cells where a file name and {len(names)} attributes were expected")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from evenhand.datasets.albums.reading import Reading, album_from, named_files, present, read_table
+from evenhand.datasets.albums.reading import Listing, Reading, album_from, named_files, read_table
 from evenhand.media.album import Album
 
 
@@ -18,7 +18,8 @@ def read(root: Path | str, reading: Reading, part: Literal["train", "val"] = "va
     """Pictures with age (nine groups, in order), gender and race."""
     root = Path(root)
     table = root / f"fairface_label_{part}.csv"
-    rows = read_table(table, ("file", "age", "gender", "race"))[: reading.limit]
-    files = named_files(root, [row["file"] for row in rows], table)
-    present(files, table)
-    return album_from("FairFace", files, {name: [row[name] for row in rows] for name in ("age", "gender", "race")}, reading)
+    rows = read_table(table, ("file", "age", "gender", "race"))
+    listing = Listing("FairFace")
+    for file, row in zip(named_files(root, [row["file"] for row in rows], table), rows, strict=True):
+        listing.add(file, {name: row[name] for name in ("age", "gender", "race")})
+    return album_from(listing, reading)

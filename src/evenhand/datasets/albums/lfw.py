@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evenhand.datasets.albums.reading import Reading, album_from
+from evenhand.datasets.albums.reading import Listing, Reading, album_from
 from evenhand.errors import DataError
 from evenhand.media.album import Album
 
@@ -22,10 +22,11 @@ def read(root: Path | str, reading: Reading) -> Album:
         raise DataError(f"{table} does not exist; it holds the attributes of the LFW layout")
     names, rows = _rows(table)
     pictures = root / "lfw" if (root / "lfw").is_dir() else root
-    placed = [(_place(pictures, row), row) for row in rows]
-    kept = [(file, row) for file, row in placed if file.exists()][: reading.limit]
-    words = {name: ["yes" if float(row[place]) > 0 else "no" for _, row in kept] for place, name in enumerate(names, start=2)}
-    return album_from("LFW", [file for file, _ in kept], words, reading)
+    listing = Listing("LFW")
+    for row in rows:
+        if (file := _place(pictures, row)).exists():
+            listing.add(file, {name: "yes" if float(row[place]) > 0 else "no" for place, name in enumerate(names, start=2)})
+    return album_from(listing, reading)
 
 
 def _rows(table: Path) -> tuple[list[str], list[list[str]]]:

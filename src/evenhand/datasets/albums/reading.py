@@ -4,47 +4,119 @@ from __future__ import annotations
 
 import csv
 import tempfile
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.arrays import Index
 from evenhand.datasets.open_picture import open_picture
 from evenhand.disk import below
 from evenhand.errors import DataError, UnknownName, require
-from evenhand.limits import Count, PictureSize, check_limits
+from evenhand.limits import Count, PictureSize, WholeNumber, check_limits
 from evenhand.media.album import UNKNOWN, Album, Attribute
 
 UNSAID = ("nan", "na", "n/a", "null", "?")
 MOST_BYTES_IN_MEMORY = 1 << 29
+SHOWN = 5
+"""So many of the files that are left out are named."""
 KINDS = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
+
+
+class SkippedPictures(UserWarning):
+    """Files of a folder that are no part of its album, and why."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What to read: the attribute that becomes the label, the side of the pictures in pixels, and at most how many."""
+    """What to read of a folder.
+
+    label: the attribute that becomes the label.  size: the side of the pictures in pixels.  limit: at most so many, drawn by `seed`.
+    names: other names for values, as in {gender: {"0": man, "1": woman}}.
+    """
 
     label: str
     size: PictureSize = 64
     limit: Count | None = None
+    seed: WholeNumber = 0
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_limits(self)
 
+    def renamed(self, attribute: str, words: Sequence[str]) -> list[str]:
+        """The values of an attribute under the names that the reader gives them."""
+        names = {str(old): str(new) for old, new in self.names.get(attribute, {}).items()}
+        return [names.get(word, word) for word in words]
 
-def album_from(name: str, files: Sequence[Path], words: Mapping[str, Sequence[str]], reading: Reading) -> Album:
-    """An album of these files, whose attributes are given as one word per file."""
-    if reading.label not in words:
-        raise UnknownName("label", reading.label, words)
-    if not files:
-        raise DataError(f"{name}: no pictures found")
-    count = len(files) if reading.limit is None else min(reading.limit, len(files))
-    attributes = {key: coded(values[:count]) for key, values in words.items()}
-    pictures = read_pictures(files[:count], reading.size)
-    return Album(name, pictures, attributes, attributes[reading.label], sources=tuple(file.name for file in files[:count]))
+
+@dataclass
+class Listing:
+    """What a layout says of a folder: pictures, a word per attribute for each, and what is left out, with the reason."""
+
+    name: str
+    files: list[Path] = field(default_factory=list)
+    words: dict[str, list[str]] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+
+    def add(self, file: Path, words: Mapping[str, str]) -> None:
+        """One more picture; a file that is not there is left out."""
+        if not file.is_file():
+            self.skipped.append(f"{file.name} is not there")
+            return
+        self.files.append(file)
+        for name, word in words.items():
+            self.words.setdefault(name, []).append(word)
+
+
+def album_from(listing: Listing, reading: Reading) -> Album:
+    """An album of the listed pictures; those that cannot be read are left out and named."""
+    if reading.label not in listing.words and listing.files:
+        raise UnknownName("label", reading.label, listing.words)
+    order = np.arange(len(listing.files))
+    if reading.limit is not None:
+        order = np.random.default_rng(reading.seed).permutation(order)
+    kept, pictures = _readable(listing, order, reading)
+    _tell_skipped(listing, len(kept))
+    attributes = {name: coded(reading.renamed(name, [words[place] for place in kept])) for name, words in listing.words.items()}
+    sources = tuple(listing.files[place].name for place in kept)
+    return Album(listing.name, pictures, attributes, attributes[reading.label], sources=sources)
+
+
+def _readable(listing: Listing, order: Index, reading: Reading) -> tuple[list[int], NDArray[np.uint8]]:
+    """The first pictures of this order that can be read, as many as are wanted, and their places in the listing, both in its order."""
+    most = len(order) if reading.limit is None else min(reading.limit, len(order))
+    room = _room(most, reading.size)
+    kept: list[int] = []
+    for place in order:
+        if len(kept) == most:
+            break
+        try:
+            room[len(kept)] = read_square(listing.files[place], reading.size)
+            kept.append(int(place))
+        except DataError as fault:
+            listing.skipped.append(str(fault))
+    sorting = np.argsort(kept, kind="stable")
+    pictures = room[: len(kept)]
+    return sorted(kept), pictures if (np.diff(kept) > 0).all() else pictures[sorting]
+
+
+def _tell_skipped(listing: Listing, kept: int) -> None:
+    """Refuse a folder without pictures, or of which most cannot be used; else name what is left out."""
+    skipped = listing.skipped
+    if not kept:
+        raise DataError(f"{listing.name}: no pictures found" + (f"; the first of {len(skipped)} left out: {skipped[0]}" if skipped else ""))
+    if len(skipped) > max(1, kept):
+        raise DataError(
+            f"{listing.name}: {len(skipped)} files cannot be used and {kept} can; is it another layout?  The first: {skipped[0]}"
+        )
+    if skipped:
+        shown = "; ".join(skipped[:SHOWN]) + (f"; and {len(skipped) - SHOWN} more" if len(skipped) > SHOWN else "")
+        warnings.warn(f"{listing.name}: {len(skipped)} of {len(skipped) + kept} files are left out: {shown}", SkippedPictures, stacklevel=2)
 
 
 def coded(words: Sequence[str], order: Sequence[str] = ()) -> Attribute:
@@ -63,12 +135,22 @@ def _by_number(word: str) -> tuple[int, float, str]:
 
 def read_pictures(files: Sequence[Path], size: int) -> NDArray[np.uint8]:
     """Pictures (n, size, size, 3): the largest square in the middle, scaled."""
-    image = require("PIL.Image", "image")
     pictures = _room(len(files), size)
     for place, file in enumerate(files):
-        with open_picture(file) as opened:
-            pictures[place] = np.asarray(_square(_coloured(opened)).resize((size, size), image.Resampling.BILINEAR))
+        pictures[place] = read_square(file, size)
     return pictures
+
+
+def read_square(file: Path, size: int) -> NDArray[np.uint8]:
+    """One picture (size, size, 3)."""
+    image = require("PIL.Image", "image")
+    with open_picture(file) as opened:
+        return np.asarray(_square(_coloured(opened)).resize((size, size), image.Resampling.BILINEAR))
+
+
+def pictures_below(folder: Path) -> list[Path]:
+    """Every picture in a folder and its folders, by name."""
+    return sorted(file for file in folder.rglob("*") if file.suffix.lower() in KINDS and file.is_file())
 
 
 def named_files(folder: Path, names: Sequence[str], table: Path) -> list[Path]:
@@ -121,10 +203,3 @@ def read_table(file: Path, needed: Iterable[str]) -> list[dict[str, str]]:
             return [{key: (value or "").strip() for key, value in row.items() if key is not None} for row in reader]
     except (csv.Error, UnicodeDecodeError, OSError) as fault:
         raise DataError(f"{file} cannot be read as a table: {fault}") from fault
-
-
-def present(files: Sequence[Path], table: Path) -> None:
-    """Refuse a table that names pictures which are not there."""
-    missing = [file for file in files if not file.is_file()]
-    if missing:
-        raise DataError(f"{table} names {len(missing)} pictures that are not there, the first is {missing[0]}")

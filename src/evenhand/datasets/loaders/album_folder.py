@@ -28,8 +28,9 @@ FEW = 200
 class AlbumFolder:
     """Reads pictures and gives each protected attribute an editor.
 
-    layout: how the folder is laid out; found out where none is given.  size: the side of the pictures in pixels.  limit: at most so many
-    pictures, 0 for all.  editor: what makes twins; by default drawn portraits are drawn again, and others mirrored in a latent space.
+    layout: how the folder is laid out; found out where none is given.  size: the side of the pictures in pixels.
+    limit: at most so many pictures, drawn by `seed`; 0 for all.  names: other names for values, as in {gender: {"0": man, "1": woman}}.
+    editor: what makes twins; by default drawn portraits are drawn again, and others mirrored in a latent space.
     editor_share: the share of the pictures that an editor learns from where it must learn; they are no part of the data.
     between: for an attribute with more than two values, the two groups to compare, as in {race: [[white], [black, indian]]}.
     """
@@ -39,6 +40,8 @@ class AlbumFolder:
     layout: str = ""
     size: int = 64
     limit: int = 0
+    seed: int = 0
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     editor: str = ""
     editor_share: float = 1 / 3
     between: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
@@ -106,8 +109,8 @@ class AlbumFolder:
         layout = self.layout or next(iter(self._fitting(folder)), "")
         if not layout:
             known = ", ".join(LAYOUTS.entries())
-            raise DataError(f"{folder}: no attributes.csv, and no other known layout ({known}); name it with layout, or add attributes.csv")
-        return LAYOUTS.entry(layout).make().read(folder, Reading(wishes.label, self.size, self.limit or None))
+            raise DataError(f"{folder}: none of the known layouts ({known}); name it with layout, or add attributes.csv")
+        return LAYOUTS.entry(layout).make().read(folder, Reading(wishes.label, self.size, self.limit or None, self.seed, self.names))
 
     def _made(self, attribute: str, album: Album, wishes: DataWishes) -> Editor:
         return editor_for(self._editor_name(album), album, attribute, wishes.tools)
