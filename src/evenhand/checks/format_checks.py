@@ -19,7 +19,7 @@ def check_has_endings(rendering: Format, _: Record) -> None:
     """The endings of its files, each with its dot."""
     assert rendering.endings, "a format needs at least one ending"
     for ending in rendering.endings:
-        assert ending.startswith("."), f"the ending {ending!r} must begin with a dot"
+        assert "." in ending, f"the ending {ending!r} must have its dot, as in '.html' or 'card.md'"
 
 
 def check_renders_text(rendering: Format, record: Record) -> None:
