@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from odd_tasks import odd_subject
@@ -12,7 +14,7 @@ from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import InvalidArgument
-from evenhand.methods.aft import Aft, Pairing, Pupil
+from evenhand.methods.aft import Aft, Pairing, Pupil, Quota
 from evenhand.methods.parts.fitted_tree import FittedTree
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
@@ -74,6 +76,32 @@ def test_lessons_are_the_answers_that_the_tree_got_wrong_and_cost_no_query():
     assert (tree.predict(learnt) != labels).all()
 
 
+def test_an_intersection_teaches_no_more_than_its_quota():
+    which, lessons = np.array([0, 0, 0, 2, 2, 2, 2]), np.array([1, 2, 1, 0, 2, 0, 1])
+    assert Quota(which, np.array([2, 9, 2])).due(lessons).tolist() == [True, True, False, True, True, False, False]
+
+
+def test_a_tree_is_kept_until_its_training_rows_have_grown(monkeypatch):
+    fitted, fit = [], Pupil.tree
+    monkeypatch.setattr(Pupil, "tree", lambda pupil, *about: fitted.append(pupil.size) or fit(pupil, *about))
+    sizes = {}
+    for growth in (0.0, 2.0):
+        fitted.clear()
+        done = run(Aft(training=60, pairs=4, growth=growth), checks.standard_subject(), Plan(0, Budget(candidates=2_000)))
+        sizes[growth], rounds = list(fitted), done.facts["aft"]["rounds"]
+    assert len(sizes[2.0]) < rounds / 2 < len(sizes[0.0])
+    grown_by = [after / before for before, after in pairwise(sizes[2.0]) if after > 60]
+    assert all(each > 3 for each in grown_by)
+
+
+def test_pairs_come_round_again_when_all_were_drawn():
+    subject = checks.standard_subject()
+    pairing, rng = Pairing(grown(subject, 200), subject.domain), np.random.default_rng(0)
+    every = len(pairing.draw(10_000, rng))
+    assert 0 < every < 10_000
+    assert len(pairing.draw(10_000, rng)) == every
+
+
 def test_odd_columns_rules_and_labels_are_no_obstacle():
     subject = odd_subject()
     found = [run(method, subject, Plan(0, Budget(candidates=1_000))) for method in (Aft(), Themis(margin=0.0))]
@@ -104,7 +132,7 @@ def test_implied_changes_are_followed():
     assert done.ledger.findings > 1.5 * float(planted.rate) * 2_000
 
 
-@pytest.mark.parametrize("wrong", [{"training": 1}, {"leaves": 1}, {"pairs": 0}, {"samples": 0}, {"lessons": 0}])
+@pytest.mark.parametrize("wrong", [{"training": 1}, {"leaves": 1}, {"pairs": 0}, {"samples": 0}, {"lessons": 0}, {"growth": -1}])
 def test_impossible_parameters_are_refused(wrong):
     with pytest.raises(InvalidArgument):
         Aft(**wrong)
