@@ -18,7 +18,8 @@ Only labels are used: a model without scores is searched in the same way.
 
 Measured on ADF's census net, protected sex, one core, 3 CPU-seconds, seeds 0 and 1: 31,000 and 44,000 findings per CPU-second, 10 and
 13 % of the candidates (random search: 3 %).  With growth=0, a tree for every round as published, 1,700 and 2,100: fits take nine
-tenths of the time, and 11 and 13 % of the candidates are findings: fewer fits cost no quality.  The authors' own code finds 295 per CPU-second.
+tenths of the time, and 11 and 13 % of the candidates are findings: fewer fits cost no quality.
+The authors' own code finds 295 per CPU-second.
 """
 
 from __future__ import annotations

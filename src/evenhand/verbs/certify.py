@@ -20,7 +20,7 @@ from evenhand.report.rendered import Rendered
 if TYPE_CHECKING:
     import pandas as pd
 
-TOLD = ("lower", "upper", "exact", "ended", "measure", "boxes", "cpu_seconds", "sample", "sample_agrees", "facts", "curve")
+TOLD = ("lower", "upper", "exact", "ended", "measure", "boxes", "cpu_seconds", "sample", "sample_agrees", "likely", "facts", "curve")
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +53,8 @@ class CertifyResult(Rendered):
         witnesses = [_witness(pair, domain.protected) for pair in self.certificate.pairs]
         checks = [{"name": "proof", "outcome": self.outcome, "message": self.reason}]
         body = {"certificate": {name: told[name] for name in TOLD} | {"kind": self.certificate.kind}}
-        return result_dict(self, Telling([self.certificate.sentence], checks, witnesses, body))
+        said = [self.certificate.sentence, *filter(None, [self.certificate.likely_sentence])]
+        return result_dict(self, Telling(said, checks, witnesses, body))
 
 
 def certify(

@@ -19,6 +19,7 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, ModelError
 from evenhand.measures.proofs.branch_and_bound import ProofLimits, ProofOutcome, search
 from evenhand.measures.proofs.certificate import Certificate, Pair
+from evenhand.measures.proofs.undecided import Likely, Region, likely_bounds
 from evenhand.measures.rates import judge_all, rate_of, uniform_sample
 from evenhand.models.meter import Meter
 from evenhand.oracles.flip import LabelFlip
@@ -29,6 +30,8 @@ __all__ = ["Certificate", "ProofLimits", "certify"]
 SAMPLE_SEED = 20_240_229
 SAMPLE_CONFIDENCE = 0.9999
 MOST_EXAMPLES = 8
+DRAWING = 0.25
+"""The part of the time in which rows are drawn in what is still undecided."""
 
 
 def certify(
@@ -51,19 +54,35 @@ def certify(
     domain = domain.protect(*protected) if protected is not None else domain
     _check(model, domain)
     judge, kind, facts = _judge(model, domain)
-    outcome = search(judge, limits or ProofLimits(), watch)
+    limits = limits or ProofLimits()
+    outcome = search(judge, limits.shortened(1.0 - DRAWING), watch)
     facts |= {"asked_of_the_model": judge.asked} if judge.asked else {}
-    return _certificate(_Proof(model, domain, outcome, judge.examples, kind, facts), sample_rows, begun)
+    likely = _likely(judge, outcome, _asking(model, domain), limits)
+    proven = getattr(judge, "proven", None)
+    return _certificate(_Proof(model, domain, outcome, judge.examples, kind, facts, likely, proven), sample_rows, begun)
+
+
+def _likely(judge: Any, outcome: ProofOutcome, flips: Any, limits: ProofLimits) -> Likely | None:
+    """What rows drawn in the undecided boxes say; None where nothing is undecided, or nobody wants to wait."""
+    is_over = outcome.ended in ("exact", "gap", "interrupted") or not len(outcome.open_weights)
+    if is_over or not getattr(judge, "draws_rows", True):
+        return None
+    seconds = None if limits.seconds is None else DRAWING * limits.seconds
+    try:
+        return likely_bounds(outcome, Region(judge, outcome.open_boxes, outcome.open_weights), flips, seconds)
+    except KeyboardInterrupt:
+        return None
 
 
 def _judge(model: Model, domain: TabularDomain) -> tuple[Any, str, dict[str, Any]]:
     """Who judges boxes for this kind of model, its name, and what a reader wants to know of it."""
     from evenhand.measures.proofs.dense_layers import is_network
 
-    return _network_judge(model, domain) if is_network(model) else _tree_judge(model, domain)
+    return _network_judge(model, domain) if is_network(model) else tree_judge(model, domain)
 
 
-def _tree_judge(model: Model, domain: TabularDomain) -> tuple[Any, str, dict[str, Any]]:
+def tree_judge(model: Model, domain: TabularDomain) -> tuple[Any, str, dict[str, Any]]:
+    """Who judges boxes by the trees of this model, the model's kind, and what a reader wants to know of it."""
     from evenhand.measures.proofs.grid import grid_of
     from evenhand.measures.proofs.orbits import orbits_of
     from evenhand.measures.proofs.tree_boxes import TreeJudge
@@ -137,6 +156,8 @@ class _Proof:
     examples: Sequence[Any]  # pairs of a share and an unfair row
     kind: str
     facts: dict[str, Any]
+    likely: Likely | None = None
+    proven: Region | None = None
 
 
 def _certificate(proof: _Proof, sample_rows: int, begun: float) -> Certificate:
@@ -161,6 +182,8 @@ def _certificate(proof: _Proof, sample_rows: int, begun: float) -> Certificate:
         time.process_time() - begun,
         sample,
         proof.facts,
+        proof.likely,
+        proof.proven,
     )
     if not certificate.agrees or not flips.all():
         raise ModelError(

@@ -6,7 +6,7 @@ Knows boxes only by their weight: what a box is, whether it is decided and how i
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -68,6 +68,10 @@ class ProofLimits:
     def __post_init__(self) -> None:
         check_limits(self)
 
+    def shortened(self, share: float) -> ProofLimits:
+        """The same with this share of the time."""
+        return self if self.seconds is None else replace(self, seconds=share * self.seconds)
+
 
 @dataclass(frozen=True)
 class Step:
@@ -92,6 +96,8 @@ class ProofOutcome:
     boxes: int = 0
     ended: str = ""
     steps: list[Step] = field(default_factory=list)
+    open_boxes: Any = None  # what is undecided, with its weights
+    open_weights: Reals = field(default_factory=lambda: np.empty(0))
 
     @property
     def is_complete(self) -> bool:
@@ -99,7 +105,7 @@ class ProofOutcome:
         return abs(1.0 - self.fair - self.unfair) < ROUNDING
 
 
-class _Frontier(Generic[Boxes]):
+class Frontier(Generic[Boxes]):
     """Open boxes in drawers by the magnitude of their weight."""
 
     def __init__(self, judge: Judge[Boxes]) -> None:
@@ -109,6 +115,7 @@ class _Frontier(Generic[Boxes]):
         self.weight = 0.0
 
     def put(self, boxes: Boxes, weights: Reals) -> None:
+        """More open boxes."""
         if not len(weights):
             return
         drawer = np.floor(-2 * np.log2(np.maximum(weights, 1e-300))).astype(np.intp)
@@ -141,7 +148,7 @@ class _Frontier(Generic[Boxes]):
 
 def search(judge: Judge[Any], limits: ProofLimits, watch: Watch | None = None) -> ProofOutcome:
     """Split until nothing is open; an interruption leaves the bounds that hold so far."""
-    frontier: _Frontier[Any] = _Frontier(judge)
+    frontier: Frontier[Any] = Frontier(judge)
     frontier.put(*judge.start())
     outcome, begun = ProofOutcome(), time.monotonic()
     deepest = False
@@ -166,10 +173,12 @@ def search(judge: Judge[Any], limits: ProofLimits, watch: Watch | None = None) -
     outcome.steps.append(_step(outcome, frontier, begun))
     if not outcome.ended:
         outcome.ended = "exact" if outcome.is_complete else "resolution"
+    if frontier.size:
+        outcome.open_boxes, outcome.open_weights = frontier.pull(frontier.size, deepest=False)
     return outcome
 
 
-def _step(outcome: ProofOutcome, frontier: _Frontier[Any], begun: float) -> Step:
+def _step(outcome: ProofOutcome, frontier: Frontier[Any], begun: float) -> Step:
     is_over = not frontier.size and outcome.is_complete
     upper = outcome.unfair if is_over else min(1.0, max(outcome.unfair, 1.0 - outcome.fair))
     return Step(outcome.unfair, upper, outcome.boxes, frontier.size, time.monotonic() - begun)

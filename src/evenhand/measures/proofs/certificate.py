@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from evenhand.arrays import Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.limits import ShareBelowOne, check_argument
 from evenhand.measures.proofs.branch_and_bound import Step
+from evenhand.measures.proofs.undecided import Likely, Region
 from evenhand.statistics.intervals import Interval
 
 Decision = Literal["pass", "violation", "inconclusive"]
@@ -70,6 +73,14 @@ class Certificate:
     cpu_seconds: float
     sample: Interval
     facts: Mapping[str, Any]
+    likely: Likely | None = None  # bounds that are no proof, and wrong with a tiny probability
+    proven: Region | None = None  # the heaviest boxes that are unfair for certain, where the kind of model has such
+
+    def people(self, n: int, rng: np.random.Generator) -> Rows:
+        """Rows of the domain whose twins surely have different labels: drawn in the proven boxes, without asking the model."""
+        if self.proven is None or not len(self.proven.weights):
+            return np.empty((0, len(self.domain.columns)))
+        return self.proven.draw(n, rng)
 
     @property
     def is_exact(self) -> bool:
@@ -100,7 +111,22 @@ class Certificate:
             return "pass", f"it is proved that {most} of the domain is treated differently, within the tolerated {share(limit)}"
         return "inconclusive", (
             f"the share lies between {share(self.lower)} and {share(self.upper)}, and the tolerated {share(limit)} is between; "
-            "give it more time"
+            + (
+                f"likely it is between {share(self.likely.lower)} and {share(self.likely.upper)}, which is no proof; "
+                if self.likely
+                else ""
+            )
+            + "give it more time"
+        )
+
+    @property
+    def likely_sentence(self) -> str:
+        """What the rows drawn in the undecided part say, for a reader."""
+        if self.likely is None:
+            return ""
+        return (
+            f"Between {share(self.likely.lower)} and {share(self.likely.upper)}, but for an error probability of one in "
+            f"{1 / self.likely.error:,.0f}: the model was asked about {self.likely.rows:,} rows drawn in the undecided part."
         )
 
     @property
@@ -118,6 +144,7 @@ class Certificate:
         lines = [
             self.sentence,
             f"Proved: {share(self.lower)} unfair, {share(1 - self.upper)} free of discrimination{undecided}.",
+            *([self.likely_sentence] if self.likely is not None else []),
             MEASURE,
             f"{self.kind}: {self.boxes:,} boxes, {self.cpu_seconds:.2f} CPU-seconds; "
             + "; ".join(f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in self.facts.items())
@@ -144,6 +171,7 @@ class Certificate:
             "cpu_seconds": self.cpu_seconds,
             "sample": self.sample.as_dict(),
             "sample_agrees": self.agrees,
+            "likely": asdict(self.likely) | {"sentence": self.likely_sentence} if self.likely is not None else None,
             "facts": dict(self.facts),
             "pairs": [asdict(pair) for pair in self.pairs],
             "curve": [asdict(step) for step in self.steps],

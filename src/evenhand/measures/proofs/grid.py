@@ -37,11 +37,41 @@ class GridAxis:
     answers: dict[int, NDArray[np.bool_]]  # question -> (combinations or 1, cells)
     allowed: NDArray[np.bool_]  # (combinations or 1, cells): which twins are possible
     spans: Rows | None = None  # (cells, 2): lowest and highest code of each cell, for a single number
+    members: Members | None = None  # every joint value with its cell, where they are listed
 
     @property
     def cells(self) -> int:
         """How many cells there are."""
         return len(self.weights)
+
+    def draw(self, open_cells: NDArray[np.bool_], is_integral: bool, rng: np.random.Generator) -> Rows:
+        """A joint value inside each of these sets of cells (n, cells), by the shares."""
+        if self.members is not None:
+            return self.members.codes[_chosen(open_cells[:, self.members.cell], self.members.weights, rng)]
+        cell = _chosen(open_cells, self.weights, rng)
+        if self.spans is None:
+            return self.codes[cell]
+        low, high = self.spans[cell].T
+        drawn = rng.random(len(cell))
+        inside: Rows = low + (np.floor(drawn * (high - low + 1)) if is_integral else drawn * (high - low))
+        within: Rows = np.minimum(inside, high)[:, None]
+        return within
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Joint values of an axis, one by one: their codes, their shares and the cell that each belongs to."""
+
+    codes: Rows  # (values, columns of the axis)
+    weights: Reals  # (values,)
+    cell: Index  # (values,)
+
+
+def _chosen(open_cells: NDArray[np.bool_], weights: Reals, rng: np.random.Generator) -> Index:
+    """One of the open places of every row, by the weights."""
+    running = np.cumsum(np.where(open_cells, weights, 0.0), axis=1)
+    level = rng.random(len(running)) * running[:, -1]
+    return np.asarray((running > level[:, None]).argmax(axis=1), dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -259,7 +289,8 @@ def _merged(axis: GridAxis) -> GridAxis:
     weights: Reals = np.bincount(rank[inverse.ravel()], weights=axis.weights, minlength=len(first)).astype(np.float64)
     kept = first[order]
     answers = {question: table[:, kept] for question, table in axis.answers.items()}
-    return replace(axis, codes=axis.codes[kept], weights=weights, answers=answers, allowed=axis.allowed[:, kept])
+    members = Members(axis.codes, axis.weights, np.asarray(rank[inverse.ravel()], dtype=np.intp))
+    return replace(axis, codes=axis.codes[kept], weights=weights, answers=answers, allowed=axis.allowed[:, kept], members=members)
 
 
 def _distinct(grid: Grid) -> Grid:

@@ -129,6 +129,21 @@ class NetworkJudge:
             rows[:, list(strip.places)] = strip.codes[boxes[:, at, 0]]
         return rows
 
+    @property
+    def draws_rows(self) -> bool:
+        """Whether every cell is one value, so that a row can be drawn by choosing cells."""
+        return all(strip.is_point for strip in self.strips)
+
+    def draw(self, boxes: Stretches, rng: np.random.Generator) -> Rows:
+        """One row of each box, by the domain's own measure."""
+        rows = np.empty((len(boxes), len(self.domain.columns)))
+        for at, strip in enumerate(self.strips):
+            first, last = self._sums[at][boxes[:, at, 0]], self._sums[at][boxes[:, at, 1] + 1]
+            level = first + rng.random(len(boxes)) * (last - first)
+            cell = np.clip(np.searchsorted(self._sums[at], level, side="right") - 1, boxes[:, at, 0], boxes[:, at, 1])
+            rows[:, list(strip.places)] = strip.codes[cell]
+        return rows
+
     def _keep_examples(self, boxes: Stretches, weights: Reals, unfair: Mask, most: int = 8) -> None:
         found = np.flatnonzero(unfair)
         if found.size:

@@ -12,9 +12,13 @@ from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.measures.proofs.branch_and_bound import Judged
 from evenhand.measures.proofs.grid import Grid
 from evenhand.measures.proofs.orbits import Orbits, TwinTree, Words
+from evenhand.measures.proofs.undecided import Region
 
 BATCH = 16_384
 ROWS_AT_ONCE = 4_096
+MOST_PROVEN = 65_536
+"""So many unfair boxes are kept, the heaviest."""
+PROVEN_PARTS = 64
 Ask = Callable[[Rows], Mask]
 """The model itself: which rows have twins with different labels."""
 
@@ -58,6 +62,7 @@ class TreeJudge:
         self.examples: list[tuple[float, Rows]] = []
         self._tables = [_byte_tables(axis.weights, len(orbits.layout.words[at])) for at, axis in enumerate(grid.axes)]
         self._possible = np.ones((1, orbits.combinations), dtype=bool)
+        self._proven: list[tuple[Boxes, Reals]] = []
 
     def start(self) -> tuple[Boxes, Reals]:
         """One box for every set of possible twins."""
@@ -176,10 +181,32 @@ class TreeJudge:
         cells = [self.orbits.layout.unpack(at, boxes).argmax(axis=1) for at in range(len(self.grid.axes))]
         return self.grid.rows(cells)
 
+    def draw(self, boxes: Boxes, rng: np.random.Generator) -> Rows:
+        """One row of each box, by the domain's own measure."""
+        domain = self.grid.domain
+        rows = domain.sample(len(boxes[0]), rng)  # columns that no tree asks about may be anything
+        for at, axis in enumerate(self.grid.axes):
+            if axis.answers or axis.members is not None:
+                inside = self.orbits.layout.unpack(at, boxes)
+                rows[:, list(axis.places)] = axis.draw(inside, domain.columns[axis.places[0]].is_integral, rng)
+        return rows
+
+    @property
+    def proven(self) -> Region:
+        """The heaviest boxes that are unfair for certain."""
+        if len(self._proven) > 1:
+            boxes, weights = self.join([kept for kept, _ in self._proven]), np.concatenate([share for _, share in self._proven])
+            heaviest = np.argsort(-weights, kind="stable")[:MOST_PROVEN]
+            self._proven = [(self.take(boxes, heaviest), weights[heaviest])]
+        boxes, weights = self._proven[0] if self._proven else (self.take(self.start()[0], slice(0, 0)), np.empty(0))
+        return Region(self, boxes, weights)
+
     def _keep_examples(self, boxes: Boxes, weights: Reals, unfair: Mask, most: int = 8) -> None:
-        """Rows in the heaviest unfair boxes."""
+        """The unfair boxes, as many as are kept, and rows in the heaviest."""
         found = np.flatnonzero(unfair)
         if found.size:
+            self._proven.append((self.take(boxes, found), weights[found]))
+            self._proven = self._proven if len(self._proven) < PROVEN_PARTS else [(self.proven.boxes, self.proven.weights)]
             heaviest = found[np.argsort(-weights[found])[:most]]
             rows = self.rows(self.take(boxes, heaviest))
             self.examples += [(float(weights[box]), row) for box, row in zip(heaviest, rows, strict=True)]
