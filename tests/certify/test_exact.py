@@ -56,6 +56,7 @@ def counted_share(model: Any, domain: TabularDomain) -> float:
 
 
 def estimators(multi: bool = False) -> dict[str, Any]:
+    from catboost import CatBoostClassifier
     from lightgbm import LGBMClassifier
     from sklearn.ensemble import (
         ExtraTreesClassifier,
@@ -78,6 +79,7 @@ def estimators(multi: bool = False) -> dict[str, Any]:
         "xgboost": XGBClassifier(n_estimators=8, max_depth=3, n_jobs=1),
         "lightgbm": LGBMClassifier(n_estimators=8, max_depth=3, min_child_samples=5, verbose=-1, n_jobs=1),
         "lightgbm zero": LGBMClassifier(n_estimators=8, max_depth=3, min_child_samples=5, zero_as_missing=True, verbose=-1, n_jobs=1),
+        "catboost": CatBoostClassifier(iterations=8, depth=4, verbose=0, allow_writing_files=False, thread_count=1),
     }
 
 
@@ -101,7 +103,7 @@ def test_the_share_of_every_kind_of_ensemble_is_the_counted_one(name: str) -> No
     assert_exact(wrapped(estimators()[name], domain), domain)
 
 
-@pytest.mark.parametrize("name", ["forest", "xgboost", "lightgbm"])
+@pytest.mark.parametrize("name", ["forest", "xgboost", "lightgbm", "catboost"])
 def test_three_classes_and_two_protected_columns(name: str) -> None:
     domain = domain_of(3, protected=("sex", "rank"))
     assert assert_exact(wrapped(estimators()[name], domain), domain) > 0
@@ -153,6 +155,19 @@ def test_categories_of_a_frame_in_lightgbm_and_xgboost() -> None:
         XGBClassifier(n_estimators=8, max_depth=3, enable_categorical=True, tree_method="hist", n_jobs=1),
     ):
         assert_exact(wrapped(estimator, domain, takes="frame"), domain)
+
+
+@pytest.mark.parametrize("one_hot", [1, 9])
+def test_categories_of_catboost_as_statistics_and_one_by_one(one_hot: int) -> None:
+    from catboost import CatBoostClassifier
+
+    told = {"iterations": 8, "depth": 4, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
+    estimator = CatBoostClassifier(cat_features=["sex", "job", "rank"], max_ctr_complexity=1, one_hot_max_size=one_hot, **told)
+    domain, (rows, labels) = domain_of(), training(domain_of())
+    frame = domain.decode(rows)
+    frame["job"] = frame["job"].fillna("nan")
+    model = eh.wrap(estimator.fit(frame, labels), domain, takes="frame", classes=list(domain.label.values))
+    assert assert_exact(model, domain) > 0
 
 
 def test_real_numbers_are_cut_where_the_model_cuts_them() -> None:

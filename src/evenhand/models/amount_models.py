@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,8 @@ import numpy as np
 from evenhand.arrays import Rows, Scores
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, WrongAnswer
+from evenhand.models.booster_cells import BoosterCells, cells_of
+from evenhand.models.estimator import named_columns
 from evenhand.models.inputs import Takes, check_takes, fingerprint_by_answers, first_line, guarded, inputs_of, probe_rows
 
 
@@ -22,6 +24,8 @@ class AmountModel:
     function: Callable[[Any], Any]
     domain: TabularDomain
     takes: Takes
+    names: tuple[str, ...] = ()  # the columns in the regression's order; empty for all of them
+    cells: BoosterCells | None = None
     batch_rows: int = 16_384
     classes: tuple[Any, ...] = ("amount",)
     is_hard: bool = False
@@ -32,9 +36,15 @@ class AmountModel:
         unit = self.domain.label.unit if self.domain.label is not None else None
         return f"it says an amount{f' in {unit}' if unit else ''}"
 
+    def inputs(self, rows: Rows) -> Any:
+        """What the regression is given for rows of codes."""
+        inputs = inputs_of(rows, self.domain, self.takes)
+        inputs = inputs[list(self.names)] if self.names else inputs
+        return inputs if self.cells is None else self.cells.dressed(inputs)
+
     def scores(self, rows: Rows) -> Scores:
         """One number per row, (n, 1)."""
-        inputs = inputs_of(rows, self.domain, self.takes)
+        inputs = self.inputs(rows)
         answer = np.asarray(guarded(lambda: self.function(inputs), "the regression"))
         if answer.ndim == 2 and answer.shape[1] > 1:
             raise WrongAnswer(
@@ -84,7 +94,7 @@ def wrap_amounts(model: Any, domain: TabularDomain, takes: str | None = None) ->
     chosen = check_takes(takes)
     tried: list[str] = []
     for kind in (chosen,) if chosen else _fitting(model):
-        made = AmountModel(function, domain, kind)
+        made = _of_kind(model, function, domain, kind)
         try:
             made.scores(probe_rows(domain))
         except EvenhandError as fault:
@@ -94,6 +104,12 @@ def wrap_amounts(model: Any, domain: TabularDomain, takes: str | None = None) ->
     raise ModelFailed(f"the regression answers none of the usual inputs: {'; '.join(tried)}")
 
 
+def _of_kind(model: Any, function: Callable[[Any], Any], domain: TabularDomain, kind: Takes) -> AmountModel:
+    names = named_columns(model, domain, kind) if kind in ("frame", "codes_frame") else ()
+    made = AmountModel(function, domain, kind, names)
+    return replace(made, cells=cells_of(model, made.inputs(probe_rows(domain, 8)))) if kind == "frame" else made
+
+
 def _fitting(model: Any) -> tuple[Takes, ...]:
     """A model that was fitted to named columns is given a frame first."""
-    return ("frame", "codes_frame") if hasattr(model, "feature_names_in_") else ("frame", "codes", "matrix")
+    return ("frame", "codes_frame") if getattr(model, "feature_names_in_", None) is not None else ("frame", "codes", "matrix")

@@ -69,7 +69,9 @@ class Reader:
         if self.form == "labels":
             return "it says a label"
         if self.form == "scores":
-            return f"it says a {self.scale} for each class"
+            name = self.classes[self.single]
+            cut = "" if self.threshold is None else f", of which {name!r} is the answer from {self.threshold:.6g} on"
+            return f"it says a {self.scale} for each class{cut}"
         cut = "" if self.threshold is None else f", which is the answer from {self.threshold:.6g} on"
         return f"it says one {self.scale} of {self.classes[self.single]!r}{cut}"
 
@@ -81,7 +83,11 @@ class Reader:
         if self.form == "labels":
             return one_hot(self._labels(flat_values(table)), len(self.classes))
         numbers = as_numbers(table)
-        return self._spread(flat_values(numbers)) if self.form == "favourable" else self._ordered(numbers)
+        if self.form == "scores" and self.threshold is not None:
+            self._ordered(numbers)  # refuses another shape
+            numbers = numbers[:, [self.columns.index(self.classes[self.single])]]
+        is_single = self.form == "favourable" or self.threshold is not None
+        return self._spread(flat_values(numbers)) if is_single else self._ordered(numbers)
 
     def _labels(self, answers: NDArray[Any]) -> Labels:
         distinct, places = factorized(answers)

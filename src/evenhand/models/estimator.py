@@ -19,8 +19,9 @@ from evenhand.models.answer_shapes import Reader, declared_or_own, plain, reader
 from evenhand.models.boosted import quick_boosting
 from evenhand.models.fitting_again import check_labels, seed_of
 from evenhand.models.forests import quick_forest
+from evenhand.models.booster_cells import BoosterCells, cells_of
 from evenhand.models.inputs import Takes, fingerprint_by_answers, guarded, inputs_of, probe_rows
-from evenhand.models.readings import confirm
+from evenhand.models.readings import Declared, confirm, settle, with_threshold
 from evenhand.models.trial_rows import Trial
 
 _NUMBERED = re.compile(r"(Column_|column_|f|x|feature_)?\d+")
@@ -37,6 +38,7 @@ class EstimatorModel:
     reader: Reader
     asks: str  # predict_proba, decision_function or predict
     names: tuple[str, ...] = ()  # the columns in the estimator's order; empty for a matrix
+    cells: BoosterCells | None = None  # how a booster takes its categories
     batch_rows: int = 16_384
 
     @property
@@ -49,9 +51,11 @@ class EstimatorModel:
         """Whether the estimator only says labels."""
         return self.reader.is_hard
 
-    def _inputs(self, rows: Rows) -> Any:
+    def inputs(self, rows: Rows) -> Any:
+        """What the estimator is given for rows of codes."""
         inputs = inputs_of(rows, self.domain, self.takes)
-        return inputs[list(self.names)] if self.names else inputs
+        inputs = inputs[list(self.names)] if self.names else inputs
+        return inputs if self.cells is None else self.cells.dressed(inputs)
 
     def scores(self, rows: Rows) -> Scores:
         """Probabilities, or what stands for them."""
@@ -63,7 +67,7 @@ class EstimatorModel:
         """What the estimator itself says."""
         quick = quick_forest(self.estimator) or quick_boosting(self.estimator) if self.asks == "predict_proba" else None
         ask = quick or getattr(self.estimator, self.asks)
-        return guarded(lambda: ask(self._inputs(rows)), f"{type(self.estimator).__name__}.{self.asks}")
+        return guarded(lambda: ask(self.inputs(rows)), f"{type(self.estimator).__name__}.{self.asks}")
 
     def refit(self, rows: Rows, labels: Labels, rng: np.random.Generator) -> Model:
         """A fresh clone fitted on these rows, seeded by rng wherever it takes a seed."""
@@ -74,7 +78,7 @@ class EstimatorModel:
         check_labels(rows, labels, len(self.classes))
         fresh = _seeded(clone(self.estimator), rng)
         own = self._own_labels()
-        guarded(lambda: fresh.fit(self._inputs(rows), np.array(own)[labels]), f"{type(fresh).__name__}.fit")
+        guarded(lambda: fresh.fit(self.inputs(rows), np.array(own)[labels]), f"{type(fresh).__name__}.fit")
         columns = [self.classes[own.index(value)] for value in _classes_of(fresh) or own]
         reader = reader_for(self.domain, columns, single=self.reader.single)
         return replace(self, estimator=fresh, reader=replace(reader, form=self.reader.form, scale=self.reader.scale))
@@ -99,23 +103,54 @@ def from_estimator(
 ) -> EstimatorModel:
     """A fitted estimator as a model; it must answer a few rows of the domain."""
     _check_fitted(estimator)
-    asks = next((name for name in ("predict_proba", "decision_function", "predict") if hasattr(estimator, name)), "")
-    if not asks:
-        raise InvalidArgument(f"{type(estimator).__name__} has neither predict_proba nor predict; wrap a fitted classifier or a callable")
-    names = _names(estimator, domain, takes)
+    asks = _asked(estimator, trial.declared if trial is not None else Declared())
+    names = named_columns(estimator, domain, takes)
     kind: Takes = takes or ("frame" if names else "codes")
     reader = _reader(asks, declared_or_own(domain, classes, _classes_of(estimator)))
-    model = EstimatorModel(estimator, domain, kind, reader, asks, names if kind in ("frame", "codes_frame") else ())
+    kept = names if kind in ("frame", "codes_frame") else ()
+    model = EstimatorModel(estimator, domain, kind, reader, asks, kept)
+    model = replace(model, cells=cells_of(estimator, model.inputs(probe_rows(domain, 8))) if kind == "frame" else None)
     _check_width(model)
     return replace(model, reader=_confirmed(model, trial))
 
 
 def _confirmed(model: EstimatorModel, trial: Trial | None) -> Reader:
-    """The estimator must answer; classes that it only numbers are found by agreement with the labels."""
-    rows = probe_rows(model.domain, 8) if trial is None or model.reader.match not in ("number", "order") else trial.rows
-    answer = model.answers(rows)
-    model.reader.read(answer, len(rows))
-    return model.reader if trial is None or len(rows) != len(trial.rows) else confirm(model.reader, answer, trial.labels)
+    """The estimator must answer; classes that it only numbers are found by agreement with the labels.
+
+    What an object says that has `predict` alone and no classes is settled as that of a function.
+    """
+    is_open = model.asks == "predict" and _classes_of(model.estimator) is None
+    declared = trial.declared if trial is not None else Declared()
+    is_tried = is_open or model.reader.match in ("number", "order") or declared.threshold is not None
+    if trial is None or not is_tried:
+        rows = probe_rows(model.domain, 8)
+        model.reader.read(model.answers(rows), len(rows))
+        return model.reader
+    answer = model.answers(trial.rows)
+    if is_open:
+        return settle(replace(model.reader, form="scores"), answer, len(trial.rows), declared, trial.labels)
+    reader = with_threshold(model.reader, answer, declared)
+    reader.read(answer, len(trial.rows))
+    return confirm(reader, answer, trial.labels)
+
+
+_SAID = {"predict_proba": ("probability", "scores", "favourable"), "decision_function": ("logit", "score", "scores", "favourable")}
+"""What may be declared of the answers of a method whose answers are known."""
+
+
+def _asked(estimator: Any, declared: Declared) -> str:
+    """The method that is asked: the one that says most, or `predict` where labels are declared."""
+    has = [name for name in ("predict_proba", "decision_function", "predict") if hasattr(estimator, name)]
+    if not has:
+        raise InvalidArgument(f"{type(estimator).__name__} has neither predict_proba nor predict; wrap a fitted classifier or a callable")
+    if declared.returns is None or has[0] == "predict" or declared.returns in _SAID[has[0]]:
+        return has[0]
+    if declared.returns in ("label", "labels") and "predict" in has:
+        return "predict"
+    raise InvalidArgument(
+        f"returns={declared.returns!r}, but {type(estimator).__name__} is asked by {has[0]}, which says {_SAID[has[0]][0]}; leave `returns` "
+        "away, or wrap a function that returns what you mean"
+    )
 
 
 def _reader(asks: str, reader: Reader) -> Reader:
@@ -154,7 +189,7 @@ def _check_fitted(estimator: Any) -> None:
         return  # not scikit-learn's own kind of estimator: its answers to the probe rows tell
 
 
-def _names(estimator: Any, domain: TabularDomain, takes: Takes | None) -> tuple[str, ...]:
+def named_columns(estimator: Any, domain: TabularDomain, takes: Takes | None) -> tuple[str, ...]:
     """The frame columns that the estimator was fitted on, in its order; empty when it was fitted on an array."""
     seen = getattr(estimator, "feature_names_in_", None)
     if seen is None:

@@ -7,13 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from evenhand.domain.yamltext import read_yaml
-from evenhand.errors import DomainError, InvalidArgument, MissingExtra, UntrustedModel, require
+from evenhand.errors import DomainError, InvalidArgument, MissingExtra, UntrustedModel
 from evenhand.models.inputs import first_line
 from evenhand.models.model_files import load_pickle, load_skops, load_torch
-from evenhand.models.quarantine import examine
+from evenhand.models.native_boosters import load_booster
 
 
 def is_folder(path: Path) -> bool:
@@ -58,31 +56,20 @@ def _load_onnx(path: Path, settings: Mapping[str, Any], _trusted: bool) -> Any:
 
 
 def _load_xgboost(path: Path, settings: Mapping[str, Any], _trusted: bool) -> Any:
-    file = _inside(path, str(settings.get("data", "model.xgb")))
-    if file.suffix in (".pkl", ".pickle"):
-        return None
-    xgboost = require("xgboost", "boosting")
-    examine("xgboost", file)
-    booster = xgboost.Booster()
-    booster.load_model(str(file))
-    return BoosterFunction(lambda frame: booster.predict(xgboost.DMatrix(frame, enable_categorical=True)))
+    return _boosted("xgboost", _inside(path, str(settings.get("data", "model.xgb"))))
 
 
 def _load_lightgbm(path: Path, settings: Mapping[str, Any], _trusted: bool) -> Any:
-    file = _inside(path, str(settings.get("data", "model.lgb")))
-    if file.suffix in (".pkl", ".pickle"):
-        return None
-    lightgbm = require("lightgbm", "boosting")
-    examine("lightgbm", file)
-    booster = lightgbm.Booster(model_file=str(file))
-    return BoosterFunction(booster.predict)
+    return _boosted("lightgbm", _inside(path, str(settings.get("data", "model.lgb"))))
 
 
 def _load_catboost(path: Path, settings: Mapping[str, Any], _trusted: bool) -> Any:
-    file = _inside(path, str(settings.get("data", "model.cb")))
-    catboost = require("catboost", "boosting")
-    examine("catboost", file)
-    return catboost.CatBoostClassifier().load_model(str(file))
+    return _boosted("catboost", _inside(path, str(settings.get("data", "model.cb"))))
+
+
+def _boosted(library: str, file: Path) -> Any:
+    """The booster; None for a pickled one."""
+    return None if file.suffix in (".pkl", ".pickle") else load_booster(library, file)
 
 
 def _load_sklearn(path: Path, settings: Mapping[str, Any], trusted: bool) -> Any:
@@ -94,18 +81,6 @@ def _load_pytorch(path: Path, settings: Mapping[str, Any], trusted: bool) -> Any
     folder = _inside(path, str(settings.get("model_data", "data")))
     file = next((f for f in (folder / "model.pth", folder / "model.pt2", folder / "model.pt") if f.is_file()), None)
     return None if file is None else load_torch(file, trusted)
-
-
-class BoosterFunction:
-    """A booster's own predict on a frame: one number per row is the probability of the second class."""
-
-    def __init__(self, predict: Callable[[Any], Any]) -> None:
-        self._predict = predict
-
-    def __call__(self, frame: Any) -> Any:
-        """Two columns for a binary booster, its own columns otherwise."""
-        answer = np.asarray(self._predict(frame))
-        return np.stack([1 - answer, answer], axis=1) if answer.ndim == 1 else answer
 
 
 def _load_pyfunc(path: Path, flavours: list[str], trusted: bool) -> Any:

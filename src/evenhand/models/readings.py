@@ -97,9 +97,27 @@ def settle(reader: Reader, answer: Any, rows: int, declared: Declared | None = N
     if form == "favourable":
         settled = _one_number(settled, as_numbers(flat_values(table)), _Wanted(declared, scale), known)
     elif form == "scores":
-        settled = _number_for_each(settled, as_numbers(table), scale)
+        settled = with_threshold(_number_for_each(settled, as_numbers(table), scale), table, declared)
     settled.read(answer, rows)
     return confirm(settled, answer, known)
+
+
+def with_threshold(reader: Reader, answer: Any, declared: Declared) -> Reader:
+    """The reader of a number for each class, or of one number, with the declared threshold of the class that it speaks for."""
+    if declared.threshold is None:
+        return reader
+    numbers = as_table(answer)
+    if reader.form == "labels":
+        raise InvalidArgument(f"threshold={declared.threshold!r} needs numbers, but the model says labels; remove it, or let it say scores")
+    if reader.form == "scores":
+        if numbers.ndim != 2 or len(reader.columns) != 2 or reader.scale == "logit":
+            raise InvalidArgument(
+                f"threshold={declared.threshold!r} is for one number per row or for the probabilities of two classes; this model says "
+                f"{reader.scale}s of {len(reader.columns)} classes, of which the largest is the answer"
+            )
+        numbers = numbers[:, reader.columns.index(reader.classes[reader.single])]
+    finite = as_numbers(flat_values(numbers))
+    return replace(reader, threshold=declared.cut(finite[np.isfinite(finite)]), unit=_unit(finite) if reader.scale == "score" else 1.0)
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,8 @@ def wrap(
 ) -> Model:
     """Any model as one that answers rows: of a table, an album, portraits, scenes or texts.
 
-    model: a fitted estimator or pipeline, a torch module, a callable, a path (.onnx .skops .npz .pt .pth .pt2 .pkl .joblib, an MLflow
-    folder), a URL or HttpModel, `package.module:name`, a recogniser's name, or a model of this package, which is returned as it is.
+    model: a fitted estimator or pipeline, a booster of XGBoost, LightGBM or CatBoost, a torch module, a callable, a path (.onnx .skops
+    .npz .json .ubj .txt .cbm .pt .pth .pt2 .pkl .joblib, an MLflow folder), a URL or HttpModel, `package.module:name`, a recogniser's name, or a model of this package, which is returned as it is.
     data: what `evenhand.open` returned, its domain, or its medium; it decides what the model is asked about.
     A label that is an amount makes an estimator or a callable a regression, whose one score is the amount itself.
     classes: the model's classes in its own order, when it does not say them itself.
@@ -116,6 +116,7 @@ def _adapter(given: Any) -> Adapter | None:
 
 def _unknown(model: Any) -> InvalidArgument:
     from evenhand.models.adapters.object_files import LOADERS
+    from evenhand.models.native_boosters import ENDINGS
     from evenhand.models.recognisers import RECOGNISERS
 
     if not isinstance(model, str | Path):
@@ -125,7 +126,9 @@ def _unknown(model: Any) -> InvalidArgument:
         )
     path = Path(model)
     if path.is_file():
-        endings = " ".join([".onnx", ".npz", *LOADERS])
+        endings = " ".join([".onnx", ".npz", *LOADERS, *ENDINGS])
+        if path.suffix.lower() in ENDINGS:
+            return InvalidArgument(f"model={path.name!r} does not begin as a model that XGBoost, LightGBM or CatBoost saved")
         return InvalidArgument(f"model={path.name!r} has the ending {path.suffix!r}; known are {endings}, MLflow folders and URLs")
     what = "is a folder without an MLmodel file" if path.is_dir() else "is not there"
     return InvalidArgument(

@@ -68,7 +68,7 @@ def certify(
 ) -> CertifyResult:
     """Bound the share of the domain's inputs whose label depends on the protected columns, exactly where time allows.
 
-    model: a wrapped tree ensemble (scikit-learn, XGBoost, LightGBM) or ReLU network.  data: whose domain is looked at.
+    model: a wrapped tree ensemble (scikit-learn, XGBoost, LightGBM, CatBoost) or ReLU network.  data: whose domain is looked at.
     limits: when to stop; Ctrl-C keeps the bounds so far.  gate: the tolerated share.  watch: who is told of the headway.
     """
     gate, domain = gate or Gate(), data.domain.protect(*protected) if protected is not None else data.domain

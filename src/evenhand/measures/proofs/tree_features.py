@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,8 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import MissingAbility
 from evenhand.measures.proofs.tree_readers import TreeSource, read, settled
 from evenhand.models.estimator import EstimatorModel
-from evenhand.models.inputs import guarded, inputs_of, probe_rows
+from evenhand.models.inputs import guarded, probe_rows
+from evenhand.models.native_boosters import BoosterScorer
 
 COLUMN_WISE = (
     *("Binarizer", "ColumnTransformer", "KBinsDiscretizer", "MaxAbsScaler", "MinMaxScaler", "MissingIndicator", "OneHotEncoder"),
@@ -28,6 +29,8 @@ COLUMN_WISE = (
 SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
 PROBES = 64
 CHECKED_ROWS = 2_048
+ROUNDED = 2.0**-22
+"""How far a single float near a threshold may be off, with some room."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +112,7 @@ class TreeFront:
 
 def prepared(model: EstimatorModel, steps: Sequence[Any], rows: Rows) -> Any:
     """What the estimator behind these steps is given for rows of codes."""
-    inputs = inputs_of(rows, model.domain, model.takes)
-    inputs = inputs[list(model.names)] if model.names else inputs
+    inputs = model.inputs(rows)
     for step in steps:
         inputs = guarded(lambda step=step, given=inputs: step.transform(given), f"{type(step).__name__}.transform")  # type: ignore[misc]
     return inputs
@@ -125,9 +127,39 @@ def front_of(model: Model) -> TreeFront:
         )
     steps, final = taken_apart(model.estimator)
     front = TreeFront(model, tuple(steps), read(final))
-    front = TreeFront(model, tuple(steps), settled(front.source, front.prepared(probe_rows(model.domain))))
+    front = TreeFront(model, tuple(steps), _cut(settled(front.source, front.prepared(probe_rows(model.domain))), model))
     _agree(front)
     return front
+
+
+def _cut(source: TreeSource, model: EstimatorModel) -> TreeSource:
+    """The trees with their margin moved so that the label changes at zero, where the model's reading has a threshold of its own."""
+    reader, ensemble = model.reader, source.ensemble
+    if len(ensemble.offset) > 1 or (reader.threshold is None and not isinstance(model.estimator, BoosterScorer)):
+        return source
+    at = _threshold(source, model)
+    slack = ROUNDED / max(abs(at.share * (1 - at.share)), ROUNDED)
+    return replace(source, ensemble=replace(ensemble, offset=ensemble.offset - at.margin, tolerance=ensemble.tolerance + slack))
+
+
+@dataclass(frozen=True)
+class _Threshold:
+    """Where the label changes: as a margin, and as the share that it stands for."""
+
+    margin: float
+    share: float = 0.5
+
+
+def _threshold(source: TreeSource, model: EstimatorModel) -> _Threshold:
+    reader = model.reader
+    if reader.form == "favourable":  # the number itself is compared
+        usual = 0.5 if reader.scale == "probability" else 0.0
+        return _Threshold(usual if reader.threshold is None else reader.threshold)
+    assert reader.threshold is not None
+    share = reader.threshold if reader.columns.index(reader.classes[reader.single]) == 1 else 1 - reader.threshold
+    if not 0 < share < 1:
+        raise MissingAbility(f"threshold={reader.threshold:g}: certify needs one between 0 and 1")
+    return _Threshold(2 * share - 1 if source.sums is None else float(np.log(share / (1 - share))), share)
 
 
 def taken_apart(estimator: Any) -> tuple[list[Any], Any]:
@@ -170,13 +202,20 @@ def _parts(step: Any) -> Iterator[Any]:
         yield from _parts(inner)
 
 
+def _order(model: EstimatorModel) -> list[int]:
+    """The classes that the sums speak for; one number that was read speaks for its class."""
+    reader = model.reader
+    order = [model.classes.index(name) for name in reader.columns]
+    return sorted(order, key=lambda place: place == reader.single) if reader.form == "favourable" else order
+
+
 def _agree(front: TreeFront) -> None:
     """The trees that were read must say what the model says."""
     rows = probe_rows(front.domain, CHECKED_ROWS)
     sums = front.source.ensemble.scores(front.features(rows))
     if sums.shape[1] == 1:
         sums = np.hstack([-sums, sums])
-    order = [front.model.classes.index(name) for name in front.model.reader.columns]
+    order = _order(front.model)
     own = np.array(order)[sums.argmax(axis=1)]
     ranked = np.sort(sums, axis=1)
     clear: Mask = ranked[:, -1] - ranked[:, -2] > 2 * front.source.ensemble.tolerance

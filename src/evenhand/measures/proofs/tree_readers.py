@@ -1,4 +1,4 @@
-"""From the fitted models of scikit-learn, XGBoost and LightGBM to plain trees.  What it cannot read exactly it refuses by name."""
+"""From the fitted models of scikit-learn, XGBoost, LightGBM and CatBoost to plain trees.  What it cannot read exactly it refuses by name."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Reals
 from evenhand.errors import MissingAbility
+from evenhand.measures.proofs.catboost_trees import read_trees
 from evenhand.measures.proofs.tree_sums import LEAF, Ensemble, Gathering, Question
+from evenhand.models.booster_cells import library_of, native
 from evenhand.models.inputs import matrix_of
+from evenhand.models.native_boosters import NativeBooster
 
 DOUBLE, SINGLE = 2.0**-52, 2.0**-23  # twice the largest relative error of one operation
 SUPPORTED = (
     "scikit-learn's decision trees, random forests, extra trees, gradient boosting and histogram gradient boosting, "
-    "XGBoost's and LightGBM's classifiers, and dense ReLU networks"
+    "classifiers and boosters of XGBoost, LightGBM and CatBoost, and dense ReLU networks"
 )
 
 
@@ -37,10 +40,8 @@ class TreeSource:
 def read(estimator: Any) -> TreeSource:
     """The trees of a fitted estimator."""
     name, package = type(estimator).__name__, type(estimator).__module__.split(".")[0]
-    if package == "xgboost":
-        return _xgboost(estimator)
-    if package == "lightgbm":
-        return _lightgbm(estimator)
+    if library := library_of(estimator):
+        return {"xgboost": _xgboost, "lightgbm": _lightgbm, "catboost": _catboost}[library](estimator)
     if package == "sklearn" and hasattr(estimator, "_predictors"):
         return _hist(estimator)
     if package == "sklearn" and name == "GradientBoostingClassifier":
@@ -156,7 +157,7 @@ def _bits(words: NDArray[np.uint32]) -> tuple[int, ...]:
 
 
 def _xgboost(estimator: Any) -> TreeSource:
-    booster = estimator.get_booster()
+    booster = native(estimator)
     learner = json.loads(bytes(booster.save_raw(raw_format="json")))["learner"]
     boosted = learner["gradient_booster"]
     if boosted["name"] != "gbtree":
@@ -166,11 +167,22 @@ def _xgboost(estimator: Any) -> TreeSource:
     gathering = Gathering()
     for place in range(boosted["model"]["iteration_indptr"][rounds]):
         _xgboost_tree(gathering, boosted["model"]["trees"][place], int(boosted["model"]["tree_info"][place]), outputs)
-    ensemble = gathering.ensemble(type(estimator).__name__, _tolerance(gathering, SINGLE, 10.0))
-    return TreeSource(ensemble, _xgboost_features(estimator), lambda inputs: _columns(estimator.predict(inputs, output_margin=True)))
+    ensemble = gathering.ensemble(_name(estimator), _tolerance(gathering, SINGLE, 10.0))
+    return TreeSource(ensemble, _xgboost_features(estimator), lambda inputs: _columns(_margins(estimator, inputs, "output_margin")))
+
+
+def _name(estimator: Any) -> str:
+    return f"{estimator.library} booster" if isinstance(estimator, NativeBooster) else type(estimator).__name__
+
+
+def _margins(estimator: Any, inputs: Any, option: str) -> Any:
+    """The model's own sums, as an estimator of the library is asked for them or as its booster is."""
+    return estimator.margins(inputs) if isinstance(estimator, NativeBooster) else estimator.predict(inputs, **{option: True})
 
 
 def _rounds(estimator: Any, every: int) -> int:
+    if isinstance(estimator, NativeBooster):
+        return estimator.rounds or every
     best = getattr(estimator, "best_iteration", None) if getattr(estimator, "early_stopping_rounds", None) else None
     return every if best is None else int(best) + 1
 
@@ -218,20 +230,27 @@ def _coded(inputs: Any, categories: list[list[Any]] | None = None) -> Any:
 
 
 def _lightgbm(estimator: Any) -> TreeSource:
-    model = estimator.booster_.dump_model()
+    model = native(estimator).dump_model()
     outputs = int(model["num_tree_per_iteration"])
     gathering = Gathering()
     trees = model["tree_info"]
     share = outputs / len(trees) if model.get("average_output") else 1.0
     for place, tree in enumerate(trees):
         _lightgbm_tree(gathering, tree["tree_structure"], place % outputs, outputs, share)
-    ensemble = gathering.ensemble(type(estimator).__name__, _tolerance(gathering, DOUBLE, 10.0))
+    ensemble = gathering.ensemble(_name(estimator), _tolerance(gathering, DOUBLE, 10.0))
     categories = model.get("pandas_categorical") or None
     return TreeSource(
         ensemble,
         lambda inputs: np.asarray(_coded(inputs, categories), dtype=np.float64),
-        lambda inputs: _columns(estimator.predict(inputs, raw_score=True)),
+        lambda inputs: _columns(_margins(estimator, inputs, "raw_score")),
     )
+
+
+def _catboost(estimator: Any) -> TreeSource:
+    own = native(estimator)
+    read_in = read_trees(own)
+    ensemble = read_in.gathering.ensemble(_name(estimator), _tolerance(read_in.gathering, DOUBLE, 10.0))
+    return TreeSource(ensemble, read_in.features, lambda inputs: _columns(own.predict(inputs, prediction_type="RawFormulaVal")))
 
 
 def _lightgbm_tree(gathering: Gathering, root: dict[str, Any], output: int, outputs: int, share: float) -> None:

@@ -12,11 +12,12 @@ from evenhand.models.adapters.torch_modules import is_torch
 from evenhand.models.amount_models import answers_amounts, wrap_amounts
 from evenhand.models.function import FunctionClassifier
 from evenhand.models.model_wishes import ModelWishes
+from evenhand.models.native_boosters import is_native
 
 
 def accepts(given: Any) -> bool:
     """Anything fitted that predicts."""
-    return hasattr(given, "predict") and not isinstance(given, type) and not is_torch(given)
+    return hasattr(given, "predict") and not isinstance(given, type) and not is_torch(given) and not is_native(given)
 
 
 def adapt(given: Any, wishes: ModelWishes) -> Model:

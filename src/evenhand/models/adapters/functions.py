@@ -11,12 +11,13 @@ from evenhand.models.adapters.torch_modules import is_torch
 from evenhand.models.amount_models import answers_amounts, wrap_amounts
 from evenhand.models.function import FunctionClassifier, FunctionRecogniser, from_callable
 from evenhand.models.model_wishes import ModelWishes
+from evenhand.models.native_boosters import is_native
 from evenhand.models.preparation import Preparation
 
 
 def accepts(given: Any) -> bool:
     """Whatever can be called and is nothing more special."""
-    return callable(given) and not isinstance(given, type) and not is_estimator(given) and not is_torch(given)
+    return callable(given) and not is_native(given) and not isinstance(given, type) and not is_estimator(given) and not is_torch(given)
 
 
 def adapt(given: Any, wishes: ModelWishes) -> Model:
