@@ -17,12 +17,7 @@ import evenhand as eh
 from evenhand.errors import InvalidArgument, MissingAbility, ModelFailed
 from evenhand.models.readings import reading_of
 
-for library in ("xgboost", "lightgbm", "catboost"):
-    pytest.importorskip(library)
-
-import catboost
-import lightgbm
-import xgboost
+catboost, lightgbm, xgboost = (pytest.importorskip(library) for library in ("catboost", "lightgbm", "xgboost"))
 
 JOBS, SEXES = ["pilot", "nurse", "clerk"], ["m", "f"]
 
@@ -151,7 +146,7 @@ def test_a_category_that_xgboost_never_saw_is_named(data: Any) -> None:
     frame = PEOPLE.drop(columns="worth")
     frame.loc[0, "job title"] = "wizard"
     strange = eh.open(frame, label="ok", favourable="yes", protected=["sex"])
-    with pytest.raises(InvalidArgument, match="'job title' may be 'wizard'.*remove the value"):
+    with pytest.raises(InvalidArgument, match=r"'job title' may be 'wizard'.*remove the value"):
         eh.wrap(_xgboost(), strange)
     eh.wrap(_lightgbm(), strange).scores(strange.rows)  # LightGBM takes what it does not know for missing
 

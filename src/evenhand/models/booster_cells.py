@@ -138,8 +138,8 @@ def _of_lightgbm(estimator: Any, example: pd.DataFrame) -> dict[int, tuple[Any, 
         if len(places) == len(lists):
             return {place: tuple(each) for place, each in zip(places, lists, strict=True)}
     raise InvalidArgument(
-        f"the LightGBM model keeps {len(lists)} lists of categories, and {len(asked)} columns are categories of its trees; which belongs to "
-        "which cannot be told.  Wrap a function that prepares the columns as in the training"
+        f"the LightGBM model keeps {len(lists)} lists of categories, and {len(asked)} columns are categories of its trees; which "
+        "belongs to which cannot be told.  Wrap a function that prepares the columns as in the training"
     )
 
 

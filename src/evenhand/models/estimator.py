@@ -17,9 +17,9 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility
 from evenhand.models.answer_shapes import Reader, declared_or_own, plain, reader_for
 from evenhand.models.boosted import quick_boosting
+from evenhand.models.booster_cells import BoosterCells, cells_of
 from evenhand.models.fitting_again import check_labels, seed_of
 from evenhand.models.forests import quick_forest
-from evenhand.models.booster_cells import BoosterCells, cells_of
 from evenhand.models.inputs import Takes, fingerprint_by_answers, guarded, inputs_of, probe_rows
 from evenhand.models.readings import Declared, confirm, settle, with_threshold
 from evenhand.models.trial_rows import Trial
@@ -148,8 +148,8 @@ def _asked(estimator: Any, declared: Declared) -> str:
     if declared.returns in ("label", "labels") and "predict" in has:
         return "predict"
     raise InvalidArgument(
-        f"returns={declared.returns!r}, but {type(estimator).__name__} is asked by {has[0]}, which says {_SAID[has[0]][0]}; leave `returns` "
-        "away, or wrap a function that returns what you mean"
+        f"returns={declared.returns!r}, but {type(estimator).__name__} is asked by {has[0]}, which says {_SAID[has[0]][0]}; leave "
+        "`returns` away, or wrap a function that returns what you mean"
     )
 
 

@@ -177,7 +177,7 @@ def library_of_file(path: Path) -> str:
     ending = path.suffix.lower()
     if head.startswith(b"CBM1") or ending in (".cbm", ".cb"):
         return "catboost"
-    if head.startswith(b"tree\n") or head.startswith(b"tree\r\n") or ending == ".lgb":
+    if head.startswith((b"tree\n", b"tree\r\n")) or ending == ".lgb":
         return "lightgbm"
     if ending in (".ubj", ".xgb") or (ending == ".json" and head.lstrip()[:1] == b"{" and b'"learner"' in head):
         return "xgboost"

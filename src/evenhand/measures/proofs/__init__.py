@@ -45,7 +45,8 @@ def certify(
 ) -> Certificate:
     """Bound the share of the domain's inputs whose label depends on the protected columns, exactly where time allows.
 
-    model: a wrapped tree ensemble (scikit-learn, XGBoost, LightGBM, CatBoost; also behind encoders that treat each column by itself) or ReLU net.
+    model: a wrapped tree ensemble (scikit-learn, XGBoost, LightGBM, CatBoost; also behind encoders that treat each column by itself)
+    or a ReLU net.
     limits: when to stop; an interruption (Ctrl-C) returns the bounds so far.  watch: told of every step.
     sample_rows: random rows that the model is asked about as an independent check; bounds that contradict them raise a ModelError.
     """

@@ -1,4 +1,4 @@
-"""From the fitted models of scikit-learn, XGBoost, LightGBM and CatBoost to plain trees.  What it cannot read exactly it refuses by name."""
+"""From the fitted models of scikit-learn, XGBoost, LightGBM and CatBoost to plain trees.  What cannot be read exactly is refused by name."""
 
 from __future__ import annotations
 

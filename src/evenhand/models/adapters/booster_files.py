@@ -1,4 +1,4 @@
-"""Files that XGBoost (.json, .ubj), LightGBM (.txt) and CatBoost (.cbm) write; the booster in them is wrapped as if it had been given itself."""
+"""Files of XGBoost (.json, .ubj), LightGBM (.txt) and CatBoost (.cbm); the booster in them is wrapped as if it had been given itself."""
 
 from __future__ import annotations
 
