@@ -1,4 +1,4 @@
-"""From the fitted models of scikit-learn, XGBoost, LightGBM and CatBoost to plain trees.  What cannot be read exactly is refused by name."""
+"""From the fitted models of scikit-learn, XGBoost, LightGBM and CatBoost to plain trees.  What cannot be read exactly is refused."""
 
 from __future__ import annotations
 
