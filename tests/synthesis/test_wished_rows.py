@@ -14,6 +14,7 @@ from evenhand.errors import ConstraintError
 from evenhand.measures.coverage.paths import cover, drawer
 from evenhand.measures.coverage.splits import best_split
 from evenhand.measures.coverage.surrogate import Imitated, SurrogateSettings, grow
+from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.constraint_graph import ConstraintGraph
 from evenhand.synthesis.constraint_table import read_wishes, write_table
 from evenhand.synthesis.steered_trees import SteeredTrees
@@ -148,3 +149,81 @@ def test_a_total_follows_when_a_part_of_it_is_moved() -> None:
     made = SteeredTrees.of(rows, domain, Wishes.preset("basic up 20 %", domain), rng).sample(1_000, rng)
     assert made[:, 1].mean() > 1.15 * basic.mean()
     assert np.abs(made[:, 3] - made[:, 1] - made[:, 2]).max() < 0.006
+
+
+def test_a_range_with_one_end_keeps_the_other_end_of_the_data():
+    wishes = Wishes.parse({"modify": [{"column": "age", "range": [30, None]}], "presets": ["hours at most 40"]}, STEERED)
+    assert [wish.range for wish in wishes.wishes] == [(30.0, 80.0), (10.0, 40.0)]
+
+
+@pytest.mark.parametrize("kind", [ConstraintGraph, ChainedTrees])
+@pytest.mark.parametrize(
+    ("words", "holds"),
+    [
+        ({"presets": ["age at least 30"]}, lambda rows: rows[:, 1].min() >= 30),
+        ({"presets": ["age 10 % missing", "hours 0 % missing"]}, lambda rows: np.isnan(rows[:, 1]).sum() == 30),
+        ({"modify": [{"column": "income", "isUnique": True}]}, lambda rows: len(np.unique(rows[:, 3])) == 301),
+        (
+            {"modify": [{"association": ["sex", "job"], "value": "f", "frequencies": {"a": 1, "b": 1}}]},
+            lambda rows: abs(np.diff(np.bincount(rows[rows[:, 0] == 1, 4].astype(int), minlength=2)[:2])[0]) <= 1,
+        ),
+    ],
+)
+def test_wishes_about_whole_samples_hold_to_the_row(kind, words, holds):
+    rng = np.random.default_rng(1)
+    made = kind.fit_steered(STEERED_ROWS, STEERED, Wishes.parse(words, STEERED), rng)
+    rows = made.sample(301, rng)
+    assert len(rows) == 301
+    assert made.domain.contains(rows).all()
+    assert holds(rows)
+
+
+@pytest.mark.parametrize("kind", [ConstraintGraph, ChainedTrees])
+def test_a_shift_moves_every_number_and_what_it_is_a_part_of(kind):
+    rng = np.random.default_rng(2)
+    made = kind.fit_steered(STEERED_ROWS, STEERED, Wishes.preset("income up 5000", STEERED), rng)
+    plain = kind.fit(STEERED_ROWS, STEERED, rng).sample(4_000, rng)
+    assert made.sample(4_000, rng)[:, 3].mean() - plain[:, 3].mean() == pytest.approx(5_000, abs=150)
+
+
+def test_unique_cells_stay_unique_over_several_draws_and_too_many_are_refused():
+    rng = np.random.default_rng(3)
+    made = ChainedTrees.fit_steered(STEERED_ROWS, STEERED, Wishes.preset("age unique", STEERED), rng)
+    remembering = made.balanced()
+    ages = np.concatenate([remembering.sample(20, rng)[:, 1] for _ in range(3)])
+    assert len(np.unique(ages)) == 60
+    with pytest.raises(ConstraintError, match="'age' has 63 different values, too few for 80 unique cells"):
+        remembering.sample(20, rng)
+
+
+def test_the_rates_of_one_group_leave_the_other_group_alone():
+    rng = np.random.default_rng(4)
+    words = {"modify": [{"association": ["sex", "job"], "value": "f", "frequencies": {"c": 1}}]}
+    made = ChainedTrees.fit_steered(STEERED_ROWS, STEERED, Wishes.parse(words, STEERED), rng).sample(8_000, rng)
+    plain = ChainedTrees.fit(STEERED_ROWS, STEERED, rng).sample(8_000, rng)
+    shares = [np.bincount(rows[rows[:, 0] == 0, 4].astype(int), minlength=3) / (rows[:, 0] == 0).sum() for rows in (made, plain)]
+    assert np.abs(shares[0] - shares[1]).max() < 0.03
+    assert (made[made[:, 0] == 1, 4] == 2).all()
+
+
+def steered_rows(n: int) -> Rows:
+    rng = np.random.default_rng(9)
+    sex = rng.integers(0, 2, n)
+    age = rng.integers(18, 81, n)
+    hours = np.clip(np.rint(rng.normal(40 - 5 * sex, 8, n)), 10, 70)
+    income = np.rint(np.clip(rng.normal(30_000 + 200 * age, 5_000, n), 1_000, 80_000))
+    job = np.where(rng.random(n) < 0.3 + 0.3 * sex, 0, rng.integers(1, 3, n))
+    return np.column_stack([sex, age, hours, income, job]).astype(np.float64)
+
+
+STEERED_ROWS = steered_rows(1_500)
+STEERED = TabularDomain(
+    (
+        Column("sex", "category", ("m", "f")),
+        Column("age", "integer", low=18, high=80),
+        Column("hours", "integer", low=10, high=70),
+        Column("income", "integer", low=1_000, high=80_000),
+        Column("job", "category", ("a", "b", "c")),
+    ),
+    ("sex",),
+)

@@ -22,9 +22,10 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, DataError, InvalidArgument
 from evenhand.synthesis.associations import associations
 from evenhand.synthesis.box import Box
+from evenhand.synthesis.copy_limit import CopyLimit
 from evenhand.synthesis.derivations import read_rules
 from evenhand.synthesis.guides import Guided, RelationGuide, plan_chain
-from evenhand.synthesis.links import BELOW_ONE, Asked, Copies, Link, make_link
+from evenhand.synthesis.links import BELOW_ONE, Asked, Copies, Link, make_link, tree_copy
 from evenhand.synthesis.rejection import keep_constraints
 from evenhand.synthesis.timed_growth import TimedGrowth
 from evenhand.synthesis.tree_growth import TreeGrowth
@@ -36,8 +37,9 @@ if TYPE_CHECKING:
 
 Latents = NDArray[np.float64]  # (n, columns) standard normal
 
-_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 _BATCH_ROWS = 50_000
+MOST_SURPLUS = 0.02
+"""Share of rows that repeat a learnt one beyond what is due, above which the leaves are grown larger."""
 
 SECONDS_PER_PAIR = 1e-5
 """What two columns may take to be compared; where time is shorter, trees ask the columns before them in their order."""
@@ -57,6 +59,7 @@ class ChainedTrees:
     guides: Mapping[int, RelationGuide] = field(default_factory=dict, repr=False)  # of the columns that keep a relation
     relations: tuple[Relation, ...] = field(default=(), repr=False)  # found in the rows that it was learnt from
     cut: str = field(default="", repr=False)  # what was learnt more coarsely because time was short
+    copies: CopyLimit | None = field(default=None, repr=False)  # how often `sample` may repeat a row that it was learnt from
 
     @classmethod
     def fit(
@@ -73,15 +76,25 @@ class ChainedTrees:
             relations = in_time(lambda: find_relations(rows, domain, rng), relations, deadline.part(RELATIONS_SHARE))
         declared = [rule for rule in domain.constraints if isinstance(rule, CompiledConstraint)]
         plan = plan_chain(read_rules((*declared, *(each.rule for each in relations)), domain, rows), domain, wanted, rows, lead)
-        copies = _copies(rows, domain)
         chosen = rng.permutation(len(rows))[: settings.rows_for_structure(rows.shape[1])]
         held, structure = np.split(chosen, [int(settings.held_out * len(chosen))])
         hurried = deadline.seconds_left < SECONDS_PER_PAIR * rows.shape[1] ** 2
         told = np.zeros((rows.shape[1],) * 2) if hurried else associations(rows, rng)
-        growth = TreeGrowth(rows, domain, copies, domain.low, structure, held, told, settings)
-        timed = TimedGrowth(growth, deadline)
-        links = timed.links(plan, rng)
-        return cls(domain, plan.order, links, guides=plan.guides, relations=relations, cut=timed.cut)
+        growth = TreeGrowth(rows, domain, _copies(rows, domain), domain.low, structure, held, told, settings)
+        plain = cls(domain, plan.order, (), guides=plan.guides, relations=relations)
+        if deadline.is_set:
+            timed = TimedGrowth(growth, deadline)
+            return replace(plain, links=timed.links(plan, rng), cut=timed.cut)
+        for leaf_rows in settings.leaf_sizes(len(structure)):
+            sized = replace(growth, settings=replace(settings, leaf_rows=leaf_rows))
+            found = replace(plain, links=sized.links(plan, rng)).thinning(rows, rng)
+            if found.copies is None or found.copies.surplus <= MOST_SURPLUS:
+                break
+        return found if settings.rarer_copies else replace(found, copies=None)
+
+    def thinning(self, rows: Rows, rng: np.random.Generator) -> ChainedTrees:
+        """The same chain, whose samples repeat learnt rows no more often than fresh real rows would."""
+        return replace(self, copies=CopyLimit.of(rows, lambda n: self._draw(n, rng, {})))
 
     @classmethod
     def fit_steered(cls, rows: Rows, domain: TabularDomain, wishes: Wishes, rng: np.random.Generator) -> SteeredTrees:
@@ -153,7 +166,7 @@ class ChainedTrees:
         for at, link in zip(self.order[begin:], self.links[begin:], strict=True):
             levels = np.minimum(ndtr(latents[:, at]), BELOW_ONE)
             moved[:, at] = self._bound(at, link, moved).codes(levels, copies)
-            copies[:, at] = _copy(moved[:, at], self.domain.columns[at].lowest)
+            copies[:, at] = tree_copy(moved[:, at], self.domain.columns[at].lowest)
         return moved
 
     def redecode_each(self, latents: Latents, rows: Rows, coordinates: Index) -> Rows:
@@ -170,7 +183,7 @@ class ChainedTrees:
         for at, link, n in zip(self.order, self.links, upto, strict=True):
             levels = np.minimum(ndtr(latents[:n, at]), BELOW_ONE)
             moved[:n, at] = self._bound(at, link, moved[:n]).codes(levels, copies[:n])
-            copies[:n, at] = _copy(moved[:n, at], self.domain.columns[at].lowest)
+            copies[:n, at] = tree_copy(moved[:n, at], self.domain.columns[at].lowest)
         back = np.empty_like(moved)
         back[sequence] = moved
         return back
@@ -186,7 +199,11 @@ class ChainedTrees:
         return latents
 
     def log_density(self, rows: Rows) -> Reals:
-        """Exact log-probability of every row (a density in the real columns); minus infinity outside the ranges."""
+        """Exact log-probability of every row (a density in the real columns); minus infinity outside the ranges.
+
+        It is that of the chain, which `decode` inverts.  `sample` thins copies of learnt rows beyond it: of those that would be
+        too many, `copies.kept_shares` are kept.
+        """
         density: Reals = self.log_shares(rows).sum(axis=1)
         return density
 
@@ -199,7 +216,14 @@ class ChainedTrees:
         return terms
 
     def _draw(self, n: int, rng: np.random.Generator, fixed: Mapping[int, Reals]) -> Rows:
-        return self._in_batches(n, fixed, lambda span: rng.random((span.stop - span.start, len(self.order))))
+        """Rows as the chain gives them, without the copies of learnt rows that are too many."""
+
+        def draw(places: Index) -> Rows:
+            cells = {at: codes[places] for at, codes in fixed.items()}
+            return self._in_batches(len(places), cells, lambda span: rng.random((span.stop - span.start, len(self.order))))
+
+        rows = draw(np.arange(n))
+        return rows if self.copies is None else self.copies.thinned(rows, draw, rng)
 
     def _in_batches(self, n: int, fixed: Mapping[int, Reals], levels_of: Callable[[slice], Rows]) -> Rows:
         """Decode in pieces that stay in the processor's cache."""
@@ -214,7 +238,7 @@ class ChainedTrees:
         copies = np.empty(rows.shape, dtype=np.float32)
         for at, link in zip(self.order, self.links, strict=True):
             rows[:, at] = fixed[at] if at in fixed else self._bound(at, link, rows).codes(levels[:, at], copies)
-            copies[:, at] = _copy(rows[:, at], self.domain.columns[at].lowest)
+            copies[:, at] = tree_copy(rows[:, at], self.domain.columns[at].lowest)
 
     def _fixed(self, fixed: Mapping[str, Value | Reals] | None, n: int) -> dict[int, Reals]:
         codes = {}
@@ -268,13 +292,8 @@ def _whole_steps(link: Link, interval: tuple[float, float]) -> tuple[float, floa
 def _copies(rows: Rows, domain: TabularDomain) -> Copies:
     copies = np.empty(rows.shape, dtype=np.float32)
     for at, column in enumerate(domain.columns):
-        copies[:, at] = _copy(rows[:, at], column.lowest)
+        copies[:, at] = tree_copy(rows[:, at], column.lowest)
     return copies
-
-
-def _copy(codes: Reals, lowest: float) -> Reals:
-    """Codes as a tree reads them: a missing cell lies below every other."""
-    return np.clip(np.where(np.isnan(codes), lowest - 1.0 - abs(lowest) * 1e-3, codes), -_LARGEST_FLOAT32, _LARGEST_FLOAT32)
 
 
 def _exact_latent(link: Link | Guided, codes: Reals, copies: Copies, rng: np.random.Generator) -> Reals:

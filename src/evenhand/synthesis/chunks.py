@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from evenhand.arrays import Rows
+from evenhand.disk import whole_file
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.limits import Count, check_argument
@@ -26,6 +27,14 @@ class Source(Protocol):
 
     def sample(self, n: int, rng: np.random.Generator) -> Rows:
         """Rows."""
+
+
+@runtime_checkable
+class Balanced(Source, Protocol):
+    """A population whose draws can mind each other, so that wished shares hold over all of them together."""
+
+    def balanced(self) -> Source:
+        """The same population, with a memory."""
 
 
 @dataclass(frozen=True)
@@ -51,22 +60,21 @@ class Stream:
 
 
 def write_rows(source: Source, n: int, stream: Stream, rng: np.random.Generator) -> Written:
-    """Draw n rows and write their decoded cells."""
+    """Draw n rows and write their decoded cells; the file appears whole or not at all, and shares hold over all batches together."""
     check_argument(Count, rows=n)
-    path = stream.path
+    source = source.balanced() if isinstance(source, Balanced) else source
     columns = tuple(name for name in source.domain.names if name not in stream.left_out)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write = _Parquet(path) if path.suffix == ".parquet" else _Csv(path)
-    try:
-        done = 0
-        while done < n:
-            step = min(BATCH_ROWS, n - done)
-            write.add(source.domain.decode(source.sample(step, rng))[list(columns)])
-            done += step
-            stream.watch(done)
-    finally:
-        write.close()
-    return Written(n, path, columns)
+    stream.path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(stream.path) as path:
+        write = _Parquet(path) if path.suffix == ".parquet" else _Csv(path)
+        try:
+            for begin in range(0, n, BATCH_ROWS):
+                step = min(BATCH_ROWS, n - begin)
+                write.add(source.domain.decode(source.sample(step, rng))[list(columns)])
+                stream.watch(begin + step)
+        finally:
+            write.close()
+    return Written(n, stream.path, columns)
 
 
 class _Parquet:

@@ -14,6 +14,7 @@ from evenhand.domain.parser import quote_name, quote_value
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError
 from evenhand.synthesis.box import Box
+from evenhand.synthesis.finishing import Finishing
 from evenhand.synthesis.generation import GenerationPlan, Limits, Unfitted, make_plan
 from evenhand.synthesis.graph import Graph, graph_of
 from evenhand.synthesis.inference import infer
@@ -34,6 +35,7 @@ class ConstraintGraph:
     plan: GenerationPlan = field(repr=False)
     wishes: Wishes = field(default_factory=Wishes)
     name: str = "constraint graph"
+    finishing: Finishing = field(default_factory=Finishing, repr=False)
     rows: Rows | None = field(default=None, repr=False, compare=False)  # what dependencies among a user's rules are learned from
 
     @classmethod
@@ -56,7 +58,11 @@ class ConstraintGraph:
         graph = steer(self.graph, wishes, domain)
         check_rules(domain, together)
         plan = make_plan(graph, domain.columns, self.plan.unfitted, rng)
-        return replace(self, domain=domain, graph=graph, plan=plan, wishes=together)
+        return replace(self, domain=domain, graph=graph, plan=plan, wishes=together, finishing=Finishing.of(together, domain))
+
+    def balanced(self) -> ConstraintGraph:
+        """The same graph, whose unique cells never repeat over several draws."""
+        return replace(self, finishing=self.finishing.counting())
 
     def within(self, box: Box, rng: np.random.Generator) -> ConstraintGraph:
         """The same graph under one path's constraints: its rows lie in the box, associations that disagree are ignored."""
@@ -74,16 +80,20 @@ class ConstraintGraph:
 
     def sample(self, n: int, rng: np.random.Generator) -> Rows:
         """Rows that keep every wish and every constraint of the domain, or an error that names what is in the way."""
-        if not self.domain.constraints:
+        return self.finishing.finish(self._drawn(n, self.finishing.whole(self.domain), rng), self.domain, rng)
+
+    def _drawn(self, n: int, domain: TabularDomain, rng: np.random.Generator) -> Rows:
+        if not domain.constraints:
             return self.plan.rows(n, rng)
         # Wished frequencies are met exactly, so these cells stay while the others are drawn again.
-        held = tuple(sorted(at for at in self.graph.settled if at in self.graph.shares))
+        wished = {at for edge in self.graph.edges if edge.by_user and not edge.is_numeric for at in (edge.source, edge.target)}
+        held = tuple(sorted({*wished, *(at for at in self.graph.settled if at in self.graph.shares)}))
         kept = self.plan.rows(n, rng)[:, list(held)] if held else np.empty((n, 0))
 
         def draw(places: Index) -> Rows:
             return self.plan.rows(len(places), rng, {at: kept[places, i] for i, at in enumerate(held)})
 
-        return keep_constraints(draw, n, self.domain, held)
+        return keep_constraints(draw, n, domain, held)
 
     def obeyed(self, rows: Rows) -> Mask:
         """Which rows keep the domain, every wished range and every wished set of values."""

@@ -38,6 +38,7 @@ class CategoryStep:
     place: int
     upto: Rows  # (combinations, values) cumulative shares
     joint: JointTable | None
+    wished_by: int | None = None  # the source for whose value a user decided the shares, which are then met to the row
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,9 @@ class _Planner:
             return CategoryStep(place, np.cumsum(shares, axis=1), None)
         best = min((edge.error + self.errors[edge.source] for edge in edges if edge.source in joint.sources), default=0.0)
         self.errors[place] = best
-        return CategoryStep(place, np.cumsum(self._allowed(place, filled_table(joint, self.graph.shares[place])), axis=1), joint)
+        wished_by = next((edge.source for edge in edges if edge.by_user and edge.source in joint.sources), None)
+        shares = self._allowed(place, filled_table(joint, self.graph.shares[place]))
+        return CategoryStep(place, np.cumsum(shares, axis=1), joint, wished_by)
 
     def _joint(self, place: int, edges: Sequence[Edge]) -> JointTable | None:
         """The joint table over the sources that are still connected; sources whose edge is gone are summed out."""
@@ -293,11 +296,21 @@ def draw_category(step: CategoryStep, cells: Mapping[int, Index], n: int, rng: n
         levels = (rng.permutation(n) + rng.random()) / n
         return np.asarray(np.minimum(np.searchsorted(step.upto[0] / step.upto[0, -1], levels, side="right"), last))
     key = joint_key(cells, step.joint, n)
-    levels = rng.random(n)
+    levels = rng.random(n) if step.wished_by is None else _even_levels(cells[step.wished_by], rng)
     if last < 64:
         return np.asarray(np.minimum((levels[:, None] >= step.upto[key]).sum(axis=1), last))
     flat = (step.upto / step.upto[:, -1:] + np.arange(len(step.upto))[:, None]).ravel()
     return np.asarray(np.clip(np.searchsorted(flat, levels + key, side="right") - key * (last + 1), 0, last))
+
+
+def _even_levels(groups: Index, rng: np.random.Generator) -> Reals:
+    """Evenly spaced levels in random order within each group: what is shared alike in a group comes out to within one row."""
+    order = np.lexsort((rng.random(len(groups)), groups))
+    sizes = np.bincount(groups)
+    rank = np.empty(len(groups))
+    rank[order] = np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    levels: Reals = (rank + rng.random(len(sizes))[groups]) / sizes[groups]
+    return levels
 
 
 def _draw(fits: Fits, groups: Index, unfitted: Unfitted, rng: np.random.Generator) -> Reals:

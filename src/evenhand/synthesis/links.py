@@ -21,9 +21,15 @@ if TYPE_CHECKING:
 Copies = NDArray[np.float32]  # (n, columns): what the trees read
 
 BELOW_ONE = float(np.nextafter(1.0, 0.0))
+_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 _MOST_BINS = 512
 _WORTH_A_GUIDE = 4096
 """Levels looked up at once from which on a table of bins pays for itself."""
+
+
+def tree_copy(codes: Reals, lowest: float) -> Reals:
+    """Codes as a tree reads them: a missing cell lies below every other."""
+    return np.clip(np.where(np.isnan(codes), lowest - 1.0 - abs(lowest) * 1e-3, codes), -_LARGEST_FLOAT32, _LARGEST_FLOAT32)
 
 
 @dataclass(frozen=True)
@@ -144,9 +150,9 @@ class Link:
             behind = behind[(self.ends[places[behind]] <= wanted[behind]) & (places[behind] < last[behind])]
         return places
 
-    def stretch(self, codes: Reals, copies: Copies) -> tuple[Reals, Reals]:
-        """The lower and the upper end of the levels that decode to each code."""
-        low, high = self._leaf_stretch(codes, copies)
+    def stretch(self, codes: Reals, copies: Copies, leaves: Index | None = None) -> tuple[Reals, Reals]:
+        """The lower and the upper end of the levels that decode to each code; `leaves` where they are known already."""
+        low, high = self._leaf_stretch(codes, copies, leaves)
         for tilt in self.tilts:
             groups = tilt.groups(copies)
             low, high = tilt.straighten(low, groups), tilt.straighten(high, groups)
@@ -156,9 +162,9 @@ class Link:
         width = np.maximum(last - first, 1e-300)
         return np.clip((low - first) / width, 0.0, 1.0), np.clip((high - first) / width, 0.0, 1.0)
 
-    def _leaf_stretch(self, codes: Reals, copies: Copies) -> tuple[Reals, Reals]:
+    def _leaf_stretch(self, codes: Reals, copies: Copies, leaves: Index | None = None) -> tuple[Reals, Reals]:
         """The same before any tilt."""
-        leaves = self.leaves(copies)
+        leaves = self.leaves(copies) if leaves is None else leaves
         if self.trend is not None:
             ends = self.trend.ends(codes, self.trend.expected(copies))
             low, high = (self._upto(rests, codes, leaves) for rests in ends)

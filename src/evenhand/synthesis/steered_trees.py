@@ -14,15 +14,17 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, InvalidArgument
 from evenhand.synthesis.box import Box
 from evenhand.synthesis.chained_trees import ChainedTrees
+from evenhand.synthesis.conditional_wishes import ConditionalWish, PartlyDecided, conditional_wish
 from evenhand.synthesis.constraint_graph import ConstraintGraph, check_rules
 from evenhand.synthesis.decimals import rounded
 from evenhand.synthesis.derivations import Computation
+from evenhand.synthesis.finishing import Finishing
 from evenhand.synthesis.generation import CategoryStep, NumberStep, SoFar, draw_category, draw_number
 from evenhand.synthesis.graph import Graph, Scaling
 from evenhand.synthesis.rejection import keep_constraints
 from evenhand.synthesis.steering import wished_domain
 from evenhand.synthesis.tree_settings import TreeSettings
-from evenhand.synthesis.wishes import Wishes
+from evenhand.synthesis.wishes import Wish, Wishes
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,12 @@ class SteeredTrees:
     name: str = "chained trees, steered"
     box: Box = field(default_factory=Box, repr=False)  # rows lie in it; what it leaves of a decided column keeps its shares
     drawn: dict[int, Reals] | None = field(default=None, repr=False, compare=False)  # cells of decided categories so far, if counted
+    conditionals: tuple[ConditionalWish, ...] = field(default=(), repr=False)  # columns decided for one value of another
+    finishing: Finishing = field(default_factory=Finishing, repr=False)
 
     def balanced(self) -> SteeredTrees:
         """The same trees, whose rows of several draws have the wished shares together, to the row wherever the boxes allow it."""
-        return replace(self, drawn={})
+        return replace(self, drawn={}, finishing=self.finishing.counting())
 
     @classmethod
     def of(
@@ -48,8 +52,8 @@ class SteeredTrees:
     ) -> SteeredTrees:
         """Learn the chain with the decided columns first."""
         for wish in wishes.wishes:
-            if wish.source and (wish.action == "delete" or (wish.range is None and wish.factor is None)):
-                raise InvalidArgument(f"{wish.text}: trees learn associations as a whole; the constraint graph can change a single one")
+            if wish.source and wish.action == "delete":
+                raise InvalidArgument(f"{wish.text}: trees learn associations as a whole; the constraint graph can delete a single one")
             if wish.only_range:
                 raise InvalidArgument(f"{wish.text}: trees keep the data's range; the constraint graph can do without it")
         steered = ConstraintGraph.fit(rows, domain, rng).steered(wishes, rng)
@@ -58,10 +62,21 @@ class SteeredTrees:
         decided = {*graph.settled, *graph.dropped}
         leaders = tuple(step for step in steered.plan.steps if step.place in decided)
         plain = TabularDomain(domain.columns, domain.protected, domain.label)
-        trees = ChainedTrees.fit(rows, plain, rng, settings, first=[domain.names[step.place] for step in leaders])
+        conditionals = tuple(conditional_wish(wish, steered) for wish in wishes.wishes if wish.source and _decides(wish))
+        leading = [step.place for step in leaders]
+        leading += [each.source for each in conditionals] + [each.target for each in conditionals]
+        trees = ChainedTrees.fit(rows, plain, rng, settings, first=[domain.names[at] for at in dict.fromkeys(leading)])
         moves = _moves(graph, decided)
         changed = frozenset({*moves, *(at for _, at in graph.value_scalings)})
-        return cls(_roomy(wished, following(trees, changed), wishes), trees, leaders, moves, graph.value_scalings)
+        return cls(
+            _roomy(wished, following(trees, changed), wishes),
+            trees,
+            leaders,
+            moves,
+            graph.value_scalings,
+            conditionals=conditionals,
+            finishing=Finishing.of(wishes, wished),
+        )
 
     def within(self, box: Box) -> SteeredTrees:
         """The same wishes, for rows that lie in a box; a ConstraintError where the wishes leave it empty."""
@@ -80,14 +95,42 @@ class SteeredTrees:
     def sample(self, n: int, rng: np.random.Generator) -> Rows:
         """Rows that keep every wish and every rule, or an error that names what is in the way."""
         kept = self._decided(n, rng)
+        partly = self._partly_decided(kept, n, rng)
+        domain = self.finishing.whole(self.domain)
 
         def draw(places: Index) -> Rows:
-            fixed = {at: cells[places] for at, cells in kept.items()}
-            return self._moved(self.trees.sample(len(places), rng, self._within_old_range(fixed)), fixed)
+            return self._draw(
+                {at: cells[places] for at, cells in kept.items()}, {at: each.at(places) for at, each in partly.items()}, len(places), rng
+            )
 
-        rows = keep_constraints(draw, n, self.domain, tuple(kept)) if self.domain.constraints else draw(np.arange(n))
+        rows = keep_constraints(draw, n, domain, tuple(kept)) if domain.constraints else draw(np.arange(n))
         self._note(kept)
+        return self.finishing.finish(rows, self.domain, rng)
+
+    def _draw(self, kept: Mapping[int, Reals], partly: Mapping[int, PartlyDecided], n: int, rng: np.random.Generator) -> Rows:
+        """Rows with the decided cells: one draw for the rows of each set of columns that are decided."""
+        if not partly:
+            return self._moved(self.trees.sample(n, rng, self._within_old_range(kept)), kept)
+        rows = np.empty((n, len(self.domain.columns)))
+        decided = np.stack([each.decided for each in partly.values()], axis=1)
+        for pattern in np.unique(decided, axis=0):
+            mine = np.flatnonzero((decided == pattern).all(axis=1))
+            fixed = {at: cells[mine] for at, cells in kept.items()}
+            fixed |= {at: each.codes[mine] for (at, each), is_in in zip(partly.items(), pattern, strict=True) if is_in}
+            rows[mine] = self._moved(self.trees.sample(len(mine), rng, self._within_old_range(fixed)), fixed)
         return rows
+
+    def _partly_decided(self, kept: dict[int, Reals], n: int, rng: np.random.Generator) -> dict[int, PartlyDecided]:
+        """Columns decided for some values of another column, whose cells are settled first and join those that are kept."""
+        sources = [each.source for each in self.conditionals if each.source not in kept]
+        if sources:
+            drawn = self.trees.sample(n, rng, self._within_old_range(kept))
+            kept |= {at: drawn[:, at] for at in sources}
+        found: dict[int, PartlyDecided] = {}
+        for each in self.conditionals:
+            before = found.get(each.target, PartlyDecided.nothing(n))
+            found[each.target] = before.and_also(np.flatnonzero(kept[each.source] == each.code), each, self.domain, rng)
+        return found
 
     def _note(self, kept: Mapping[int, Reals]) -> None:
         """Count the cells of decided categories."""
@@ -194,17 +237,24 @@ def following(trees: ChainedTrees, changed: frozenset[int]) -> tuple[int, ...]:
     return tuple(found)
 
 
+def _decides(wish: Wish) -> bool:
+    """Whether a wish about one value of a source says how the target is distributed, not only how it is moved."""
+    return wish.action != "delete" and (wish.frequencies is not None or wish.distribution is not None)
+
+
 def _roomy(domain: TabularDomain, places: tuple[int, ...], wishes: Wishes) -> TabularDomain:
     """The domain with room for totals of moved numbers: what moves a part by a factor moves the whole by at most as much."""
     factors = [wish.factor for wish in wishes.wishes if wish.factor is not None]
-    if not places or not factors:
+    shifts = sum(abs(wish.shift) for wish in wishes.wishes if wish.shift is not None)
+    if not places or not (factors or shifts):
         return domain
     columns = list(domain.columns)
     for at in places:
         column = columns[at]
         if not column.is_listed:
             ends = [end * factor for end in (column.lowest, column.highest) for factor in (1.0, *factors)]
-            columns[at] = replace(column, low=min(ends), high=max(ends)) if not column.is_integral else column
+            low, high = min(ends) - shifts, max(ends) + shifts
+            columns[at] = replace(column, low=low, high=high) if not column.is_integral else column
     return replace(domain, columns=tuple(columns))
 
 

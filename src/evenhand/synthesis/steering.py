@@ -29,6 +29,8 @@ def wished_domain(domain: TabularDomain, wishes: Wishes, rows: Rows | None = Non
             columns[place] = _unbounded(columns[place])
         elif wish.action != "delete" and not columns[place].is_listed:
             columns[place] = _wished_column(columns[place], wish)
+        if wish.missing is not None:
+            columns[place] = replace(columns[place], missing=float(wish.missing))
     rules = compile_constraints(wishes.rules, columns, rows)
     return replace(domain, columns=tuple(columns), constraints=(*domain.constraints, *rules))
 
@@ -43,14 +45,20 @@ def _wished_column(column: Column, wish: Wish) -> Column:
     low, high = column.lowest, column.highest
     if wish.range is not None:
         low, high = wish.range if not wish.source else (min(low, wish.range[0]), max(high, wish.range[1]))
-    elif wish.factor is not None:
-        ends = (low * wish.factor, high * wish.factor)
+    elif wish.factor is not None or wish.shift is not None:
+        ends = _moved(wish, low, high)
         low, high = min(low, *ends), max(high, *ends)
     if column.is_integral:
         low, high = int(np.ceil(low)), int(np.floor(high))
         if low > high:
             raise ConstraintError(f"{wish.text}: there is no whole number in this range")
     return replace(column, low=low, high=high)
+
+
+def _moved(wish: Wish, low: float, high: float) -> tuple[float, float]:
+    """Both ends of a range after the wished factor and shift."""
+    factor, shift = wish.factor if wish.factor is not None else 1.0, wish.shift or 0.0
+    return low * factor + shift, high * factor + shift
 
 
 def steer(graph: Graph, wishes: Wishes, domain: TabularDomain) -> Graph:
@@ -99,9 +107,10 @@ def _set(graph: Graph, wish: Wish, domain: TabularDomain) -> Graph:
         return replace(graph, settled={**graph.settled, place: wish.text})
     if wish.distribution is not None:
         graph = _set_distribution(graph, wish, domain)
-    if wish.range is not None and wish.distribution is None and wish.factor is None:
+    moves = wish.factor is not None or wish.shift is not None
+    if wish.range is not None and wish.distribution is None and not moves:
         graph = _rescale(graph, place, wish.range)
-    return _set_factor(graph, place, wish) if wish.factor is not None else graph
+    return _set_move(graph, place, wish) if moves else graph
 
 
 def _set_distribution(graph: Graph, wish: Wish, domain: TabularDomain) -> Graph:
@@ -131,12 +140,11 @@ def _rescale(graph: Graph, place: int, wanted: tuple[float, float]) -> Graph:
     return replace(graph, scalings={**graph.scalings, place: scaling})
 
 
-def _set_factor(graph: Graph, place: int, wish: Wish) -> Graph:
-    """Numbers times the factor; one that would leave a wished range stops at its end."""
-    own, factor = graph.numbers[place], wish.factor
-    assert factor is not None
+def _set_move(graph: Graph, place: int, wish: Wish) -> Graph:
+    """Numbers times the factor, plus the shift; one that would leave a wished range stops at its end."""
+    own = graph.numbers[place]
     old = graph.scalings.get(place, Scaling(*([(float(own.low[0]), float(own.high[0]))] * 2)))
-    low, high = old.new[0] * factor, old.new[1] * factor
+    low, high = _moved(wish, *old.new)
     return replace(graph, scalings={**graph.scalings, place: Scaling(old.old, (min(low, high), max(low, high)), wish.range)})
 
 
@@ -170,8 +178,7 @@ def _scale_value(graph: Graph, wish: Wish, where: tuple[int, int, int]) -> Graph
     at = code if fits.count[code] > 0 else 0
     old = (float(group.low[at]), float(group.high[at]))
     new = wish.range or old
-    if wish.factor is not None:
-        new = (min(new[0] * wish.factor, new[1] * wish.factor), max(new[0] * wish.factor, new[1] * wish.factor))
+    new = (min(_moved(wish, *new)), max(_moved(wish, *new)))
     scalings = {**graph.value_scalings.get((source, place), {}), code: Scaling(old, new)}
     return replace(graph, value_scalings={**graph.value_scalings, (source, place): scalings})
 

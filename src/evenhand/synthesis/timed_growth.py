@@ -36,7 +36,7 @@ class TimedGrowth:
         """The links of the chain, in its order."""
         self.least_rows = every = len(self.growth.rows)
         if not self.deadline.is_set:
-            return tuple(self.growth.link(plan.order, step, rng, plan.guides.get(at)) for step, at in enumerate(plan.order))
+            return self.growth.links(plan, rng)
         links, size = [], min(FIRST_ROWS, every)
         for step in range(len(plan.order)):
             share, started = self.deadline.seconds_left / (len(plan.order) - step), time.perf_counter()

@@ -17,9 +17,10 @@ import numpy as np
 from evenhand.arrays import Index, Labels, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.synthesis.cells import Cells, cut
-from evenhand.synthesis.guides import RelationGuide
+from evenhand.synthesis.guides import ChainPlan, RelationGuide
 from evenhand.synthesis.leaves import Branches, node_shares
-from evenhand.synthesis.links import Asked, Copies, Link, Tilt, make_link
+from evenhand.synthesis.links import Asked, Copies, Link, Tilt, make_link, tree_copy
+from evenhand.synthesis.pilot_rows import PilotRows
 from evenhand.synthesis.tree_settings import TreeSettings
 from evenhand.synthesis.trends import Trend, fit_trend, rest_cells
 
@@ -66,30 +67,39 @@ class Grown:
     places: Index
     tree: Any
     parents: Index
+    copies: Copies
+
+    @cached_property
+    def branches(self) -> Branches:
+        """The tree's shape."""
+        return Branches.of(self.tree)
+
+    @cached_property
+    def leaves(self) -> Index:
+        """The number of every row's leaf."""
+        return self._leaves(slice(None))
 
     def likelihood(self, growth: TreeGrowth) -> float:
         """How likely the tree makes the held-out rows, their cells counted on the rows that it was grown on."""
-        shares, number = self._shares(growth, growth.structure)
-        leaves = self._leaves(growth, growth.held, number)
+        shares = self._shares(self.places[growth.structure], self._leaves(growth.structure))
         held = self.places[growth.held]
-        return float(np.log(shares[leaves, held]).sum()) - self.shape.log_width(held)
+        return float(np.log(shares[self._leaves(growth.held), held]).sum()) - self.shape.log_width(held)
 
-    def link(self, growth: TreeGrowth) -> Link:
+    def link(self) -> Link:
         """Counted on all rows."""
-        shares, number = self._shares(growth, np.arange(len(self.places)))
-        return make_link(self.shape.cells, Asked(self.tree, self.parents, number), shares, self.shape.trend)
+        asked = Asked(self.tree, self.parents, self.branches.leaf_of_node())
+        return make_link(self.shape.cells, asked, self._shares(self.places, self.leaves), self.shape.trend)
 
-    def _shares(self, growth: TreeGrowth, rows: Index) -> tuple[Rows, Index]:
-        """Frequencies in the leaves as these rows show them, and the number of the leaf at every node."""
-        branches = Branches.of(self.tree)
-        number = branches.leaf_of_node()
-        counts = _counted(self._leaves(growth, rows, number), self.places[rows], len(branches.leaves), self.shape.cells.count)
-        return node_shares(branches, counts, self.shape.is_number)[branches.leaves], number
+    def _shares(self, places: Index, leaves: Index) -> Rows:
+        """Frequencies in the leaves as rows with these cells in these leaves show them."""
+        counts = _counted(leaves, places, len(self.branches.leaves), self.shape.cells.count)
+        return node_shares(self.branches, counts, self.shape.is_number)[self.branches.leaves]
 
-    def _leaves(self, growth: TreeGrowth, rows: Index, number: Index) -> Index:
+    def _leaves(self, rows: Index | slice) -> Index:
+        visible = self.copies[rows][:, self.parents]
         if self.tree is None:
-            return np.zeros(len(rows), dtype=np.intp)
-        found: Index = number[self.tree.apply(np.ascontiguousarray(growth.copies[np.ix_(rows, self.parents)]))]
+            return np.zeros(len(visible), dtype=np.intp)
+        found: Index = self.branches.leaf_of_node()[self.tree.apply(np.ascontiguousarray(visible))]
         return found
 
 
@@ -110,40 +120,57 @@ class TreeGrowth:
     associations: Rows
     settings: TreeSettings
 
+    def links(self, plan: ChainPlan, rng: np.random.Generator) -> tuple[Link, ...]:
+        """Every link of the chain, each with the groups where the data have them."""
+        if not self.domain.protected or not self.settings.tilts:
+            return tuple(self.link(plan.order, step, rng, plan.guides.get(at)) for step, at in enumerate(plan.order))
+        pilot, found = PilotRows.empty(self.rows.shape[1]), []
+        for step, at in enumerate(plan.order):
+            guide = plan.guides.get(at)
+            link = self.link(plan.order, step, rng, guide)
+            if guide is None and link.trend is None:
+                link = pilot.calibrated(link, link.cells.locate(self.rows[:, at]), self.copies)
+            found.append(link)
+            bound = link if guide is None else guide.bound(link, pilot.rows)
+            pilot.rows[:, at] = bound.codes(rng.random(len(pilot.rows)), pilot.copies)
+            pilot.copies[:, at] = tree_copy(pilot.rows[:, at], self.domain.columns[at].lowest)
+        return tuple(found)
+
     def link(self, order: Sequence[int], step: int, rng: np.random.Generator, guide: RelationGuide | None = None) -> Link:
         """Grow the tree of one column on the columns before it, count its leaves, and put back what groups differ in."""
         at, codes = order[step], self.rows[:, order[step]]
         if guide is not None and guide.is_total and not np.isnan(codes).any():
-            return self._grown(Shape(cut(self.domain.columns[at], codes, self.settings.cells), codes, None), [], rng).link(self)
+            return self._grown(Shape(cut(self.domain.columns[at], codes, self.settings.cells), codes, None), [], rng).link()
         parents = self._parents(at, order[:step])
         if guide is not None and guide.is_distance:
             codes = guide.rounded(codes - guide.base(self.rows))
-            link = self._grown(Shape(guide.distance_cells(codes, self.settings.cells), codes, None), parents, rng).link(self)
+            grown = self._grown(Shape(guide.distance_cells(codes, self.settings.cells), codes, None), parents, rng)
         else:
-            link = self._better(at, parents, rng)
+            grown = self._better(at, parents, rng)
         earlier = [place for place in self.domain.protected_places if place in order[:step]]
-        return self._tilted(link, codes, earlier, rng) if earlier and self.settings.tilts else link
+        return self._tilted(grown, codes, earlier, rng) if earlier and self.settings.tilts else grown.link()
 
-    def _better(self, at: int, parents: list[int], rng: np.random.Generator) -> Link:
+    def _better(self, at: int, parents: list[int], rng: np.random.Generator) -> Grown:
         """The column by its cells or by what a trend leaves of it: whichever makes held-out rows likelier."""
         column, codes = self.domain.columns[at], self.rows[:, at]
         plain = self._grown(Shape(cut(column, codes, self.settings.cells), codes, None), parents, rng)
         numbers = [place for place in parents if not self.domain.columns[place].is_listed or len(self.domain.columns[place].values) == 2]
-        trend = fit_trend(codes, self.copies, column, numbers, self.lowest) if numbers else None
+        trend = fit_trend(codes[self.structure], self.copies[self.structure], column, numbers, self.lowest) if numbers else None
         if trend is None or len(self.held) < FEWEST_HELD_OUT:
-            return plain.link(self)
+            return plain
         rests = codes - trend.expected(self.copies)
         trended = self._grown(Shape(rest_cells(rests, trend, self.settings.cells, column.missing > 0), rests, trend), parents, rng)
         pays = trended.likelihood(self) > plain.likelihood(self) + GAIN * len(self.held)
-        return (trended if pays else plain).link(self)
+        return trended if pays else plain
 
     def _grown(self, shape: Shape, parents: list[int], rng: np.random.Generator) -> Grown:
         places = shape.cells.locate(shape.codes)
-        return Grown(shape, places, self._tree(parents, places, shape, rng), np.array(parents, dtype=np.intp))
+        return Grown(shape, places, self._tree(parents, places, shape, rng), np.array(parents, dtype=np.intp), self.copies)
 
     def _parents(self, at: int, before: Sequence[int]) -> list[int]:
         """The columns that tell most about this one, and the protected ones."""
-        telling = sorted(before, key=lambda place: -self.associations[at, place])[: self.settings.parents]
+        most = self.settings.most_parents(self.rows.shape[1], len(self.structure))
+        telling = sorted(before, key=lambda place: -self.associations[at, place])[:most]
         return sorted({*telling, *(place for place in self.domain.protected_places if place in before)})
 
     def _tree(self, parents: list[int], places: Index, shape: Shape, rng: np.random.Generator) -> Any:
@@ -166,9 +193,10 @@ class TreeGrowth:
             warnings.simplefilter("ignore", UserWarning)  # a few rows with as many cells are no mistake here
             return tree.fit(visible, target[self.structure]).tree_
 
-    def _tilted(self, link: Link, codes: Reals, protected: list[int], rng: np.random.Generator) -> Link:
+    def _tilted(self, grown: Grown, codes: Reals, protected: list[int], rng: np.random.Generator) -> Link:
         """The link with one tilt for each protected column, fitted in turns so that none does another's work."""
-        low, high = link.stretch(codes, self.copies)
+        link = grown.link()
+        low, high = link.stretch(codes, self.copies, grown.leaves)
         levels = low + (high - low) * rng.random(len(codes))
         tilts = [tilt for place in protected if (tilt := self._tilt(place, levels)) is not None]
         for _ in range(ROUNDS if tilts else 0):

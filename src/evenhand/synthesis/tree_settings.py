@@ -9,17 +9,22 @@ import numpy as np
 from evenhand.limits import Count, NotNegative, ShareBelowOne, TwoOrMore, check_limits
 
 FEWEST_STRUCTURE_ROWS = 10_000
+FEWEST_PARENTS = 12
+LARGER_LEAVES = (20, 40)
+FEWEST_LEAVES = 25
 
 
 @dataclass(frozen=True)
 class TreeSettings:
     """How fine the trees are.
 
-    leaf_rows: fewest rows of a leaf; None takes rows / 500, between 5 and 8
+    leaf_rows: fewest rows of a leaf; None takes rows / 500, between 5 and 8, and more where too many learnt rows are repeated
     held_out: share of the structure rows that say whether a trend pays; 0 for no trends
-    parents: most columns that a column's tree may ask, beside the protected ones
+    parents: most columns that a column's tree may ask, beside the protected ones; None for as many as `asked_cells` allow
+    asked_cells: cells of parents that all trees together may be grown on, so that wide tables stay affordable; never below 12 parents
     relations: whether sums, orders, dependencies and other relations are looked for and kept
     tilts: whether what groups differ in beyond the trees is put back
+    rarer_copies: whether rows that repeat a learnt one are thinned to as many as fresh real rows would be
     cells: most cells of one numeric column
     structure_rows: most rows that the splits are chosen on; leaf frequencies always use all rows
     structure_cells: the same in cells of all columns together, so that wide tables stay affordable; never below 10,000 rows
@@ -29,9 +34,11 @@ class TreeSettings:
 
     leaf_rows: Count | None = None
     held_out: ShareBelowOne = 0.1
-    parents: TwoOrMore = 12
+    parents: TwoOrMore | None = None
+    asked_cells: TwoOrMore = 9_000_000
     relations: bool = True
     tilts: bool = True
+    rarer_copies: bool = True
     cells: TwoOrMore = 256
     structure_rows: TwoOrMore = 30_000
     structure_cells: TwoOrMore = 700_000
@@ -48,3 +55,13 @@ class TreeSettings:
     def rows_per_leaf(self, rows: int) -> int:
         """The fewest rows of a leaf for a table of this many rows."""
         return self.leaf_rows if self.leaf_rows is not None else int(np.clip(rows // 500, 5, 8))
+
+    def leaf_sizes(self, rows: int) -> tuple[int, ...]:
+        """The same, and what is tried next where leaves of so few rows learn single rows by heart."""
+        first = self.rows_per_leaf(rows)
+        larger = () if self.leaf_rows is not None or not self.rarer_copies else LARGER_LEAVES
+        return (first, *(size for size in larger if first < size <= rows // FEWEST_LEAVES))
+
+    def most_parents(self, columns: int, rows: int) -> int:
+        """How many columns a tree may ask in a table of this many columns, grown on this many rows."""
+        return self.parents if self.parents is not None else max(FEWEST_PARENTS, self.asked_cells // (columns * max(rows, 1)))

@@ -2,14 +2,18 @@
 
 add:    [{column: salary, distribution: {name: normal, loc: 15000, scale: 1500}, range: [2000, 30000]}]
 modify: [{column: salary, range: [5000, 50000]}, {column: sex, frequencies: {Female: 1, Male: 1}},
-         {column: income, factor: 1.2}, {association: [sex, salary], value: Female, range: [5000, 50000]}]
+         {column: income, factor: 1.2}, {association: [sex, salary], value: Female, range: [5000, 50000]},
+         {column: age, range: [18, null]}, {column: income, shift: 500}, {column: income, missing: 0.1}, {column: number, unique: true}]
 delete: [{column: zip}, {association: [sex, salary]}, {range: salary}]
 rules:  ["age >= 18 or marital_status == 'Never-married'"]
-presets: ["1:1 sex", "income up 20 %", "region X only"]
+presets: ["1:1 sex", "income up 20 %", "income up 500", "age at least 18", "income 10 % missing", "number unique", "region X only"]
+
+One end of a range may be null: the data's own end stands.  `isUnique` is the paper's word for `unique`.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +25,7 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, InvalidArgument, UnknownName
 
 Action = Literal["add", "modify", "delete"]
-_KEYS = {"column", "association", "value", "range", "distribution", "frequencies", "factor"}
+_KEYS = {"column", "association", "value", "range", "distribution", "frequencies", "factor", "shift", "missing", "unique", "isUnique"}
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,9 @@ class Wish:
     frequencies: Mapping[Value, float] | None = None
     factor: float | None = None
     only_range: bool = False  # a deletion of the range alone
+    shift: float | None = None  # what every number is moved by, after the factor
+    missing: float | None = None  # share of missing cells
+    is_unique: bool = False
 
     def is_partial(self, column: Column) -> bool:
         """Whether its shares leave something to values that it does not name."""
@@ -52,6 +59,9 @@ class Wish:
         parts += [f"distribution {dict(self.distribution)}"] if self.distribution else []
         parts += [f"frequencies {dict(self.frequencies)}"] if self.frequencies else []
         parts += [f"factor {self.factor:g}"] if self.factor is not None else []
+        parts += [f"shift {self.shift:+g}"] if self.shift is not None else []
+        parts += [f"{self.missing:.4g} missing"] if self.missing is not None else []
+        parts += ["unique"] if self.is_unique else []
         return f"{self.action} {what}" + (f": {', '.join(parts)}" if parts else "")
 
 
@@ -95,7 +105,8 @@ class Wishes:
 
     @classmethod
     def preset(cls, text: str, domain: TabularDomain) -> Wishes:
-        """A what-if in words: "1:1 sex", "2:1 sex Male:Female", "income up 20 %", "income down 5 %", "region X only".
+        """A what-if in words: "1:1 sex", "2:1 sex Male:Female", "income up 20 %", "income down 5 %", "income up 500", "age at least 18",
+        "age at most 65", "income 10 % missing", "number unique", "region X only".
 
         A value that only one column has may stand for it: "1:1 Female", "X only".
         """
@@ -104,7 +115,8 @@ class Wishes:
             if match:
                 return make(match, domain)
         raise InvalidArgument(
-            f"preset {text!r} is not understood; expected for example '1:1 sex', '2:1 sex Male:Female', 'income up 20 %', 'region X only'"
+            f"preset {text!r} is not understood; expected for example '1:1 sex', '2:1 sex Male:Female', 'income up 20 %', 'income up 500', "
+            f"'age at least 18', 'income 10 % missing', 'number unique', 'region X only'"
         )
 
     def __add__(self, other: Wishes) -> Wishes:
@@ -126,7 +138,7 @@ def _decides(wish: Wish) -> list[tuple[object, ...]]:
     """What a wish has the last word on."""
     if wish.action == "delete":
         return [("deleted", wish.source, wish.column)] if not wish.only_range else [("range", "", wish.column, None)]
-    aspects = [name for name in ("range", "distribution", "frequencies", "factor") if getattr(wish, name) is not None]
+    aspects = [name for name in ("range", "distribution", "frequencies", "factor", "shift", "missing") if getattr(wish, name) is not None]
     keys: list[tuple[object, ...]] = [(aspect, wish.source, wish.column, wish.value) for aspect in aspects]
     return [*keys, ("deleted", wish.source, wish.column), ("deleted", "", wish.column)]
 
@@ -158,20 +170,39 @@ def _wish(action: Action, entry: Any, domain: TabularDomain) -> Wish:
     if pair is not None and (not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2):
         raise ConstraintError(f"{action}: association must be [source, target], got {pair!r}")
     source, column = (str(pair[0]), str(pair[1])) if pair is not None else ("", str(entry["column"]))
-    ends = entry.get("range")
-    if ends is not None and not (isinstance(ends, Sequence) and len(ends) == 2 and all(isinstance(e, int | float) for e in ends)):
-        raise ConstraintError(f"{action} {column}: range must be [lowest, highest], got {ends!r}")
     wish = Wish(
         action,
         column,
         source,
         entry.get("value"),
-        (float(ends[0]), float(ends[1])) if ends is not None else None,
+        _range(entry["range"], domain.columns[domain.place(column)]) if entry.get("range") is not None else None,
         entry.get("distribution"),
         entry.get("frequencies"),
         entry.get("factor"),
+        shift=entry.get("shift"),
+        missing=entry.get("missing"),
+        is_unique=_is_true(entry, "unique") or _is_true(entry, "isUnique"),
     )
     return _bound(wish, domain)
+
+
+def _is_true(entry: Mapping[str, Any], key: str) -> bool:
+    if not isinstance(entry.get(key, False), bool):
+        raise ConstraintError(f"{dict(entry)}: {key} must be true or false, got {entry[key]!r}")
+    return bool(entry.get(key, False))
+
+
+def _range(ends: Any, column: Column) -> tuple[float, float]:
+    """Both ends of a wished range; one that is null is the data's."""
+    is_pair = isinstance(ends, Sequence) and not isinstance(ends, str) and len(ends) == 2
+    if not is_pair or not all(end is None or (isinstance(end, int | float) and not isinstance(end, bool)) for end in ends):
+        raise ConstraintError(f"{column.name}: range must be [lowest, highest], one of which may be null, got {ends!r}")
+    if column.is_listed:
+        raise ConstraintError(
+            f"{column.name}: range {list(ends)!r} is for numbers, and {column.name!r} is a category; it takes frequencies"
+        )
+    low, high = (column.lowest if ends[0] is None else float(ends[0])), (column.highest if ends[1] is None else float(ends[1]))
+    return (min(low, high), high) if ends[0] is None else (low, max(low, high)) if ends[1] is None else (low, high)
 
 
 def _bound(wish: Wish, domain: TabularDomain) -> Wish:
@@ -187,17 +218,26 @@ def _bound(wish: Wish, domain: TabularDomain) -> Wish:
             source.code(wish.value)
         elif wish.action != "delete":
             raise ConstraintError(f"{wish.text}: say for which value of {wish.source} (value: ...)")
-    if wish.action != "delete" and not any((wish.range, wish.distribution, wish.frequencies, wish.factor is not None)):
-        raise ConstraintError(f"{wish.text}: say what is wanted: range, distribution, frequencies or factor")
+    if wish.action != "delete" and not (wish.is_unique or any(getattr(wish, name) is not None for name in _WANTED)):
+        raise ConstraintError(f"{wish.text}: say what is wanted: range, distribution, frequencies, factor, shift, missing or unique")
     if wish.range is not None and wish.range[0] > wish.range[1]:
         raise ConstraintError(f"{wish.text}: the range is empty, its lowest end lies above its highest")
-    if column.is_listed and any((wish.range, wish.distribution, wish.factor is not None, wish.only_range)):
+    if wish.source and (wish.missing is not None or wish.is_unique):
+        raise ConstraintError(f"{wish.text}: missing and unique speak of a whole column; name the column instead of an association")
+    if column.is_listed and any((wish.range, wish.distribution, wish.factor is not None, wish.shift is not None, wish.only_range)):
         raise ConstraintError(f"{wish.text}: {column.name!r} is a category; it takes frequencies")
     if wish.frequencies is not None:
         _check_frequencies(wish, domain)
     if wish.factor is not None and not (isinstance(wish.factor, int | float) and wish.factor > 0):
         raise ConstraintError(f"{wish.text}: factor must be a number above 0")
+    if wish.shift is not None and not (isinstance(wish.shift, int | float) and math.isfinite(wish.shift)):
+        raise ConstraintError(f"{wish.column}: shift must be a number, got {wish.shift!r}")
+    if wish.missing is not None and not (isinstance(wish.missing, int | float) and 0 <= wish.missing <= 1):
+        raise ConstraintError(f"{wish.column}: missing must be a share between 0 and 1, got {wish.missing!r}")
     return wish
+
+
+_WANTED = ("range", "distribution", "frequencies", "factor", "shift", "missing")
 
 
 def _as_category(column: Column) -> str:
@@ -244,6 +284,25 @@ def _move(match: re.Match[str], domain: TabularDomain) -> Wishes:
     return Wishes((_bound(Wish("modify", match["column"].strip(), factor=1 + percent / 100), domain),))
 
 
+def _by(match: re.Match[str], domain: TabularDomain) -> Wishes:
+    amount = float(match["amount"].replace(",", "")) * (1 if match["way"].lower() == "up" else -1)
+    return Wishes((_bound(Wish("modify", match["column"].strip(), shift=amount), domain),))
+
+
+def _one_sided(match: re.Match[str], domain: TabularDomain) -> Wishes:
+    name, end = match["column"].strip(), float(match["end"].replace(",", ""))
+    ends = [end, None] if match["side"].lower() == "least" else [None, end]
+    return Wishes((_bound(Wish("modify", name, range=_range(ends, domain.columns[domain.place(name)])), domain),))
+
+
+def _blank(match: re.Match[str], domain: TabularDomain) -> Wishes:
+    return Wishes((_bound(Wish("modify", match["column"].strip(), missing=float(match["percent"]) / 100), domain),))
+
+
+def _unique(match: re.Match[str], domain: TabularDomain) -> Wishes:
+    return Wishes((_bound(Wish("modify", match["column"].strip(), is_unique=True), domain),))
+
+
 def _only(match: re.Match[str], domain: TabularDomain) -> Wishes:
     words = match["words"]
     for name in sorted(domain.names, key=len, reverse=True):
@@ -266,5 +325,9 @@ def _owner(value: str, domain: TabularDomain) -> tuple[str, Value] | None:
 _PRESETS = (
     (r"(?P<ratio>\d+(?:\.\d+)?(?::\d+(?:\.\d+)?)+)\s+(?P<column>[^:]+?)(?:\s+(?P<values>[^\s:]+(?::[^\s:]+)+))?", _ratio),
     (r"(?P<column>.+?)\s+(?P<way>up|down)\s+(?P<percent>\d+(?:\.\d+)?)\s*%", _move),
+    (r"(?P<column>.+?)\s+(?P<way>up|down)\s+(?:by\s+)?(?P<amount>\d[\d,]*(?:\.\d+)?)", _by),
+    (r"(?P<column>.+?)\s+at\s+(?P<side>least|most)\s+(?P<end>-?\d[\d,]*(?:\.\d+)?)", _one_sided),
+    (r"(?P<column>.+?)\s+(?P<percent>\d+(?:\.\d+)?)\s*%\s+missing", _blank),
+    (r"(?P<column>.+?)\s+unique", _unique),
     (r"(?P<words>.+)\s+only", _only),
 )

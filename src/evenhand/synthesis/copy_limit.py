@@ -1,0 +1,108 @@
+"""How often a population may repeat a row that it was learnt from: as often as a fresh real row would, and not more.
+
+Good and Turing: of n rows of which s stand alone, about (n - s) / n of fresh rows equal one of them.  Trees fine enough to be realistic
+repeat more than that; the surplus is drawn again.  A large surplus means that the leaves learn single rows by heart; they are
+grown larger then.  Larger leaves everywhere, or leaves pruned by the likelihood of held-out rows, would be worse: where columns have
+much to do with each other, they blur it, and the rows are told from real ones far more easily.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.arrays import Index, Keys, Mask, Reals, Rows
+from evenhand.domain.keys import hash_cells
+
+FIRST_DRAWS = 2_000
+DRAWS = 20_000
+"""Rows drawn to see how many repeat one: a few first, which settle most tables."""
+NEGLIGIBLE = 0.002
+ONE_SIDED_95 = 1.645
+ROUNDS = 8
+"""Times that a row is drawn again at most; fixed cells may leave little else than known rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class CopyLimit:
+    """Keys of the learnt rows, those that stand alone and those that occur several times, and the part of copies of each that is kept."""
+
+    alone: Keys  # ascending
+    repeated: Keys  # ascending
+    kept_alone: float
+    kept_repeated: float
+    surplus: float = 0.0  # share of rows that repeat a learnt one beyond what is due, before any is drawn again
+
+    @classmethod
+    def of(cls, rows: Rows, draw: Callable[[int], Rows]) -> CopyLimit | None:
+        """The limit for rows of `draw`, a population learnt from `rows`; None where there is no surplus."""
+        keys, counts = np.unique(hash_cells(rows), return_counts=True)
+        free = cls(keys[counts == 1], keys[counts > 1], 1.0, 1.0)
+        due = _due(counts)
+        if free._mass(draw(FIRST_DRAWS)).total <= due.total + NEGLIGIBLE or due.total >= 1:
+            return None
+        drawn = free._mass(draw(DRAWS))
+        if drawn.total <= due.total + NEGLIGIBLE or drawn.total >= 1:
+            return None
+        return cls(free.alone, free.repeated, *_kept(drawn, due), drawn.total - due.total)
+
+    def _mass(self, rows: Rows) -> _Mass:
+        keys = hash_cells(rows)
+        return _Mass(float(_among(keys, self.alone).mean()), float(_among(keys, self.repeated).mean()))
+
+    def kept_shares(self, rows: Rows) -> Reals:
+        """The part of draws of each row that is kept: 1 for a row that is no copy."""
+        keys = hash_cells(rows)
+        shares: Reals = np.where(_among(keys, self.alone), self.kept_alone, 1.0)
+        return np.where(_among(keys, self.repeated), self.kept_repeated, shares)
+
+    def thinned(self, rows: Rows, again: Callable[[Index], Rows], rng: np.random.Generator) -> Rows:
+        """The rows, surplus copies drawn again in their places."""
+        left = np.arange(len(rows))
+        for _ in range(ROUNDS):
+            left = left[rng.random(len(left)) >= self.kept_shares(rows[left])]
+            if not left.size:
+                break
+            rows[left] = again(left)
+        return rows
+
+
+@dataclass(frozen=True)
+class _Mass:
+    """How much of a distribution lies on learnt rows that stand alone, and on those that occur several times."""
+
+    alone: float
+    repeated: float
+
+    @property
+    def total(self) -> float:
+        return self.alone + self.repeated
+
+
+def _due(counts: Index) -> _Mass:
+    """What fresh rows owe to learnt ones that occur so many times, at the lower end of what chance leaves open."""
+    n = int(counts.sum())
+    total = 1.0 - float((counts == 1).sum()) / n
+    total = max(0.0, total - ONE_SIDED_95 * float(np.sqrt(total * (1 - total) / n)))
+    alone = min(total, 2.0 * float((counts == 2).sum()) / n)
+    return _Mass(alone, total - alone)
+
+
+def _kept(drawn: _Mass, due: _Mass) -> tuple[float, float]:
+    """The parts to keep so that what is left has the due mass on copies; rows that occur several times are owed theirs first."""
+    room = due.total * (1 - drawn.total) / (1 - due.total)  # mass of copies beside what is no copy
+    of_repeated = min(drawn.repeated, room * due.repeated / due.total) if due.total else 0.0
+    of_alone = min(drawn.alone, room - of_repeated)
+    of_repeated = min(drawn.repeated, room - of_alone)
+    return of_alone / drawn.alone if drawn.alone else 1.0, of_repeated / drawn.repeated if drawn.repeated else 1.0
+
+
+def _among(keys: Keys, known: Keys) -> Mask:
+    """Which keys are among ascending known ones."""
+    if not len(known):
+        return np.zeros(len(keys), dtype=bool)
+    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    found: Mask = known[place] == keys
+    return found
