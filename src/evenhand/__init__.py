@@ -18,19 +18,24 @@ _HOMES = {
     "CompareOptions": "evenhand.verbs.compare",
     "Comparison": "evenhand.domain.twins",
     "Gate": "evenhand.engine.gate",
+    "GateOptions": "evenhand.verbs.build_gate",
+    "GroupLimit": "evenhand.engine.policy",
     "Implied": "evenhand.domain.twins",
     "Label": "evenhand.domain.tabular",
     "MeasureOptions": "evenhand.verbs.measure",
     "Options": "evenhand.verbs.scan",
+    "Policy": "evenhand.engine.policy",
     "ProofLimits": "evenhand.measures.proofs",
     "RepairOptions": "evenhand.verbs.repair",
     "SynthOptions": "evenhand.verbs.synth",
     "TabularDomain": "evenhand.domain.tabular",
+    "Waiver": "evenhand.engine.policy",
     "bench": "evenhand.verbs.bench",
     "certify": "evenhand.verbs.certify",
     "compare": "evenhand.verbs.compare",
     "datasets": "",
     "doctor": "evenhand.verbs.doctor",
+    "gate": "evenhand.verbs.build_gate",
     "infer": "evenhand.domain.infer",
     "measure": "evenhand.verbs.measure",
     "method": "evenhand.methods",
@@ -51,11 +56,13 @@ if TYPE_CHECKING:
     from evenhand.domain.tabular import Label, TabularDomain
     from evenhand.domain.twins import Comparison, Implied
     from evenhand.engine.gate import Gate
+    from evenhand.engine.policy import GroupLimit, Policy, Waiver
     from evenhand.measures.proofs import ProofLimits
     from evenhand.methods import method
     from evenhand.models.budget import Budget
     from evenhand.models.wrap import wrap
     from evenhand.verbs.bench import BenchOptions, bench
+    from evenhand.verbs.build_gate import GateOptions, gate
     from evenhand.verbs.certify import certify
     from evenhand.verbs.compare import CompareOptions, compare
     from evenhand.verbs.doctor import doctor
@@ -74,19 +81,24 @@ __all__ = [
     "CompareOptions",
     "Comparison",
     "Gate",
+    "GateOptions",
+    "GroupLimit",
     "Implied",
     "Label",
     "MeasureOptions",
     "Options",
+    "Policy",
     "ProofLimits",
     "RepairOptions",
     "SynthOptions",
     "TabularDomain",
+    "Waiver",
     "bench",
     "certify",
     "compare",
     "datasets",
     "doctor",
+    "gate",
     "infer",
     "measure",
     "method",

@@ -30,7 +30,7 @@ _COMMENTS = {
     "model": "# The model under test: a file or a URL.  `trusted: true` allows formats that run code when loaded (pickle, joblib, torch).",
     "oracle": "# What counts as unfair: an oracle by name, or with its parameters, as in `gap: {threshold: 0.2}`.",
     "scan": "# How the model is searched.",
-    "gate": "# When a scan passes: the largest tolerated rate, how sure it must be, and the rate that counts as none.",
+    "gate": "# When a result passes: engineering tolerances of rates, groups and classes, kept pairs, a baseline, waivers.",
 }
 
 

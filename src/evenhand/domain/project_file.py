@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,12 +83,38 @@ class ScanSettings:
 
 
 @dataclass(frozen=True)
+class GroupLimitSettings:
+    """What is tolerated in one group measure; by None for every attribute."""
+
+    metric: str
+    most: float | None = None
+    least: float | None = None
+    by: str | None = None
+
+
+@dataclass(frozen=True)
+class WaiverSettings:
+    """A violation that somebody answers for, until a day."""
+
+    of: str
+    owner: str
+    reason: str
+    expires: str
+
+
+@dataclass(frozen=True)
 class GateSettings:
-    """When a scan passes."""
+    """When a result passes.  All thresholds are engineering tolerances."""
 
     max_rate: float = 0.0
     confidence: float = 0.95
     resolution: float = 0.001
+    groups: tuple[GroupLimitSettings, ...] = ()
+    classes: tuple[str, ...] = ("all",)
+    worst_gap: float | None = None
+    witnesses: Path | None = None
+    baseline: Path | None = None
+    waivers: tuple[WaiverSettings, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -163,8 +190,22 @@ def _sections(project: Project, base: Path) -> list[tuple[str, object]]:
         scan["budget"] = budget
     if "methods" in scan:
         scan["methods"] = [m.name if not m.parameters else {m.name: dict(m.parameters)} for m in project.scan.methods]
-    gate = _without_defaults(project.gate, GateSettings(), base)
+    gate = _gate_section(project.gate, base)
     return found + [(title, section) for title, section in (("oracle", project.oracle), ("scan", scan), ("gate", gate)) if section]
+
+
+def _gate_section(gate: GateSettings, base: Path) -> object:
+    """The gate without its defaults; limits of groups by name, waivers as mappings."""
+    kept = _without_defaults(replace(gate, groups=(), waivers=()), GateSettings(), base)
+    section: dict[str, Any] = dict(kept) if isinstance(kept, dict) else {}
+    if gate.groups:
+        section["groups"] = {}
+        for limit in gate.groups:
+            told = {name: value for name, value in asdict(limit).items() if name != "metric" and value is not None}
+            section["groups"].setdefault(limit.metric, []).append(told)
+    if gate.waivers:
+        section["waivers"] = [asdict(each) for each in gate.waivers]
+    return section
 
 
 def _without_defaults(settings: Any, defaults: Any, base: Path, always: str = "") -> object:
@@ -399,8 +440,37 @@ class _Reader:
         return {name: given | {"graph": str(self.path.parent / graph)} if isinstance(graph, str) and "<-" not in graph else given}
 
     def gate(self) -> GateSettings:
-        section = self.content.gate
-        return GateSettings(float(section.max_rate), float(section.confidence), float(section.resolution))
+        section, folder = self.content.gate, self.path.parent
+        return GateSettings(
+            float(section.max_rate),
+            float(section.confidence),
+            float(section.resolution),
+            tuple(limit for name, given in section.groups.items() for limit in self._group_limits(name, given)),
+            tuple(section.classes),
+            None if section.worst_gap is None else float(section.worst_gap),
+            None if section.witnesses is None else folder / section.witnesses,
+            None if section.baseline is None else folder / section.baseline,
+            tuple(self._waiver(place, each) for place, each in enumerate(section.waivers)),
+        )
+
+    def _group_limits(self, name: str, given: Any) -> list[GroupLimitSettings]:
+        """A number stands for the largest gap that is tolerated."""
+        if isinstance(given, int | float):
+            return [GroupLimitSettings(name, most=float(given))]
+        limits = [GroupLimitSettings(name, each.most, each.least, each.by) for each in (given if isinstance(given, list) else [given])]
+        for limit in limits:
+            if (limit.most is None) == (limit.least is None):
+                raise self.document.error(f"{name} needs `most` (of a gap) or `least` (of a ratio), one of the two", ("gate", "groups", name))
+        return limits
+
+    def _waiver(self, place: int, given: Any) -> WaiverSettings:
+        try:
+            date.fromisoformat(given.expires)
+        except ValueError:
+            raise self.document.error(
+                f"expires: {given.expires!r} is no day; write it as 2027-01-31", ("gate", "waivers", place, "expires")
+            ) from None
+        return WaiverSettings(given.of, given.owner, given.reason, given.expires)
 
 
 def _limits(name: str, section: ColumnSection) -> tuple[float | int | None, float | int | None]:

@@ -192,12 +192,37 @@ class ScanSection(SchemaSection):
     rate_rows: StrictInt | None = Field(default=None, ge=1)
 
 
+class GroupLimitSection(SchemaSection):
+    """What is tolerated in one group measure."""
+
+    most: Number | None = Field(default=None, description="A gap of at most so much.")
+    least: Number | None = Field(default=None, description="A ratio of at least so much.")
+    by: StrictStr | None = Field(default=None, description="One protected attribute; without it, every one.")
+
+
+class WaiverSection(SchemaSection):
+    """A violation that somebody answers for, until a day."""
+
+    of: StrictStr = Field(description="The id of a witness, or a condition's name as the gate prints it.")
+    owner: StrictStr = Field(min_length=1)
+    reason: StrictStr = Field(min_length=1)
+    expires: StrictStr = Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="The last day, as 2027-01-31.")
+
+
 class GateSection(SchemaSection):
-    """When a scan passes."""
+    """When a result passes.  All thresholds are engineering tolerances."""
 
     max_rate: Share = 0.0
     confidence: InnerShare = 0.95
     resolution: Share = 0.001
+    groups: dict[StrictStr, Number | GroupLimitSection | list[GroupLimitSection]] = Field(
+        default_factory=dict, description="Group measures by name, such as statistical_parity: 0.1 or disparate_impact: {least: 0.8, by: sex}."
+    )
+    classes: list[StrictStr] = Field(default_factory=lambda: ["all"], description="Of scenes, the classes of objects whose verdicts count.")
+    worst_gap: Share | None = Field(default=None, description="The widest gap of scores between two twins among the real rows.")
+    witnesses: StrictStr | None = Field(default=None, description="A folder of kept pairs that `evenhand gate` asks again first.")
+    baseline: StrictStr | None = Field(default=None, description="An earlier result; only what is new or worse fails.")
+    waivers: list[WaiverSection] = Field(default_factory=list)
 
 
 def _as_data(value: object) -> object:

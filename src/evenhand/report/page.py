@@ -22,6 +22,7 @@ from evenhand.report.sections import (
     how_often,
     meaning,
     oracle_views,
+    policy_conditions,
     proof_bounds,
     repair_lines,
     searches,
@@ -33,6 +34,7 @@ from evenhand.report.sections import (
 )
 
 MAKERS: tuple[Callable[[Record], Section | list[Section] | None], ...] = (
+    policy_conditions.section,
     proof_bounds.section,
     how_often.section,
     studies.sections,

@@ -176,6 +176,7 @@ class Body(RecordPart):
     groups: list[dict[str, Any]] = Field(default_factory=list)
     fairlearn: list[dict[str, Any]] = Field(default_factory=list)
     conditions: list[dict[str, Any]] = Field(default_factory=list)
+    unfair_rows: list[int] | None = None
     oracles: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
     repairs: dict[str, Any] | None = None

@@ -69,6 +69,7 @@ class MeasureOptions:
     rate_rows: people judged for each rate; None for 10,000, and for all real rows where they can be asked.
     studies: names of studies to make beside those that always fit the data; `evenhand methods --studies` lists them.
     ordered: whether the classes have an order, as age groups have.
+    groups_only: leave out plausible people, the oracles side by side and studies, which no group needs.
     draws: random deals behind a permutation test; the smallest p-value that it can give is one over their number.
     """
 
@@ -90,6 +91,7 @@ class MeasureOptions:
     draws: int = 4_999
     leaning: float = 0.05
     ordered: bool = False
+    groups_only: bool = False
     watch: Watch | None = None
 
     def __post_init__(self) -> None:
@@ -288,6 +290,8 @@ class _Measurer:
 
     def _studies(self, answer: Answer) -> dict[str, StudySection]:
         """Measures of what the rows show, where there are some for the medium."""
+        if self.options.groups_only:
+            return {}
         self._say(f"studies of {self._medium.kind} data")
         frame = getattr(self.data, "frame", None)
         whole = None if frame is None or len(frame) != len(self.data.rows) else frame
@@ -337,7 +341,7 @@ class _Measurer:
 
     def _plausible(self, oracle: Oracle) -> tuple[dict[str, Any] | None, WeightedRate | None, list[str]]:
         """The anytime rate and the weighted rate among plausible people."""
-        if not self._has_columns:
+        if not self._has_columns or self.options.groups_only:
             return None, None, []
         if len(self.data.rows) < FEWEST_FOR_TREES:
             return None, None, [f"{len(self.data.rows)} rows are too few to learn plausible people from; {FEWEST_FOR_TREES} would do"]
@@ -422,7 +426,7 @@ class _Measurer:
         return tuple(found)
 
     def _comparison(self) -> OracleComparison | None:
-        if not self.options.compare_rows or len(self.data.rows) < FEWEST_FOR_TREES or not self._has_columns:
+        if not self.options.compare_rows or self.options.groups_only or len(self.data.rows) < FEWEST_FOR_TREES or not self._has_columns:
             return None
         self._say("oracles side by side, with the null of shuffled groups")
         is_amount = len(self.model.classes) == 1

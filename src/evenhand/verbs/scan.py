@@ -38,6 +38,9 @@ from evenhand.verbs.time_plan import TimePlan, timed_budget
 
 DEFAULT_METHODS = ("evenhand",)
 
+MOST_UNFAIR_ROWS = 50_000
+"""Positions of unfair real rows that a result keeps."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -156,6 +159,7 @@ def scan(
         classes=classes,
         looked=looked.checks,
         notes=tuple(time_plan.notes(samples, searched.runs)),
+        unfair_rows=_unfair_rows(samples[0]),
     )
 
 
@@ -166,6 +170,12 @@ def _chosen(methods: Sequence[str | Method], subject: Subject) -> list[Method]:
         check_medium(chosen[0], subject.medium)
         check_ability(chosen[0], subject.model)
     return chosen
+
+
+def _unfair_rows(sample: JudgedSample) -> tuple[int, ...] | None:
+    """The positions of the unfair real rows, so that a later run can say which are new."""
+    marked = np.flatnonzero(sample.marks) if sample.rate.whole else None
+    return tuple(int(place) for place in marked) if marked is not None and len(marked) <= MOST_UNFAIR_ROWS else None
 
 
 def _after(ruling: Ruling, looked: Preflight) -> Ruling:

@@ -47,6 +47,7 @@ class ScanResult(Rendered):
     classes: ClassMeasure | None = None  # of scenes, how classes of objects are treated
     looked: tuple[Check, ...] = ()  # what was looked at before the search
     notes: tuple[str, ...] = ()  # what a reader must know beside the figures
+    unfair_rows: tuple[int, ...] | None = None  # of the data, by position; None where not every row was asked, or where they are very many
 
     @property
     def rate(self) -> Rate:
@@ -114,6 +115,7 @@ class ScanResult(Rendered):
             "valid_share": self.valid_share,
             "anytime": dict(self.anytime) if self.anytime else None,
             "where": self.where.as_dict() if self.where else None,
+            "unfair_rows": None if self.unfair_rows is None else list(self.unfair_rows),
         }
         if self.classes is not None:
             body["studies"] = {"classes": asdict(self.classes.section())}

@@ -13,11 +13,12 @@ from evenhand.report import facts, words
 from evenhand.report.lead import lead, sentence
 from evenhand.report.provenance import gate_sentence, provenance
 from evenhand.report.record import CheckRecord, Record, RunRecord, StudyRecord
-from evenhand.report.sections import concentration, standings, witness_cards
+from evenhand.report.sections import concentration, policy_conditions, standings, witness_cards
 
 endings = (".md", ".markdown")
 
 MOST_PAIRS = 10
+MOST_CONDITIONS = 30
 
 MEANING = (
     "## What this means\n\nEvery pair is proof: the model gave these two answers. Each rate is a share of one named population. "
@@ -33,6 +34,7 @@ def render(record: Record) -> str:
     parts = [
         _opening(record),
         _alarms(record),
+        _policy(record),
         _rates(record),
         _certificate(record),
         *(_study(name, study) for name, study in record.body.studies.items()),
@@ -62,6 +64,25 @@ def _opening(record: Record) -> str:
 def _alarms(record: Record) -> str:
     lines = [f"- **Alarm**: {prose(words.text(each, 900))}" for each in record.body.alarms]
     return "\n".join([*lines, *(f"- {prose(words.text(each, 1200))}" for each in record.body.notes)])
+
+
+def _policy(record: Record) -> str:
+    """Every condition of the policy, those that decide first."""
+    told = policy_conditions.ordered(record)
+    rows = [
+        [
+            code(each.get("name"), in_table=True),
+            str(each.get("standing") or each.get("outcome")),
+            prose(policy_conditions.measured(each)),
+            prose(policy_conditions.value(each.get("tolerated"), each)),
+            _in_table(str(each.get("message") or "")),
+        ]
+        for each in told[:MOST_CONDITIONS]
+    ]
+    if not rows:
+        return ""
+    opening = "## Policy\n\nThresholds are engineering tolerances, not legal limits.\n\n"
+    return opening + table(["Condition", "Outcome", "Measured", "Tolerated", "Why"], rows)
 
 
 def _certificate(record: Record) -> str:
