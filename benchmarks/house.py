@@ -5,7 +5,7 @@ source_lines            lines of Python in `src/evenhand`, blank ones and commen
 class_names_reused      public class names that are defined at the top of more than one module
 file_names_reused       names of Python files that occur more than once, `__init__` and `__main__` aside
 tuple_parameters        parameters of functions and fields of classes annotated as a tuple of fixed length whose members differ in type
-unreachable_modules     modules that neither a command, a public name nor a registry leads to along imports (type checking aside)
+unreachable_modules     modules that neither a command, a public name, a registry nor an entry point leads to along imports (type checking aside)
 modules_outside_layers  modules whose topmost package stands in no layer of the import contract
 ignored_imports         imports that the contract of layers is told to overlook
 imports_by_string       calls of `import_module` with the literal name of one of the package's own modules
@@ -136,13 +136,19 @@ def _strangers(annotation: ast.expr) -> bool:
 def unreachable_modules(tree: Tree) -> list[str]:
     """Modules that nothing leads to which a user can name."""
     starts = {"evenhand", "evenhand.__main__"} | _public_homes(tree) | {name for name in tree.files if name.startswith("evenhand.cli")}
-    return sorted(tree.files.keys() - tree.reached(starts | _registered(tree)))
+    return sorted(tree.files.keys() - tree.reached(starts | _registered(tree) | _entry_points()))
 
 
 def _public_homes(tree: Tree) -> set[str]:
     """The modules that the package's public names come from: every string in its `__init__` that names a module."""
     written = {node.value for node in ast.walk(tree.parsed["evenhand"]) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     return written | {f"evenhand.{name}" for name in written if name.isidentifier()}
+
+
+def _entry_points() -> set[str]:
+    """The modules by which other tools find the package."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("entry-points", {})
+    return {value.partition(":")[0] for group in declared.values() for value in group.values()}
 
 
 def _registered(tree: Tree) -> set[str]:

@@ -1,9 +1,9 @@
 """Stands in for your training: writes applicants.csv and model.skops.
 
-    python train.py              a model that does not look at the group
-    python train.py --planted    a model that refuses people of group b more often
-    python train.py --worse      one that refuses them more often still
-    python train.py --rows 40    too few people to say anything
+python train.py              a model that does not look at the group
+python train.py --planted    a model that refuses people of group b more often
+python train.py --worse      one that refuses them more often still
+python train.py --rows 40    too few people to say anything
 """
 
 import argparse

@@ -30,13 +30,16 @@ _HOMES = {
     "SynthOptions": "evenhand.verbs.synth",
     "TabularDomain": "evenhand.domain.tabular",
     "Waiver": "evenhand.engine.policy",
+    "assert_fair": "evenhand.integrations.fairness_assertion",
     "bench": "evenhand.verbs.bench",
     "certify": "evenhand.verbs.certify",
     "compare": "evenhand.verbs.compare",
     "datasets": "",
     "doctor": "evenhand.verbs.doctor",
+    "fairness_scorer": "evenhand.integrations.sklearn_scorer",
     "gate": "evenhand.verbs.build_gate",
     "infer": "evenhand.domain.infer",
+    "log_result": "evenhand.integrations.mlflow_evaluator",
     "measure": "evenhand.verbs.measure",
     "method": "evenhand.methods",
     "open": "evenhand.verbs.open",
@@ -57,6 +60,9 @@ if TYPE_CHECKING:
     from evenhand.domain.twins import Comparison, Implied
     from evenhand.engine.gate import Gate
     from evenhand.engine.policy import GroupLimit, Policy, Waiver
+    from evenhand.integrations.fairness_assertion import assert_fair
+    from evenhand.integrations.mlflow_evaluator import log_result
+    from evenhand.integrations.sklearn_scorer import fairness_scorer
     from evenhand.measures.proofs import ProofLimits
     from evenhand.methods import method
     from evenhand.models.budget import Budget
@@ -93,13 +99,16 @@ __all__ = [
     "SynthOptions",
     "TabularDomain",
     "Waiver",
+    "assert_fair",
     "bench",
     "certify",
     "compare",
     "datasets",
     "doctor",
+    "fairness_scorer",
     "gate",
     "infer",
+    "log_result",
     "measure",
     "method",
     "open",

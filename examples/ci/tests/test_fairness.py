@@ -2,4 +2,5 @@
 
 
 def test_the_model_keeps_the_policy(assert_fair):
+    """A violation fails the test with the pairs in its message; inconclusive fails as well."""
     assert_fair("evenhand.yaml")

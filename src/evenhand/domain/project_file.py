@@ -460,7 +460,9 @@ class _Reader:
         limits = [GroupLimitSettings(name, each.most, each.least, each.by) for each in (given if isinstance(given, list) else [given])]
         for limit in limits:
             if (limit.most is None) == (limit.least is None):
-                raise self.document.error(f"{name} needs `most` (of a gap) or `least` (of a ratio), one of the two", ("gate", "groups", name))
+                raise self.document.error(
+                    f"{name} needs `most` (of a gap) or `least` (of a ratio), one of the two", ("gate", "groups", name)
+                )
         return limits
 
     def _waiver(self, place: int, given: Any) -> WaiverSettings:

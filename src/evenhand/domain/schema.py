@@ -216,7 +216,8 @@ class GateSection(SchemaSection):
     confidence: InnerShare = 0.95
     resolution: Share = 0.001
     groups: dict[StrictStr, Number | GroupLimitSection | list[GroupLimitSection]] = Field(
-        default_factory=dict, description="Group measures by name, such as statistical_parity: 0.1 or disparate_impact: {least: 0.8, by: sex}."
+        default_factory=dict,
+        description="Group measures by name, such as statistical_parity: 0.1 or disparate_impact: {least: 0.8, by: sex}.",
     )
     classes: list[StrictStr] = Field(default_factory=lambda: ["all"], description="Of scenes, the classes of objects whose verdicts count.")
     worst_gap: Share | None = Field(default=None, description="The widest gap of scores between two twins among the real rows.")

@@ -138,7 +138,9 @@ class PolicyRuling:
         if not self.held:
             return "no condition could be held against what was measured"
         if self.outcome == "pass":
-            return f"all {len(self.held)} conditions hold{self._forgiven}" if len(self.held) > 1 else f"{self.held[0].message}{self._forgiven}"
+            return (
+                f"all {len(self.held)} conditions hold{self._forgiven}" if len(self.held) > 1 else f"{self.held[0].message}{self._forgiven}"
+            )
         decisive = [each for each in self.held if each.fails] or [each for each in self.held if each.outcome == "inconclusive"]
         told = "; ".join(f"{each.name}: {each.message}" for each in decisive[:MOST_NAMED])
         more = f"; and {len(decisive) - MOST_NAMED} more" if len(decisive) > MOST_NAMED else ""
@@ -272,7 +274,9 @@ def _is_of(each: Held, limit: GroupLimit) -> bool:
 
 def _missing(limit: GroupLimit) -> Held:
     by = f" by {limit.by}" if limit.by else ""
-    return Held(f"{limit.metric}{by}", "inconclusive", "it was not measured: `evenhand measure` measures groups, and `evenhand gate` does so")
+    return Held(
+        f"{limit.metric}{by}", "inconclusive", "it was not measured: `evenhand measure` measures groups, and `evenhand gate` does so"
+    )
 
 
 def _group(figure: Mapping[str, Any], limit: GroupLimit) -> Held:

@@ -132,7 +132,8 @@ def _kept_pairs(model: Model, data: Data, options: GateOptions) -> list[dict[str
 def _groups(model: Model, data: Data, policy: Policy, protected: Sequence[str] | None, seed: int, options: GateOptions) -> dict[str, Any]:
     """Groups alone: what the search measured already is not measured again."""
     asked = MeasureOptions(
-        confidence=policy.gate.confidence, max_rate=policy.gate.max_rate, rate_rows=options.rate_rows, groups_only=True, watch=options.watch,
+        confidence=policy.gate.confidence, max_rate=policy.gate.max_rate, rate_rows=options.rate_rows, groups_only=True,
+        watch=options.watch,
     )  # fmt: skip
     return measure(model, data, protected=protected, oracle=options.oracle, seed=seed, options=asked).as_dict()
 

@@ -159,7 +159,7 @@ def scan(
         classes=classes,
         looked=looked.checks,
         notes=tuple(time_plan.notes(samples, searched.runs)),
-        unfair_rows=_unfair_rows(samples[0]),
+        unfair_rows=_unfair_rows(samples[0], subject),
     )
 
 
@@ -172,10 +172,12 @@ def _chosen(methods: Sequence[str | Method], subject: Subject) -> list[Method]:
     return chosen
 
 
-def _unfair_rows(sample: JudgedSample) -> tuple[int, ...] | None:
-    """The positions of the unfair real rows, so that a later run can say which are new."""
-    marked = np.flatnonzero(sample.marks) if sample.rate.whole else None
-    return tuple(int(place) for place in marked) if marked is not None and len(marked) <= MOST_UNFAIR_ROWS else None
+def _unfair_rows(sample: JudgedSample, subject: Subject) -> tuple[int, ...] | None:
+    """The positions of the unfair real rows, so that a later run can say which are new; None where not all were asked in their order."""
+    if not sample.rate.whole or subject.rows is None or not np.array_equal(sample.rows, subject.rows, equal_nan=True):
+        return None
+    marked = np.flatnonzero(sample.marks)
+    return tuple(int(place) for place in marked) if len(marked) <= MOST_UNFAIR_ROWS else None
 
 
 def _after(ruling: Ruling, looked: Preflight) -> Ruling:

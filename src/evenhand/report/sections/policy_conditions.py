@@ -74,8 +74,7 @@ def _waivers(record: Record) -> list[str]:
     policy = record.header.details.get("policy")
     told = policy.get("waivers") if isinstance(policy, Mapping) else None
     return [
-        f"{words.text(each.get('of'), 80)}: {words.text(each.get('owner'), 80)} answers for it until {words.text(each.get('expires'), 20)}. "
-        f"{words.text(each.get('reason'), 300)}"
+        "{}: {} answers for it until {}. {}".format(*(words.text(each.get(name), 300) for name in ("of", "owner", "expires", "reason")))
         for each in told or []
         if isinstance(each, Mapping)
     ]
