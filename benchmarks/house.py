@@ -5,7 +5,7 @@ source_lines            lines of Python in `src/evenhand`, blank ones and commen
 class_names_reused      public class names that are defined at the top of more than one module
 file_names_reused       names of Python files that occur more than once, `__init__` and `__main__` aside
 tuple_parameters        parameters of functions and fields of classes annotated as a tuple of fixed length whose members differ in type
-unreachable_modules     modules that neither a command, a public name, a registry nor an entry point leads to along imports (type checking aside)
+unreachable_modules     modules that no command, public name, registry or entry point leads to along imports (type checking aside)
 modules_outside_layers  modules whose topmost package stands in no layer of the import contract
 ignored_imports         imports that the contract of layers is told to overlook
 imports_by_string       calls of `import_module` with the literal name of one of the package's own modules
