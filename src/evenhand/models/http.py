@@ -31,7 +31,8 @@ from evenhand.media.scene import Picture
 from evenhand.models.answer_shapes import Reader, declared_or_own
 from evenhand.models.function import FunctionClassifier
 from evenhand.models.http_shape import AnswerPath as AnswerPath
-from evenhand.models.http_shape import body_of, excerpt, parse_path, records_of, takes_single_row
+from evenhand.models.http_presets import CSV_KIND, csv_body, fitting_values, named_scores, preset_of, tensor_values
+from evenhand.models.http_shape import CSV, body_of, excerpt, is_of_a_table, parse_path, records_of, takes_single_row
 from evenhand.models.http_transport import Connection, RequestBody, Transport, shown_url
 from evenhand.models.inputs import probe_rows
 from evenhand.models.readings import settle
@@ -46,16 +47,20 @@ SETTLING_ROWS = 16
 class HttpModel:
     """Where an endpoint is and how it is spoken to.
 
+    preset: the documented format of a server, by name: dataframe_split, dataframe_records (MLflow), kserve_v2, sagemaker_csv,
+    sagemaker_json, vertex; it decides what the three below leave open, and `vertex` is the usual one.
     request: JSON in which "$rows" stands for a list of rows, or "$row" for one row at a time; a picture is PNG in base64, a text itself.
-    answer: the path to one value per row, such as "predictions[*].probability"; "" is the whole answer.
+    "$columns" are the names, "$tensors" a tensor for each column, {"$each": ...} a list with "$row" written out for every row, and "$csv"
+    as a whole makes the body lines of CSV.
+    answer: the path to one value per row, such as "predictions[*].probability" or "outputs[probabilities]"; "" is the whole answer.
     rows_as: "records" sends {column: cell}, "lists" sends cells in the domain's order, "codes" sends codes.
     url and headers may hold ${NAME} for an environment variable; its value is never shown or stored.
     """
 
     url: str
-    request: Any = field(default_factory=lambda: {"instances": "$rows"})
-    answer: str = "predictions"
-    rows_as: str = "records"
+    request: Any = None
+    answer: str | None = None
+    rows_as: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     returns: str | None = None
     batch_rows: Count = 256
@@ -65,19 +70,30 @@ class HttpModel:
     backoff_seconds: NotNegative = 0.5
     requests_per_second: Positive | None = None
     cache: str | Path | None = None
+    preset: str | None = None
 
     def __post_init__(self) -> None:
         check_limits(self)
         _ = self.connection
+        chosen = preset_of(self.preset)
+        for name in ("request", "answer", "rows_as"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, getattr(chosen, name))
         if self.rows_as not in ("records", "lists", "codes"):
             raise InvalidArgument(f"rows_as={self.rows_as!r} must be 'records', 'lists' or 'codes'")
         takes_single_row(self.request)
-        parse_path(self.answer)
+        _ = self.path
 
     @property
     def connection(self) -> Connection:
         """Where it is and how patiently it is asked."""
         return Connection(self.url, self.headers, self.timeout_seconds, self.retries, self.backoff_seconds, self.requests_per_second)
+
+    @property
+    def path(self) -> AnswerPath:
+        """The way to the values in an answer."""
+        assert self.answer is not None
+        return parse_path(self.answer)
 
     @property
     def identity(self) -> list[Any]:
@@ -92,9 +108,9 @@ class HttpModel:
 class Questions:
     """Records sent to an endpoint in batches and threads; one value for each comes back, and is kept on disk where that is wanted."""
 
-    def __init__(self, settings: HttpModel) -> None:
-        self.settings, self.transport = settings, Transport(settings.connection)
-        self._path: AnswerPath = parse_path(settings.answer)
+    def __init__(self, settings: HttpModel, columns: Sequence[str] = ()) -> None:
+        self.settings, self.transport, self.columns = settings, Transport(settings.connection), tuple(columns)
+        self._path = settings.path
         self._single = takes_single_row(settings.request)
         self._answers = _Answers(Path(settings.cache)) if settings.cache else None
 
@@ -132,9 +148,9 @@ class Questions:
             pool.shutdown(cancel_futures=True)
 
     def _ask(self, records: list[Any]) -> list[Any]:
-        answer = self.transport.ask(RequestBody(body_of(self.settings.request, records)))
+        answer = self.transport.ask(self._body(records))
         said = self.transport.hide(excerpt(json.dumps(answer)))
-        values = self._path.find(answer, said)
+        values = fitting_values(tensor_values(self._path.find(answer, said)), len(records))
         if self._single and not (isinstance(values, list) and len(values) == 1):
             values = [values]
         if not isinstance(values, list) or len(values) != len(records):
@@ -144,6 +160,12 @@ class Questions:
                 f"The answer begins: {said}"
             )
         return values
+
+
+    def _body(self, records: list[Any]) -> RequestBody:
+        if self.settings.request == CSV:
+            return RequestBody(content=csv_body(records), kind=CSV_KIND)
+        return RequestBody(body_of(self.settings.request, records, self.columns))
 
 
 @dataclass(eq=False)
@@ -157,7 +179,7 @@ class Endpoint:
     is_costly: ClassVar[bool] = True  # the meter never asks a row twice
 
     def __post_init__(self) -> None:
-        self._questions = Questions(self.settings)
+        self._questions = Questions(self.settings, self.domain.names)
         self._unsettled = declared_or_own(self.domain, self.columns)
 
     @property
@@ -189,7 +211,9 @@ class Endpoint:
         return asked
 
     def _values(self, rows: Rows) -> list[Any]:
-        return self._questions.values(records_of(rows, self.domain, self.settings.rows_as))
+        assert self.settings.rows_as is not None
+        values = self._questions.values(records_of(rows, self.domain, self.settings.rows_as))
+        return named_scores(values, self._unsettled.columns)
 
     @property
     def batch_rows(self) -> int:
@@ -212,6 +236,8 @@ class EndpointReader:
     """The classifier of pictures or texts behind an `HttpModel`."""
 
     def __init__(self, settings: HttpModel, classes: Sequence[Any]) -> None:
+        if is_of_a_table(settings.request):
+            raise InvalidArgument(f"preset={settings.preset!r} writes rows of a table; pictures and texts are sent by 'vertex' or a request")
         self.settings, self.classes = settings, tuple(classes)
         self._questions = Questions(settings)
 

@@ -23,6 +23,7 @@ from evenhand.disk import check_depth
 from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer, require
 from evenhand.limits import NotNegative, Positive, WholeNumber, check_limits
 from evenhand.models.http_deadline import MOST_EXCERPT_BYTES, TooLate, body_of_answer, deadline, hurried_client
+from evenhand.models.http_presets import CSV_KIND, csv_values
 from evenhand.models.http_shape import excerpt
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -154,6 +155,8 @@ class Transport:
     def _parsed(self, answer: HttpAnswer) -> Any:
         try:
             text = answer.body.decode("utf-8-sig")
+            if answer.kind.lower().startswith(CSV_KIND):
+                return csv_values(text)
             check_depth(text, DEEPEST_ANSWER)
             return json.loads(text)
         except (ValueError, RecursionError) as fault:
@@ -199,7 +202,8 @@ def _content(body: RequestBody) -> dict[str, Any]:
         return {"json": body.json}
     if body.form_field:
         return {"files": {body.form_field: ("picture.jpg", body.content, body.kind)}}
-    return {"content": body.content, "headers": {"content-type": body.kind}}
+    accepts = {"accept": body.kind} if body.kind == CSV_KIND else {}
+    return {"content": body.content, "headers": {"content-type": body.kind, **accepts}}
 
 
 def _beginning(response: Any) -> bytes:

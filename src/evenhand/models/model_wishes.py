@@ -65,6 +65,7 @@ class ModelWishes:
     objects: ObjectSettings = field(default_factory=ObjectSettings)
     threshold: float | str | None = None
     data: Any = None  # where rows and labels are, if the caller gave more than a domain
+    preset: str | None = None  # the format in which an endpoint is spoken to
 
     def trial(self, most: int = USUAL_TRIAL) -> Trial:
         """At most so many rows to try out how answers are to be read."""

@@ -43,6 +43,7 @@ def wrap(
     torch: TorchSettings | None = None,
     prepare: Preparation | None = None,
     objects: ObjectSettings | None = None,
+    preset: str | None = None,
 ) -> Model:
     """Any model as one that answers rows: of a table, an album, portraits, scenes or texts.
 
@@ -58,6 +59,7 @@ def wrap(
     threshold: from which number on the answer is the class that the number speaks for, or 'best 100' or 'best 10%' of a ranking.
     trusted: allows what can run code when loaded: pickles, torch files, MLflow's Python functions.  torch: how a torch module is used.
     prepare: how pictures become a network's input.  objects: how a recogniser is used.
+    preset: the format that a URL is spoken to in: dataframe_split, dataframe_records, kserve_v2, sagemaker_csv, sagemaker_json or vertex.
 
     >>> import evenhand as eh
     >>> data = eh.datasets.load("credit")
@@ -71,7 +73,7 @@ def wrap(
     told = objects or ObjectSettings()
     holder = data if isinstance(data, _Data) else None
     wishes = ModelWishes(
-        medium, domain, _dispatch, classes, check_takes(takes), returns, trusted, torch, prepare, told, threshold, holder
+        medium, domain, _dispatch, classes, check_takes(takes), returns, trusted, torch, prepare, told, threshold, holder, preset
     )  # fmt: skip
     return _dispatch(model, wishes)
 

@@ -29,7 +29,7 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
         return wishes.behind(given if isinstance(given, HttpTemplate) else HttpTemplate(given))
     if isinstance(given, HttpTemplate):
         raise wishes.refuse("a recognition template", "give an HttpModel or a URL")
-    settings = given if isinstance(given, HttpModel) else HttpModel(given)
+    settings = given if isinstance(given, HttpModel) else HttpModel(given, preset=wishes.preset)
     settings = settings if settings.returns is not None else replace(settings, returns=wishes.returns)
     if wishes.asked == "rows":
         return Endpoint(settings, wishes.domain, wishes.classes, wishes.trial(PAID_TRIAL if wishes.data is not None else SETTLING_ROWS))
