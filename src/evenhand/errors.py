@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import ModuleType
 
 
@@ -76,7 +76,11 @@ class WrongAnswer(ModelError):
 
 
 class UnclearAnswers(WrongAnswer):
-    """The model's answers can be read in more than one way."""
+    """The model's answers can be read in more than one way; `choices` are the lines of evenhand.yaml that choose each."""
+
+    def __init__(self, message: str, choices: Sequence[Sequence[str]] = ()) -> None:
+        super().__init__(message)
+        self.choices = tuple(tuple(lines) for lines in choices)
 
 
 class UnsteadyModel(ModelError):

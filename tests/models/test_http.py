@@ -238,7 +238,7 @@ def test_an_endpoint_that_is_slow(service: Service) -> None:
         ({"url": "ftp://host"}, "must begin with http"),
         ({"request": {"a": 1}}, "must hold either"),
         ({"request": {"a": "$row", "b": "$rows"}}, "must hold either"),
-        ({"answer": "a[x]"}, "is no path"),
+        ({"answer": "a[+]"}, "is no path"),
         ({"rows_as": "csv"}, "rows_as='csv'"),
         ({"batch_rows": 0}, "batch_rows=0"),
         ({"timeout_seconds": 0}, "timeout_seconds=0 must be above 0"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from evenhand.cli.output import REPORTS, Leaving, leave, names_in, wants_json, watching
-from evenhand.cli.project import DEFAULT_FILE, load_all
+from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
 
 
 def register(app: typer.Typer) -> None:
@@ -18,8 +18,12 @@ def register(app: typer.Typer) -> None:
 def certify_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
     protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
-    model: str = typer.Option(None, help="A model file instead of the file's."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
+    model: str = MODEL,
+    trusted: bool = TRUSTED,
+    returns: str = RETURNS,
+    threshold: str = THRESHOLD,
+    classes: str = CLASSES,
+    preset: str = PRESET,
     seconds: float = typer.Option(60.0, min=0.001, help="Time for tightening the bounds."),
     boxes: int = typer.Option(None, min=1, help="Stop after this many boxes."),
     gap: float = typer.Option(0.0, min=0.0, max=0.999, help="Stop when the bounds are this close."),
@@ -37,7 +41,7 @@ def certify_command(
     from evenhand.verbs.certify import certify
 
     as_json = wants_json(as_json)
-    loaded = load_all(file, model, trusted)
+    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset))
     given = loaded.project.gate
     gate = Gate(given.max_rate, given.confidence, given.resolution) if max_rate is None else Gate(max_rate, given.confidence, 0.0)
     with watching(quiet or as_json) as watch:

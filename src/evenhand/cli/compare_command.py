@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from evenhand.cli.output import REPORTS, Leaving, leave, names_in, wants_json
-from evenhand.cli.project import DEFAULT_FILE, load_all
+from evenhand.cli.project import CLASSES, DEFAULT_FILE, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +21,11 @@ def compare_command(
     second: str = typer.Argument(..., help="The same kind of thing: what there is now."),
     file: Path = typer.Option(DEFAULT_FILE, "--project", "-p", help="The project file whose data two models are asked about."),
     protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
+    trusted: bool = TRUSTED,
+    returns: str = RETURNS,
+    threshold: str = THRESHOLD,
+    classes: str = CLASSES,
+    preset: str = PRESET,
     tolerance: float = typer.Option(0.001, min=0.0, max=0.999, help="By how much the rate may rise."),
     rate_rows: int = typer.Option(None, min=1, help="How many people two models are asked about; default: 10,000, or all real rows."),
     seed: int = typer.Option(0, min=0, help="Seed of the people that are drawn."),
@@ -36,7 +40,7 @@ def compare_command(
     if _is_result(first) and _is_result(second):
         result = compare(first, second, options=options)
     else:
-        old, new = (load_all(file, each, trusted) for each in (first, second))
+        old, new = (load_all(file, ModelFlags(each, trusted, returns, threshold, classes, preset)) for each in (first, second))
         result = compare(old.model, new.model, new.data, protected=names_in(protected), seed=seed, options=options)
     leave(result, Leaving(folder, "comparison", report, wants_json(as_json)))
 

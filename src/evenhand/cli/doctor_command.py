@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from evenhand.cli.output import BY_OUTCOME, MODEL_FAILED, REPORTS, err, placed, say_json, tell, told, wants_json, written
-from evenhand.cli.project import DEFAULT_FILE, load_all
+from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
 
 
 def register(app: typer.Typer) -> None:
@@ -17,8 +17,12 @@ def register(app: typer.Typer) -> None:
 
 def doctor_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
-    model: str = typer.Option(None, help="A model file or URL instead of the file's."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
+    model: str = MODEL,
+    trusted: bool = TRUSTED,
+    returns: str = RETURNS,
+    threshold: str = THRESHOLD,
+    classes: str = CLASSES,
+    preset: str = PRESET,
     candidates: int = typer.Option(100_000, min=1, help="Say what a scan of this many candidates would cost."),
     report: list[Path] = REPORTS,
     as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
@@ -29,7 +33,7 @@ def doctor_command(
     """
     from evenhand.verbs.doctor import doctor, most_rows_asked
 
-    loaded = load_all(file, model, trusted)
+    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset))
     if getattr(loaded.model, "is_costly", False):
         err.print(f"The model is asked about at most {most_rows_asked(loaded.model, loaded.data):,} rows.", soft_wrap=True)
     result = doctor(loaded.model, loaded.data, candidates=candidates)

@@ -16,7 +16,7 @@ import typer
 
 import evenhand
 from evenhand import cli
-from evenhand.cli.output import INTERNAL, INTERRUPTED, USAGE, err, exit_code
+from evenhand.cli.output import INTERNAL, INTERRUPTED, USAGE, err, exit_code, tell_choices
 from evenhand.engine.header import COMMAND, command_line
 from evenhand.errors import EvenhandError
 
@@ -59,6 +59,7 @@ def main() -> None:
             code = build()(standalone_mode=False)
     except EvenhandError as fault:
         err.print(f"[bold red]error:[/] {_escaped(str(fault))}", soft_wrap=True)
+        tell_choices(fault)
         code = exit_code(fault)
     except UsageFault as fault:
         fault.show()

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from evenhand.cli.output import REPORTS, Leaving, leave, names_in, wants_json, watching
-from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, load_all
+from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, ORACLE_HELP, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.verbs.measure import MeasureOptions, measure
 
@@ -27,8 +27,12 @@ def measure_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
     oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP),
     protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
-    model: str = typer.Option(None, help="A model file or URL instead of the file's."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
+    model: str = MODEL,
+    trusted: bool = TRUSTED,
+    returns: str = RETURNS,
+    threshold: str = THRESHOLD,
+    classes: str = CLASSES,
+    preset: str = PRESET,
     weights: str = typer.Option(None, help="A column of the table that holds the rows' weights."),
     graph: Path = typer.Option(None, help="A causal graph (YAML: `column: [cause, ...]`) for the resampled oracle."),
     smallest_gap: float = typer.Option(0.1, help="The gap between groups that matters."),
@@ -47,7 +51,7 @@ def measure_command(
 ) -> None:
     """Measure how unfair a model is.  Exits with 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed."""
     as_json = wants_json(as_json)
-    loaded = load_all(file, model, trusted, may_lack_labels=True)
+    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset), may_lack_labels=True)
     settings = loaded.project.scan
     chosen: dict[str, Any] = {
         "weights": weights, "graph": CausalGraph.load(graph) if graph else None, "smallest_gap": smallest_gap, "max_gap": max_gap,

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from evenhand.contract import Headway, Result, Watch
 from evenhand.disk import sealed, write_whole
-from evenhand.errors import BudgetSpent, EvenhandError, InvalidArgument, MethodError, ModelError, StoreError
+from evenhand.errors import BudgetSpent, EvenhandError, InvalidArgument, MethodError, ModelError, StoreError, UnclearAnswers
 from evenhand.models.budget import Budget
 
 PASS, VIOLATION, USAGE, INCONCLUSIVE, MODEL_FAILED, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
@@ -131,6 +131,14 @@ def placed(result: Result, place: Mapping[str, Any]) -> dict[str, Any]:
         return content
     header = content["header"]
     return {**content, "header": {**header, "details": {**header["details"], "project": dict(place)}}}
+
+
+def tell_choices(fault: EvenhandError) -> None:
+    """The lines for evenhand.yaml that an error proposes."""
+    if isinstance(fault, UnclearAnswers) and fault.choices:
+        blocks = ["\n".join(f"  {line}" for line in lines) for lines in fault.choices]
+        text = "\n".join(["", "Below `model:` in evenhand.yaml, beside its path: or url:, write one of these:", "\n  # or\n".join(blocks)])
+        err.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def told(result: Result) -> str:

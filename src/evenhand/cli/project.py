@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from evenhand.domain.project_file import ModelSource, Project
-from evenhand.errors import DomainError
+from evenhand.errors import DomainError, InvalidArgument
+from evenhand.models.http_presets import PRESETS
 
 if TYPE_CHECKING:
     from evenhand.contract import Model
@@ -32,17 +35,77 @@ class Loaded:
     place: Mapping[str, Any] = field(default_factory=dict)  # the file as another tool names it, and the lines of its parts
 
 
-def load_all(file: Path, model: str | None = None, trusted: bool = False, *, may_lack_labels: bool = False) -> Loaded:
-    """The project, its data and its model; `model` replaces the file's.  Rows of a table may lack their label where that is allowed."""
+PANEL = "The model, and how its answers are read"
+MODEL = typer.Option(None, "--model", help="A model file or URL instead of the file's.", rich_help_panel=PANEL)
+TRUSTED = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files.", rich_help_panel=PANEL)
+RETURNS = typer.Option(
+    None, "--returns", help="What the model says: label, probability, logit, percent, score, amount or counts.", rich_help_panel=PANEL
+)
+THRESHOLD = typer.Option(
+    None,
+    "--threshold",
+    help="From which number on the answer is the class it speaks for; or 'best 100', 'best 10%'.",
+    rich_help_panel=PANEL,
+)
+CLASSES = typer.Option(None, "--classes", help="The model's classes in its own order, separated by commas.", rich_help_panel=PANEL)
+PRESET = typer.Option(None, "--preset", help=f"The format in which a URL is spoken to: {', '.join(PRESETS)}.", rich_help_panel=PANEL)
+"""The options of every command that asks a model: which one, and how its answers are read."""
+
+
+@dataclass(frozen=True)
+class ModelFlags:
+    """What the command line says of the model; it goes before what the file says."""
+
+    model: str | None = None
+    trusted: bool = False
+    returns: str | None = None
+    threshold: str | None = None
+    classes: str | None = None
+    preset: str | None = None
+
+    def over(self, source: ModelSource | None, label: Sequence[Any]) -> ModelSource | None:
+        """The file's model with these wishes; None where neither names one.  `label`: its values, as which classes are read."""
+        if self.model is not None:
+            source = _given(self.model, self.trusted)
+        if source is None:
+            return None
+        if self.preset is not None and source.url is None:
+            raise InvalidArgument(f"--preset {self.preset} is for a model behind a URL")
+        return replace(
+            source,
+            returns=self.returns or source.returns,
+            threshold=_number(self.threshold) if self.threshold is not None else source.threshold,
+            classes=_classes(self.classes, label) if self.classes is not None else source.classes,
+            http={**source.http, "preset": self.preset} if self.preset is not None else source.http,
+        )
+
+
+def _number(text: str) -> float | str:
+    """A threshold as a number; 'best 10%' stays a text."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _classes(text: str, label: Sequence[Any]) -> tuple[Any, ...]:
+    """Names separated by commas, each as the label's own value where it has one of this text."""
+    known = {str(value): value for value in label}
+    return tuple(known.get(name.strip(), name.strip()) for name in text.split(","))
+
+
+def load_all(file: Path, flags: ModelFlags | None = None, *, may_lack_labels: bool = False) -> Loaded:
+    """The project, its data and its model, which `flags` may replace.  Rows of a table may lack their label where that is allowed."""
     from evenhand.campaign.opened_project import open_project
 
     opened = open_project(file)
     data = _with_unlabelled(opened.project) if may_lack_labels and opened.project.medium is None else opened.data
-    source = opened.project.model if model is None else _given(model, trusted)
+    flags = flags or ModelFlags()
+    source = flags.over(opened.project.model, data.domain.label.values if data.domain.label else ())
     if source is None:
         raise DomainError("the file names no model; add `model: model.skops` (or .onnx, a URL, ...), or pass --model", file=str(file))
     answers = opened.project.scan.runs / "answers"
-    return Loaded(opened.project, data, open_model(source, data, trusted, answers), place_of(file))
+    return Loaded(opened.project, data, open_model(source, data, flags.trusted, answers), place_of(file))
 
 
 def place_of(file: Path) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from evenhand.cli.output import (
     watching,
     written,
 )
-from evenhand.cli.project import DEFAULT_FILE, load_all
+from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 
 if TYPE_CHECKING:
@@ -39,8 +39,12 @@ def repair_command(
     repair: list[str] = typer.Option(None, "--repair", "-r", help="A way to mend; repeat for several.  Default: all that fit the model."),
     write: str = typer.Option(None, "--write", help="The repair whose model is written; default: the one shown to be best, else none."),
     protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
-    model: str = typer.Option(None, help="A model file instead of the file's."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
+    model: str = MODEL,
+    trusted: bool = TRUSTED,
+    returns: str = RETURNS,
+    threshold: str = THRESHOLD,
+    classes: str = CLASSES,
+    preset: str = PRESET,
     train_method: str = typer.Option(None, help="The method whose findings train."),
     judge_method: str = typer.Option(None, help="The method whose findings judge."),
     seeds: int = typer.Option(5, min=1, help="How often everything is repeated."),
@@ -65,7 +69,7 @@ def repair_command(
 
     as_json = wants_json(as_json)
     chosen = _chosen(repair or [], setting or [])
-    loaded = load_all(file, model, trusted)
+    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset))
     with watching(quiet or as_json) as watch:
         result = compare(
             loaded.model,

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from evenhand.cli.output import BY_OUTCOME, REPORTS, placed, say_json, tell, told, wants_json, written
-from evenhand.cli.project import DEFAULT_FILE, load_all
+from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
 
 
 def register(app: typer.Typer) -> None:
@@ -18,15 +18,19 @@ def register(app: typer.Typer) -> None:
 def replay_command(
     which: str = typer.Argument(..., metavar="ID", help="A witness id, a witness file, or a folder of them."),
     file: Path = typer.Option(DEFAULT_FILE, "--project", "-p", help="The project file."),
-    model: str = typer.Option(None, help="A model file or URL instead of the file's."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
+    model: str = MODEL,
+    trusted: bool = TRUSTED,
+    returns: str = RETURNS,
+    threshold: str = THRESHOLD,
+    classes: str = CLASSES,
+    preset: str = PRESET,
     report: list[Path] = REPORTS,
     as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
 ) -> None:
     """Ask the model again about a witness.  Exits with 1 when any pair is still treated differently, 0 when none is, 2 usage, 4 model."""
     from evenhand.verbs.replay import replay
 
-    loaded = load_all(file, model, trusted)
+    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset))
     result = replay(which, loaded.model, loaded.data, folders=(loaded.project.scan.runs, Path.cwd()))
     pages = written(result, report, loaded.place)
     if wants_json(as_json):

@@ -8,7 +8,19 @@ from pathlib import Path
 import typer
 
 from evenhand.cli.output import REPORTS, Leaving, as_budget, err, leave, named_parameters, names_in, wants_json, watching
-from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, Loaded, load_all
+from evenhand.cli.project import (
+    CLASSES,
+    DEFAULT_FILE,
+    MODEL,
+    ORACLE_HELP,
+    PRESET,
+    RETURNS,
+    THRESHOLD,
+    TRUSTED,
+    Loaded,
+    ModelFlags,
+    load_all,
+)
 from evenhand.contract import Method, Watch
 from evenhand.domain.project_file import MethodChoice
 from evenhand.engine import witness
@@ -28,8 +40,12 @@ def scan_command(
     method: list[str] = typer.Option(None, "--method", "-m", help="Search method; repeat for several."),
     oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP),
     protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
-    model: str = typer.Option(None, help="A model file or URL instead of the file's."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
+    model: str = MODEL,
+    trusted: bool = TRUSTED,
+    returns: str = RETURNS,
+    threshold: str = THRESHOLD,
+    classes: str = CLASSES,
+    preset: str = PRESET,
     candidates: int = typer.Option(None, min=1, help="Budget: candidates."),
     model_rows: int = typer.Option(None, min=1, help="Budget: rows asked of the model."),
     seconds: float = typer.Option(None, min=0.001, help="Budget: seconds."),
@@ -43,7 +59,7 @@ def scan_command(
 ) -> None:
     """Search for unfair treatment.  Exits with 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed, 130 interrupted."""
     as_json = wants_json(as_json)
-    loaded = load_all(file, model, trusted)
+    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset))
     _confirm_price(loaded, yes)
     settings = loaded.project.scan
     given = as_budget(

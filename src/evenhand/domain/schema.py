@@ -114,9 +114,9 @@ class MediumSection(BaseModel):
 class HttpSection(SchemaSection):
     """How an endpoint is spoken to."""
 
-    preset: (
-        Literal["dataframe_split", "dataframe_records", "kserve_v2", "sagemaker_csv", "sagemaker_json", "vertex"] | None
-    ) = Field(default=None, description="The documented format of a server; decides what request, answer and rows_as leave open.")
+    preset: Literal["dataframe_split", "dataframe_records", "kserve_v2", "sagemaker_csv", "sagemaker_json", "vertex"] | None = Field(
+        default=None, description="The documented format of a server; decides what request, answer and rows_as leave open."
+    )
     request: Any = None
     answer: StrictStr | None = None
     rows_as: Literal["records", "lists", "codes"] | None = None

@@ -71,9 +71,9 @@ class Reader:
         if self.form == "scores":
             name = self.classes[self.single]
             cut = "" if self.threshold is None else f", of which {name!r} is the answer from {self.threshold:.6g} on"
-            return f"it says a {self.scale} for each class{cut}"
+            return f"it says a {_SCALES.get(self.scale, self.scale)} for each class{cut}"
         cut = "" if self.threshold is None else f", which is the answer from {self.threshold:.6g} on"
-        return f"it says one {self.scale} of {self.classes[self.single]!r}{cut}"
+        return f"it says one {_SCALES.get(self.scale, self.scale)} of {self.classes[self.single]!r}{cut}"
 
     def read(self, answer: Any, rows: int) -> Scores:
         """Scores in the order of `classes`."""
@@ -164,6 +164,7 @@ class Reader:
         return numbers if self.scale == "score" else self._within(numbers, 1.0)
 
 
+_SCALES: dict[Scale, str] = {"percent": "percentage"}
 _MATCHES: dict[Match, str] = {
     "name": "its classes {} were found by name",
     "declared": "its classes are declared as {}",

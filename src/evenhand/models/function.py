@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -108,12 +108,13 @@ class FunctionClassifier:
     """Any function from shown things (pictures (n, height, width, 3) between 0 and 255, or texts) to its answers, asked in batches.
 
     An answer is a row of scores for each, or one value for each: a class name, the place of a class, or, where there are two
-    classes, the probability of the second.
+    classes, the probability of the second.  `reader` says how answers are read once that is settled; without, they are read so.
     """
 
     function: Callable[[Any], Any]
     classes: tuple[str, ...]
     batch: int = 256
+    reader: Reader | None = None
 
     def __post_init__(self) -> None:
         if len(self.classes) < 2 or len(set(self.classes)) < len(self.classes):
@@ -121,9 +122,25 @@ class FunctionClassifier:
 
     def scores(self, shown: Any) -> Scores:
         """Whatever the function says, checked; rows that do not add up to 1 go through softmax."""
+        if self.reader is not None and len(shown):
+            return as_shares(checked(self.reader.read(self.answers(shown), len(shown)), len(shown), len(self.classes)))
+        return as_shares(checked(as_rows(self.answers(shown), self.classes), len(shown), len(self.classes)))
+
+    def answers(self, shown: Any) -> NDArray[Any]:
+        """What the function itself says, asked in batches; truth values as numbers of classes."""
         parts = [self._ask(shown[start : start + self.batch]) for start in range(0, len(shown), self.batch)]
         answer = np.concatenate(parts) if parts else np.empty((0, len(self.classes)))
-        return as_shares(checked(as_rows(answer, self.classes), len(shown), len(self.classes)))
+        return answer.astype(np.int64) if answer.dtype == bool else answer
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether it is known to say only labels."""
+        return self.reader is not None and self.reader.is_hard
+
+    def settled(self, reader: Reader, shown: Any, trial: Trial) -> FunctionClassifier:
+        """The same classifier, whose answers are read as those to a few shown things call for."""
+        found = settle(reader, self.answers(shown), len(shown), trial.declared, trial.labels)
+        return replace(self, reader=found, classes=found.classes)
 
     def _ask(self, shown: Any) -> NDArray[Any]:
         try:
@@ -171,7 +188,7 @@ def as_shares(answer: Scores) -> Scores:
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
-def checked(answer: NDArray[np.float64], pictures: int, classes: int) -> Scores:
+def checked(answer: NDArray[np.floating[Any]], pictures: int, classes: int) -> Scores:
     """Refuse answers of the wrong shape and answers that are not numbers."""
     if answer.shape != (pictures, classes):
         raise WrongAnswer(f"the classifier answered with shape {answer.shape} where ({pictures}, {classes}) was expected")

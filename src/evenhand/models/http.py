@@ -30,9 +30,9 @@ from evenhand.media.png import png_bytes
 from evenhand.media.scene import Picture
 from evenhand.models.answer_shapes import Reader, declared_or_own
 from evenhand.models.function import FunctionClassifier
-from evenhand.models.http_shape import AnswerPath as AnswerPath
 from evenhand.models.http_presets import CSV_KIND, csv_body, fitting_values, named_scores, preset_of, tensor_values
 from evenhand.models.http_shape import CSV, body_of, excerpt, is_of_a_table, parse_path, records_of, takes_single_row
+from evenhand.models.http_shape import AnswerPath as AnswerPath
 from evenhand.models.http_transport import Connection, RequestBody, Transport, shown_url
 from evenhand.models.inputs import probe_rows
 from evenhand.models.readings import settle
@@ -161,7 +161,6 @@ class Questions:
             )
         return values
 
-
     def _body(self, records: list[Any]) -> RequestBody:
         if self.settings.request == CSV:
             return RequestBody(content=csv_body(records), kind=CSV_KIND)
@@ -235,16 +234,33 @@ class Endpoint:
 class EndpointReader:
     """The classifier of pictures or texts behind an `HttpModel`."""
 
-    def __init__(self, settings: HttpModel, classes: Sequence[Any]) -> None:
+    def __init__(
+        self, settings: HttpModel, classes: Sequence[Any], settled: Callable[[FunctionClassifier], FunctionClassifier] = lambda one: one
+    ) -> None:
         if is_of_a_table(settings.request):
-            raise InvalidArgument(f"preset={settings.preset!r} writes rows of a table; pictures and texts are sent by 'vertex' or a request")
+            raise InvalidArgument(
+                f"preset={settings.preset!r} writes rows of a table; pictures and texts are sent by 'vertex' or a request"
+            )
         self.settings, self.classes = settings, tuple(classes)
-        self._questions = Questions(settings)
+        self._questions, self._settle = Questions(settings), settled
+
+    @cached_property
+    def _classifier(self) -> FunctionClassifier:
+        """How answers are read is settled when the endpoint is first asked."""
+        batch = self._questions.at_once * self.settings.concurrency * 4
+        asked = FunctionClassifier(lambda part: self._questions.values([_record(one) for one in part]), self.classes, batch)
+        return self._settle(asked)
+
+    @property
+    def reader(self) -> Reader | None:
+        """How answers are read."""
+        return self._classifier.reader
 
     def scores(self, shown: Any) -> Scores:
         """The endpoint's answers as scores."""
-        batch = self._questions.at_once * self.settings.concurrency * 4
-        return FunctionClassifier(lambda part: self._questions.values([_record(one) for one in part]), self.classes, batch).scores(shown)
+        scores = self._classifier.scores(shown)
+        order = [self._classifier.classes.index(name) for name in self.classes if name in self._classifier.classes]
+        return scores[:, order]
 
     def fingerprint(self) -> str:
         """A digest of URL and template as written; no header enters it."""

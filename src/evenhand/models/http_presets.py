@@ -61,8 +61,8 @@ def tensors_of(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _tensor(name: str, cells: list[Any]) -> dict[str, Any]:
     if any(cell is None for cell in cells):
         raise InvalidArgument(
-            f"column {name!r} has a missing cell, for which a tensor of the Open Inference Protocol has no value; declare the column without "
-            "missing cells, or send records (preset 'vertex' or 'dataframe_records')"
+            f"column {name!r} has a missing cell, for which a tensor of the Open Inference Protocol has no value; declare the column "
+            "without missing cells, or send records (preset 'vertex' or 'dataframe_records')"
         )
     kinds = {type(cell) for cell in cells}
     datatype = "BOOL" if kinds == {bool} else "INT64" if kinds == {int} else "FP64" if kinds <= {int, float} else "BYTES"

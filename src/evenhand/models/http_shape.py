@@ -86,8 +86,8 @@ def takes_single_row(template: Any) -> bool:
     marks = {text for text in _texts(template) if text in (ROWS, ROW, TENSORS, CSV, EACH)}
     if len(marks) != 1:
         raise InvalidArgument(
-            f'request={template!r} must hold either "$rows" (a list of rows), "$row" (one row per request), {{"$each": ...}} around "$row", '
-            '"$tensors" or "$csv"'
+            f'request={template!r} must hold either "$rows" (a list of rows), "$row" (one row per request), {{"$each": ...}} '
+            'around "$row", "$tensors" or "$csv"'
         )
     return ROW in marks
 

@@ -14,11 +14,13 @@ from evenhand.contract import CountsObjects, Medium, Model, PictureModel, Recogn
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.media.table import Table
+from evenhand.models.answer_shapes import declared_or_own, reader_for
+from evenhand.models.function import FunctionClassifier
 from evenhand.models.inputs import Takes, probe_rows
 from evenhand.models.preparation import Preparation
 from evenhand.models.readings import Declared
 from evenhand.models.shown import shown
-from evenhand.models.trial_rows import USUAL_TRIAL, Trial, trial_of
+from evenhand.models.trial_rows import SHOWN_TRIAL, USUAL_TRIAL, Trial, trial_of
 
 if TYPE_CHECKING:
     from evenhand.models.torch import TorchSettings
@@ -96,6 +98,15 @@ class ModelWishes:
             raise InvalidArgument("the classes are unknown: declare a label in the domain, or pass classes=[...] in the model's order")
         return tuple(self.domain.label.values)
 
+    def settled(self, classifier: FunctionClassifier) -> FunctionClassifier:
+        """A classifier of shown things, whose answers are read as declared, or as those to a few of the rows call for."""
+        trial, domain = self.trial(SHOWN_TRIAL), self.domain
+        if domain.label is None or not domain.has_classes:
+            return classifier
+        own = classifier.classes if self.classes is not None or classifier.classes != self.names else None
+        reader = declared_or_own(domain, own) if self.classes is not None else reader_for(domain, own, _second(classifier, domain, own))
+        return classifier.settled(reader, self.medium.show(trial.rows), trial)
+
     def behind(self, reader: PictureModel | Recogniser | SeesScenes) -> Model:
         """A reader of shown things as a model of the medium's rows."""
         if isinstance(reader, Recogniser) and self.objects.cache is not None:
@@ -107,3 +118,8 @@ class ModelWishes:
     def refuse(self, what: str, cure: str) -> InvalidArgument:
         """That a kind of model cannot be asked about what the medium shows."""
         return InvalidArgument(f"model: {what} cannot be asked about {self.asked}; {cure}")
+
+
+def _second(classifier: FunctionClassifier, domain: TabularDomain, own: tuple[Any, ...] | None) -> int | None:
+    """One number speaks for the second of two classes."""
+    return None if own is not None or domain.label is None or len(classifier.classes) != 2 else 1

@@ -210,7 +210,7 @@ def onnx_classifier(
     def ask(pictures: Pictures) -> NDArray[Any]:
         return np.asarray(session.run({entry.name: prepared(pictures).astype(kind, copy=False)}, [output])[0])
 
-    return OnnxClassifier(lambda pictures: session.portions(pictures, ask, usual), tuple(classes), usual, session.digest)
+    return OnnxClassifier(lambda pictures: session.portions(pictures, ask, usual), tuple(classes), usual, digest=session.digest)
 
 
 def _score_output(session: OnnxSession) -> str:

@@ -27,6 +27,7 @@ from evenhand.models.answer_shapes import (
     flat_values,
     place_of,
 )
+from evenhand.models.proposed_readings import ProposedReading
 
 FEWEST = 20
 """Labelled rows below which no agreement is looked for."""
@@ -221,29 +222,55 @@ def _best_cut(numbers: NDArray[Any], truly: Mask) -> _Cut:
     return _Cut(float(cuts[best]), shares[best])
 
 
+@dataclass(frozen=True)
+class _Way:
+    """One way to read one number per row: what it would be called, where it is cut, and how it is declared."""
+
+    kind: str
+    cut: float
+    returns: str
+    has_threshold: bool = False
+
+    @property
+    def argument(self) -> str:
+        """As it is written in Python."""
+        return f"returns={self.returns!r}" + (f", threshold={self.cut:.6g}" if self.has_threshold else "")
+
+    def told(self, numbers: NDArray[Any], labels: Labels | None, reader: Reader) -> str:
+        """What it would make of the answers, as evidence."""
+        share = float((numbers >= self.cut).mean())
+        told = f"{self.kind} (cut at {self.cut:.6g}): {share:.0%} of rows are {reader.classes[reader.single]!r}"
+        if labels is None:
+            return told
+        return f"{told}, {balanced(numbers >= self.cut, _speaks_for(reader, labels)):.0%} balanced agreement with the labels"
+
+
+def _ways(reader: Reader, numbers: NDArray[Any], labels: Labels | None) -> list[_Way]:
+    finite = numbers[np.isfinite(numbers)]
+    ways = [_Way("logit", 0.0, "logit")]
+    if finite.min() >= -100 * SLACK and finite.max() <= 100 * (1 + SLACK):
+        ways.insert(0, _Way("percentage", 50.0, "percent"))
+    cut = float(np.median(finite)) if labels is None else _best_cut(numbers, _speaks_for(reader, labels)).at
+    return [*ways, _Way("score with a threshold", cut, "score", has_threshold=True)]
+
+
 def _unclear(reader: Reader, numbers: NDArray[Any], labels: Labels | None) -> UnclearAnswers:
     """The readings of one number per row, each with its evidence and the line that chooses it."""
     finite, name = numbers[np.isfinite(numbers)], reader.classes[reader.single]
-    readings = [("logit", 0.0, "returns='logit'")]
-    if finite.min() >= -100 * SLACK and finite.max() <= 100 * (1 + SLACK):
-        readings.insert(0, ("percentage", 50.0, "returns='percent'"))
-    lines = [_line(kind, cut, line, numbers, labels, reader) for kind, cut, line in readings]
-    cut = float(np.median(finite)) if labels is None else _best_cut(numbers, _speaks_for(reader, labels)).at
-    lines.append(_line("score with a threshold", cut, f"returns='score', threshold={cut:.6g}", numbers, labels, reader))
-    above = int((finite > 1 + SLACK).sum())
+    ways = _ways(reader, numbers, labels)
+    told = [way.told(numbers, labels, reader) for way in ways]
+    proposed = [
+        ProposedReading(way.returns, way.cut if way.has_threshold else None, evidence=f"as a {each}")
+        for way, each in zip(ways, told, strict=True)
+    ]
+    shown = "; as a ".join(f"{each}; write {way.argument}" for way, each in zip(ways, told, strict=True))
     return UnclearAnswers(
-        f"the model answers one number per row, from {finite.min():.6g} to {finite.max():.6g} on {len(finite)} rows ({above} of them above "
-        f"1), which can be read in more than one way.  As a {'; as a '.join(lines)}.  Declare the right one (in Python, or under `model:` "
-        f"in evenhand.yaml); the number is taken to speak for {name!r}, unless classes=[...] ends with another"
+        f"the model answers one number per row, from {finite.min():.6g} to {finite.max():.6g} on {len(finite)} rows "
+        f"({int((finite > 1 + SLACK).sum())} of them above 1), which can be read in more than one way.  As a {shown}.  Declare the "
+        f"right one (in Python, or under `model:` in evenhand.yaml); the number is taken to speak for {name!r}, unless classes=[...] ends "
+        "with another",
+        [each.lines for each in proposed],
     )
-
-
-def _line(kind: str, cut: float, line: str, numbers: NDArray[Any], labels: Labels | None, reader: Reader) -> str:
-    share = float((numbers >= cut).mean())
-    told = f"{kind} (cut at {cut:.6g}): {share:.0%} of rows are {reader.classes[reader.single]!r}"
-    if labels is not None:
-        told += f", {balanced(numbers >= cut, _speaks_for(reader, labels)):.0%} balanced agreement with the labels"
-    return f"{told}; write {line}"
 
 
 def confirm(reader: Reader, answer: Any, labels: Labels | None) -> Reader:
@@ -279,7 +306,7 @@ def _confirmed_single(reader: Reader, numbers: NDArray[Any], labels: Labels) -> 
         doubt = f"whether a high number means {reader.classes[reader.single]!r} could not be seen from {len(labels)} labelled rows"
         return replace(reader, doubts=(*reader.doubts, doubt))
     if higher.is_higher:
-        told = f"{higher.words} of {reader.classes[reader.single]!r} than of others"
+        told = f"{higher.words} of {reader.classes[reader.single]!r}"
         return replace(reader, match="agreement", evidence=(*reader.evidence, told))
     other = next(place for place in map(reader.classes.index, reader.columns) if place != reader.single)
     told = f"{higher.words} of {reader.classes[other]!r}; if that is wrong, declare classes=[...] that ends with the other"
@@ -296,7 +323,7 @@ class Higher:
     @property
     def words(self) -> str:
         """The evidence as the beginning of a clause."""
-        return f"high numbers are those (p {self.p_value:.1g})"
+        return f"high numbers (p {self.p_value:.1g}) are those"
 
 
 def p_of_higher(numbers: NDArray[Any], truly: Mask) -> Higher:
@@ -332,7 +359,8 @@ def _unconfirmed(reader: Reader, other: Reader, rows: int) -> Reader:
     swapped = other.columns if other.columns != reader.columns else tuple(reversed(reader.columns))
     raise UnclearAnswers(
         f"the model numbers its classes {list(range(len(reader.columns)))}, and {rows} labelled rows do not tell clearly which of the "
-        f"label's values {listing(reader.classes)} these are.  Either write classes={list(reader.columns)!r}, or classes={list(swapped)!r}"
+        f"label's values {listing(reader.classes)} these are.  Either write classes={list(reader.columns)!r}, or classes={list(swapped)!r}",
+        [ProposedReading(classes=tuple(names), evidence=f"if 0 means {names[0]!r}").lines for names in (reader.columns, swapped)],
     )
 
 
@@ -358,11 +386,33 @@ def _proofs(scores: NDArray[Any], labels: Labels, order: Sequence[int]) -> list[
     return found
 
 
+def reader_of(model: Any) -> Reader | None:
+    """The reader of a model that has one, also behind a meter or a medium."""
+    inner = getattr(model, "model", model) if type(model).__name__ == "Meter" else model
+    found = getattr(inner, "reader", None)
+    found = found if isinstance(found, Reader) else getattr(found, "reader", None)
+    return found if isinstance(found, Reader) else None
+
+
+def proposed_for(model: Any) -> ProposedReading | None:
+    """The reading of a model that answers, as it would be declared; None where nothing is open: an amount, counts, names of its own.
+
+    Whatever rests on the data or on a convention becomes certain by being declared.
+    """
+    reader = reader_of(model)
+    if reader is None or (reader.match in ("name", "declared") and reader.form != "favourable"):
+        return None
+    # One number speaks for the last of the declared classes.
+    last = (reader.classes[reader.single],) if reader.form == "favourable" else ()
+    classes = (*(name for name in reader.columns if name not in last), *last)
+    return ProposedReading("label" if reader.form == "labels" else reader.scale, reader.threshold, classes, reading_of(model))
+
+
 def reading_of(model: Any) -> str:
     """How a model's answers are read, in words."""
     inner = getattr(model, "model", model) if type(model).__name__ == "Meter" else model
-    reader = getattr(inner, "reader", None)
-    if isinstance(reader, Reader):
+    reader = reader_of(inner)
+    if reader is not None:
         return reader.sentence
     told = getattr(inner, "reading", None)
     if isinstance(told, str):

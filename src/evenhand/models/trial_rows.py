@@ -15,6 +15,8 @@ from evenhand.models.readings import Declared
 
 USUAL_TRIAL = 400
 """Rows that a model in this process is tried out on."""
+SHOWN_TRIAL = 48
+"""Rows that a model of shown things is tried out on."""
 PAID_TRIAL = 100
 """Rows that an endpoint is tried out on; they are announced."""
 

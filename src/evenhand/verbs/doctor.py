@@ -17,6 +17,7 @@ from evenhand.engine.preflight import COSTLY_ROWS, FIRST_ROWS, Check, Patient, R
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data, Subject
 from evenhand.errors import InvalidArgument, ModelError
+from evenhand.models.readings import proposed_for
 from evenhand.report.rendered import Rendered
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class DoctorResult(Rendered):
     candidates: int
     broken_rules: Mapping[str, float]  # the domain's rules, and the share of the data's rows that break each
     left_out: int = 0  # rows of the data outside the domain
+    proposed: tuple[str, ...] = ()  # lines of evenhand.yaml that declare how answers are read
 
     @property
     def failed(self) -> tuple[Check, ...]:
@@ -113,7 +115,12 @@ class DoctorResult(Rendered):
         lines = [f"{check.status:4} {check.name}: {check.sentence}" for check in self.examination.checks]
         lines += [f"data {rule}: broken by {share:.2%} of the rows" for rule, share in self.broken_rules.items()]
         lines += [f"data {self.left_out:,} rows lie outside the domain and are left out"] if self.left_out else []
-        return "\n".join([*lines, f"cost {self.cost}"])
+        lines += [f"cost {self.cost}"]
+        lines += [
+            "below `model:` in evenhand.yaml, these lines make the reading certain:",
+            *(f"  {each}" for each in self.proposed),
+        ] * bool(self.proposed)
+        return "\n".join(lines)
 
     def frame(self) -> pd.DataFrame:
         """One row for each check."""
@@ -125,7 +132,12 @@ class DoctorResult(Rendered):
         """The versioned JSON that every rendering reads."""
         outcomes = {"ok": "pass", "warn": "inconclusive", "fail": "failed"}
         checks = [{"name": c.name, "outcome": outcomes[c.status], "message": c.sentence} for c in self.examination.checks]
-        body = {"cost": asdict(self.cost), "data_breaks": dict(self.broken_rules), "left_out": self.left_out}
+        body = {
+            "cost": asdict(self.cost),
+            "data_breaks": dict(self.broken_rules),
+            "left_out": self.left_out,
+            "proposed": list(self.proposed),
+        }
         return result_dict(self, Telling([f"{self.reason}.", f"A scan of {self.cost}."], checks, (), body))
 
 
@@ -142,7 +154,8 @@ def doctor(model: Model, data: Data, *, rows: int | None = None, candidates: int
     subject = Subject(data.domain, model, data.rows, labels, medium=medium)
     header = header_of("doctor", subject, data.name, None, {"rows_asked": found.rows_asked, "candidates": candidates})
     broken = data.domain.broken_shares(data.rows)
-    return DoctorResult(header, found, candidates, broken, int(getattr(data, "left_out", 0)))
+    proposed = proposed_for(model)
+    return DoctorResult(header, found, candidates, broken, int(getattr(data, "left_out", 0)), proposed.lines if proposed else ())
 
 
 def examine(

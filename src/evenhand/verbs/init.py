@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evenhand.campaign.opened_project import editor_tools
+from evenhand.campaign.opened_project import editor_tools, open_project
 from evenhand.contract import DataWishes, ProposingLoader
 from evenhand.domain.infer import InferWishes, Proposal, propose
 from evenhand.domain.project_file import DataSource, MediumSource, ModelSource, Project, save_project
-from evenhand.errors import InvalidArgument, StoreError
+from evenhand.errors import EvenhandError, InvalidArgument, StoreError, UnclearAnswers
+from evenhand.models.readings import proposed_for, reading_of
+from evenhand.models.wrap import wrap
 from evenhand.verbs.open import PROJECT, as_tuple, loader_for
 
 
@@ -56,14 +58,55 @@ def init(
     medium = MediumSource(loader.kind, proposed.settings, label, as_tuple(favourable), proposed.protected)
     project = Project(None, DataSource(source), _model(model), medium=medium)
     save_project(project, file)
-    return WrittenProject(file, project, proposed.lines)
+    return _with_reading(WrittenProject(file, project, proposed.lines))
 
 
 def _of_table(source: Path, wishes: InferWishes, model: ModelSource | None, file: Path) -> WrittenProject:
     proposal = propose(source, wishes)
     project = Project(proposal.domain, DataSource(source), model)
     save_project(project, file, proposal)
-    return WrittenProject(file, project, _lines(proposal))
+    return _with_reading(WrittenProject(file, project, _lines(proposal)))
+
+
+def _with_reading(written: WrittenProject) -> WrittenProject:
+    """The model is asked about a few rows: how its answers are read is said, and proposed as lines of the file."""
+    source = written.project.model
+    if source is None:
+        return written
+    if source.path is None:
+        note = "the endpoint was not asked anything; `evenhand doctor` asks it, and proposes how its answers are read"
+        return replace(written, lines=(*written.lines, note))
+    told = _read(source.path, written.file)
+    if told.proposed:
+        lines = ["model:", f"  path: {_shown(source.path, written.file)}", *(f"  {line}" for line in told.proposed)]
+        head = "\n# How the model's answers are read.  To make that certain, replace the model's line above by:\n"
+        with written.file.open("a", encoding="utf-8") as file:
+            file.write(head + "".join(f"# {line}\n" for line in lines))
+    return replace(written, lines=(*written.lines, told.sentence, *(f"  {line}" for line in told.proposed)))
+
+
+def _shown(path: Path, file: Path) -> str:
+    return path.relative_to(file.parent).as_posix() if path.is_relative_to(file.parent) else path.as_posix()
+
+
+@dataclass(frozen=True)
+class _ReadModel:
+    """How a model's answers are read, in a sentence, and the lines that would declare it."""
+
+    sentence: str
+    proposed: tuple[str, ...] = ()
+
+
+def _read(model: Path, file: Path) -> _ReadModel:
+    try:
+        wrapped = wrap(model if model.exists() or model.suffix else str(model), open_project(file).data)
+        proposed = proposed_for(wrapped)
+        return _ReadModel(f"the model's answers: {reading_of(wrapped)}", proposed.lines if proposed else ())
+    except UnclearAnswers as fault:
+        blocks = [line for at, lines in enumerate(fault.choices) for line in (*(("# or",) * (at > 0)), *lines)]
+        return _ReadModel("the model's answers can be read in more than one way; declare one of these below `model:`", tuple(blocks))
+    except EvenhandError as fault:
+        return _ReadModel(f"note: how the model's answers are read is not known yet: {fault}")
 
 
 def _model(given: str | Path | None) -> ModelSource | None:

@@ -33,4 +33,4 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
     settings = settings if settings.returns is not None else replace(settings, returns=wishes.returns)
     if wishes.asked == "rows":
         return Endpoint(settings, wishes.domain, wishes.classes, wishes.trial(PAID_TRIAL if wishes.data is not None else SETTLING_ROWS))
-    return wishes.behind(EndpointReader(settings, wishes.names))
+    return wishes.behind(EndpointReader(settings, wishes.names, wishes.settled))

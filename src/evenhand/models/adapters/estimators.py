@@ -30,7 +30,7 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
         return from_estimator(given, wishes.domain, wishes.classes, wishes.takes, wishes.trial())
     if wishes.asked == "scenes":
         raise wishes.refuse(f"the estimator {type(given).__name__}", "give a recogniser, or a function from a picture to its objects")
-    return wishes.behind(FunctionClassifier(_asked(given), _classes(given, wishes)))
+    return wishes.behind(wishes.settled(FunctionClassifier(_asked(given), _classes(given, wishes))))
 
 
 def _classes(given: Any, wishes: ModelWishes) -> tuple[Any, ...]:

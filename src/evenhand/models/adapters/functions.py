@@ -28,7 +28,7 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
         return from_callable(given, wishes.domain, wishes.classes, wishes.takes, wishes.trial())
     if wishes.asked == "scenes":
         return wishes.behind(FunctionRecogniser(given, name=getattr(given, "__name__", type(given).__name__)))
-    return wishes.behind(FunctionClassifier(_prepared(given, wishes.prepare), wishes.names))
+    return wishes.behind(wishes.settled(FunctionClassifier(_prepared(given, wishes.prepare), wishes.names)))
 
 
 def _prepared(function: Callable[[Any], Any], prepare: Preparation | None) -> Callable[[Any], Any]:

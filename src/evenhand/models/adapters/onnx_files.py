@@ -27,7 +27,7 @@ def adapt(given: Path, wishes: ModelWishes) -> Model:
         return wishes.behind(_detector(given, wishes))
     if wishes.asked == "texts":
         raise wishes.refuse("an ONNX file", "wrap a function from texts to scores that tokenises and asks it")
-    return wishes.behind(onnx_classifier(given, wishes.names, wishes.prepare))
+    return wishes.behind(wishes.settled(onnx_classifier(given, wishes.names, wishes.prepare)))
 
 
 def _detector(path: Path, wishes: ModelWishes) -> Any:

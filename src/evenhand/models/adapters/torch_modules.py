@@ -45,4 +45,4 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
         objects = wishes.objects
         return wishes.behind(torch_detector(given, objects.names or COCO_80, first_label=objects.first_label))
     front = PictureFront(wishes.prepare or Preparation(), sides=wishes.sides)  # values from 0 to 1 unless something else is said
-    return wishes.behind(picture_module(given, wishes.names, front, wishes.torch.outputs if wishes.torch else "auto"))
+    return wishes.behind(picture_module(given, wishes.names, front, _settings(wishes).outputs))

@@ -1,0 +1,88 @@
+"""Every named format of the HTTP adapter, against a local server that refuses what the format's documentation does not allow."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("httpx")
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+import evenhand as eh
+from evenhand.errors import InvalidArgument, WrongAnswer
+from evenhand.models.http import HttpModel
+from evenhand.models.http_presets import PRESETS, fitting_values, named_scores, tensor_values
+from parts.stand_in_servers import FORMATS, serving
+from parts.wirings import DATA, chance
+
+NAMES = DATA.domain.names
+
+
+def _asked(frame: Any) -> Any:
+    """The model behind a server, asked about cells: texts come back to codes."""
+    jobs, sexes = DATA.domain.columns[1].values, DATA.domain.columns[2].values
+    codes = np.stack(
+        [
+            frame["age"].astype(float),
+            [jobs.index(job) for job in frame["job"]],
+            [sexes.index(sex) for sex in frame["sex"]],
+            frame["pay"].astype(float),
+        ],
+        axis=1,
+    )
+    return chance(codes)
+
+
+def test_there_is_a_server_for_every_preset() -> None:
+    assert set(FORMATS) == set(PRESETS)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_an_endpoint_of_this_format_says_what_the_model_behind_it_says(preset: str) -> None:
+    with serving(preset, NAMES, _asked) as url:
+        model = eh.wrap(url, DATA, preset=preset)
+        assert np.allclose(model.scores(DATA.rows[:300])[:, 1], chance(DATA.rows[:300]))
+
+
+def test_a_project_file_and_the_command_line_name_a_preset(tmp_path: Path) -> None:
+    from evenhand.cli.project import ModelFlags, load_all
+    from evenhand.verbs.init import init
+
+    table, file = tmp_path / "loans.csv", tmp_path / "evenhand.yaml"
+    DATA.frame.to_csv(table, index=False)
+    with serving("kserve_v2", NAMES, _asked) as url:
+        init(table, label="loan", favourable="granted", protected=["sex"], file=file)
+        named = load_all(file, ModelFlags(model=url, preset="kserve_v2"))
+        file.write_text(file.read_text() + f"\nmodel:\n  url: {url}\n  http:\n    preset: kserve_v2\n")
+        for loaded in (named, load_all(file)):
+            place = loaded.model.classes.index("granted")
+            assert np.allclose(loaded.model.scores(loaded.data.rows[:50])[:, place], chance(DATA.rows[:50]))
+
+
+def test_what_a_preset_leaves_open_can_be_set() -> None:
+    assert HttpModel("http://127.0.0.1/", preset="kserve_v2", answer="outputs[probabilities]").request == PRESETS["kserve_v2"].request
+    with serving("kserve_v2", NAMES, _asked) as url:
+        by_name = eh.wrap(HttpModel(url, preset="kserve_v2", answer="outputs[probabilities]"), DATA)
+        assert np.allclose(by_name.scores(DATA.rows[:20])[:, 1], chance(DATA.rows[:20]))
+        with pytest.raises(WrongAnswer, match="nothing at 'outputs"):
+            eh.wrap(HttpModel(url, preset="kserve_v2", answer="outputs[labels]"), DATA).scores(DATA.rows[:20])
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(InvalidArgument, match="dataframe_split"):
+        HttpModel("http://127.0.0.1/", preset="dataframe_splat")
+    with pytest.raises(WrongAnswer, match=r"answer='predictions\[\*\]\.label'"):
+        named_scores([{"label": "x", "p": 1}], ("a", "b"))
+    with pytest.raises(WrongAnswer, match="correct the label"):
+        named_scores([{"classes": ["x", "y"], "scores": [1, 0]}], ("a", "b"))
+    with pytest.raises(WrongAnswer, match="must fit each other"):
+        tensor_values({"shape": [3], "data": [1]})
+
+
+def test_answers_on_one_line_are_one_for_each_row() -> None:
+    assert fitting_values([[0.1, 0.9, 0.4]], 3) == [0.1, 0.9, 0.4]
+    assert fitting_values([[0.1, 0.9]], 1) == [[0.1, 0.9]]
