@@ -20,7 +20,7 @@ from small_domain import DOMAIN, frame, names, rows, truth
 
 from evenhand.contract import Trainable, labels_of
 from evenhand.domain.tabular import Label
-from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer
+from evenhand.errors import InvalidArgument, ModelFailed, UnclearAnswers, WrongAnswer
 from evenhand.models.meter import Meter
 from evenhand.models.wrap import wrap
 
@@ -161,7 +161,7 @@ def test_a_library_s_made_up_column_names_do_not_matter() -> None:
         ),
         (
             lambda: wrap(MultiOutputClassifier(DecisionTreeClassifier()).fit(CODES, CODES[:, 1:3]), DOMAIN),
-            InvalidArgument,
+            UnclearAnswers,
             "2 labels at once",
         ),
         (lambda: wrap(NearestCentroid().fit(CODES, names(CODES)), DOMAIN, takes="cells"), InvalidArgument, "takes='cells'"),

@@ -30,7 +30,7 @@ class Ground:
     """An arena, opened; its measures are made when they are first asked for."""
 
     arena: Arena
-    oracle_name: str = "flip"
+    oracle_name: str | None = None
     pool_rows: int = POOL_ROWS
     rate_rows: int = 10_000
 

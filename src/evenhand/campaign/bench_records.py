@@ -41,7 +41,7 @@ class Bout:
     budget: Budget
     seeds: tuple[int, ...] = (0,)
     rate_rows: int = 10_000
-    oracle: str = "flip"
+    oracle: str | None = None
 
 
 def bench(methods: Sequence[str], arena: Arena, bout: Bout, watch: Watch | None = None) -> list[dict[str, Any]]:

@@ -59,7 +59,7 @@ class Terms:
     """What holds for every run of a campaign."""
 
     budget: Budget
-    oracle: str = "flip"
+    oracle: str | None = None
     likeness: bool = False  # the slower figures of naturalness: ATN, two-sample AUC, likelihood percentile
     repair: bool = False  # retrain the model on each run's findings, which takes as long as training it
     differences: bool = True  # lend finite-difference gradients to methods that need no more than gradients

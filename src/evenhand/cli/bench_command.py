@@ -49,7 +49,7 @@ def bench_command(
     seconds: float = typer.Option(None, min=0.001, help="Budget: seconds."),
     cpu_seconds: float = typer.Option(None, min=0.001, help="Budget: CPU-seconds."),
     seed: list[int] = typer.Option([0], help="Seed; repeat for several."),
-    oracle: str = typer.Option("flip", help="What counts as unfair: flip, gap:threshold=0.1, ...; `evenhand methods` lists them."),
+    oracle: str = typer.Option(None, help="What counts as unfair: flip, gap:threshold=0.1, ...; default: what fits the model."),
     processes: int = typer.Option(1, min=1, help="Runs made at the same time; the findings do not depend on it."),
     folder: Path = typer.Option(None, help="Keep every run's record here as it is made; the same command continues an interrupted one."),
     keep_findings: bool = typer.Option(False, "--keep-findings", help="Keep the findings too, as Parquet in the folder."),

@@ -150,6 +150,7 @@ def open_model(source: ModelSource, data: Dataset, trusted: bool = False, answer
         takes=source.takes,
         returns=source.returns,
         threshold=source.threshold,
+        output=source.output,
         trusted=source.trusted or trusted,
         prepare=Preparation(**_tuples(source.prepare)) if source.prepare else None,
         objects=ObjectSettings(**{"cache": answers if data.medium.kind == "scenes" else None, **_tuples(source.objects)}),

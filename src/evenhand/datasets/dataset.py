@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.arrays import Labels, Mask, Rows
+from evenhand.arrays import Labels, Mask, Reals, Rows
 from evenhand.contract import Medium
 from evenhand.domain.columns import Value
 from evenhand.domain.tabular import Label, TabularDomain
@@ -100,6 +100,17 @@ class Dataset:
     def labels(self) -> Labels:
         """The labels of `rows` as positions in the label's values."""
         return self.domain.encode_labels(self.frame)[self.inside]
+
+    @cached_property
+    def amounts(self) -> Reals | None:
+        """The label of `rows` where it is an amount; None where it is a class, or not there for every row."""
+        import pandas as pd
+
+        label = self.domain.label
+        if label is None or not label.is_amount or label.column not in self.frame.columns:
+            return None
+        found = pd.to_numeric(self.frame[label.column], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)[self.inside]
+        return found if np.isfinite(found).all() else None
 
     def named(self, name: str) -> Dataset:
         """The same data under another name."""

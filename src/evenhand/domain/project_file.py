@@ -58,6 +58,7 @@ class ModelSource:
     http: Mapping[str, Any] = field(default_factory=dict)
     prepare: Mapping[str, Any] = field(default_factory=dict)
     objects: Mapping[str, Any] = field(default_factory=dict)
+    output: int | None = None
 
 
 @dataclass(frozen=True)
@@ -401,7 +402,17 @@ class _Reader:
         classes = None if section.classes is None else tuple(section.classes)
         path = None if section.path is None else self.path.parent / section.path
         return ModelSource(
-            path, section.url, section.trusted, section.takes, section.returns, section.threshold, classes, http, prepare, objects
+            path,
+            section.url,
+            section.trusted,
+            section.takes,
+            section.returns,
+            section.threshold,
+            classes,
+            http,
+            prepare,
+            objects,
+            section.output,
         )
 
     def _check_model(self, section: ModelSection) -> None:

@@ -171,6 +171,7 @@ class ModelSection(SchemaSection):
         default=None, description="From which number on the answer is the class that it speaks for; or 'best 100', 'best 10%'."
     )
     classes: list[Cell] | None = None
+    output: StrictInt | None = Field(default=None, ge=0, description="Which label or amount, where the model predicts several at once.")
     http: HttpSection | None = None
     prepare: PrepareSection | None = None
     objects: ObjectsSection | None = None

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from evenhand.arrays import Labels, Mask, Rows, Scores
+from evenhand.arrays import Labels, Mask, Reals, Rows, Scores
 from evenhand.contract import CountsObjects, Medium, Model, labels_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.subject import Subject
@@ -32,6 +32,8 @@ Of answers of which one in a hundred is random, asking 150 rows twice and a thir
 """
 FIRST_ROWS = 16
 """Rows after which a slow model is asked fewer."""
+OTHER_UNIT = 2.0
+"""How many times the error of a guess is called another unit: a mean of skewed amounts misses the middle by less."""
 DISORDER = 0.2
 """The share of answers that must change with the order of the rows before the order, and not chance, is blamed."""
 
@@ -57,6 +59,7 @@ class Patient:
     scores: Scores = field(default_factory=lambda: np.zeros((0, 2)))
     is_counting: bool = False  # whether scores are counts of objects
     seconds: float = 0.0  # what the first asking took
+    amounts: Reals | None = None  # the rows' label where it is an amount
 
     @property
     def said(self) -> Labels:
@@ -112,7 +115,8 @@ def preflight(subject: Subject, seconds: float | None = None) -> Preflight:
     """Look at the subject's model; one whose answers are worthless raises.  `seconds`: what the test as a whole may take."""
     labels = subject.labels if subject.rows is not None else None
     size = trial_size(subject.model, subject.medium)
-    looked = look(subject.model, subject.domain, RowsAtHand(subject.rows, labels, size, subject.medium), _patience(seconds))
+    given = RowsAtHand(subject.rows, labels, size, subject.medium, subject.amounts if subject.rows is not None else None)
+    looked = look(subject.model, subject.domain, given, _patience(seconds))
     for check in looked.checks:
         if check.status == "fail" and check.name in _WORTHLESS:
             raise _WORTHLESS[check.name](f"{check.name}: {check.sentence}")
@@ -139,6 +143,7 @@ class RowsAtHand:
     labels: Labels | None
     most: int
     medium: Medium | None = None
+    amounts: Reals | None = None  # instead of labels, where the label is an amount
 
 
 def look(model: Model, domain: TabularDomain, given: RowsAtHand, patience: float = 30.0) -> Preflight:
@@ -149,9 +154,16 @@ def look(model: Model, domain: TabularDomain, given: RowsAtHand, patience: float
     started = time.perf_counter()
     scores = meter.scores(rows)
     seconds = time.perf_counter() - started
-    patient = Patient(meter, domain, rows, labels, scores, isinstance(given.medium, CountsObjects), seconds)
+    patient = Patient(meter, domain, rows, labels, scores, isinstance(given.medium, CountsObjects), seconds, _amounts(given, len(rows)))
     checks = [check for each in LOOKS for check in each(patient)]
     return Preflight(tuple(checks), patient, meter.rows_asked)
+
+
+def _amounts(given: RowsAtHand, kept: int) -> Reals | None:
+    """The true amounts of the rows that were chosen and asked."""
+    if given.rows is None or given.amounts is None or len(given.amounts) != len(given.rows):
+        return None
+    return np.asarray(given.amounts)[probe_places(len(given.rows), given.most)][:kept]
 
 
 def _fresh(model: Model) -> Model:
@@ -289,6 +301,32 @@ def _accuracy(patient: Patient) -> Iterator[Check]:
         yield Check("labels", "ok", f"{figures}.")
 
 
+def _closeness(patient: Patient) -> Iterator[Check]:
+    """Whether amounts rise with the true ones, and how far they are from them."""
+    if patient.amounts is None or patient.scores.shape[1] != 1 or len(patient.amounts) < FEWEST or np.ptp(patient.scores) <= SAME:
+        return
+    from scipy.stats import spearmanr
+
+    said, truth = patient.scores[:, 0], patient.amounts
+    if np.ptp(truth) == 0:
+        return
+    found = spearmanr(said, truth)
+    error, guess = float(np.mean(np.abs(said - truth))), float(np.mean(np.abs(truth - np.median(truth))))
+    figures = f"mean error {error:.4g} on {len(truth):,} rows; always saying the middle amount gives {guess:.4g}"
+    if found.statistic < 0 and found.pvalue < CERTAIN:
+        yield Check(
+            "amounts", "fail", f"{figures}, and high amounts are said of low ones: is the sign, or the label, another?", is_doubt=True
+        )
+    elif found.pvalue >= 10 * CERTAIN:
+        advice = "are columns, codes and label those of the training?  Check takes=... and output=..."
+        yield Check("amounts", "warn", f"{figures}, and it is not shown to be better than guessing: {advice}", is_doubt=True)
+    elif error > OTHER_UNIT * guess:
+        sentence = f"{figures}, although both rise together: is its unit or scale another than the label's?"
+        yield Check("amounts", "warn", sentence, is_doubt=True)
+    else:
+        yield Check("amounts", "ok", f"{figures}.")
+
+
 def _is_better_than_guessing(patient: Patient) -> bool:
     """Whether some class is scored higher where it is true, beyond chance; few rows, or rows of one label, tell nothing."""
     assert patient.labels is not None
@@ -385,10 +423,13 @@ def _protected(patient: Patient) -> Iterator[Check]:
     labels = np.where(valid[..., 0], labels_of(scores.reshape(-1, scores.shape[2])).reshape(scores.shape[:2]), -1)
     flipped = float(np.mean(labels.max(axis=0) != np.where(labels < 0, labels.max(axis=0), labels).min(axis=0)))
     names = ", ".join(patient.domain.protected)
+    told = (
+        f"the scores of {moved:.1%} of rows and the label of {flipped:.1%}" if patient.has_labels else f"the answers to {moved:.1%} of rows"
+    )
     if moved == 0:
         yield Check("protected", "warn", f"changing {names} moves no score: the model does not use it (or only through other columns).")
     else:
-        yield Check("protected", "ok", f"changing {names} moves the scores of {moved:.1%} of rows and the label of {flipped:.1%}.")
+        yield Check("protected", "ok", f"changing {names} moves {told}.")
 
 
 LOOKS: tuple[Callable[[Patient], Iterator[Check]], ...] = (
@@ -397,6 +438,7 @@ LOOKS: tuple[Callable[[Patient], Iterator[Check]], ...] = (
     _kind,
     _varies,
     _accuracy,
+    _closeness,
     _leak,
     _favourable,
     _protected,

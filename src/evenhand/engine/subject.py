@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from evenhand.arrays import Labels, Rows
+from evenhand.arrays import Labels, Reals, Rows
 from evenhand.contract import Medium, Model, Oracle, Population
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import DataError, InvalidArgument
@@ -47,6 +47,7 @@ class Subject:
     labels: Labels | None = None
     population: Population | None = None
     medium: Medium | None = None  # what a row shows; None is the table itself
+    amounts: Reals | None = None  # the label of the rows where it is an amount
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,15 @@ def subject_of(model: Model, data: Data, protected: Sequence[str] | None, popula
         raise InvalidArgument("protected: name at least one protected column; nothing is protected in this domain")
     if not len(data.rows):
         raise DataError(f"{data.name}: no row lies inside the domain")
-    return Subject(domain, model, data.rows, data.labels if domain.has_classes else None, population, getattr(data, "medium", None))
+    return Subject(
+        domain,
+        model,
+        data.rows,
+        data.labels if domain.has_classes else None,
+        population,
+        getattr(data, "medium", None),
+        getattr(data, "amounts", None),
+    )
 
 
 def oracle_for(subject: Subject, choice: OracleChoice | None) -> Oracle:

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.arrays import Rows, Scores
+from evenhand.arrays import Reals, Rows, Scores
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, WrongAnswer
+from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, UnclearAnswers, WrongAnswer
 from evenhand.models.booster_cells import BoosterCells, cells_of
 from evenhand.models.estimator import named_columns
 from evenhand.models.inputs import Takes, check_takes, fingerprint_by_answers, first_line, guarded, inputs_of, probe_rows
+from evenhand.models.several_outputs import check_output, several_amounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +27,7 @@ class AmountModel:
     takes: Takes
     names: tuple[str, ...] = ()  # the columns in the regression's order; empty for all of them
     cells: BoosterCells | None = None
+    output: int | None = None  # which of several amounts
     batch_rows: int = 16_384
     classes: tuple[Any, ...] = ("amount",)
     is_hard: bool = False
@@ -47,10 +49,9 @@ class AmountModel:
         inputs = self.inputs(rows)
         answer = np.asarray(guarded(lambda: self.function(inputs), "the regression"))
         if answer.ndim == 2 and answer.shape[1] > 1:
-            raise WrongAnswer(
-                f"the regression says {answer.shape[1]} amounts for each row; wrap a function that returns the one that is to be tested, "
-                "such as lambda frame: model.predict(frame)[:, 0]"
-            )
+            if self.output is None:
+                raise several_amounts(answer, None)
+            answer = answer[:, check_output(self.output, answer.shape[1])]
         if answer.size != len(rows) or answer.dtype.kind not in "fiub":
             raise WrongAnswer(
                 f"the regression answered {len(rows)} rows with {answer.dtype} of shape {answer.shape}; expected one number per row"
@@ -84,24 +85,48 @@ def answers_amounts(model: Any, domain: TabularDomain) -> bool:
     return domain.label.is_amount if domain.label is not None else is_regressor(model)
 
 
-def wrap_amounts(model: Any, domain: TabularDomain, takes: str | None = None) -> AmountModel:
+@dataclass(frozen=True)
+class AmountWishes:
+    """What the caller says of a regression: what it takes, which of its outputs counts, and rows with their true amounts."""
+
+    takes: str | None = None
+    output: int | None = None
+    rows: Rows | None = None
+    truth: Reals | None = None
+
+
+def wrap_amounts(model: Any, domain: TabularDomain, wishes: AmountWishes | None = None) -> AmountModel:
     """A regression (an estimator with predict, or a callable) as a model whose one score is its number."""
+    wishes = wishes or AmountWishes()
     function = model.predict if hasattr(model, "predict") else model
     if not callable(function):
         raise InvalidArgument(
             f"model is a {type(model).__name__}; expected a fitted regressor or a callable that returns one number per row"
         )
-    chosen = check_takes(takes)
+    chosen = check_takes(wishes.takes)
     tried: list[str] = []
     for kind in (chosen,) if chosen else _fitting(model):
-        made = _of_kind(model, function, domain, kind)
+        made = replace(_of_kind(model, function, domain, kind), output=wishes.output)
         try:
             made.scores(probe_rows(domain))
+        except UnclearAnswers as fault:
+            raise _with_evidence(made, wishes, fault) from None
+        except InvalidArgument:
+            raise
         except EvenhandError as fault:
             tried.append(f"takes={kind!r}: {first_line(fault)}")
         else:
             return made
     raise ModelFailed(f"the regression answers none of the usual inputs: {'; '.join(tried)}")
+
+
+def _with_evidence(made: AmountModel, wishes: AmountWishes, fault: UnclearAnswers) -> UnclearAnswers:
+    """The same error, with how well each output agrees with the label where rows are at hand."""
+    rows = wishes.rows
+    if rows is None or wishes.truth is None:
+        return fault
+    answer = np.asarray(guarded(lambda: made.function(made.inputs(rows)), "the regression"))
+    return several_amounts(answer, wishes.truth)
 
 
 def _of_kind(model: Any, function: Callable[[Any], Any], domain: TabularDomain, kind: Takes) -> AmountModel:

@@ -97,8 +97,8 @@ class Reader:
             row = int(np.flatnonzero(table[places] < 0)[0])
             raise WrongAnswer(
                 f"the model answered row {row} with {wrong!r}, which is no label; expected one of {listing(self.classes)}.  "
-                "Declare the label's values in the domain (an answer that means `no decision` is one of them), or pass classes=[...] in "
-                "the model's own order"
+                "Declare the label's values in the domain (an answer that means `no decision` is one of them: evenhand.open(..., "
+                "abstention=...)), or pass classes=[...] in the model's own order"
             )
         return table[places] if len(table) else np.zeros(0, dtype=np.intp)
 

@@ -79,8 +79,9 @@ def from_callable(
             raise
         except EvenhandError as fault:
             tried.append((kind, fault))
-    if len(tried) == 1:
-        raise tried[0][1]
+    answered: list[EvenhandError] = [fault for _, fault in tried if isinstance(fault, WrongAnswer)]
+    if len(tried) == 1 or len(answered) == 1:  # what it answered at all tells more than what it could not be given
+        raise (answered or [tried[0][1]])[0]
     raise ModelFailed(
         "the model function answers neither a frame nor a matrix of codes: "
         + "; ".join(f"takes={kind!r}: {first_line(fault)}" for kind, fault in tried)

@@ -14,9 +14,10 @@ from evenhand.contract import CountsObjects, Medium, Model, PictureModel, Recogn
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.media.table import Table
+from evenhand.models.amount_models import AmountWishes
 from evenhand.models.answer_shapes import declared_or_own, reader_for
 from evenhand.models.function import FunctionClassifier
-from evenhand.models.inputs import Takes, probe_rows
+from evenhand.models.inputs import Takes, probe_places, probe_rows
 from evenhand.models.preparation import Preparation
 from evenhand.models.readings import Declared
 from evenhand.models.shown import shown
@@ -68,6 +69,16 @@ class ModelWishes:
     threshold: float | str | None = None
     data: Any = None  # where rows and labels are, if the caller gave more than a domain
     preset: str | None = None  # the format in which an endpoint is spoken to
+    output: int | None = None  # which of several labels or amounts
+
+    @property
+    def amounts(self) -> AmountWishes:
+        """What concerns a regression, with rows and their true amounts where these are at hand."""
+        few = self.trial()
+        truth = getattr(self.data, "amounts", None) if self.data is not None else None
+        if truth is None:
+            return AmountWishes(self.takes, self.output)
+        return AmountWishes(self.takes, self.output, few.rows, truth[probe_places(len(truth), USUAL_TRIAL)])
 
     def trial(self, most: int = USUAL_TRIAL) -> Trial:
         """At most so many rows to try out how answers are to be read."""

@@ -44,6 +44,7 @@ def wrap(
     prepare: Preparation | None = None,
     objects: ObjectSettings | None = None,
     preset: str | None = None,
+    output: int | None = None,
 ) -> Model:
     """Any model as one that answers rows: of a table, an album, portraits, scenes or texts.
 
@@ -60,6 +61,7 @@ def wrap(
     trusted: allows what can run code when loaded: pickles, torch files, MLflow's Python functions.  torch: how a torch module is used.
     prepare: how pictures become a network's input.  objects: how a recogniser is used.
     preset: the format that a URL is spoken to in: dataframe_split, dataframe_records, kserve_v2, sagemaker_csv, sagemaker_json or vertex.
+    output: which label or amount, counted from 0, where the model predicts several at once.
 
     >>> import evenhand as eh
     >>> data = eh.datasets.load("credit")
@@ -73,7 +75,7 @@ def wrap(
     told = objects or ObjectSettings()
     holder = data if isinstance(data, _Data) else None
     wishes = ModelWishes(
-        medium, domain, _dispatch, classes, check_takes(takes), returns, trusted, torch, prepare, told, threshold, holder, preset
+        medium, domain, _dispatch, classes, check_takes(takes), returns, trusted, torch, prepare, told, threshold, holder, preset, output
     )  # fmt: skip
     return _dispatch(model, wishes)
 

@@ -91,11 +91,12 @@ class BenchResult(Rendered):
 class BenchOptions:
     """How a benchmark is carried out.
 
-    oracle: what counts as unfair.  likeness: also the slower figures of naturalness.  repair: also retrain on each run's findings.
+    oracle: what counts as unfair; None for what fits each model: labels that differ, amounts apart, objects.
+    likeness: also the slower figures of naturalness.  repair: also retrain on each run's findings.
     settings: processes, the folder that keeps records and continues them, who is told of the headway; none changes what is found.
     """
 
-    oracle: str = "flip"
+    oracle: str | None = None
     likeness: bool = False
     repair: bool = False
     settings: Settings = field(default_factory=Settings)
@@ -135,6 +136,6 @@ def _header(records: Sequence[Mapping[str, Any]], terms: Terms, seeds: Sequence[
         data={"name": named("dataset"), "digest": None, "rows": None},
         domain={"digest": None, "protected": list(columns), "label": None, "favourable": [], "classes": []},
         model={"kind": named("model"), "digest": None},
-        oracle=terms.oracle,
+        oracle=terms.oracle or "usual",
         details={"seeds": list(seeds), "runs": [record["id"] for record in records]},
     )

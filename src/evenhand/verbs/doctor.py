@@ -150,7 +150,9 @@ def doctor(model: Model, data: Data, *, rows: int | None = None, candidates: int
     """
     labels = data.labels if data.domain.has_classes else None
     medium = getattr(data, "medium", None)
-    found = _examined(model, data.domain, RowsAtHand(data.rows, labels, rows or trial_size(model, medium), medium))
+    found = _examined(
+        model, data.domain, RowsAtHand(data.rows, labels, rows or trial_size(model, medium), medium, getattr(data, "amounts", None))
+    )
     subject = Subject(data.domain, model, data.rows, labels, medium=medium)
     header = header_of("doctor", subject, data.name, None, {"rows_asked": found.rows_asked, "candidates": candidates})
     broken = data.domain.broken_shares(data.rows)
@@ -177,7 +179,8 @@ def _examined(model: Model, domain: TabularDomain, given: RowsAtHand) -> Examina
     try:
         looked = look(model, domain, given)
         patient = looked.patient
-        checks = [Check("answers", "ok", f"it answered {len(patient.rows):,} rows with one finite score per class."), *looked.checks]
+        said = "one finite score per class" if patient.scores.shape[1] > 1 else "one finite amount each"
+        checks = [Check("answers", "ok", f"it answered {len(patient.rows):,} rows with {said}."), *looked.checks]
         checks.append(unused_columns(patient, _rows_for_columns(model)))
         latency, speed = _latency(patient), _speed(patient, bool(getattr(model, "is_costly", False)))
     except ModelError as fault:

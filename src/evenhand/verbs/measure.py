@@ -250,7 +250,16 @@ class _Measurer:
     oracle: OracleChoice | None = None
 
     def all(self) -> Measurement:
-        looked = preflight(Subject(self.domain, self.model.model, self.data.rows, self._labels(), medium=self._medium))
+        looked = preflight(
+            Subject(
+                self.domain,
+                self.model.model,
+                self.data.rows,
+                self._labels(),
+                medium=self._medium,
+                amounts=getattr(self.data, "amounts", None),
+            )
+        )
         answer = answer_of(self.model, self.data, self.domain, self.options.labels, self.options.weights)
         judge = self._oracle()
         individual = self._individual(judge)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from evenhand.campaign.opened_project import editor_tools, open_project
 from evenhand.contract import DataWishes, Editor, Loader
 from evenhand.datasets.dataset import Dataset
 from evenhand.datasets.loaders import LOADERS, loader_of_kind
+from evenhand.domain.columns import Value
 from evenhand.errors import DataError, EvenhandError, InvalidArgument
 from evenhand.registry import Entry
 
@@ -25,6 +27,7 @@ def open(  # noqa: A001 - the public name is evenhand.open
     kind: str | None = None,
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
+    abstention: object = None,
 ) -> Dataset:
     """Data of any medium, ready to be scanned.
 
@@ -34,6 +37,7 @@ def open(  # noqa: A001 - the public name is evenhand.open
     protected: columns, attributes or slots that must not change the answer; for pictures also editors.
     kind: album, text, portraits, table, ... where the source leaves that open.  settings: what a loader of this kind takes, the same keys
     as below `medium:` in evenhand.yaml.  seed: of what an editor learns.
+    abstention: a label that only the model says, where it leaves a case to a person; it becomes one of the label's values.
 
     >>> import evenhand as eh
     >>> eh.open("credit", protected=["age"]).domain.protected
@@ -50,7 +54,17 @@ def open(  # noqa: A001 - the public name is evenhand.open
         return data.protect(*(str(name) for name in names)) if names else data
     wishes = DataWishes(editor_tools(seed), label, as_tuple(favourable), names)
     entry = loader_of_kind(kind) if kind else loader_for(source)
-    return entry.with_parameters(settings or {}).load(source, wishes)
+    loaded = entry.with_parameters(settings or {}).load(source, wishes)
+    return loaded if abstention is None else _with_abstention(loaded, abstention)
+
+
+def _with_abstention(data: Dataset, abstention: object) -> Dataset:
+    """The same data whose label may also be this."""
+    label = data.domain.label
+    if label is None or label.is_amount:
+        raise InvalidArgument(f"abstention={abstention!r} needs a label with classes; name it with label=...")
+    values = label.values if abstention in label.values else (*label.values, abstention)
+    return replace(data, domain=replace(data.domain, label=replace(label, values=cast("tuple[Value, ...]", values))))
 
 
 def _project_file(source: object) -> Path | None:

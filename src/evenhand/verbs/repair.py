@@ -59,6 +59,11 @@ def repair(
     """
     chosen = options or RepairOptions()
     subject = subject_of(model, data, protected)
+    if subject.domain.label is not None and subject.domain.label.is_amount:
+        raise InvalidArgument(
+            f"label {subject.domain.label.column!r} is an amount, and repairs mend models that say classes.  What treats twins alike for "
+            "sure is the mean of the amounts over every protected value: wrap a function that returns it, and measure that"
+        )
     if subject.rows is None or subject.labels is None:
         raise InvalidArgument("data has no labels; a repair needs to know what is right (label: {column: ..., favourable: ...})")
     usual = (TRAIN_ON_PICTURES, JUDGE_ON_PICTURES) if isinstance(subject.medium, KnowsOrigins) else (TRAIN_METHOD, JUDGE_METHOD)

@@ -74,7 +74,7 @@ class SynthResult(Rendered):
         """How well the synthesiser fits the data, measured on rows that it did not learn from; None for steered rows."""
         if self.fit is None or len(self.data.rows) < FEWEST_FOR_QUALITY:
             return None
-        labels = getattr(self.data, "labels", None)
+        labels = self.data.labels if self.data.domain.has_classes else None
         return synthesis_quality(self.fit, self.data.rows, labels, self.data.domain, np.random.default_rng([self.seed, 2]))
 
     @property

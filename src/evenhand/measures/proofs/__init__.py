@@ -16,7 +16,7 @@ import numpy as np
 from evenhand.arrays import Mask, Rows
 from evenhand.contract import Model, Watch
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument, ModelError
+from evenhand.errors import InvalidArgument, MissingAbility, ModelError
 from evenhand.measures.proofs.branch_and_bound import ProofLimits, ProofOutcome, search
 from evenhand.measures.proofs.certificate import Certificate, Pair
 from evenhand.measures.proofs.undecided import Likely, Region, likely_bounds
@@ -117,6 +117,11 @@ def _asking(model: Model, domain: TabularDomain) -> Any:
 def _check(model: Model, domain: TabularDomain) -> None:
     if not domain.protected:
         raise InvalidArgument("protected: name at least one protected column; nothing is protected in this domain")
+    if len(model.classes) == 1:
+        raise MissingAbility(
+            "certify proves which inputs change their class, and this model says an amount; `measure` tells how many people's amount moves "
+            "by more than a tolerance, and a cut amount (returns='score', threshold=...) under a label with classes can be certified"
+        )
     own = getattr(model, "domain", None)
     if isinstance(own, TabularDomain) and own.columns != domain.columns:
         raise InvalidArgument("domain has other columns than the one that the model was wrapped with; wrap the model with this domain")

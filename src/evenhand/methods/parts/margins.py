@@ -77,7 +77,11 @@ def _located(cells: Cells, codes: Reals) -> Index:
 
 
 def log_odds(scores: Scores) -> Rows:
-    """Of every class but the first against the first, bounded."""
+    """Of every class but the first against the first, bounded; an amount, which has no classes, in standard deviations."""
+    if scores.shape[1] == 1:
+        amounts = np.asarray(scores, dtype=np.float64)
+        spread: Rows = np.clip((amounts - amounts.mean()) / (amounts.std() or 1.0), -STEEPEST, STEEPEST)
+        return spread
     logs = np.log(np.clip(np.asarray(scores, dtype=np.float64), 1e-9, None))
     odds: Rows = np.clip(logs[:, 1:] - logs[:, :1], -STEEPEST, STEEPEST)
     return odds

@@ -31,7 +31,7 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
             f"the booster's objective {booster.objective!r} makes it say classes, but the label is an amount; name the label that it was "
             "trained on, or wrap a booster with an objective of amounts"
         )
-    return wrap_amounts(booster, wishes.domain, wishes.takes)
+    return wrap_amounts(booster, wishes.domain, wishes.amounts)
 
 
 def _trial(booster: NativeBooster, wishes: ModelWishes) -> Trial:

@@ -13,6 +13,7 @@ from evenhand.models.amount_models import answers_amounts, wrap_amounts
 from evenhand.models.function import FunctionClassifier
 from evenhand.models.model_wishes import ModelWishes
 from evenhand.models.native_boosters import is_native
+from evenhand.models.several_outputs import one_output, says_several_labels
 
 
 def accepts(given: Any) -> bool:
@@ -25,7 +26,9 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
     from evenhand.models.estimator import from_estimator
 
     if wishes.asked == "rows" and answers_amounts(given, wishes.domain):
-        return wrap_amounts(given, wishes.domain, wishes.takes)
+        return wrap_amounts(given, wishes.domain, wishes.amounts)
+    if says_several_labels(given):
+        given = one_output(given, wishes.output)
     if wishes.asked == "rows":
         return from_estimator(given, wishes.domain, wishes.classes, wishes.takes, wishes.trial())
     if wishes.asked == "scenes":

@@ -23,7 +23,7 @@ def accepts(given: Any) -> bool:
 def adapt(given: Any, wishes: ModelWishes) -> Model:
     """Asked about what the medium shows."""
     if wishes.asked == "rows" and answers_amounts(given, wishes.domain):
-        return wrap_amounts(given, wishes.domain, wishes.takes)
+        return wrap_amounts(given, wishes.domain, wishes.amounts)
     if wishes.asked == "rows":
         return from_callable(given, wishes.domain, wishes.classes, wishes.takes, wishes.trial())
     if wishes.asked == "scenes":

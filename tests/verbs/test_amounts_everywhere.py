@@ -1,0 +1,147 @@
+"""A regression through every verb, on a table with odd names; several outputs, rankings and abstentions as people have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenhand as eh
+from evenhand.campaign.bench_records import Arena
+from evenhand.campaign.sources import Given
+from evenhand.errors import InvalidArgument, MissingAbility, UnclearAnswers, WrongAnswer
+
+RNG = np.random.default_rng(5)
+COUNT = 400
+FLATS = pd.DataFrame(
+    {
+        "Größe m²": RNG.integers(20, 200, COUNT),
+        "Lage; Ort": RNG.choice(["Nord", "Süd", "Ost"], COUNT),
+        "gender": RNG.choice(["w", "m", "d"], COUNT),
+        "rooms": RNG.integers(1, 7, COUNT),
+    }
+)
+FLATS["Miete"] = (
+    FLATS["Größe m²"] * 9 + 200 * (FLATS["Lage; Ort"] == "Süd") + 60 * (FLATS["gender"] == "m") + RNG.normal(0, 40, COUNT)
+).round(2)
+DATA = eh.open(FLATS, label="Miete", protected=["gender"])
+BUDGET = eh.Budget(candidates=600)
+SMALL = eh.Options(rate_rows=300, stream_share=0.0)
+ORACLES = ("amounts:tolerance=20", "amounts:share=0.05")
+
+
+def rent(frame: pd.DataFrame) -> Any:
+    return frame["Größe m²"] * 9.0 + 200 * (frame["Lage; Ort"] == "Süd") + 60 * (frame["gender"] == "m")
+
+
+MODEL = eh.wrap(rent, DATA)
+
+
+def _bench() -> Any:
+    return eh.bench(["themis", "evenhand"], [Given(Arena(DATA, ("gender",), MODEL, "rent"))], budget=BUDGET)
+
+
+def _replayed() -> Any:
+    found = eh.scan(MODEL, DATA, budget=BUDGET, oracle=ORACLES[0], options=SMALL)
+    return eh.replay(found.witnesses[0], MODEL, DATA)
+
+
+VERBS: dict[str, Callable[[], Any]] = {
+    "doctor": lambda: eh.doctor(MODEL, DATA),
+    "scan": lambda: eh.scan(MODEL, DATA, budget=BUDGET, options=SMALL),
+    "measure": lambda: eh.measure(MODEL, DATA, oracle=ORACLES[0], options=eh.MeasureOptions(rate_rows=300, null_draws=0)),
+    "synth": lambda: eh.synth(DATA, rows=20),
+    "bench": _bench,
+    "compare": lambda: eh.compare(MODEL, MODEL, DATA),
+    "replay": _replayed,
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_regression_goes_through_the_verb_and_its_page_can_be_read(verb: str, tmp_path: Path) -> None:
+    result = VERBS[verb]()
+    assert result.outcome in ("pass", "violation", "inconclusive")
+    assert not [check for check in result.as_dict()["checks"] if check["outcome"] == "failed"]
+    assert "nan" not in result.summary().lower().split()
+    assert "<html" in result.report(tmp_path / "page.html").read_text()[:400].lower()
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_a_tolerance_in_the_unit_or_as_a_share_decides(oracle: str) -> None:
+    result = eh.scan(MODEL, DATA, budget=BUDGET, oracle=oracle, options=SMALL)
+    assert result.outcome == "violation"
+    alone = np.mean((60 / rent(FLATS.assign(gender="m")) > 0.05) if "share" in oracle else np.ones(COUNT))
+    assert result.rate is not None
+    assert result.rate.interval.low - 0.02 <= alone <= result.rate.interval.high + 0.02
+
+
+@pytest.mark.parametrize(
+    ("verb", "fault", "cure"), [("certify", MissingAbility, "measure"), ("repair", InvalidArgument, "mean of the amounts")]
+)
+def test_what_is_for_classes_alone_says_so_and_what_to_do(verb: str, fault: type[Exception], cure: str) -> None:
+    with pytest.raises(fault, match=cure):
+        getattr(eh, verb)(MODEL, DATA)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda frame: -rent(frame), "high amounts are said of low ones"),
+        (lambda frame: rent(frame) / 1000, "unit or scale"),
+        (lambda frame: (frame["rooms"] * 7919) % 13, "not shown to be better than guessing"),
+        (lambda frame: np.full(len(frame), 900.0), "is it constant"),
+    ],
+)
+def test_a_regression_that_is_wired_wrongly_cannot_pass(wrong: Callable[[pd.DataFrame], Any], words: str) -> None:
+    looked = eh.doctor(eh.wrap(wrong, DATA), DATA)
+    assert words in looked.summary()
+    assert looked.outcome == "inconclusive"
+
+
+def test_one_of_several_amounts_is_named_and_the_error_shows_how_each_agrees() -> None:
+    both = lambda frame: np.stack([frame["rooms"] * 1.0, rent(frame)], axis=1)  # noqa: E731
+    with pytest.raises(UnclearAnswers, match=r"1: .* correlation with the label 1\.00") as caught:
+        eh.wrap(both, DATA)
+    assert ("output: 1") in caught.value.choices[1]
+    assert np.allclose(eh.wrap(both, DATA, output=1).scores(DATA.rows)[:, 0], rent(FLATS))
+    with pytest.raises(InvalidArgument, match="from 0 to 1"):
+        eh.wrap(both, DATA, output=2)
+
+
+def test_one_of_several_labels_is_named() -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    labels = pd.DataFrame({"large": np.where(FLATS["Größe m²"] > 100, "yes", "no"), "south": FLATS["Lage; Ort"] == "Süd"})
+    data = eh.open(FLATS.drop(columns="Miete").assign(large=labels["large"]), label="large", favourable="yes", protected=["gender"])
+    model = DecisionTreeClassifier(max_depth=3).fit(data.rows, labels.astype(str))
+    with pytest.raises(UnclearAnswers, match=r"predicts 2 labels at once.*0: \['no', 'yes'\]"):
+        eh.wrap(model, data, takes="codes")
+    said = eh.wrap(model, data, takes="codes", output=0).scores(data.rows)
+    assert (said.argmax(axis=1) == (labels["large"] == "yes")).all()
+
+
+def test_the_best_of_a_ranking_and_the_amounts_of_a_share() -> None:
+    data = eh.open(
+        FLATS.drop(columns="Miete").assign(dear=np.where(FLATS["Miete"] > 1000, "yes", "no")),
+        label="dear", favourable="yes", protected=["gender"],
+    )  # fmt: skip
+    model = eh.wrap(rent, data, threshold="best 40")
+    chosen = model.scores(data.rows).argmax(axis=1) == model.classes.index("yes")
+    assert 38 <= chosen.sum() <= 44
+    assert rent(FLATS)[chosen].min() >= rent(FLATS)[~chosen].max()
+
+
+def test_an_abstention_is_a_label_of_its_own() -> None:
+    frame = FLATS.drop(columns="Miete").assign(let=np.where(FLATS["Miete"] > 1000, "yes", "no"))
+    says = lambda frame: np.where(frame["rooms"] > 4, "ask", np.where(rent(frame) > 1000, "yes", "no"))  # noqa: E731
+    plain = eh.open(frame, label="let", favourable="yes", protected=["gender"])
+    with pytest.raises(WrongAnswer, match="abstention="):
+        eh.wrap(says, plain)
+    data = eh.open(frame, label="let", favourable="yes", protected=["gender"], abstention="ask")
+    result = eh.scan(eh.wrap(says, data), data, budget=BUDGET, options=SMALL)
+    assert set(data.domain.label.values) == {"yes", "no", "ask"}
+    assert result.outcome == "violation"
