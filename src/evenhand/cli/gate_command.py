@@ -8,7 +8,18 @@ from pathlib import Path
 import typer
 
 from evenhand.cli.output import REPORTS, Leaving, leave, names_in, wants_json, watching
-from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, load_all
+from evenhand.cli.project import (
+    CLASSES,
+    DEFAULT_FILE,
+    MODEL,
+    ORACLE_HELP,
+    PRESET,
+    RETURNS,
+    THRESHOLD,
+    TRUSTED,
+    ModelFlags,
+    load_all,
+)
 from evenhand.models.budget import Budget
 
 
@@ -24,8 +35,12 @@ def gate_command(
     tolerance: float = typer.Option(0.0, min=0.0, max=0.999, help="By how much a rate may rise above the baseline's."),
     protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
     oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP),
-    model: str = typer.Option(None, help="A model file or URL instead of the file's."),
-    trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
+    model: str = MODEL,
+    trusted: bool = TRUSTED,
+    returns: str = RETURNS,
+    threshold: str = THRESHOLD,
+    classes: str = CLASSES,
+    preset: str = PRESET,
     candidates: int = typer.Option(5_000, min=1, help="Budget of the search: candidates."),
     seconds: float = typer.Option(None, min=0.001, help="Budget of the search: seconds, instead of candidates."),
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
@@ -40,7 +55,7 @@ def gate_command(
     from evenhand.verbs.build_gate import GateOptions, gate, policy_of
 
     as_json = wants_json(as_json)
-    loaded = load_all(file, model, trusted)
+    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset))
     settings = loaded.project.gate
     options = GateOptions(
         witnesses or settings.witnesses,
