@@ -31,6 +31,7 @@ from mutated_copies import OPERATORS, mutate
 from picture_pairs import PicturePairs, assess, judge, leaning, make_pairs, train_jury
 from shared_reader import shared_reader
 
+from evenhand.contract import Headway
 from evenhand.measures.neurons.adequacy import LAYER_MEASURES, MEASURES, Ruler, adequacy
 from evenhand.measures.neurons.kruskal import kruskal_wallis
 from evenhand.measures.studies.jury import EditorFacts
@@ -536,7 +537,7 @@ def cyclegan(book: Book, steps: int, quick: bool) -> None:
     album = synthetic_faces(600 if quick else 2000, np.random.default_rng(1), 32)
     folder = None if book.pictures is None else book.pictures
     settings = CycleSettings(steps=steps, batch=4, rate=1e-3) if quick else CycleSettings(steps=steps, batch=8)
-    editor = train_cyclegan(album, "tone", np.random.default_rng(2), settings, TranslatorWorkshop(None, told=_tick))
+    editor = train_cyclegan(album, "tone", np.random.default_rng(2), settings, TranslatorWorkshop(None, watch=_tick))
     seconds = time.process_time() - start
     test = synthetic_faces(200 if quick else 500, np.random.default_rng(3), 32)
     facts = assess(editor, test, jury_of(32, 600 if quick else 1500, ("tone",) if quick else ("tone", "gender_cue", "glasses")))
@@ -548,9 +549,9 @@ def cyclegan(book: Book, steps: int, quick: bool) -> None:
         book.keep("cyclegan", sheet(np.concatenate([chosen_ones.pictures, editor.twins(chosen_ones)]).repeat(3, 1).repeat(3, 2), 10, 3))
 
 
-def _tick(what: str, step: int, steps: int) -> None:
-    if step % max(1, steps // 6) == 0:
-        print(f"  {what} {step}/{steps} at {time.process_time():.0f} CPU-s", flush=True)
+def _tick(headway: Headway) -> None:
+    if headway.total and headway.done % max(1, headway.total // 6) == 0:
+        print(f"  {headway.what} {headway.done}/{headway.total}", flush=True)
 
 
 def other_methods(book: Book, chain: PictureChain, count: int) -> None:

@@ -310,7 +310,7 @@ BAD = {
     ),
     "an unknown oracle": (lambda t, m: oracle_of("flop"), UnknownName, "did you mean 'flip'?"),
     "a budget of nothing": (lambda t, m: eh.Budget(), InvalidArgument, "needs at least one of candidates, model_rows, seconds"),
-    "a negative budget": (lambda t, m: eh.Budget(candidates=-5), InvalidArgument, "candidates=-5 must be a positive number"),
+    "a negative budget": (lambda t, m: eh.Budget(candidates=-5), InvalidArgument, "candidates=-5 must be a whole number of at least 1"),
     "an unknown data set": (lambda t, m: eh.datasets.load("adlut"), UnknownName, "did you mean 'adult'?"),
     "a bench of an unknown method": (
         lambda t, m: bench(["nope"], Arena(data(), ("sex",), SUBJECT.model, "x"), Bout(eh.Budget(candidates=5))),

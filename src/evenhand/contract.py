@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Labels, Mask, Reals, Rows, Scores
+from evenhand.claims import Claim
 from evenhand.deadline import NEVER, Deadline
 
 if TYPE_CHECKING:
@@ -711,11 +712,11 @@ class Checked:
 
 @dataclass(frozen=True)
 class StudySection:
-    """What a study adds to a result: figures for its body, sentences for a reader, checks for its gate."""
+    """What a study adds to a result: figures for its body, sentences for a reader, claims for the gate."""
 
     figures: Mapping[str, Any]
     sentences: tuple[str, ...] = ()
-    checks: tuple[Checked, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,11 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
-from typing import Annotated, Any, TypeAlias, get_args
+from typing import Annotated, Any, TypeAlias, get_args, get_origin
 
 from evenhand.errors import InvalidArgument
 
@@ -33,6 +34,7 @@ __all__ = [
     "PictureSize",
     "PortraitSize",
     "Positive",
+    "RandomDeals",
     "Share",
     "ShareAboveZero",
     "ShareBelowOne",
@@ -40,6 +42,7 @@ __all__ = [
     "TwoOrMore",
     "WholeNumber",
     "check_argument",
+    "check_every",
     "check_limits",
 ]
 
@@ -67,6 +70,13 @@ class Limit:
         if not self.admits(value):
             told = f" (a parameter of {owner})" if owner else ""
             raise InvalidArgument(f"{name}={value!r} must {self.wording}{told}{hint}")
+
+    def check_every(self, name: str, values: Iterable[Any], *, owner: str = "") -> None:
+        """Raise where one of several values is outside, or where there is none."""
+        listed = [value.item() if hasattr(value, "item") else value for value in values]
+        if not listed or not all(self.admits(value) for value in listed):
+            told = f" (a parameter of {owner})" if owner else ""
+            raise InvalidArgument(f"{name}={tuple(listed)!r} must hold numbers, each of which must {self.wording}{told}")
 
     @property
     def wording(self) -> str:
@@ -97,6 +107,7 @@ ConfidenceLevel: TypeAlias = Annotated[float, Limit(above=0, below=1)]
 InnerShare: TypeAlias = Annotated[float, Limit(above=0, below=1)]
 SharesUpToTen: TypeAlias = Annotated[float, Limit(above=0, most=10)]
 Majority: TypeAlias = Annotated[float, Limit(least=0.5, most=1)]
+RandomDeals: TypeAlias = Annotated[int, Limit(least=19, whole=True)]  # fewer cannot give a p-value of one in twenty
 PictureSize: TypeAlias = Annotated[int, Limit(least=8, most=1024, whole=True)]
 PortraitSize: TypeAlias = Annotated[int, Limit(least=16, most=1024, whole=True)]
 
@@ -107,6 +118,13 @@ def check_argument(alias: Any, **given: Any) -> None:
         _inside(alias).check(name, value)
 
 
+def check_every(alias: Any, **given: Any) -> None:
+    """Compare each number of a list with the limit of an annotation: `check_every(Share, p_values=values)`; an empty list passes."""
+    for name, values in given.items():
+        if len(values):
+            _inside(alias).check_every(name, values)
+
+
 def _inside(alias: Any) -> Limit:
     found: Limit = next(each for each in get_args(alias) if isinstance(each, Limit))
     return found
@@ -114,29 +132,43 @@ def _inside(alias: Any) -> Limit:
 
 def check_limits(made: Any) -> None:
     """Compare every field of a dataclass with the limit that its annotation declares; None passes where the annotation allows it."""
-    for name, (limit, optional) in _declared(made.__class__).items():
+    for name, (limit, form) in _declared(made.__class__).items():
         value = getattr(made, name)
-        if not (optional and value is None):
-            limit.check(name, value, owner=type(made).__name__, hint=", or None" if optional else "")
+        if form == _LISTED:
+            limit.check_every(name, value, owner=type(made).__name__)
+        elif not (form == _OPTIONAL and value is None):
+            limit.check(name, value, owner=type(made).__name__, hint=", or None" if form == _OPTIONAL else "")
+
+
+_LISTED, _OPTIONAL = "tuple[{}, ...]", "{} | None"
+"""How an annotation may be written around the name of a limit."""
 
 
 @cache
-def _declared(kind: Any) -> dict[str, tuple[Limit, bool]]:
-    """The limits that a class and its bases declare, and whether None is allowed."""
-    found = {}
+def _declared(kind: Any) -> dict[str, tuple[Limit, str]]:
+    """The limits that a class and its bases declare, and how: one number, one or None, or several."""
+    found: dict[str, tuple[Limit, str]] = {}
     for base in reversed(kind.__mro__):
         names = vars(sys.modules[base.__module__])
         for name, written in vars(base).get("__annotations__", {}).items():
-            limit = _limit(str(written), names)
-            if limit is not None:
-                found[name] = (limit, "| None" in str(written))
+            for form in ("{}", _OPTIONAL, _LISTED):
+                limit = _limit(written, form, names)
+                if limit is not None:
+                    found[name] = limit, form
     return found
 
 
-def _limit(written: str, names: dict[str, Any]) -> Limit | None:
-    """The limit of an annotation as it is written in a module: the name of an alias, or that or None."""
-    word = re.fullmatch(r"(\w+)( \| None)?", written)
-    if word:
-        given = get_args(names.get(word[1]))
-        return next((each for each in given if isinstance(each, Limit)), None)
-    return None
+def _limit(written: Any, form: str, names: dict[str, Any]) -> Limit | None:
+    """The limit that an annotation of this form names, as a module writes it or as the object that it stands for."""
+    if isinstance(written, str):
+        word = re.fullmatch(re.escape(form).replace(r"\{\}", r"(\w+)"), written)
+        meant: Any = names.get(word[1]) if word else None
+    else:
+        meant = next((each for each in (written, *get_args(written)) if _form_of(written) == form and hasattr(each, "__metadata__")), None)
+    return next((each for each in get_args(meant) if isinstance(each, Limit)), None)
+
+
+def _form_of(written: Any) -> str:
+    if hasattr(written, "__metadata__"):
+        return "{}"
+    return _LISTED if get_origin(written) is tuple else _OPTIONAL

@@ -13,6 +13,7 @@ from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.domain.twins import Comparison, Implied
+from evenhand.engine.gate import Gate
 from evenhand.measures.proofs import ProofLimits, certify
 from evenhand.measures.rates import judge_all
 from evenhand.oracles.flip import LabelFlip
@@ -209,7 +210,7 @@ def test_a_model_that_never_asks_for_the_protected_column_is_proved_fair() -> No
     model = eh.wrap(DecisionTreeClassifier(max_depth=3).fit(rows, (rows[:, 2] > 5).astype(int)), domain, classes=["class 0", "class 1"])
     certificate = certify(model, domain)
     assert (certificate.lower, certificate.upper, certificate.is_exact) == (0.0, 0.0, True)
-    assert certificate.decide()[0] == "pass"
+    assert Gate.rule(certificate.claim()).outcome == "pass"
 
 
 def test_bounds_hold_at_every_moment_and_only_tighten() -> None:
@@ -241,4 +242,4 @@ def test_examples_are_rows_that_the_model_itself_treats_differently() -> None:
     certificate = certify(model, domain)
     assert len(certificate.examples) > 0
     assert judge_all(certificate.examples, domain, model, LabelFlip()).unfair.all()
-    assert certificate.decide()[0] == "violation"
+    assert Gate.rule(certificate.claim()).outcome == "violation"

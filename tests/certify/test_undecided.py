@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from evenhand.engine.gate import Gate
 from evenhand.measures.proofs import ProofLimits, certify
 from evenhand.measures.proofs.undecided import ERROR, Region
 from evenhand.measures.rates import judge_all
@@ -33,9 +34,9 @@ def test_the_likely_bounds_hold_the_counted_share_and_are_close(model) -> None:
 
 def test_the_gate_goes_by_the_proof_alone_and_tells_what_is_likely(model) -> None:
     certificate = certify(model, DOMAIN, limits=LIMITS, sample_rows=256)
-    outcome, reason = certificate.decide(certificate.likely.lower / 2)
-    assert outcome == "inconclusive"
-    assert "which is no proof" in reason
+    ruling = Gate.rule(certificate.claim(certificate.likely.lower / 2))
+    assert ruling.outcome == "inconclusive"
+    assert "which is no proof" in ruling.reason
 
 
 def test_rows_of_proven_boxes_are_unfair_without_asking(model) -> None:

@@ -11,6 +11,7 @@ from deepfait import generated  # noqa: E402
 from mutated_copies import OPERATORS, mutate  # noqa: E402
 from picture_pairs import judge, make_pairs  # noqa: E402
 
+from evenhand.contract import Headway  # noqa: E402
 from evenhand.errors import DataError, StoreError, UnknownName  # noqa: E402
 from evenhand.media.album import Album  # noqa: E402
 from evenhand.media.editors.cyclegan import CycleSettings, TranslatorWorkshop, load_cyclegan, train_cyclegan  # noqa: E402
@@ -181,10 +182,8 @@ def test_cyclegan_saves_resumes_and_refuses_other_settings(tmp_path, album):
     assert (tmp_path / "samples_000002.png").exists()
     heard = []
     longer = CycleSettings(steps=3, batch=4, width=8, checkpoint_every=1)
-    editor = train_cyclegan(
-        album, "tone", np.random.default_rng(0), longer, TranslatorWorkshop(tmp_path, True, lambda *told: heard.append(told))
-    )
-    assert heard == [("cyclegan", 3, 3)]
+    editor = train_cyclegan(album, "tone", np.random.default_rng(0), longer, TranslatorWorkshop(tmp_path, True, heard.append))
+    assert heard == [Headway("cyclegan", 3, 3)]
     assert np.array_equal(load_cyclegan(tmp_path).twins(album[:10]), editor.twins(album[:10]))
     with pytest.raises(StoreError, match="settings"):
         train_cyclegan(

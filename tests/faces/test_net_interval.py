@@ -42,5 +42,5 @@ def test_edges():
     assert net_interval(0, 0, 0).low == -1.0
     assert net_interval(40, 0, 40).high == 1.0
     assert abs(net_interval(0, 0, 1000).high) < 0.01
-    with pytest.raises(InvalidArgument, match="exceed"):
+    with pytest.raises(InvalidArgument, match="down=6 must lie between 0 and 4"):
         net_interval(6, 6, 10)

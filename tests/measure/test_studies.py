@@ -7,6 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.datasets.album_data import from_album
+from evenhand.engine.gate import Gate
 from evenhand.errors import DataError
 from evenhand.measures.studies.jury import Edit, KnownValues, facts_of
 from evenhand.measures.studies.leaning import LeaningRule, leaning_of
@@ -34,7 +35,7 @@ def fair():
 
 
 def checks(result, study):
-    return {check.name: check.outcome for check in result.studies[study].checks}
+    return {check["name"]: check["outcome"] for check in result.as_dict()["body"]["studies"][study]["checks"]}
 
 
 def test_every_study_fits_an_album(biased):
@@ -99,7 +100,7 @@ def test_a_classifier_without_readable_layers_is_told_so():
     only_scores = type("Only", (), {"classes": net.classes, "scores": staticmethod(net.scores)})()
     result = eh.measure(shown(data.medium, only_scores), data, options=OPTIONS)
     assert "cannot be read" in result.studies["neurons"].sentences[0]
-    assert result.studies["leaning"].checks
+    assert result.studies["leaning"].claims
 
 
 def test_the_dictionary_and_the_summary_hold_what_was_studied(biased):
@@ -121,8 +122,8 @@ def test_flips_that_go_both_ways_alike_are_no_leaning(ordered):
 
 def test_a_shift_of_all_is_a_leaning_and_few_pairs_are_inconclusive():
     lower, higher = np.zeros(200, dtype=int), np.ones(200, dtype=int)
-    assert leaning_of(lower, higher, ("a", "b"), LeaningRule()).check.outcome == "violation"
-    assert leaning_of(lower[:4], lower[:4], ("a", "b"), LeaningRule()).check.outcome == "inconclusive"
+    assert Gate.rule(leaning_of(lower, higher, ("a", "b"), LeaningRule()).claim).outcome == "violation"
+    assert Gate.rule(leaning_of(lower[:4], lower[:4], ("a", "b"), LeaningRule()).claim).outcome == "inconclusive"
 
 
 @pytest.mark.parametrize("with_torch", [True, False])

@@ -51,7 +51,7 @@ def test_rows_that_break_what_real_rows_keep_are_not_natural(plausibility):
 
 
 def test_naturalness_needs_real_rows():
-    with pytest.raises(InvalidArgument, match="at least 20 real rows, got 3"):
+    with pytest.raises(InvalidArgument, match="rows=3 must be a whole number of at least 20: naturalness is learned from real rows"):
         Plausibility.fit(PLANTED.domain.sample(3, RNG(0)), PLANTED.domain, RNG(0))
 
 

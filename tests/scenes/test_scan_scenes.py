@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.campaign.class_changes import class_changes, classes_claim
 from evenhand.datasets.scene_data import as_seen_by, found_scenes
 from evenhand.engine import witness
+from evenhand.engine.gate import Gate
 from evenhand.errors import DataError, InvalidArgument, UnknownName
 from evenhand.models.shown import shown
 from evenhand.planted.recognisers import Simulated
@@ -161,3 +163,33 @@ def test_a_paid_service_is_not_called_unasked(tmp_path, monkeypatch, capsys):
         main()
     assert ended.value.code == 2
     assert "USD" in capsys.readouterr().err.replace("\n", " ")
+
+
+def checked(**outcomes):
+    return [{"name": f"class {name}", "outcome": outcome, "message": "as seen"} for name, outcome in outcomes.items()]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "outcome"),
+    [
+        ({"car": "pass", "person": "pass"}, {"car": "pass", "person": "violation"}, "violation"),
+        ({"car": "pass", "person": "violation"}, {"car": "pass", "person": "pass"}, "pass"),
+        ({"car": "pass", "person": "inconclusive"}, {"car": "pass", "person": "violation"}, "inconclusive"),
+        ({"car": "pass", "person": "violation"}, {"car": "pass", "person": "violation"}, "inconclusive"),
+    ],
+)
+def test_a_class_is_worse_only_where_both_verdicts_show_it(before, after, outcome):
+    claim = classes_claim(class_changes(checked(**before), checked(**after)))
+    ruling = Gate.rule(claim)
+    assert ruling.outcome == outcome
+    assert outcome == "pass" or "person" in ruling.reason
+
+
+def test_two_recognisers_are_compared_by_their_classes(data):
+    fair, harsh = (shown(data.medium, Simulated(handicap=handicap)) for handicap in ({}, {"person": 1.5}))
+    compared = eh.compare(fair, harsh, data, options=eh.CompareOptions(rate_rows=60))
+    assert {change.label for change in compared.classes} >= {"person", "car"}
+    assert compared.outcome != "violation"  # six streets show nothing, though people are lost more often
+    assert "cannot be judged" in compared.reason
+    assert [check["name"] for check in compared.as_dict()["checks"]] == [f"class {change.label}" for change in compared.classes]
+    assert eh.compare(fair, fair, data, options=eh.CompareOptions(rate_rows=60)).outcome == "pass"

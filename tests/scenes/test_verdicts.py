@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from distrofair import inducing_by_scene, picture_error_rates, ratio_over_scenes
 
+from evenhand.engine.gate import Gate
 from evenhand.errors import InvalidArgument
 from evenhand.measures.counted_changes import (
     EXCLUSION,
@@ -170,18 +171,18 @@ def measured(streets, recogniser, **rules):
 
 
 def test_a_recogniser_that_sees_nothing_is_inconclusive(streets):
-    outcome, reason = measured(streets[:3], Simulated(margin=-99.0)).ruling()
-    assert outcome == "inconclusive"
-    assert "recognised no object" in reason
+    ruling = Gate.rule(measured(streets[:3], Simulated(margin=-99.0)).claim())
+    assert ruling.outcome == "inconclusive"
+    assert "recognised no object" in ruling.reason
 
 
 def test_few_scenes_leave_it_open_and_say_what_is_missing(streets):
     found = measured(streets[:3], Simulated())
-    outcome, reason = found.ruling()
-    assert outcome == "inconclusive"
-    assert "more scenes" in reason or "fewer than two classes" in reason
+    ruling = Gate.rule(found.claim())
+    assert ruling.outcome == "inconclusive"
+    assert "more scenes" in ruling.reason or "fewer than two classes" in ruling.reason
     assert found.sentences
-    assert {check.outcome for check in found.checks()} <= {"pass", "inconclusive"}
+    assert {Gate.check(claim).outcome for claim in found.claims()} <= {"pass", "inconclusive"}
 
 
 def by_hand(rates, **counts):
@@ -194,21 +195,21 @@ def by_hand(rates, **counts):
 
 def test_a_class_that_is_lost_more_often_is_a_violation_and_named():
     found = by_hand({"car": 0.05, "bus": 0.05, "dog": 0.4, "sign": 0.05}, scenes=120)
-    outcome, reason = found.ruling()
-    assert outcome == "violation"
-    assert "'dog'" in reason
+    ruling = Gate.rule(found.claim())
+    assert ruling.outcome == "violation"
+    assert "'dog'" in ruling.reason
     assert found.unfair == ["dog"]
-    assert {check.name: check.outcome for check in found.checks()}["class dog"] == "violation"
+    assert {claim.name: Gate.check(claim).outcome for claim in found.claims()}["class dog"] == "violation"
 
 
 def test_classes_that_are_alike_within_the_tolerance_pass():
-    assert by_hand(dict.fromkeys(("car", "bus", "dog", "sign"), 0.05), scenes=400, repeats=1).ruling()[0] == "pass"
+    assert Gate.rule(by_hand(dict.fromkeys(("car", "bus", "dog", "sign"), 0.05), scenes=400, repeats=1).claim()).outcome == "pass"
 
 
 @pytest.mark.slow
 def test_at_most_six_of_a_hundred_fair_recognisers_are_blamed():
     rates = dict.fromkeys("abcdef", 0.1)
-    blamed = [by_hand(rates, scenes=40, repeats=2, seed=seed).ruling()[0] == "violation" for seed in range(60)]
+    blamed = [Gate.rule(by_hand(rates, scenes=40, repeats=2, seed=seed).claim()).outcome == "violation" for seed in range(60)]
     assert np.mean(blamed) <= 0.06
 
 

@@ -35,7 +35,7 @@ def test_nothing_seen_and_everything_seen():
     assert (low[0], high[0], low[1], high[2]) == (0, 1, 0, 1)
     assert 0 < high[1] < 0.1
     assert 0.9 < low[2] < 1
-    with pytest.raises(InvalidArgument, match="between 0 and n"):
+    with pytest.raises(InvalidArgument, match="between 0 and 2, the number of trials"):
         AnytimeShare().add(3, 2)
 
 

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evenhand.contract import Headway
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, StoreError
 from evenhand.synthesis.ctgan import Ctgan, CtganSettings
 from evenhand.synthesis.latent import LatentSpace
-from evenhand.synthesis.learning import Progress, Schedule, train
+from evenhand.synthesis.learning import Schedule, train
 from evenhand.synthesis.normalisation import Normaliser
 from evenhand.synthesis.tvae import Tvae, TvaeSettings
 
@@ -89,14 +90,14 @@ def test_resumed_training_equals_uninterrupted(kind: str, space: Any, tmp_path: 
     class Interrupted(Exception):
         pass
 
-    def stop(progress: Progress) -> None:
-        if progress.epoch == 3:
+    def stop(headway: Headway) -> None:
+        if headway.done == 3:
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        fitted(kind, schedule=replace(schedule, progress=stop))
+        fitted(kind, schedule=replace(schedule, watch=stop))
     epochs: list[int] = []
-    resumed = fitted(kind, schedule=replace(schedule, progress=lambda p: epochs.append(p.epoch)))
+    resumed = fitted(kind, schedule=replace(schedule, watch=lambda headway: epochs.append(headway.done)))
     assert epochs == [3, 4]
     for name, array in space.weights.items():
         np.testing.assert_array_equal(array, resumed.weights[name])
@@ -131,9 +132,9 @@ class Counting:
 
 def test_early_stop_keeps_the_closest_state(tmp_path: Path) -> None:
     learner, seen = Counting(), []
-    schedule = Schedule(patience=2, look_every=1, progress=seen.append, checkpoint=tmp_path / "stopped.npz", save_every=1)
+    schedule = Schedule(patience=2, look_every=1, watch=seen.append, checkpoint=tmp_path / "stopped.npz", save_every=1)
     assert train(learner, 30, schedule, {"of": "test"}) == 5
-    assert (learner.seen, [p.distance for p in seen]) == (3, [2.0, 1.0, 0.0, 1.0, 2.0])
+    assert (learner.seen, [each.note for each in seen]) == (3, [f"loss 0, distance {far}" for far in (2, 1, 0, 1, 2)])
     resumed = Counting()
     assert train(resumed, 30, schedule, {"of": "test"}) == 5
     assert resumed.seen == 3

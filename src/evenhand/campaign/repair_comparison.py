@@ -17,7 +17,9 @@ import numpy as np
 
 from evenhand.campaign.paired_differences import Change, Design, PairedMean, change_of, mean_of
 from evenhand.campaign.repair_trial import BEFORE, SeedOutcome, figure_over_seeds
+from evenhand.claims import Claim
 from evenhand.contract import Model, Outcome
+from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import Header
 from evenhand.engine.result import Telling, result_dict
 from evenhand.errors import UnknownName
@@ -54,6 +56,12 @@ class RepairLine:
     reason: str
     notes: tuple[str, ...] = ()
     on_front: bool = False
+
+    @property
+    def claim(self) -> Claim:
+        """That the repair is better."""
+        told = f"{self.verdict}: {self.reason}"
+        return Claim(self.name, told if self.verdict in ("worse", "alarm") else "", told if self.verdict != "better" else "", told)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -122,7 +130,7 @@ class RepairComparison(Rendered):
     @property
     def outcome(self) -> Outcome:
         """A pass where a repair is shown to be better; nothing is shown otherwise."""
-        return "pass" if self.best else "inconclusive"
+        return Gate.rule(Claim("repairs", open="" if self.best else self.reason, holds=self.reason)).outcome
 
     @property
     def reason(self) -> str:
@@ -142,13 +150,8 @@ class RepairComparison(Rendered):
 
     def _checks(self) -> list[dict[str, Any]]:
         """What each repair is worth; one that could not be made decides nothing."""
-        worth = {"better": "pass", "worse": "violation", "alarm": "violation"}
-        judged = [line for line in self.lines if line.role == "repair"]
-        checks = [
-            {"name": each.name, "outcome": worth.get(each.verdict, "inconclusive"), "message": f"{each.verdict}: {each.reason}"}
-            for each in judged
-        ]
-        return checks + [{"name": name, "outcome": "failed", "message": f"not possible: {why}"} for name, why in self.refused.items()]
+        refused = [Claim(name, failed=f"not possible: {why}") for name, why in self.refused.items()]
+        return checks_of([*(each.claim for each in self.lines if each.role == "repair"), *refused])
 
     def frame(self) -> pd.DataFrame:
         """One row per seed, repair and figure."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.contract import Method
+from evenhand.contract import Headway, Method, Watch
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import EvenhandError
 from evenhand.methods import METHODS, working_on
@@ -56,17 +56,15 @@ class Trial:
     seeds: tuple[int, ...] = (0, 1, 2)
 
 
-def power_table(
-    methods: Sequence[str] | None = None, trial: Trial | None = None, progress: Callable[[str, str], None] | None = None
-) -> list[Power]:
+def power_table(methods: Sequence[str] | None = None, trial: Trial | None = None, watch: Watch | None = None) -> list[Power]:
     """One entry per method and shape; a method that fails is reported as failed."""
-    trial = trial or Trial()
-    table = []
-    for name, planted in shapes().items():
+    trial, table = trial or Trial(), list[Power]()
+    planted_shapes, names = shapes(), list(methods or working_on("table"))
+    for name, planted in planted_shapes.items():
         yardstick = _findings(Themis(margin=0.0), planted, trial)
-        for method in methods or working_on("table"):
-            if progress:
-                progress(method, name)
+        for method in names:
+            if watch:
+                watch(Headway("power", len(table), len(planted_shapes) * len(names), f"{method} on {name}"))
             table.append(_power(method, planted, yardstick, trial))
     return table
 

@@ -24,8 +24,12 @@ def demo(
     """Write a project of one medium into a folder, and look for unfair treatment: of people in a table, pictures, scenes or texts."""
     from evenhand.verbs import demo as verb
 
-    with err.status("preparing data and model"), watching(quiet=False) as watch:
-        shown = verb.demo(what, folder, candidates=candidates, seed=seed, watch=watch, tell=_say)
+    with err.status("preparing data and model"):
+        written = verb.demo_project(what, folder, seed)
+    for line in written.lines:
+        _say(line)
+    with watching(quiet=False) as watch:
+        shown = verb.demo(what, folder, candidates=candidates, seed=seed, watch=watch)
     for kept in shown.result.witnesses:
         witness.save(kept, shown.folder / "runs" / "witnesses")
     say_json(shown.result.as_dict(), free_path(shown.folder / "result.json"))

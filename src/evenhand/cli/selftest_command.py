@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from evenhand.checks.power import Power, Trial, power_table
-from evenhand.cli.output import INCONCLUSIVE, VIOLATION, err, out, say_json
+from evenhand.cli.output import INCONCLUSIVE, VIOLATION, err, out, say_json, watching
 from evenhand.methods import METHODS, working_on
 
 
@@ -35,8 +35,8 @@ def selftest(
         METHODS.entry(each)  # an unknown one is named before anything runs
     chosen = list(name or working_on("table"))
     trial = Trial(candidates, tuple(range(seeds)))
-    with err.status("planting") as status:
-        table = power_table(chosen, trial, lambda name, shape: status.update(f"{name} on {shape}"))
+    with watching(quiet=False) as watch:
+        table = power_table(chosen, trial, watch)
     if json_file:
         say_json([_record(entry) for entry in table], json_file)
     if out.is_terminal or json_file:

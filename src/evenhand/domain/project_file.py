@@ -290,10 +290,10 @@ class _Reader:
         plain = TabularDomain(columns, label=self._label(columns))
         comparisons = self._comparisons(plain)
         self._check_protected(plain)
-        rules = tuple(self._constraint(("constraints", place), source, plain) for place, source in enumerate(self.content.constraints))
+        rules = tuple(self._constraint("constraints", place, source, plain) for place, source in enumerate(self.content.constraints))
         relations = self.content.relations
         for place, source in enumerate(relations or ()):
-            rules += (replace(self._constraint(("relations", place), source, plain), is_relation=True),)
+            rules += (replace(self._constraint("relations", place, source, plain), is_relation=True),)
         domain: TabularDomain = self._at(
             ("protected",),
             lambda: TabularDomain(
@@ -365,12 +365,12 @@ class _Reader:
             rules.append(rule)
         return tuple(rules)
 
-    def _constraint(self, path: tuple[str, int], source: object, plain: TabularDomain) -> CompiledConstraint:
+    def _constraint(self, part: str, place: int, source: object, plain: TabularDomain) -> CompiledConstraint:
         def compiled() -> CompiledConstraint:
             rows = self._rows(plain) if self.rows is not None or is_learned(source) else None
             return compile_constraint(source, plain.columns, rows)
 
-        return self._at(path, compiled)  # type: ignore[no-any-return]
+        return self._at((part, place), compiled)  # type: ignore[no-any-return]
 
     def _rows(self, plain: TabularDomain) -> Rows | None:
         data = self.data()

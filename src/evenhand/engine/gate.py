@@ -1,14 +1,17 @@
-"""The one gate: pass, violation or inconclusive, and why, for a rate with its interval and for bounds that are proved.
+"""The one gate: pass, violation or inconclusive, and why, of every claim that a verb or a measure brings; nothing else decides.
 
 Nothing that was computed is changed here; what could not be shown either way is never called a pass.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from evenhand.contract import Outcome
-from evenhand.errors import InvalidArgument
+from evenhand.claims import Claim, Span
+from evenhand.contract import Checked, Outcome, StudySection
+from evenhand.limits import ConfidenceLevel, ShareBelowOne, check_limits
 from evenhand.measures.rates import Rate
 
 
@@ -23,6 +26,10 @@ class Ruling:
         """The same; but a pass becomes inconclusive where there is a doubt."""
         return Ruling("inconclusive", doubt) if doubt and self.outcome == "pass" else self
 
+    def set_aside(self, why: str) -> Ruling:
+        """The same; but nothing that was seen holds where there is a reason why not."""
+        return Ruling("inconclusive", why) if why else self
+
 
 @dataclass(frozen=True)
 class Gate:
@@ -31,41 +38,69 @@ class Gate:
 
     max_rate: the share of people treated differently that is tolerated.  confidence: of every interval.
     resolution: how small an upper bound must be for "nothing found" to pass.
+
+    >>> Gate.rule(Claim("rate", broken="too many", open="too few to say", spans=(Span(0.0, 0.2, tolerated=0.1),)))
+    Ruling(outcome='inconclusive', reason='too few to say')
     """
 
-    max_rate: float = 0.0
-    confidence: float = 0.95
-    resolution: float = 0.001
+    max_rate: ShareBelowOne = 0.0
+    confidence: ConfidenceLevel = 0.95
+    resolution: ShareBelowOne = 0.001
 
     def __post_init__(self) -> None:
-        for name in ("max_rate", "resolution"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise InvalidArgument(f"gate {name}={getattr(self, name)!r} must be a share of at least 0 and below 1")
-        if not 0.0 < self.confidence < 1.0:
-            raise InvalidArgument(f"gate confidence={self.confidence!r} must lie strictly between 0 and 1")
+        check_limits(self)
+
+    @staticmethod
+    def rule(claim: Claim) -> Ruling:
+        """The outcome of one claim: every outcome of the package is made here."""
+        if claim.failed:
+            return Ruling("inconclusive", claim.failed)
+        if any(span.low > span.tolerated for span in claim.spans) or (claim.broken and not claim.spans):
+            return Ruling("violation", claim.broken)
+        if any(span.high > span.tolerated for span in claim.spans) or (claim.open and not claim.spans):
+            return Ruling("inconclusive", claim.open)
+        return Ruling("pass", claim.holds)
+
+    @staticmethod
+    def check(claim: Claim) -> Checked:
+        """One claim among others of a result."""
+        if claim.failed:
+            return Checked(claim.name, "failed", claim.failed)
+        ruling = Gate.rule(claim)
+        return Checked(claim.name, ruling.outcome, ruling.reason)
 
     def decide(self, rate: Rate, findings: int = 0) -> Ruling:
         """On a rate with its interval, and on what a search found."""
-        return self._on_any(rate, findings) if self.max_rate == 0.0 else self._on_share(rate)
+        return self.rule(self._on_any(rate, findings) if self.max_rate == 0.0 else self._on_share(rate))
 
-    def _on_any(self, rate: Rate, findings: int) -> Ruling:
+    def _on_any(self, rate: Rate, findings: int) -> Claim:
         """Nobody may be treated differently."""
         high, population = rate.interval.high, f"the population “{rate.population}”"
+        broken = f"{rate.unfair:,} of {rate.interval.n:,} people of {population} are treated differently" if rate.unfair else ""
         if findings:
-            return Ruling("violation", f"none is tolerated, and pairs prove that there are people who {rate.words}")
-        if rate.unfair:
-            return Ruling("violation", f"{rate.unfair:,} of {rate.interval.n:,} people of {population} are treated differently")
-        if high <= self.resolution:
-            return Ruling("pass", f"nothing found, and at most {high:.3%} of {population} can be affected")
+            broken = f"none is tolerated, and pairs prove that there are people who {rate.words}"
         doubt = f"nothing found, but with {rate.interval.n:,} judged the rate may still be {high:.3%}, above {self.resolution:.3%}"
-        return Ruling("inconclusive", f"{doubt}; raise rate_rows")
+        holds = f"nothing found, and at most {high:.3%} of {population} can be affected"
+        nothing = () if broken else (Span(0.0, high, self.resolution),)
+        return Claim("rate", broken, f"{doubt}; raise rate_rows", holds, nothing)
 
-    def _on_share(self, rate: Rate) -> Ruling:
+    def _on_share(self, rate: Rate) -> Claim:
         """A share is tolerated."""
         low, high = rate.interval.low, rate.interval.high
-        if low > self.max_rate:
-            return Ruling("violation", f"the rate is at least {low:.2%}, above the tolerated {self.max_rate:.2%}")
-        if high <= self.max_rate:
-            return Ruling("pass", f"the rate is at most {high:.2%}, within the tolerated {self.max_rate:.2%}")
-        between = f"the rate lies between {low:.2%} and {high:.2%}, and {self.max_rate:.2%} is between"
-        return Ruling("inconclusive", f"{between}; raise rate_rows")
+        return Claim(
+            "rate",
+            f"the rate is at least {low:.2%}, above the tolerated {self.max_rate:.2%}",
+            f"the rate lies between {low:.2%} and {high:.2%}, and {self.max_rate:.2%} is between; raise rate_rows",
+            f"the rate is at most {high:.2%}, within the tolerated {self.max_rate:.2%}",
+            (Span(low, high, self.max_rate),),
+        )
+
+
+def checks_of(claims: Iterable[Claim]) -> list[dict[str, Any]]:
+    """Claims as a result's checks, for JSON."""
+    return [asdict(Gate.check(claim)) for claim in claims]
+
+
+def section_dict(section: StudySection) -> dict[str, Any]:
+    """A study as a part of a result's body, its claims decided."""
+    return {"figures": dict(section.figures), "sentences": list(section.sentences), "checks": checks_of(section.claims)}

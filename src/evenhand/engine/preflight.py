@@ -13,8 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from evenhand.arrays import Labels, Mask, Reals, Rows, Scores
+from evenhand.claims import Claim
 from evenhand.contract import CountsObjects, Medium, Model, labels_of
 from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.gate import checks_of
 from evenhand.engine.subject import Subject
 from evenhand.errors import InvalidArgument, ModelError, UnsteadyModel, WrongAnswer
 from evenhand.models.inputs import probe_places, probe_rows
@@ -473,4 +475,4 @@ def unused_columns(patient: Patient, most_rows: int) -> Check:
 
 def doubts(looked: Sequence[Check]) -> list[dict[str, Any]]:
     """The checks that keep a model from passing, as a result tells them."""
-    return [{"name": each.name, "outcome": "inconclusive", "message": each.sentence} for each in looked if each.is_doubt]
+    return checks_of(Claim(each.name, open=each.sentence) for each in looked if each.is_doubt)

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand.arrays import Index, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Limit
 from evenhand.measures.naturalness import HasDensity, atn, coordinates, likelihood_percentiles, two_sample_auc
 
 FEWEST = 50
@@ -77,8 +77,7 @@ class LatentAxis:
     @classmethod
     def of(cls, real: Rows, domain: TabularDomain) -> LatentAxis:
         """Fit it to real rows."""
-        if len(real) < 2:
-            raise InvalidArgument(f"a principal axis needs at least two real rows, got {len(real)}")
+        Limit(least=2, whole=True).check("real", len(real), hint=": a principal axis is fitted to real rows")
         cells = coordinates(real, real, domain)
         centre = cells.mean(axis=0)
         direction = np.linalg.eigh((cells - centre).T @ (cells - centre))[1][:, -1]

@@ -14,6 +14,7 @@ import numpy as np
 from evenhand.arrays import Index, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Limit
 
 _UNSEEN = 1e-6  # SDMetrics counts a value that only the synthetic rows have as this much of a real row
 _HISTOGRAM_BINS = 10
@@ -199,8 +200,7 @@ def neighbour_distances(rows: Rows, reference: Rows, domain: TabularDomain, k: i
     """The distance of every row to its k-th nearest reference row; `is_own` leaves a row of the reference itself out."""
     from sklearn.neighbors import NearestNeighbors
 
-    if not 1 <= k < len(reference):
-        raise InvalidArgument(f"k={k!r} must be at least 1 and below the {len(reference)} reference rows")
+    Limit(least=1, below=len(reference), whole=True).check("k", k, hint=", the number of reference rows")
     index = NearestNeighbors(n_neighbors=k + is_own).fit(coordinates(reference, reference, domain))
     found: Reals = index.kneighbors(coordinates(rows, reference, domain))[0][:, -1]
     return found

@@ -16,7 +16,7 @@ from evenhand.arrays import Mask, Rows
 from evenhand.contract import Model, Oracle, Verdict, labels_of
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Limit
 from evenhand.measures.rates import Rate, judge_all, rate_of
 from evenhand.oracles.amounts import AmountGap
 from evenhand.oracles.direct import DirectFlip
@@ -119,8 +119,7 @@ def compare_oracles(
 ) -> OracleComparison:
     """Judge the same people by every view."""
     settings = settings or CompareSettings()
-    if len(rows) < 2:
-        raise InvalidArgument(f"rows: at least two real rows are needed to compare oracles, got {len(rows)}")
+    Limit(least=2, whole=True).check("rows", len(rows), hint=": oracles are compared on real rows")
     order = rng.permutation(len(rows))
     # People are judged whom nothing was learned from, as far as there are enough.
     judged = rows[order[: min(settings.rows, max(1, len(rows) // 2))]]

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.arrays import Mask, Rows
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Limit
 from evenhand.synthesis.chained_trees import ChainedTrees
 
 FEWEST = 20
@@ -29,8 +29,7 @@ class Plausibility:
     @classmethod
     def fit(cls, rows: Rows, domain: TabularDomain, rng: np.random.Generator, left_out: float = 0.05) -> Plausibility:
         """Natural is what is at least as likely as the given quantile of unseen real rows."""
-        if len(rows) < FEWEST:
-            raise InvalidArgument(f"naturalness needs at least {FEWEST} real rows, got {len(rows)}")
+        Limit(least=FEWEST, whole=True).check("rows", len(rows), hint=": naturalness is learned from real rows")
         order = rng.permutation(len(rows))
         population = ChainedTrees.fit(rows[order[: len(rows) // 2]], domain, rng)
         unseen = population.log_density(rows[order[len(rows) // 2 :]])

@@ -38,7 +38,7 @@ from evenhand.errors import InvalidArgument
 from evenhand.limits import Positive, Share, WholeNumber, check_limits
 from evenhand.methods.parts.climbing import FEWEST_TOGETHER, UNLIMITED
 from evenhand.methods.parts.known import Judging, Known
-from evenhand.methods.parts.patience import Patient, while_patient
+from evenhand.methods.parts.patience import PatientKnown, while_patient
 from evenhand.methods.parts.populations import population_named
 from evenhand.methods.parts.starts import distinct, given_rows
 from evenhand.methods.parts.walks import AUTHORS_ACCEPTANCE, Moves, Walk
@@ -188,7 +188,7 @@ class Guide:
             self.task.facts["attributes"] = dict(zip(names, self.attributes.round(4).tolist(), strict=True))
 
 
-class Heeded(Patient):
+class Heeded(PatientKnown):
     """Remembers verdicts, and lets the guide learn from those of every step."""
 
     def __init__(self, guide: Guide) -> None:

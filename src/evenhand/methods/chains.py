@@ -20,7 +20,6 @@ import numpy as np
 
 from evenhand.arrays import Reals, Rows
 from evenhand.contract import Candidates, Model, Search, Task, Verdict
-from evenhand.errors import InvalidArgument
 from evenhand.limits import Count, Share, ShareAboveZero, check_limits
 from evenhand.methods.parts.latent_at_hand import space_named
 from evenhand.synthesis.latent import Latents, LatentSpace
@@ -60,15 +59,13 @@ class Chains:
     chains: Count = 8192
     seeds: Count = 4096
     seed_share: ShareAboveZero = 0.3
-    reaches: tuple[float, ...] = (0.5, 1.0)
+    reaches: tuple[ShareAboveZero, ...] = (0.5, 1.0)
     favour: Share = 0.9
 
     needs: ClassVar[type] = Model
 
     def __post_init__(self) -> None:
         check_limits(self)
-        if not self.reaches or not all(0.0 < reach <= 1.0 for reach in self.reaches):
-            raise InvalidArgument(f"reaches={self.reaches!r} must hold numbers above 0 and at most 1")
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Look for seeds, then walk from them until the budget ends."""

@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Keys, Mask, Reals, Rows
 from evenhand.contract import Candidates, Differentiable, Model, Search, Task, Verdict
-from evenhand.errors import InvalidArgument
 from evenhand.limits import Count, Share, ShareAboveZero, check_limits
 from evenhand.methods.chains import links_after
 from evenhand.methods.parts.arms import LEAST_COST, Arms, Move
@@ -125,15 +124,13 @@ class Evenhand:
     seeds: Count = 2048
     learnt_from: Count = 12_000
     scout_share: ShareAboveZero = 0.2
-    reaches: tuple[float, ...] = (0.5, 1.0)
+    reaches: tuple[ShareAboveZero, ...] = (0.5, 1.0)
     favour: Share = 0.9
 
     needs: ClassVar[type] = Model
 
     def __post_init__(self) -> None:
         check_limits(self)
-        if not self.reaches or not all(0.0 < reach <= 1.0 for reach in self.reaches):
-            raise InvalidArgument(f"reaches={self.reaches!r} must hold numbers above 0 and at most 1")
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Scout until there is something to walk from, then walk and scout until the budget ends or nothing new is left."""

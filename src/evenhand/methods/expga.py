@@ -42,7 +42,7 @@ from evenhand.limits import Count, Share, TwoOrMore, WholeNumber, check_limits
 from evenhand.methods.parts.explanations import ColumnScale, Explainer
 from evenhand.methods.parts.genetics import roulette, segments
 from evenhand.methods.parts.known import Known
-from evenhand.methods.parts.patience import Patient, while_patient
+from evenhand.methods.parts.patience import PatientKnown, while_patient
 from evenhand.methods.parts.populations import population_named
 from evenhand.methods.parts.starts import distinct, given_rows
 
@@ -89,7 +89,7 @@ class Expga:
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Explain, verify, breed; again from new samples while there is budget."""
-        known = Patient(task)
+        known = PatientKnown(task)
         if not self.global_samples:
             rows = distinct(given_rows(task, "global_samples"), task.domain)
             yield from while_patient(self._breed(rows[None], task, known, rng))

@@ -29,7 +29,7 @@ from evenhand.arrays import Mask, Rows
 from evenhand.contract import Candidates, Model, Search, Task
 from evenhand.limits import Count, Share, TwoOrMore, check_limits
 from evenhand.methods.parts.genetics import different
-from evenhand.methods.parts.patience import Patient, while_patient
+from evenhand.methods.parts.patience import PatientKnown, while_patient
 from evenhand.methods.parts.walks import Moves, signs
 
 
@@ -65,7 +65,7 @@ class FairSift:
         task.facts["stopped"] = "no new row in 50 rounds"
 
     def _rounds(self, task: Task, rng: np.random.Generator) -> Search:
-        known, moves = Patient(task), Moves(task.domain)
+        known, moves = PatientKnown(task), Moves(task.domain)
         population, memory = task.domain.sample(self.members, rng), FindingMemory(self.memory, len(task.domain.columns))
         while True:
             children = self._children(population, memory.rows, moves, rng)

@@ -23,7 +23,7 @@ from evenhand.limits import Count, check_limits
 from evenhand.measures.proofs import tree_judge
 from evenhand.measures.proofs.branch_and_bound import Frontier
 from evenhand.measures.proofs.undecided import Region
-from evenhand.methods.parts.patience import Patient, while_patient
+from evenhand.methods.parts.patience import PatientKnown, while_patient
 
 MOST_OPEN = 500_000
 """No box is split while so many are open."""
@@ -58,12 +58,12 @@ class ProofBoxes:
         yield from while_patient(self._rounds(task, judge, rng))
 
     def _random(self, task: Task, rng: np.random.Generator) -> Search:
-        known = Patient(task)
+        known = PatientKnown(task)
         while True:
             yield from known.judge(task.domain.sample(self.rows, rng), "random")
 
     def _rounds(self, task: Task, judge: Any, rng: np.random.Generator) -> Search:
-        frontier, known = Frontier[Any](judge), Patient(task)
+        frontier, known = Frontier[Any](judge), PatientKnown(task)
         frontier.put(*judge.start())
         while True:
             undecided = self._split(task, judge, frontier)
@@ -71,7 +71,7 @@ class ProofBoxes:
                 if region is not None and len(region.weights):
                     yield from self._ask(known, region.draw(self.rows, rng), phase)
 
-    def _ask(self, known: Patient, rows: Rows, phase: str) -> Generator[Candidates, Verdict, None]:
+    def _ask(self, known: PatientKnown, rows: Rows, phase: str) -> Generator[Candidates, Verdict, None]:
         yield from known.judge(rows, phase)
 
     def _split(self, task: Task, judge: Any, frontier: Frontier[Any]) -> Region | None:

@@ -22,7 +22,7 @@ from evenhand.models.fitting_again import check_labels, seed_of
 from evenhand.models.forests import quick_forest
 from evenhand.models.inputs import Takes, fingerprint_by_answers, guarded, inputs_of, probe_rows
 from evenhand.models.readings import Declared, confirm, settle, with_threshold
-from evenhand.models.trial_rows import Trial
+from evenhand.models.trial_rows import TrialRows
 
 _NUMBERED = re.compile(r"(Column_|column_|f|x|feature_)?\d+")
 """Names that the libraries make up for the columns of an array."""
@@ -99,7 +99,7 @@ class EstimatorModel:
 
 
 def from_estimator(
-    estimator: Any, domain: TabularDomain, classes: Sequence[Any] | None = None, takes: Takes | None = None, trial: Trial | None = None
+    estimator: Any, domain: TabularDomain, classes: Sequence[Any] | None = None, takes: Takes | None = None, trial: TrialRows | None = None
 ) -> EstimatorModel:
     """A fitted estimator as a model; it must answer a few rows of the domain."""
     _check_fitted(estimator)
@@ -114,7 +114,7 @@ def from_estimator(
     return replace(model, reader=_confirmed(model, trial))
 
 
-def _confirmed(model: EstimatorModel, trial: Trial | None) -> Reader:
+def _confirmed(model: EstimatorModel, trial: TrialRows | None) -> Reader:
     """The estimator must answer; classes that it only numbers are found by agreement with the labels.
 
     What an object says that has `predict` alone and no classes is settled as that of a function.

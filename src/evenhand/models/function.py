@@ -19,7 +19,7 @@ from evenhand.media.scene import Picture
 from evenhand.models.answer_shapes import Reader, declared_or_own
 from evenhand.models.inputs import Takes, fingerprint_by_answers, first_line, guarded, inputs_of, probe_rows
 from evenhand.models.readings import settle
-from evenhand.models.trial_rows import Trial
+from evenhand.models.trial_rows import TrialRows
 
 _FRAME_NAMES = ("df", "frame", "table", "data", "dataframe", "data_frame")
 _CODES_NAMES = ("x", "rows", "codes", "matrix", "array")
@@ -64,10 +64,10 @@ def from_callable(
     domain: TabularDomain,
     classes: Sequence[Any] | None = None,
     takes: Takes | None = None,
-    trial: Trial | None = None,
+    trial: TrialRows | None = None,
 ) -> FunctionModel:
     """A callable as a model.  Without `takes`, annotation and argument name decide, else whichever of frame and codes it answers."""
-    reader, trial = declared_or_own(domain, classes), trial or Trial(probe_rows(domain))
+    reader, trial = declared_or_own(domain, classes), trial or TrialRows(probe_rows(domain))
     rows = trial.rows
     tried: list[tuple[Takes, EvenhandError]] = []
     for kind in _candidates(function, takes):

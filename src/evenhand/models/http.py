@@ -37,7 +37,7 @@ from evenhand.models.http_transport import Connection, RequestBody, Transport, s
 from evenhand.models.inputs import probe_rows
 from evenhand.models.readings import settle
 from evenhand.models.recognisers.jpeg import jpeg
-from evenhand.models.trial_rows import Trial
+from evenhand.models.trial_rows import TrialRows
 
 SETTLING_ROWS = 16
 """Rows that settle how answers are read where no data is at hand."""
@@ -174,7 +174,7 @@ class Endpoint:
     settings: HttpModel
     domain: TabularDomain
     columns: Sequence[Any] | None = None
-    trial: Trial | None = None
+    trial: TrialRows | None = None
     is_costly: ClassVar[bool] = True  # the meter never asks a row twice
 
     def __post_init__(self) -> None:
@@ -194,7 +194,7 @@ class Endpoint:
     @cached_property
     def _reader(self) -> Reader:
         """How answers are read, settled once by the answers to a few fixed rows."""
-        trial = self.trial or Trial(probe_rows(self.domain, SETTLING_ROWS))
+        trial = self.trial or TrialRows(probe_rows(self.domain, SETTLING_ROWS))
         declared = trial.declared if self.settings.returns is None else replace(trial.declared, returns=self.settings.returns)
         return settle(self._unsettled, self._values(trial.rows), len(trial.rows), declared, trial.labels)
 

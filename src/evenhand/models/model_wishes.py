@@ -21,7 +21,7 @@ from evenhand.models.inputs import Takes, probe_places, probe_rows
 from evenhand.models.preparation import Preparation
 from evenhand.models.readings import Declared
 from evenhand.models.shown import shown
-from evenhand.models.trial_rows import SHOWN_TRIAL, USUAL_TRIAL, Trial, trial_of
+from evenhand.models.trial_rows import SHOWN_TRIAL, USUAL_TRIAL, TrialRows, trial_of
 
 if TYPE_CHECKING:
     from evenhand.models.torch import TorchSettings
@@ -80,7 +80,7 @@ class ModelWishes:
             return AmountWishes(self.takes, self.output)
         return AmountWishes(self.takes, self.output, few.rows, truth[probe_places(len(truth), USUAL_TRIAL)])
 
-    def trial(self, most: int = USUAL_TRIAL) -> Trial:
+    def trial(self, most: int = USUAL_TRIAL) -> TrialRows:
         """At most so many rows to try out how answers are to be read."""
         rows = getattr(self.data, "rows", None)
         return trial_of(self.data, self.domain, Declared(self.returns, self.threshold, 0 if rows is None else len(rows)), most)

@@ -21,7 +21,7 @@ from evenhand.models.inputs import Takes, first_line, inputs_of, probe_rows
 from evenhand.models.onnx_session import NUMPY_TYPES, OnnxSession, open_onnx
 from evenhand.models.preparation import preparation_of
 from evenhand.models.readings import settle
-from evenhand.models.trial_rows import Trial
+from evenhand.models.trial_rows import TrialRows
 
 USUAL_ROWS = 8192
 """How many rows one call takes best."""
@@ -69,13 +69,17 @@ class OnnxModel:
 
 
 def from_onnx(
-    path: str | Path, domain: TabularDomain, classes: Sequence[Any] | None = None, takes: Takes | None = None, trial: Trial | None = None
+    path: str | Path,
+    domain: TabularDomain,
+    classes: Sequence[Any] | None = None,
+    takes: Takes | None = None,
+    trial: TrialRows | None = None,
 ) -> OnnxModel:
     """An ONNX file as a model."""
     session = open_onnx(path)
     kind = takes or ("frame" if len(session.inputs) > 1 or _is_text(session) else "codes")
     _check_inputs(session.inputs, domain, session.file)
-    trial = trial or Trial(probe_rows(domain))
+    trial = trial or TrialRows(probe_rows(domain))
     output = _output(session, trial.declared.returns)
     reader = declared_or_own(domain, classes, None if classes is not None else _own_classes(session, domain, kind))
     reader = replace(reader, single=reader.classes.index(reader.columns[-1]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,17 +9,14 @@ import torch
 from torch import nn
 
 from evenhand.arrays import Labels
-from evenhand.contract import Pictures
-from evenhand.errors import DataError, InvalidArgument, UnknownName
-from evenhand.limits import Count, NotNegative, Positive, TwoOrMore, check_limits
+from evenhand.contract import Headway, Pictures, Watch
+from evenhand.errors import DataError, UnknownName
+from evenhand.limits import Count, NotNegative, Positive, TwoOrMore, check_argument, check_limits
 from evenhand.media.album import Album
 from evenhand.media.picture_tensors import to_tensor
 from evenhand.models.picture_networks import NETWORKS
 from evenhand.models.torch import TorchClassifier, torch_classifier
 from evenhand.models.torch_training import reset
-
-Told = Callable[[str, int, int], None]
-"""Called with what is being done, the step and the number of steps."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +36,7 @@ class Course:
 USUAL = Course()
 
 
-def train(architecture: str, album: Album, rng: np.random.Generator, course: Course = USUAL, told: Told | None = None) -> TorchClassifier:
+def train(architecture: str, album: Album, rng: np.random.Generator, course: Course = USUAL, watch: Watch | None = None) -> TorchClassifier:
     """A new classifier of the album's label, trained on the pictures whose label is known."""
     if architecture not in NETWORKS:
         raise UnknownName("architecture", architecture, NETWORKS)
@@ -50,7 +46,7 @@ def train(architecture: str, album: Album, rng: np.random.Generator, course: Cou
     torch.manual_seed(int(rng.integers(2**31)))
     network = NETWORKS[architecture](len(album.label.values), album.pictures.shape[1])
     classifier = torch_classifier(network, album.label.values, network.readable)
-    fit(classifier, album.pictures, album.label.codes, rng, course, told)
+    fit(classifier, album.pictures, album.label.codes, rng, course, watch)
     return classifier
 
 
@@ -81,13 +77,12 @@ def train_again(classifier: TorchClassifier, pictures: Pictures, labels: Labels,
 
 
 def fit(
-    classifier: TorchClassifier, pictures: Pictures, labels: Labels, rng: np.random.Generator, course: Course, told: Told | None = None
+    classifier: TorchClassifier, pictures: Pictures, labels: Labels, rng: np.random.Generator, course: Course, watch: Watch | None = None
 ) -> None:
     """One-cycle training in place."""
     values, targets = to_tensor(pictures, classifier.device), torch.from_numpy(np.asarray(labels, np.int64)).to(classifier.device)
     size = min(course.batch, len(values))
-    if size < 2:
-        raise InvalidArgument(f"{len(values)} pictures are too few to train on; expected at least 2")
+    check_argument(TwoOrMore, pictures=size)
     steps = course.epochs * (len(values) // size)
     optimiser = torch.optim.AdamW(classifier.module.parameters(), lr=course.rate, weight_decay=1e-2)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, course.rate, total_steps=max(steps, 8), pct_start=0.25)
@@ -99,8 +94,8 @@ def fit(
             _descend(classifier, _varied(values[part], course), targets[part], optimiser)
             schedule.step()
             step += 1
-            if told:
-                told("training", step, steps)
+            if watch:
+                watch(Headway("training", step, steps))
     classifier.module.eval()
 
 

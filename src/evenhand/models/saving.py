@@ -216,12 +216,12 @@ def _graph(file: Path, domain: TabularDomain, classes: list[Any]) -> Model:
     from evenhand.models.onnx_torch import torch_from_onnx
     from evenhand.models.readings import Declared
     from evenhand.models.torch import TorchSettings
-    from evenhand.models.trial_rows import Trial
+    from evenhand.models.trial_rows import TrialRows
 
     try:
         return torch_from_onnx(file, domain, classes, TorchSettings(inputs=_as_they_are, outputs="probabilities"))
     except (MissingAbility, MissingExtra):
-        return from_onnx(file, domain, classes, "codes", Trial(probe_rows(domain), declared=Declared("scores")))
+        return from_onnx(file, domain, classes, "codes", TrialRows(probe_rows(domain), declared=Declared("scores")))
 
 
 def _as_they_are(codes: Any) -> Any:

@@ -43,7 +43,7 @@ from evenhand.models.recognisers.seen_objects import Suppression
 from evenhand.models.torch_inputs import CodesFront, DetectionFront, Front, Inputs, PictureFront, flat, make_front
 from evenhand.models.torch_layers import KeptShare, Layer, Reached, declared_activations, find_layers, silence, watching
 from evenhand.models.torch_training import set_mode, train
-from evenhand.models.trial_rows import Trial
+from evenhand.models.trial_rows import TrialRows
 
 Outputs = Literal["auto", "logits", "probabilities"]
 
@@ -333,7 +333,7 @@ def from_module(
     domain: TabularDomain,
     classes: Sequence[Any] | None = None,
     settings: TorchSettings | None = None,
-    trial: Trial | None = None,
+    trial: TrialRows | None = None,
 ) -> TorchModel:
     """A torch module as a model, once it answers a few rows alike alone and in company, and alike twice.
 

@@ -22,7 +22,7 @@ PAID_TRIAL = 100
 
 
 @dataclass(frozen=True)
-class Trial:
+class TrialRows:
     """Rows, their labels where they are known, and what the caller declared about the answers."""
 
     rows: Rows
@@ -30,13 +30,13 @@ class Trial:
     declared: Declared = field(default_factory=Declared)
 
 
-def trial_of(data: Any, domain: TabularDomain, declared: Declared, most: int = USUAL_TRIAL) -> Trial:
+def trial_of(data: Any, domain: TabularDomain, declared: Declared, most: int = USUAL_TRIAL) -> TrialRows:
     """Rows of the data, spread over it; rows drawn from the domain where there is no data."""
     rows = getattr(data, "rows", None)
     if rows is None or not len(rows):
-        return Trial(probe_rows(domain, min(most, PROBE_ROWS)), None, declared)
+        return TrialRows(probe_rows(domain, min(most, PROBE_ROWS)), None, declared)
     places = probe_places(len(rows), most)
-    return Trial(rows[places], _labels(data, domain, places), declared)
+    return TrialRows(rows[places], _labels(data, domain, places), declared)
 
 
 def _labels(data: Any, domain: TabularDomain, places: Any) -> Labels | None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.errors import InvalidArgument, require
+from evenhand.errors import require
+from evenhand.limits import Count, check_argument
 from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.scene import Box, Picture
 
@@ -48,8 +49,7 @@ def _frame(cv2: Any, picture: Picture, box: Box, scale: float) -> None:
 
 def sheet(pictures: Sequence[Picture], columns: int = 2) -> Picture:
     """Equal pictures in rows; the last row is filled with white."""
-    if not pictures or columns < 1:
-        raise InvalidArgument(f"a sheet needs at least one picture and columns={columns!r} of at least 1")
+    check_argument(Count, pictures=len(pictures), columns=columns)
     height = max(one.shape[0] for one in pictures)
     width = max(one.shape[1] for one in pictures)
     cells = []

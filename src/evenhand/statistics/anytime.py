@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import Reals
-from evenhand.errors import InvalidArgument
-from evenhand.limits import ConfidenceLevel, check_argument
+from evenhand.limits import ConfidenceLevel, Limit, check_argument
 from evenhand.statistics.intervals import Interval
 
 _PRIOR = 0.5
@@ -36,8 +35,7 @@ class AnytimeShare:
 
     def add(self, successes: int, n: int) -> Interval:
         """Count further independent draws; the bounds after them."""
-        if not 0 <= successes <= n:
-            raise InvalidArgument(f"successes={successes!r} must lie between 0 and n={n!r}")
+        Limit(least=0, most=n).check("successes", successes, hint=", the number of trials")
         self.successes += int(successes)
         self.n += int(n)
         low, high = beta_mixture_bounds(self.successes, self.n, self.confidence)

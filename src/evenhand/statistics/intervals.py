@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from evenhand.errors import InvalidArgument
-from evenhand.limits import ConfidenceLevel, check_argument
+from evenhand.limits import ConfidenceLevel, Limit, check_argument
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,7 @@ def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interva
     """The exact two-sided interval of a binomial share; with no trials it is the whole of [0, 1]."""
     from scipy.special import betaincinv
 
-    if not 0 <= successes <= n:
-        raise InvalidArgument(f"successes={successes!r} must lie between 0 and n={n!r}")
+    Limit(least=0, most=n).check("successes", successes, hint=", the number of trials")
     check_argument(ConfidenceLevel, confidence=confidence)
     if n == 0:
         return Interval(float("nan"), 0.0, 1.0, 0, confidence)

@@ -7,12 +7,12 @@ from numpy.typing import ArrayLike
 
 from evenhand.arrays import Reals
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Share, check_every
 
 
 def _checked(p_values: ArrayLike) -> Reals:
     values = np.asarray(p_values, np.float64).ravel()
-    if not ((values >= 0) & (values <= 1)).all():
-        raise InvalidArgument(f"p_values={values.tolist()!r} must lie between 0 and 1")
+    check_every(Share, p_values=values)
     return values
 
 

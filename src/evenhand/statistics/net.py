@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.arrays import Reals
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Limit
 from evenhand.statistics.intervals import Interval, clopper_pearson
 
 NUISANCE_SHARE = 0.2
@@ -22,8 +22,8 @@ OUTSIDE = 7.0
 
 def net_interval(up: int, down: int, n: int, confidence: float = 0.95) -> Interval:
     """The share that went up minus the share that went down, between -1 and 1; with no trials the whole range."""
-    if min(up, down) < 0 or up + down > n:
-        raise InvalidArgument(f"up={up!r} and down={down!r} must not be negative, nor exceed n={n!r} together")
+    Limit(least=0, most=n).check("up", up, hint=", the number of trials")
+    Limit(least=0, most=n - up).check("down", down, hint=", the trials that did not go up")
     if n == 0:
         return Interval(float("nan"), -1.0, 1.0, 0, confidence)
     tail = (1.0 - confidence) / 2.0

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from evenhand.arrays import Reals
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Limit, Share, check_argument
 
 
 def above_others(hits: ArrayLike, trials: ArrayLike) -> Reals:
@@ -26,8 +27,8 @@ def above_rate(hits: int, trials: int, rate: float) -> float:
     """The exact binomial chance of this many hits or more at a known rate."""
     from scipy.stats import binom
 
-    if not 0 <= hits <= trials or not 0 <= rate <= 1:
-        raise InvalidArgument(f"hits={hits!r} must lie between 0 and trials={trials!r}, and rate={rate!r} between 0 and 1")
+    Limit(least=0, most=trials).check("hits", hits, hint=", the number of trials")
+    check_argument(Share, rate=rate)
     return float(np.clip(binom.sf(hits - 1, trials, rate), 0.0, 1.0))
 
 

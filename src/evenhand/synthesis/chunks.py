@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from evenhand.arrays import Rows
+from evenhand.contract import Headway, Watch
 from evenhand.disk import whole_file
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
@@ -52,7 +53,7 @@ class Stream:
 
     path: Path
     left_out: Sequence[str] = ()
-    watch: Callable[[int], None] = lambda _: None
+    watch: Watch | None = None
 
     def __post_init__(self) -> None:
         if self.path.suffix not in (".parquet", ".csv"):
@@ -71,7 +72,8 @@ def write_rows(source: Source, n: int, stream: Stream, rng: np.random.Generator)
             for begin in range(0, n, BATCH_ROWS):
                 step = min(BATCH_ROWS, n - begin)
                 write.add(source.domain.decode(source.sample(step, rng))[list(columns)])
-                stream.watch(begin + step)
+                if stream.watch:
+                    stream.watch(Headway("rows", begin + step, n))
         finally:
             write.close()
     return Written(n, stream.path, columns)

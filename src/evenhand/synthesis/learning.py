@@ -10,9 +10,9 @@ import hashlib
 import json
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Rows
+from evenhand.contract import Headway, Watch
 from evenhand.disk import whole_file
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import StoreError
@@ -29,29 +30,20 @@ HEADER = "header"
 
 
 @dataclass(frozen=True)
-class Progress:
-    """What is known after an epoch; `distance` is how far samples are from the data (lower is better), where it was looked at."""
-
-    epoch: int
-    epochs: int
-    losses: Mapping[str, float]
-    distance: float | None = None
-
-
-@dataclass(frozen=True)
 class Schedule:
     """Outer conditions of a training.
 
     patience: stop after this many looks without a closer match to the data, and keep the closest; None trains to the end
     look_every: epochs between two looks
     checkpoint: a file that is written every `save_every` epochs, and continued from where it exists
+    watch: is told of every epoch, with its losses and how far samples are from the data where that was looked at
     """
 
     patience: Count | None = None
     look_every: Count = 5
     checkpoint: Path | None = None
     save_every: Count = 10
-    progress: Callable[[Progress], None] = field(default=lambda _: None)
+    watch: Watch | None = None
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -75,23 +67,29 @@ class Learner(Protocol):
 
 def train(learner: Learner, epochs: int, schedule: Schedule, header: Mapping[str, Any]) -> int:
     """Run the epochs that are not behind yet; returns how many the learner has seen.  `header` guards the checkpoint."""
-    watch = _Watch(schedule)
-    first = _resume(learner, watch, schedule, header)
+    best = _BestState(schedule)
+    first = _resume(learner, best, schedule, header)
     for number in range(first, epochs):
-        if watch.is_over:
+        if best.is_over:
             break
         losses = learner.epoch(number)
-        looked = watch.look(learner, number) if schedule.patience is not None and (number + 1) % schedule.look_every == 0 else None
-        schedule.progress(Progress(number + 1, epochs, losses, looked))
-        if schedule.checkpoint and ((number + 1) % schedule.save_every == 0 or number + 1 == epochs or watch.is_over):
-            write_arrays(schedule.checkpoint, {**learner.state(), **watch.state()}, {**header, "epoch": number + 1})
+        looked = best.look(learner, number) if schedule.patience is not None and (number + 1) % schedule.look_every == 0 else None
+        if schedule.watch:
+            schedule.watch(Headway("epochs", number + 1, epochs, _told(losses, looked)))
+        if schedule.checkpoint and ((number + 1) % schedule.save_every == 0 or number + 1 == epochs or best.is_over):
+            write_arrays(schedule.checkpoint, {**learner.state(), **best.state()}, {**header, "epoch": number + 1})
         first = number + 1
-    if watch.best is not None:
-        learner.restore(watch.best)
+    if best.best is not None:
+        learner.restore(best.best)
     return first
 
 
-class _Watch:
+def _told(losses: Mapping[str, float], distance: float | None) -> str:
+    known = losses if distance is None else {**losses, "distance": distance}
+    return ", ".join(f"{name} {value:.4g}" for name, value in known.items())
+
+
+class _BestState:
     """Early stop: the closest state so far and how long ago it was."""
 
     def __init__(self, schedule: Schedule) -> None:
@@ -124,7 +122,7 @@ class _Watch:
         self.best = {name.removeprefix("best."): a for name, a in arrays.items() if name.startswith("best.")} or None
 
 
-def _resume(learner: Learner, watch: _Watch, schedule: Schedule, header: Mapping[str, Any]) -> int:
+def _resume(learner: Learner, best: _BestState, schedule: Schedule, header: Mapping[str, Any]) -> int:
     path = schedule.checkpoint
     if path is None or not path.exists():
         return 0
@@ -132,7 +130,7 @@ def _resume(learner: Learner, watch: _Watch, schedule: Schedule, header: Mapping
     if {name: found.get(name) for name in header} != json.loads(json.dumps(dict(header))):
         raise StoreError(f"checkpoint {path} belongs to another training (other data, parameters or seed); name another file or remove it")
     learner.restore({name: array for name, array in arrays.items() if not name.startswith("best.") and name != "watch"})
-    watch.restore(arrays)
+    best.restore(arrays)
     return int(found["epoch"])
 
 

@@ -12,7 +12,9 @@ from evenhand.campaign.conduct import Settings, conduct
 from evenhand.campaign.contest import DONE, FAILED, INTERRUPTED, Entrant, Terms
 from evenhand.campaign.sources import ArenaSource, Named
 from evenhand.campaign.standings import Standings
+from evenhand.claims import Claim
 from evenhand.contract import Outcome
+from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import Header
 from evenhand.engine.result import Telling, result_dict
 from evenhand.models.budget import Budget
@@ -47,7 +49,11 @@ class BenchResult(Rendered):
     @property
     def outcome(self) -> Outcome:
         """A pass where every run that applies was finished; methods are compared here, models are not judged."""
-        return "inconclusive" if any(record["status"] in (FAILED, INTERRUPTED) for record in self.records) else "pass"
+        return Gate.rule(Claim("runs", open=self.reason if self._is_unfinished else "", holds=self.reason)).outcome
+
+    @property
+    def _is_unfinished(self) -> bool:
+        return any(record["status"] in (FAILED, INTERRUPTED) for record in self.records)
 
     @property
     def reason(self) -> str:
@@ -79,10 +85,9 @@ class BenchResult(Rendered):
     def as_dict(self) -> dict[str, Any]:
         """The versioned JSON that every rendering reads."""
         told = {name: value for name, value in self.standings.as_dict().items() if name != "evenhand_arena"}
-        checks = [
-            {"name": each["method"], "outcome": "failed", "message": f"{each['status']} on {', '.join(each['grounds'])}: {each['reason']}"}
-            for each in told["troubles"]
-        ]
+        checks = checks_of(
+            Claim(each["method"], failed=f"{each['status']} on {', '.join(each['grounds'])}: {each['reason']}") for each in told["troubles"]
+        )
         body = {"standings": told, "records": [dict(record) for record in self.records]}
         return result_dict(self, Telling([f"{self.reason}."], checks, (), body))
 

@@ -73,10 +73,10 @@ def certify(
     """
     gate, domain = gate or Gate(), data.domain.protect(*protected) if protected is not None else data.domain
     found = prove(model, domain, limits=limits or ProofLimits(), watch=watch)
-    outcome, reason = found.decide(gate.max_rate, gate.resolution)
+    ruling = gate.rule(found.claim(gate.max_rate, gate.resolution))
     details = {"gate": {"max_rate": gate.max_rate, "resolution": gate.resolution}, "limits": vars(limits or ProofLimits())}
     subject = Subject(found.domain, model, data.rows, medium=getattr(data, "medium", None))
-    return CertifyResult(header_of("certify", subject, data.name, None, details), found, outcome, reason)
+    return CertifyResult(header_of("certify", subject, data.name, None, details), found, ruling.outcome, ruling.reason)
 
 
 def _witness(pair: Pair, protected: tuple[str, ...]) -> dict[str, Any]:

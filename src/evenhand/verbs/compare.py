@@ -1,6 +1,7 @@
 """compare(): is the second better or worse than the first, which pairs are new, and which are gone?
 
 Two models are asked about the same rows, so that every row is its own control; of two results only the rates' intervals are known.
+Of scenes the verdicts on classes of objects are compared: every recogniser loses something.
 """
 
 from __future__ import annotations
@@ -13,16 +14,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.arrays import Mask
+from evenhand.campaign.class_changes import ClassChange, class_changes, classes_claim
+from evenhand.claims import Claim, Span
 from evenhand.contract import Model, Outcome, Result
 from evenhand.engine import witness
 from evenhand.engine.findings import findings_of
-from evenhand.engine.gate import Ruling
+from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import COMMAND, Header, header_of
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.limits import ConfidenceLevel, Count, ShareBelowOne, check_limits
 from evenhand.measures.rates import DRAWN, Sample, judge_all, rate_of, real_sample, uniform_sample
+from evenhand.measures.studies.classes import class_measure
+from evenhand.media.scenes import Scenes
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.oracles import OracleChoice
@@ -73,6 +78,12 @@ class RateChange:
         return "better" if self.high < 0 else "worse" if self.low > 0 else "not shown"
 
     @property
+    def claim(self) -> Claim:
+        """That the rate has fallen."""
+        told = {word: self.sentence if self.verdict == word else "" for word in ("worse", "not shown")}
+        return Claim(f"rate in {self.population}", told["worse"], told["not shown"], self.sentence)
+
+    @property
     def sentence(self) -> str:
         """For a reader."""
         told = f"{self.before:.2%} before, {self.after:.2%} after: {100 * self.difference:+.2f} points"
@@ -102,10 +113,12 @@ class CompareResult(Rendered):
     witnesses: ComparedWitnesses
     outcome: Outcome
     reason: str
+    classes: tuple[ClassChange, ...] = ()  # of scenes, what became of each class of objects
 
     def summary(self) -> str:
         """A few lines for a person."""
         lines = [f"{self.outcome.upper()}: {self.reason}.", *(change.sentence for change in self.changes), self.witnesses.sentence]
+        lines += [f"{change.claim.holds}." for change in self.classes]
         for word, pairs in (("new ", self.witnesses.new), ("gone", self.witnesses.gone)):
             lines += [f"{word} {pair['id']}  {_sentence(pair)}" for pair in pairs[:5]]
         return "\n".join(lines)
@@ -118,16 +131,13 @@ class CompareResult(Rendered):
 
     def as_dict(self) -> dict[str, Any]:
         """The versioned JSON that every rendering reads."""
-        outcomes = {"better": "pass", "worse": "violation", "not shown": "inconclusive"}
-        checks = [
-            {"name": f"rate in {change.population}", "outcome": outcomes[change.verdict], "message": change.sentence}
-            for change in self.changes
-        ]
+        checks = checks_of(change.claim for change in self.classes or self.changes)
         marked = {"new": self.witnesses.new, "gone": self.witnesses.gone}
         pairs = [{**pair, "method": f"{word}: {pair.get('method', '')}".rstrip(": ")} for word, each in marked.items() for pair in each]
         told = [change.sentence for change in self.changes] + [self.witnesses.sentence]
         ids = {word: [pair["id"] for pair in getattr(self.witnesses, word)] for word in ("new", "gone", "kept")}
         body = {"changes": [asdict(change) | {"verdict": change.verdict} for change in self.changes], "pairs": ids}
+        body["classes"] = [asdict(change) for change in self.classes]
         return result_dict(self, Telling(told, checks, pairs, body))
 
 
@@ -165,8 +175,18 @@ def _models(subject: Subject, second: Model, data: str, seed: int, options: Comp
     details = {"second": {"kind": type(second).__name__, "digest": second.fingerprint()}, "tolerance": options.tolerance}
     header = header_of("compare", subject, data, plan, details)
     changes = tuple(each.change for each in judged)
-    ruling = _ruling(changes[0], options, is_same=subject.model.fingerprint() == second.fingerprint())
-    return CompareResult(header, changes, judged[0].witnesses, ruling.outcome, ruling.reason)
+    classes = _classes(subject, second, seed)
+    is_same = subject.model.fingerprint() == second.fingerprint()
+    ruling = Gate.rule(classes_claim(classes) if classes and not is_same else _claim(changes[0], options, is_same=is_same))
+    return CompareResult(header, changes, judged[0].witnesses, ruling.outcome, ruling.reason, classes)
+
+
+def _classes(subject: Subject, second: Model, seed: int) -> tuple[ClassChange, ...]:
+    """Of scenes, both recognisers' verdicts on every class of objects; nothing for other media."""
+    if not isinstance(subject.medium, Scenes):
+        return ()
+    told = [class_measure(Meter(each), subject.rows, np.random.default_rng([seed, 6])) for each in (subject.model, second)]
+    return class_changes(*(checks_of(each.claims()) for each in told))
 
 
 @dataclass(frozen=True)
@@ -248,8 +268,10 @@ def _results(first: Mapping[str, Any], second: Mapping[str, Any], options: Compa
         tuple(pair for name, pair in after.items() if name in before),
     )
     models = [content["header"].get("model", {}).get("digest") for content in (first, second)]
-    ruling = _ruling(changes[0], options, is_same=models[0] is not None and models[0] == models[1])
-    return CompareResult(header, changes, pairs, ruling.outcome, ruling.reason)
+    is_same = models[0] is not None and models[0] == models[1]
+    classes = class_changes(*(content["body"].get("studies", {}).get("classes", {}).get("checks", ()) for content in (first, second)))
+    ruling = Gate.rule(classes_claim(classes) if classes and not is_same else _claim(changes[0], options, is_same=is_same))
+    return CompareResult(header, changes, pairs, ruling.outcome, ruling.reason, classes)
 
 
 def _check_comparable(first: Mapping[str, Any], second: Mapping[str, Any]) -> None:
@@ -270,22 +292,19 @@ def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> RateChange:
     return RateChange(before["population"], p, q, q - p, q - p - down, q - p + up, min(before["n"], after["n"]))
 
 
-def _ruling(change: RateChange, options: CompareOptions, *, is_same: bool) -> Ruling:
-    """On the most realistic population."""
+def _claim(change: RateChange, options: CompareOptions, *, is_same: bool) -> Claim:
+    """That the rate does not rise, in the most realistic population."""
     if is_same:
-        return Ruling("pass", "both are of one and the same model")
-    people = f"the population “{change.population}”"
-    if change.low > options.tolerance:
-        return Ruling("violation", f"the rate in {people} rises by at least {100 * change.low:.2f} points")
-    if change.high <= options.tolerance:
-        fall = (
-            f"falls by at least {-100 * change.high:.2f} points" if change.high < 0 else f"rises by at most {100 * change.high:.2f} points"
-        )
-        return Ruling("pass", f"the rate in {people} {fall}")
-    return Ruling(
-        "inconclusive",
-        f"the rate in {people} changes by {100 * change.low:+.2f} to {100 * change.high:+.2f} points, which may be more than the tolerated "
-        f"{100 * options.tolerance:.2f}; judge more people, or tolerate more",
+        return Claim("rate", holds="both are of one and the same model")
+    people, low, high = f"the rate in the population “{change.population}”", 100 * change.low, 100 * change.high
+    fall = f"falls by at least {-high:.2f} points" if high < 0 else f"rises by at most {high:.2f} points"
+    between = f"{people} changes by {low:+.2f} to {high:+.2f} points, which may be more than the tolerated {100 * options.tolerance:.2f}"
+    return Claim(
+        "rate",
+        f"{people} rises by at least {low:.2f} points",
+        f"{between}; judge more people, or tolerate more",
+        f"{people} {fall}",
+        (Span(change.low, change.high, options.tolerance),),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +16,14 @@ from evenhand.registry import Entry
 from evenhand.verbs.open import PROJECT
 from evenhand.verbs.scan import Options, scan
 from evenhand.verbs.scan_result import ScanResult
+
+
+@dataclass(frozen=True)
+class PreparedDemo:
+    """The folder of a project, and what a person should know of it."""
+
+    folder: Path
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -44,34 +51,30 @@ def demo(
     candidates: int | None = None,
     seed: int = 7,
     watch: Watch | None = None,
-    tell: Callable[[str], None] = print,
 ) -> Demonstration:
     """Write a project of this medium into a folder, and scan it.
 
     what: table, pictures, scenes or text.  folder: where everything goes.  candidates: how many are tried.  seed: of everything random.
-    watch: shows the progress.  tell: is given a line for the reader now and then.
+    watch: shows the progress.
     """
-    if what not in demos():
-        raise UnknownName("demo", what, demos())
-    made = demos()[what].make()
-    home = Path(folder or ("evenhand-demo" if what == "table" else f"evenhand-demo-{what}"))
-    home.mkdir(parents=True, exist_ok=True)
-    _leave_project(made, home, seed, tell)
+    home = demo_project(what, folder, seed).folder
     opened = open_project(home / PROJECT)
     if opened.project.model is None or opened.project.model.path is None:
         raise InvalidArgument(f"{home / PROJECT} names no model file; move it away, and the demo writes its own")
     model = wrap(opened.project.model.path, opened.data)
     options = replace(Options(), folder=home / "runs", watch=watch, rate_rows=opened.project.scan.rate_rows)
-    result = scan(model, opened.data, budget=Budget(candidates=candidates or made.candidates), seed=seed, options=options)
+    result = scan(model, opened.data, budget=Budget(candidates=candidates or demos()[what].make().candidates), seed=seed, options=options)
     return Demonstration(home, result)
 
 
-def _leave_project(made: Demo, home: Path, seed: int, tell: Callable[[str], None]) -> None:
-    """The project's files; a project that is there already is used as it is."""
+def demo_project(what: str = "table", folder: str | Path | None = None, seed: int = 7) -> PreparedDemo:
+    """Write the files of the project alone; one that is there already is used as it is."""
+    if what not in demos():
+        raise UnknownName("demo", what, demos())
+    home = Path(folder or ("evenhand-demo" if what == "table" else f"evenhand-demo-{what}"))
+    home.mkdir(parents=True, exist_ok=True)
     if (home / PROJECT).exists():
-        tell(f"{home / PROJECT} is there already and is used as it is.")
-        return
-    written = made.write(home, seed)
+        return PreparedDemo(home, (f"{home / PROJECT} is there already and is used as it is.",))
+    written = demos()[what].make().write(home, seed)
     save_project(replace(written.project, scan=replace(written.project.scan, runs=home / "runs")), home / PROJECT)
-    for line in written.lines:
-        tell(line)
+    return PreparedDemo(home, tuple(written.lines))

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.arrays import Labels, Rows
+from evenhand.claims import Claim
 from evenhand.contract import Model, Outcome
 from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import Header, header_of
 from evenhand.engine.preflight import COSTLY_ROWS, FIRST_ROWS, Check, Patient, RowsAtHand, Status, look, trial_size, unused_columns
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data, Subject
 from evenhand.errors import InvalidArgument, ModelError
+from evenhand.limits import TwoOrMore, check_argument
 from evenhand.models.readings import proposed_for
 from evenhand.report.rendered import Rendered
 
@@ -88,7 +91,7 @@ class DoctorResult(Rendered):
     @property
     def outcome(self) -> Outcome:
         """Nothing can be said about a model that is wired wrongly."""
-        return "inconclusive" if self.failed or self.doubtful else "pass"
+        return Gate.rule(Claim("wiring", open=self.reason if self.failed or self.doubtful else "", holds=self.reason)).outcome
 
     @property
     def doubtful(self) -> tuple[Check, ...]:
@@ -130,8 +133,7 @@ class DoctorResult(Rendered):
 
     def as_dict(self) -> dict[str, Any]:
         """The versioned JSON that every rendering reads."""
-        outcomes = {"ok": "pass", "warn": "inconclusive", "fail": "failed"}
-        checks = [{"name": c.name, "outcome": outcomes[c.status], "message": c.sentence} for c in self.examination.checks]
+        checks = checks_of(_claim(check) for check in self.examination.checks)
         body = {
             "cost": asdict(self.cost),
             "data_breaks": dict(self.broken_rules),
@@ -139,6 +141,11 @@ class DoctorResult(Rendered):
             "proposed": list(self.proposed),
         }
         return result_dict(self, Telling([f"{self.reason}.", f"A scan of {self.cost}."], checks, (), body))
+
+
+def _claim(check: Check) -> Claim:
+    told = check.sentence
+    return Claim(check.name, open=told if check.status == "warn" else "", holds=told, failed=told if check.status == "fail" else "")
 
 
 def doctor(model: Model, data: Data, *, rows: int | None = None, candidates: int = 100_000) -> DoctorResult:
@@ -167,8 +174,8 @@ def examine(
 
     Without rows it is asked about rows drawn from the domain; without labels the checks that need them are left out.
     """
-    if n is not None and n < 2:
-        raise InvalidArgument(f"n={n!r} must be at least 2")
+    if n is not None:
+        check_argument(TwoOrMore, n=n)
     if rows is not None and len(rows) < 2:
         raise InvalidArgument(f"rows has shape {rows.shape}; expected at least two rows of {len(domain.columns)} columns")
     return _examined(model, domain, RowsAtHand(rows, labels, n or trial_size(model)))

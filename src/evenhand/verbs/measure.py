@@ -6,24 +6,25 @@ Searches for nothing that a rate would rest on; `scan` searches.  Where differen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.arrays import Labels
+from evenhand.claims import Claim
 from evenhand.contract import Headway, Medium, Model, Oracle, Outcome, StudyCase, StudySection, Watch
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.tabular import TabularDomain
 from evenhand.domain.twins import Comparison as ComparedValues
-from evenhand.engine.gate import Ruling
+from evenhand.engine.gate import Gate, checks_of, section_dict
 from evenhand.engine.header import Header, header_of
 from evenhand.engine.preflight import preflight
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.engine.subject import Data
 from evenhand.errors import DataError, EvenhandError, InvalidArgument
-from evenhand.limits import Count, check_argument
+from evenhand.limits import ConfidenceLevel, Count, InnerShare, RandomDeals, ShareBelowOne, WholeNumber, check_limits
 from evenhand.measures.group import AMOUNTS, BY_NAME, SHARES
 from evenhand.measures.group_curve import ProtectedNumber, curve_figure
 from evenhand.measures.group_fairlearn import USUAL, FairlearnFigure, GroupAnswers, through_fairlearn
@@ -75,37 +76,27 @@ class MeasureOptions:
 
     labels: Sequence[Any] | None = None
     weights: Sequence[float] | str | None = None
-    confidence: float = 0.95
-    smallest_gap: float = 0.1
-    max_gap: float = 0.0
-    max_rate: float = 0.0
-    rate_rows: int | None = None
+    confidence: ConfidenceLevel = 0.95
+    smallest_gap: InnerShare = 0.1
+    max_gap: ShareBelowOne = 0.0
+    max_rate: ShareBelowOne = 0.0
+    rate_rows: Count | None = None
     tolerance: float | None = None
     amounts: bool = False
     graph: CausalGraph | None = None
-    compare_rows: int = 2_000
-    null_draws: int = 19
-    natural_candidates: int = 20_000
+    compare_rows: WholeNumber = 2_000
+    null_draws: WholeNumber = 19
+    natural_candidates: WholeNumber = 20_000
     extra: tuple[str, ...] = ()
     studies: tuple[str, ...] = ()
-    draws: int = 4_999
-    leaning: float = 0.05
+    draws: RandomDeals = 4_999
+    leaning: ShareBelowOne = 0.05
     ordered: bool = False
     groups_only: bool = False
     watch: Watch | None = None
 
     def __post_init__(self) -> None:
-        for name in ("confidence", "smallest_gap"):
-            if not 0.0 < getattr(self, name) < 1.0:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must lie strictly between 0 and 1")
-        for name in ("max_gap", "max_rate", "leaning"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be at least 0 and below 1")
-        if self.rate_rows is not None:
-            check_argument(Count, rate_rows=self.rate_rows)
-        for name, least in (("compare_rows", 0), ("null_draws", 0), ("natural_candidates", 0), ("draws", 19)):
-            if getattr(self, name) < least:
-                raise InvalidArgument(f"{name}={getattr(self, name)!r} must be a whole number of at least {least}")
+        check_limits(self)
 
 
 @dataclass(frozen=True)
@@ -166,7 +157,7 @@ class Measurement(Rendered):
             "groups": [each.as_dict() for each in self.figures],
             "fairlearn": [each.as_dict() for each in self.fairlearn],
             "oracles": self.comparison.as_dict() if self.comparison else None,
-            "studies": {name: asdict(section) for name, section in self.studies.items()},
+            "studies": {name: section_dict(section) for name, section in self.studies.items()},
             "alarms": list(self.alarms),
             "notes": list(self.notes),
         }
@@ -175,12 +166,13 @@ class Measurement(Rendered):
 
     def _checks(self) -> list[dict[str, Any]]:
         """What each figure of groups and each study decides; a difference is a violation unless the whole tolerated it."""
-        outcomes = {"different": "pass" if self.outcome == "pass" else "violation", "not shown": "pass", "insufficient": "inconclusive"}
-        figures = [
-            {"name": f"{each.title} by {each.attribute}", "outcome": outcomes[each.verdict], "message": each.meaning}
-            for each in self.figures
-        ]
-        return figures + [asdict(check) for section in self.studies.values() for check in section.checks]
+        figures = [self._claim(each) for each in self.figures]
+        return checks_of([*figures, *(claim for section in self.studies.values() for claim in section.claims)])
+
+    def _claim(self, each: Figure) -> Claim:
+        is_broken = each.verdict == "different" and self.outcome != "pass"
+        unclear = each.meaning if each.verdict == "insufficient" else ""
+        return Claim(f"{each.title} by {each.attribute}", each.meaning if is_broken else "", unclear, each.meaning)
 
 
 def measure(
@@ -269,16 +261,18 @@ class _Measurer:
         alarms = comparison.alarms if comparison else ()
         notes = [*answer.notes, *notes, *(comparison.notes if comparison else ())]
         studies = self._studies(answer)
-        outcome, reason = decide(individual, figures, self.options, bool(alarms))
-        if any(section.checks for section in studies.values()) and not alarms:
-            outcome, reason = decide_by_studies(studies, individual, figures, self.options)
-        ruling = Ruling(outcome, reason).unless(looked.doubt)
-        outcome, reason = ruling.outcome, ruling.reason
+        claim = whole_claim(individual, figures, self.options)
+        if alarms:
+            claim = Claim("measure", open="the model gives one answer to everybody: nothing can be said for or against it")
+        elif any(section.claims for section in studies.values()):
+            claim = claim_by_studies(studies, individual, figures, self.options)
+        ruling = Gate.rule(claim).unless(looked.doubt)
         notes += [f"{each.name}: {each.sentence}" for each in looked.checks if each.is_doubt]
         rest = self._rest(answer)
         header = self._header(judge)
         return Measurement(
-            header, individual, anytime, weighted, figures, rest, comparison, outcome, reason, tuple(alarms), tuple(notes), studies
+            header, individual, anytime, weighted, figures, rest, comparison,
+            ruling.outcome, ruling.reason, tuple(alarms), tuple(notes), studies,
         )  # fmt: skip
 
     def _labels(self) -> Labels | None:
@@ -453,45 +447,52 @@ class _Measurer:
         return header_of("measure", subject, self.data.name, plan, {name: getattr(self.options, name) for name in chosen})
 
 
-def decide(
-    individual: Sequence[IndividualRate], figures: Sequence[Figure], options: MeasureOptions, is_alarmed: bool
-) -> tuple[Outcome, str]:
-    """Pass, violation or inconclusive, and why."""
-    if is_alarmed:
-        return "inconclusive", "the model gives one answer to everybody: nothing can be said for or against it"
+def whole_claim(individual: Sequence[IndividualRate], figures: Sequence[Figure], options: MeasureOptions) -> Claim:
+    """That no real person and no group is treated differently beyond what is tolerated."""
     real = individual[0].rate
-    if (options.max_rate == 0 and real.unfair) or (options.max_rate and real.interval.low > options.max_rate):
-        return "violation", f"{real.interval.estimate:.2%} of the real people {real.words}"
-    worst = [each for each in figures if _exceeds(each, options.max_gap)]
-    if worst:
-        named = ", ".join(f"{each.title} by {each.attribute}" for each in worst[:3])
-        more = f" and {len(worst) - 3} more" if len(worst) > 3 else ""
-        return "violation", f"groups differ in {len(worst)} of {len(figures)} figures: {named}{more}"
-    open_ones = [each for each in figures if _is_open(each, options.max_gap)]
-    if open_ones or not figures:
-        return "inconclusive", f"no difference is proven, but {len(open_ones)} of {len(figures)} figures cannot be judged from so few rows"
-    return "pass", "no person and no group was seen to be treated differently beyond what is tolerated"
+    unclear = [each for each in figures if _is_open(each, options.max_gap)]
+    return Claim(
+        "measure",
+        _beyond(real, options.max_rate) or _groups_beyond(figures, options.max_gap),
+        f"no difference is proven, but {len(unclear)} of {len(figures)} figures cannot be judged from so few rows"
+        if unclear or not figures
+        else "",
+        "no person and no group was seen to be treated differently beyond what is tolerated",
+    )
 
 
-def decide_by_studies(
+def _beyond(real: Rate, tolerated: float) -> str:
+    is_beyond = real.interval.low > tolerated if tolerated else real.unfair > 0
+    return f"{real.interval.estimate:.2%} of the real people {real.words}" if is_beyond else ""
+
+
+def _groups_beyond(figures: Sequence[Figure], tolerated: float) -> str:
+    worst = [each for each in figures if _exceeds(each, tolerated)]
+    named = ", ".join(f"{each.title} by {each.attribute}" for each in worst[:3])
+    more = f" and {len(worst) - 3} more" if len(worst) > 3 else ""
+    return f"groups differ in {len(worst)} of {len(figures)} figures: {named}{more}" if worst else ""
+
+
+def claim_by_studies(
     studies: Mapping[str, StudySection], individual: Sequence[IndividualRate], figures: Sequence[Figure], options: MeasureOptions
-) -> tuple[Outcome, str]:
+) -> Claim:
     """Where studies judge what rows show, they decide about individuals: single flips near a border are no bias by themselves.
 
     A leaning counts only where every other check holds: twins that are not what they claim prove nothing.
     """
-    checks = [check for section in studies.values() for check in section.checks]
-    overall = next((check for check in checks if check.name == ALL_CLASSES), None)
-    if overall is not None and overall.outcome != "failed":  # of scenes, the classes of objects decide
-        return overall.outcome, overall.message
-    worst = next((check for check in checks if check.outcome == "violation"), None)
-    doubtful = next((check for check in checks if check.outcome in ("inconclusive", "failed")), None)
-    unproven = next((check for check in studies["jury"].checks if check.outcome != "pass"), None) if "jury" in studies else None
-    if worst is not None:
-        return ("inconclusive", unproven.message) if unproven is not None else ("violation", worst.message)
-    rest = replace(options, max_rate=options.max_rate or 0.999)
-    outcome, reason = decide(individual, figures, rest, False)
-    return ("inconclusive", doubtful.message) if doubtful is not None and outcome == "pass" else (outcome, reason)
+    claims = [claim for section in studies.values() for claim in section.claims]
+    overall = next((claim for claim in claims if claim.name == ALL_CLASSES and not claim.failed), None)
+    if overall is not None:  # of scenes, the classes of objects decide
+        return overall
+    checks = [Gate.check(claim) for claim in claims]
+    worst = next((check.message for check in checks if check.outcome == "violation"), "")
+    doubtful = next((check.message for check in checks if check.outcome in ("inconclusive", "failed")), "")
+    if worst:
+        jury = [Gate.check(claim) for claim in studies["jury"].claims] if "jury" in studies else []
+        unproven = next((check.message for check in jury if check.outcome != "pass"), "")
+        return Claim("measure", "" if unproven else worst, unproven)
+    rest = whole_claim(individual, figures, replace(options, max_rate=options.max_rate or 0.999))
+    return replace(rest, open=rest.open or doubtful)
 
 
 def _exceeds(each: Figure, tolerated: float) -> bool:

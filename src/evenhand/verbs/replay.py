@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.claims import Claim
 from evenhand.contract import Model, Outcome
 from evenhand.engine import witness
+from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import Header, header_of
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data, Subject
@@ -33,7 +35,7 @@ class ReplayResult(Rendered):
     @property
     def outcome(self) -> Outcome:
         """A violation where any pair is still treated differently."""
-        return "violation" if self.unfair else "pass"
+        return Gate.rule(Claim("pairs", self.reason if self.unfair else "", holds=self.reason)).outcome
 
     @property
     def reason(self) -> str:
@@ -53,12 +55,9 @@ class ReplayResult(Rendered):
     def as_dict(self) -> dict[str, Any]:
         """The versioned JSON that every rendering reads."""
         kept = [asdict(again.witness) | {"outcome": again.outcome, "twin_outcome": again.twin_outcome} for again in self.replays]
-        checks = [
-            {"name": again.witness.id, "outcome": "violation" if again.is_unfair else "pass", "message": _line(again)}
-            for again in self.replays
-        ]
+        claims = [Claim(again.witness.id, _line(again) if again.is_unfair else "", holds=_line(again)) for again in self.replays]
         body = {"replays": [_record(again) for again in self.replays]}
-        return result_dict(self, Telling([f"{self.reason}."], checks, kept, body))
+        return result_dict(self, Telling([f"{self.reason}."], checks_of(claims), kept, body))
 
 
 def replay(which: str | Path | witness.Witness, model: Model, data: Data, *, folders: Sequence[str | Path] = (".",)) -> ReplayResult:

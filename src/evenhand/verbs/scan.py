@@ -13,9 +13,9 @@ from evenhand.contract import Describing, Method, Model, Population, Watch, name
 from evenhand.deadline import NEVER, Deadline
 from evenhand.engine import witness
 from evenhand.engine.findings import Findings
-from evenhand.engine.gate import Gate, Ruling
+from evenhand.engine.gate import Gate
 from evenhand.engine.header import Header, header_of
-from evenhand.engine.preflight import Preflight, preflight
+from evenhand.engine.preflight import preflight
 from evenhand.engine.run import Run, check_ability, check_medium, run
 from evenhand.engine.samples import JudgedSample, Sampling, judged_samples
 from evenhand.engine.store import RunFolder
@@ -138,8 +138,8 @@ def scan(
     if (
         classes is not None and options.gate.max_rate == 0.0
     ):  # every recogniser loses something: what counts is whether one class is worse off
-        ruling = Ruling(*classes.ruling())
-    ruling = _after(ruling.unless(searched.doubt).unless(looked.doubt), looked)
+        ruling = options.gate.rule(classes.claim())
+    ruling = ruling.unless(searched.doubt).unless(looked.doubt).set_aside(looked.drifted())
     hearing = witness.Hearing(subject.domain, subject.model, plan.oracle, subject.medium, time_plan.for_evidence())
     witnesses = _evidence(samples[0].unfair, found, subject, hearing, options.most_witnesses)
     return ScanResult(
@@ -178,12 +178,6 @@ def _unfair_rows(sample: JudgedSample, subject: Subject) -> tuple[int, ...] | No
         return None
     marked = np.flatnonzero(sample.marks)
     return tuple(int(place) for place in marked) if len(marked) <= MOST_UNFAIR_ROWS else None
-
-
-def _after(ruling: Ruling, looked: Preflight) -> Ruling:
-    """The ruling, unless the model changed while it was tested: then nothing that it said holds."""
-    drift = looked.drifted()
-    return Ruling("inconclusive", drift) if drift else ruling
 
 
 def _classes(subject: Subject, sample: JudgedSample, most: int, rng: np.random.Generator) -> ClassMeasure | None:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.claims import Claim
 from evenhand.contract import Model, Outcome
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import Findings
+from evenhand.engine.gate import Gate, checks_of, section_dict
 from evenhand.engine.header import Header
 from evenhand.engine.preflight import Check, doubts
 from evenhand.engine.result import Telling, result_dict
@@ -118,27 +120,25 @@ class ScanResult(Rendered):
             "unfair_rows": None if self.unfair_rows is None else list(self.unfair_rows),
         }
         if self.classes is not None:
-            body["studies"] = {"classes": asdict(self.classes.section())}
+            body["studies"] = {"classes": section_dict(self.classes.section())}
         told = Telling(self._sentences, [*self.checks(), *self._failed()], [asdict(w) for w in self.witnesses], body)
         return result_dict(self, told)
 
     def checks(self) -> list[dict[str, Any]]:
         """What each method decides: with a violation, one that found something has its share in it."""
-        classes = self.classes.checks() if self.classes is not None else ()
-        return [*(self._check(r) for r in self.runs), *(asdict(each) for each in classes), *doubts(self.looked)]
+        classes = self.classes.claims() if self.classes is not None else ()
+        return [*(self._check(r) for r in self.runs), *checks_of(classes), *doubts(self.looked)]
 
     def _failed(self) -> list[dict[str, Any]]:
         """A method that failed decides nothing."""
-        return [{"name": name, "outcome": "failed", "message": why} for name, why in self.failures.items()]
+        return checks_of(Claim(name, failed=why) for name, why in self.failures.items())
 
     def _check(self, done: Run) -> dict[str, Any]:
         found, tried = len(done.findings), done.ledger.candidates
-        outcome, message = "pass", f"{found:,} findings among {tried:,} candidates"
-        if self.outcome == "violation" and found:
-            outcome = "violation"
-        elif done.ended == "interrupted":
-            outcome, message = "inconclusive", f"interrupted after {tried:,} candidates"
-        return {"name": done.method, "outcome": outcome, "message": message, "seconds": done.wall_seconds}
+        message = f"{found:,} findings among {tried:,} candidates"
+        stopped = f"interrupted after {tried:,} candidates" if done.ended == "interrupted" else ""
+        claim = Claim(done.method, message if self.outcome == "violation" and found else "", stopped, message)
+        return {**asdict(Gate.check(claim)), "seconds": done.wall_seconds}
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ import numpy as np
 
 from evenhand.datasets.scene_data import drawn_streets
 from evenhand.disk import private_folder, write_whole
-from evenhand.errors import DataError, InvalidArgument
+from evenhand.errors import DataError
+from evenhand.limits import Limit
 from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.scene import Picture
 from evenhand.media.scenes import ChangePlan, Scenes
@@ -54,8 +55,7 @@ class Slide:
 
 def slides(mutations: Sequence[Mutation], rng: np.random.Generator, pairs: int = 30) -> list[Slide]:
     """Originals and their mutated versions, shuffled so that no neighbours share the operator, unless both are real, or the scene."""
-    if len(mutations) < pairs:
-        raise InvalidArgument(f"pairs={pairs!r} needs as many mutations; there are {len(mutations)}")
+    Limit(least=1, most=len(mutations), whole=True).check("pairs", pairs, hint=", the number of mutations")
     chosen = [mutations[k] for k in rng.permutation(len(mutations))[:pairs]]
     made = []
     for number, one in enumerate(chosen):

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand.arrays import Rows
-from evenhand.contract import Headway, Outcome, Watch
+from evenhand.claims import Claim
+from evenhand.contract import Outcome, Watch
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.digest import rows_digest
+from evenhand.engine.gate import Gate
 from evenhand.engine.header import Header, domain_part
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data
@@ -80,7 +82,7 @@ class SynthResult(Rendered):
     @property
     def outcome(self) -> Outcome:
         """Rows are made; nothing is judged."""
-        return "pass"
+        return Gate.rule(Claim("rows", holds=self.reason)).outcome
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -109,12 +111,7 @@ class SynthResult(Rendered):
 
     def write(self, path: str | Path, watch: Watch | None = None) -> Written:
         """The rows to a .parquet or .csv file, a batch at a time, so that memory does not grow with them."""
-
-        def told(done: int) -> None:
-            if watch is not None:
-                watch(Headway("rows", done, self.rows))
-
-        return write_rows(self._source, self.rows, Stream(Path(path), list(self.left_out), told), self._rng())
+        return write_rows(self._source, self.rows, Stream(Path(path), list(self.left_out), watch), self._rng())
 
     def as_dict(self) -> dict[str, Any]:
         """The versioned JSON that every rendering reads."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from evenhand.arrays import Labels, Mask, Reals, Rows, Scores
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, TwoOrMore, check_argument
 
 _RIDGE = 1.0
 _ROWS_AT_ONCE = 64
@@ -36,8 +36,8 @@ class Lime:
     @classmethod
     def prepare(cls, data: Rows, n: int, domain: TabularDomain, rng: np.random.Generator) -> Lime:
         """Perturbed rows from the data's frequencies, column by column; the scores are still to be asked."""
-        if n < 2 or not len(data):
-            raise InvalidArgument(f"LIME needs at least 2 perturbed rows and some data, got {n} and {len(data)}")
+        check_argument(TwoOrMore, n=n)
+        check_argument(Count, rows_of_data=len(data))
         rows = perturbed(data, n, rng)
         borders = tuple(
             np.empty(0) if column.is_listed else np.unique(np.nanquantile(data[:, at], [0.25, 0.5, 0.75]))

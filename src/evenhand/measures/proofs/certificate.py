@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from evenhand.arrays import Rows
+from evenhand.claims import Claim, Span
 from evenhand.domain.tabular import TabularDomain
 from evenhand.limits import ShareBelowOne, check_argument
 from evenhand.measures.proofs.branch_and_bound import Step
 from evenhand.measures.proofs.undecided import Likely, Region
 from evenhand.statistics.intervals import Interval
-
-Decision = Literal["pass", "violation", "inconclusive"]
 
 ENDINGS = {
     "exact": "every input of the domain is decided",
@@ -97,26 +96,24 @@ class Certificate:
         """Whether the random sample's interval and the bounds have a point in common."""
         return self.sample.low <= self.upper and self.lower <= self.sample.high
 
-    def decide(self, max_rate: float = 0.0, resolution: float = 0.0) -> tuple[Decision, str]:
-        """Pass, violation or inconclusive, and why.  With max_rate 0, a share that is surely at most `resolution` passes too."""
+    def claim(self, max_rate: float = 0.0, resolution: float = 0.0) -> Claim:
+        """That no more than max_rate of the domain is treated differently.  With 0, a share that is surely at most `resolution` will do."""
         check_argument(ShareBelowOne, max_rate=max_rate, resolution=resolution)
-        if self.lower > max_rate:
-            proven = f"exactly {share(self.lower)}" if self.is_exact else f"at least {share(self.lower)}"
-            return "violation", f"it is proved that {proven} of the domain is treated differently, above the tolerated {share(max_rate)}"
-        if max_rate == 0.0 and len(self.examples):
-            return "violation", f"{len(self.examples)} pairs of people whom the model treats differently are at hand, and none is tolerated"
-        limit = max_rate if max_rate > 0 or self.lower > 0 else max(max_rate, resolution)
-        if self.upper <= limit:
-            most = f"exactly {share(self.upper)}" if self.is_exact else f"at most {share(self.upper)}"
-            return "pass", f"it is proved that {most} of the domain is treated differently, within the tolerated {share(limit)}"
-        return "inconclusive", (
-            f"the share lies between {share(self.lower)} and {share(self.upper)}, and the tolerated {share(limit)} is between; "
-            + (
-                f"likely it is between {share(self.likely.lower)} and {share(self.likely.upper)}, which is no proof; "
-                if self.likely
-                else ""
-            )
-            + "give it more time"
+        limit = max_rate if max_rate > 0 or self.lower > 0 else resolution
+        least, most = (f"exactly {share(end)}" if self.is_exact else f"at {word} {share(end)}" for word, end in self._ends.items())
+        if max_rate == 0.0 and not self.lower and len(self.examples):
+            found = f"{len(self.examples)} pairs of people whom the model treats differently are at hand, and none is tolerated"
+            return Claim("proof", broken=found)
+        between = f"the share lies between {share(self.lower)} and {share(self.upper)}, and the tolerated {share(limit)} is between"
+        likely = ""
+        if self.likely:
+            likely = f"likely it is between {share(self.likely.lower)} and {share(self.likely.upper)}, which is no proof; "
+        return Claim(
+            "proof",
+            f"it is proved that {least} of the domain is treated differently, above the tolerated {share(max_rate)}",
+            f"{between}; {likely}give it more time",
+            f"it is proved that {most} of the domain is treated differently, within the tolerated {share(limit)}",
+            (Span(self.lower, self.upper, limit),),
         )
 
     @property
@@ -128,6 +125,10 @@ class Certificate:
             f"Between {share(self.likely.lower)} and {share(self.likely.upper)}, but for an error probability of one in "
             f"{1 / self.likely.error:,.0f}: the model was asked about {self.likely.rows:,} rows drawn in the undecided part."
         )
+
+    @property
+    def _ends(self) -> dict[str, float]:
+        return {"least": self.lower, "most": self.upper}
 
     @property
     def sentence(self) -> str:

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Rows
-from evenhand.contract import Checked, Detecting, Model, Outcome, StudyCase, StudySection
+from evenhand.claims import Claim
+from evenhand.contract import Detecting, Model, StudyCase, StudySection
 from evenhand.errors import InvalidArgument
 from evenhand.measures.counted_changes import (
     KINDS,
@@ -85,6 +86,15 @@ class ClassRules:
     tolerance: float = 0.1
 
 
+@dataclass(frozen=True)
+class ClassYardstick:
+    """What one class is judged by: its corrected p-value, the mean rate of all classes, and the rules."""
+
+    p_value: float
+    mean: float
+    rules: ClassRules
+
+
 def class_verdicts(
     changes: Sequence[CountedChange],
     kind: str,
@@ -107,7 +117,7 @@ def class_verdicts(
     corrected = _corrected((hits, sizes), calm, names, listed)
     mean = float(np.mean([totals[name][1] / totals[name][0] for name in listed])) if listed else 0.0
     found = [
-        _one(name, totals[name], (hits[:, k].mean(), sizes[:, k].mean()), control.get(name), (corrected[name], mean, rules))
+        _one(name, totals[name], sizes[:, k].mean(), control.get(name), ClassYardstick(corrected[name], mean, rules))
         for k, name in enumerate(names)
     ]
     return sorted(found, key=lambda one: (not one.unfair, -one.wrong.estimate if one.objects else 0.0))
@@ -165,23 +175,23 @@ def _above_null(tried: Draws, calm: Draws, place: tuple[int, int]) -> float:
 def _one(
     name: str,
     totals: tuple[int, int, int],
-    draw: tuple[float, float],
+    drawn: float,
     control: tuple[int, int, int] | None,
-    against: tuple[float, float, ClassRules],
+    against: ClassYardstick,
 ) -> ClassVerdict:
-    objects, errors, wrong = totals
-    p_value, mean, rules = against
-    size = max(1, round(draw[1]))
+    (objects, errors, wrong), rules = totals, against.rules
+    size = max(1, round(drawn))
     # The estimate uses every change; its bounds use the size of one draw, which repeats of a scene cannot inflate.
     bounds = clopper_pearson(min(size, round(wrong / max(objects, 1) * size)), size)
     share = Interval(wrong / max(objects, 1), bounds.low, bounds.high, size, bounds.confidence)
     enough = objects >= rules.least_objects
     quiet = control[2] / control[0] if control and control[0] else None
     rate = errors / max(objects, 1)
-    unfair = enough and p_value <= rules.level
+    unfair = enough and against.p_value <= rules.level
     return ClassVerdict(
-        name, objects, errors, rate, share, quiet, p_value, enough and rate > mean, unfair, enough, quiet is not None and quiet >= share.low
-    )
+        name, objects, errors, rate, share, quiet, against.p_value, enough and rate > against.mean, unfair, enough,
+        quiet is not None and quiet >= share.low,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -247,31 +257,33 @@ class ClassMeasure:
             return self.objects.unfair_names()
         return list(dict.fromkeys(one.label for _, one in self.blamed))
 
-    def ruling(self) -> tuple[Outcome, str]:
-        """Pass, violation or inconclusive, and why."""
+    def claim(self) -> Claim:
+        """That no class of objects is worse off than the others."""
         if not any(sum(seen.values()) for seen in self.counted.originals):
-            return "inconclusive", "the recogniser recognised no object in any unchanged picture; look at its least score and its input"
+            nothing = "the recogniser recognised no object in any unchanged picture; look at its least score and its input"
+            return Claim(ALL_CLASSES, open=nothing)
         if not any(part.pictures for part in self.parts):
             reasons = "; ".join(f"{reason} ({n})" for reason, n in Counter(one.reason for one in self.counted.skips).most_common(3))
-            return "inconclusive", f"no picture could be changed believably: {reasons}; other pictures or other classes are needed"
+            return Claim(ALL_CLASSES, open=f"no picture could be changed believably: {reasons}; other pictures or other classes are needed")
         more = f", and {len(self.unfair) - 1} more classes" if len(self.unfair) > 1 else ""
         if self.objects is not None:
-            return _object_ruling(self.objects, self.vocabulary, more)
-        if self.blamed:
-            part, one = self.blamed[0]
-            return "violation", f"{_told(part, one)}, more often than other classes{more}"
-        return self._passing()
+            return _object_claim(self.objects, self.vocabulary, more)
+        broken = f"{_told(*self.blamed[0])}, more often than other classes{more}" if self.blamed else ""
+        holds = f"no class is wrong more than {self.rules.tolerance:.0%} oftener than all classes together"
+        return Claim(ALL_CLASSES, broken, self._open(), holds)
 
-    def _passing(self) -> tuple[Outcome, str]:
+    def _open(self) -> str:
+        """Why it cannot be said that no class is worse off; nothing where it can."""
         judged = [(part, one) for part in self.parts for one in part.judged]
         if len({one.label for _, one in judged}) < 2:
-            return "inconclusive", f"fewer than two classes have {self.rules.least_objects} objects, so that there is nothing to compare"
-        open_ones = sorted({one.label for part, one in judged if one.wrong.high > _pooled(part) + self.rules.tolerance})
-        if open_ones:
-            named = ", ".join(open_ones[:4]) + (f" and {len(open_ones) - 4} more" if len(open_ones) > 4 else "")
-            limit = f"{self.rules.tolerance:.0%}"
-            return "inconclusive", f"no class is proven to be worse off, but {named} may be by more than {limit}; more scenes would tell"
-        return "pass", f"no class is wrong more than {self.rules.tolerance:.0%} oftener than all classes together"
+            return f"fewer than two classes have {self.rules.least_objects} objects, so that there is nothing to compare"
+        unsettled = sorted({one.label for part, one in judged if one.wrong.high > _pooled(part) + self.rules.tolerance})
+        limit = f"{self.rules.tolerance:.0%}"
+        return (
+            f"no class is proven to be worse off, but {_some(unsettled)} may be by more than {limit}; more scenes would tell"
+            if unsettled
+            else ""
+        )
 
     @property
     def sentences(self) -> list[str]:
@@ -286,24 +298,24 @@ class ClassMeasure:
         told = [f"{_told(part, one)}; {_compared(part, one)}." for part, one in self.blamed[:6]]
         return [*lines, *(told or ["No class is shown to be treated unfairly by the exact rule."])]
 
-    def checks(self) -> tuple[Checked, ...]:
-        """The ruling over all classes first, then one check for each class, whatever the operator and oracle."""
-        found = [Checked(ALL_CLASSES, *self.ruling())]
+    def claims(self) -> tuple[Claim, ...]:
+        """The one over all classes first, then one for each class, whatever the operator and oracle."""
         if self.objects is not None:
-            return (*found, *_object_checks(self.objects))
-        for name in sorted({one.label for part in self.parts for one in part.verdicts}):
-            judged = [(part, one) for part in self.parts for one in part.judged if one.label == name]
-            blamed = [(part, one) for part, one in self.blamed if one.label == name]
-            settled = judged and all(one.wrong.high <= _pooled(part) + self.rules.tolerance for part, one in judged)
-            outcome: Outcome = "violation" if blamed else "pass" if settled else "inconclusive"
-            worst = max(judged, key=lambda entry: entry[1].wrong.estimate, default=None)
-            message = _told(*(blamed or [worst])[0]) if worst else f"fewer than {self.rules.least_objects} objects of class {name}"
-            found.append(Checked(f"class {name}", outcome, message))
-        return tuple(found)
+            return (self.claim(), *_object_claims(self.objects))
+        return (self.claim(), *(self._claim(name) for name in sorted({one.label for part in self.parts for one in part.verdicts})))
+
+    def _claim(self, name: str) -> Claim:
+        """That this class is not worse off."""
+        judged = [(part, one) for part in self.parts for one in part.judged if one.label == name]
+        blamed = [(part, one) for part, one in self.blamed if one.label == name]
+        worst = max(judged, key=lambda entry: entry[1].wrong.estimate, default=None)
+        message = _told(*(blamed or [worst])[0]) if worst else f"fewer than {self.rules.least_objects} objects of class {name}"
+        settled = judged and all(one.wrong.high <= _pooled(part) + self.rules.tolerance for part, one in judged)
+        return Claim(f"class {name}", message if blamed else "", "" if settled else message, message)
 
     def section(self) -> StudySection:
         """All of it, as a part of a result."""
-        return StudySection(self.as_dict(), tuple(self.sentences), self.checks())
+        return StudySection(self.as_dict(), tuple(self.sentences), self.claims())
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: the parts, and what the scenes and changes were."""
@@ -357,29 +369,33 @@ def _objects(medium: Scenes, model: Model, rows: Rows) -> ObjectVerdicts:
     return object_verdicts(trials_of_answers(medium, model, pictures))
 
 
-def _object_ruling(found: ObjectVerdicts, vocabulary: SharedVocabulary | None, more: str) -> tuple[Outcome, str]:
-    """Pass where a difference of the rules' factor would have been found in every class that is judged."""
-    if found.blamed:
-        return "violation", f"{found.blamed[0].sentence}{more}"
+def _object_claim(found: ObjectVerdicts, vocabulary: SharedVocabulary | None, more: str) -> Claim:
+    """That no class is treated worse: it holds where a difference of the rules' factor would have been found in every class judged."""
+    broken = f"{found.blamed[0].sentence}{more}" if found.blamed else ""
+    holds = f"no class is shown to be treated worse; a factor of {found.rules.factor:g} would have been found with {found.rules.power:.0%}"
+    return Claim(ALL_CLASSES, broken, _objects_open(found, vocabulary), holds)
+
+
+def _objects_open(found: ObjectVerdicts, vocabulary: SharedVocabulary | None) -> str:
+    """Why it cannot be said that no class is treated worse; nothing where it can."""
     judged = [one for one in found.answers if one.outcome == NOT_SHOWN]
     if len({one.label for one in judged}) < 2:
         least = f"{found.rules.least_objects} objects in {found.rules.least_scenes} scenes"
-        return "inconclusive", f"fewer than two classes have {least}, so that there is nothing to compare"
+        return f"fewer than two classes have {least}, so that there is nothing to compare"
     foreign = vocabulary.only_data if vocabulary is not None else ()
     never = [
         one.label for one in found.answers if one.outcome == NEVER and one.label not in foreign and one.objects >= found.rules.least_objects
     ]
     if never:
-        return "inconclusive", f"{', '.join(never[:4])}: never recognised; no other class is shown to be treated worse"
+        return f"{', '.join(never[:4])}: never recognised; no other class is shown to be treated worse"
     weak = sorted({one.label for one in judged if one.power < found.rules.power})
-    if weak:
-        named = ", ".join(weak[:4]) + (f" and {len(weak) - 4} more" if len(weak) > 4 else "")
-        wanted = f"a factor of {found.rules.factor:g} would have been found with less than {found.rules.power:.0%}"
-        return "inconclusive", f"no class is shown to be treated worse, but for {named} {wanted}; more scenes would tell"
-    return (
-        "pass",
-        f"no class is shown to be treated worse; a factor of {found.rules.factor:g} would have been found with {found.rules.power:.0%}",
-    )
+    wanted = f"a factor of {found.rules.factor:g} would have been found with less than {found.rules.power:.0%}"
+    return f"no class is shown to be treated worse, but for {_some(weak)} {wanted}; more scenes would tell" if weak else ""
+
+
+def _some(names: list[str]) -> str:
+    """The first four names, and how many more there are."""
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def _ranked(found: ObjectVerdicts) -> list[str]:
@@ -396,17 +412,17 @@ def _is_told(one: ClassAnswer) -> bool:
     return one.outcome in (WORSE, NOT_SHOWN)
 
 
-def _object_checks(found: ObjectVerdicts) -> list[Checked]:
-    """One check for each class: worse in one question is a violation, with power in both it passes, else it is open."""
-    checks = []
+def _object_claims(found: ObjectVerdicts) -> list[Claim]:
+    """One for each class: worse in one question breaks it, with power in both it holds, else it is open."""
+    claims = []
     for label in sorted({one.label for one in found.answers}):
         mine = found.of(label)
         settled = all(
             one.outcome == NOT_SHOWN and one.power >= found.rules.power for one in mine if one.outcome != TOO_FEW or one.question == LOST
         )
-        outcome: Outcome = "violation" if mine[0].outcome == WORSE else "pass" if settled else "inconclusive"
-        checks.append(Checked(f"class {label}", outcome, "; ".join(one.sentence for one in mine)))
-    return checks
+        message = "; ".join(one.sentence for one in mine)
+        claims.append(Claim(f"class {label}", message if mine[0].outcome == WORSE else "", "" if settled else message, message))
+    return claims
 
 
 def class_parts(counted: CountedScenes, rng: np.random.Generator, rules: ClassRules) -> list[ClassPart]:

@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.arrays import Index, Labels, Mask, Rows
-from evenhand.contract import Checked, PictureModel, Pictures, StudyCase, StudySection
+from evenhand.claims import Claim
+from evenhand.contract import PictureModel, Pictures, StudyCase, StudySection
 from evenhand.models.attribute_readers import attribute_reader
 from evenhand.statistics.intervals import Interval, clopper_pearson
 
@@ -61,14 +62,12 @@ class EditorFacts:
         return [*said, f"  mean absolute pixel change {self.pixel_change:.1f} of 255"]
 
     @property
-    def check(self) -> Checked:
-        """Whether the twins are what they claim."""
-        name = f"twins in {self.attribute}"
+    def claim(self) -> Claim:
+        """That the twins are what they claim; where that is not shown, it stays open what they prove."""
+        doubt = "" if self.confirmed.low >= LEAST_CONFIRMED else f"an independent classifier does not confirm the twins: {self.lines()[0]}"
         if self.baseline[self.attribute] <= self.guessing[self.attribute]:
-            return Checked(name, "inconclusive", f"the independent classifier reads {self.attribute!r} no better than by guessing")
-        if self.confirmed.low < LEAST_CONFIRMED:
-            return Checked(name, "inconclusive", f"an independent classifier does not confirm the twins: {self.lines()[0]}")
-        return Checked(name, "pass", self.lines()[0])
+            doubt = f"the independent classifier reads {self.attribute!r} no better than by guessing"
+        return Claim(f"twins in {self.attribute}", open=doubt, holds=self.lines()[0])
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -125,20 +124,18 @@ class EditorJury:
         learning, read = order[: len(order) // 2], order[len(order) // 2 :]
         parts = [self._one(case, name, learning, read, rng) for name in case.domain.protected]
         figures = {"editors": [part.figures for part in parts]}
-        return StudySection(figures, sum((part.sentences for part in parts), ()), sum((part.checks for part in parts), ()))
+        return StudySection(figures, sum((part.sentences for part in parts), ()), sum((part.claims for part in parts), ()))
 
     def _one(self, case: StudyCase, attribute: str, learning: Index, read: Index, rng: np.random.Generator) -> StudySection:
         known = {attribute: _protected(case, attribute), **self._others(case, attribute, learning)}
         own = KnownValues(known[attribute].values, known[attribute].codes[learning])
         if not own.is_readable:
             message = f"too few pictures of two values of {attribute!r} to form a jury from: {FEWEST_PICTURES} of each are needed"
-            return StudySection(
-                {"attribute": attribute, "reason": message}, (message,), (Checked(f"twins in {attribute}", "inconclusive", message),)
-            )
+            return StudySection({"attribute": attribute, "reason": message}, (message,), (Claim(f"twins in {attribute}", open=message),))
         pictures = case.medium.show(case.rows[learning])
         jury = {name: attribute_reader(pictures, each.codes[learning], each.values, rng) for name, each in known.items()}
         facts = facts_of(_edit(case, attribute, read, rng), {name: KnownValues(e.values, e.codes[read]) for name, e in known.items()}, jury)
-        return StudySection(facts.as_dict(), tuple(facts.lines()), (facts.check,))
+        return StudySection(facts.as_dict(), tuple(facts.lines()), (facts.claim,))
 
     def _others(self, case: StudyCase, attribute: str, learning: Index) -> dict[str, KnownValues]:
         """The label first, then other columns with a few well-filled values."""

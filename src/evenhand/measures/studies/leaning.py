@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.arrays import Labels, Rows
-from evenhand.contract import Checked, StudyCase, StudySection, labels_of
+from evenhand.claims import Claim, Span
+from evenhand.contract import StudyCase, StudySection, labels_of
 from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.statistics.net import net_interval
 
@@ -42,11 +43,6 @@ class Leaning:
         return any(self.low[name] > self.tolerance or self.high[name] < -self.tolerance for name in self.net)
 
     @property
-    def absent(self) -> bool:
-        """Whether every class's change lies within the tolerance, with all of its interval."""
-        return all(self.high[name] <= self.tolerance and self.low[name] >= -self.tolerance for name in self.net)
-
-    @property
     def strongest(self) -> str:
         """The class that changes most."""
         return max(self.net, key=lambda name: abs(self.net[name]))
@@ -59,17 +55,23 @@ class Leaning:
         return f"when {self.along}, {name!r} changes by {self.net[name]:+.1%} ({bounds})"
 
     @property
-    def check(self) -> Checked:
-        """The leaning as one thing that was decided."""
-        if self.found:
-            return Checked(self.along, "violation", f"the classifier leans: {self.sentence}, beyond the tolerated {self.tolerance:.1%}")
-        if self.absent:
-            return Checked(self.along, "pass", f"no leaning beyond the tolerated {self.tolerance:.1%}: {self.sentence}")
-        return Checked(self.along, "inconclusive", f"too few pairs to say: {self.sentence}; {self.tolerance:.1%} is tolerated")
+    def claim(self) -> Claim:
+        """That no class changes beyond the tolerance, either way."""
+        both = (
+            (Span(self.low[name], self.high[name], self.tolerance), Span(-self.high[name], -self.low[name], self.tolerance))
+            for name in self.net
+        )
+        return Claim(
+            self.along,
+            f"the classifier leans: {self.sentence}, beyond the tolerated {self.tolerance:.1%}",
+            f"too few pairs to say: {self.sentence}; {self.tolerance:.1%} is tolerated",
+            f"no leaning beyond the tolerated {self.tolerance:.1%}: {self.sentence}",
+            tuple(span for spans in both for span in spans),
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {**asdict(self), "outcome": self.check.outcome, "strongest": self.strongest}
+        return {**asdict(self), "strongest": self.strongest}
 
 
 def leaning_of(lower: Labels, higher: Labels, classes: tuple[str, ...], rule: LeaningRule, along: str = "") -> Leaning:
@@ -122,7 +124,7 @@ class LeaningStudy:
             "unfair_pictures": {name: share.as_dict() for name, share in unfair.items()},
         }
         sentences = [f"{share} of pictures get another label under another {name}" for name, share in unfair.items()]
-        return StudySection(figures, (*sentences, *(each.check.message for each in found)), tuple(each.check for each in found))
+        return StudySection(figures, (*sentences, *(each.sentence for each in found)), tuple(each.claim for each in found))
 
 
 def _said(case: StudyCase, name: str) -> Labels:

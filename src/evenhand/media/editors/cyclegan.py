@@ -10,7 +10,6 @@ does not saturate.  `identity="source"` is Eq. 3 as printed (the translation sta
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -20,14 +19,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from evenhand.contract import EditorTools, Pictures
+from evenhand.contract import EditorTools, Headway, Pictures, Watch
 from evenhand.errors import DataError, InvalidArgument, StoreError
+from evenhand.limits import Count, Positive, check_limits
 from evenhand.media.album import Album
 from evenhand.media.editors.parts.cyclegan_nets import Quartet, discerned, fooled
 from evenhand.media.picture_tensors import to_pictures, to_tensor
 from evenhand.media.png import sheet, write_png
-
-Told = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -37,17 +35,16 @@ class CycleSettings:
     gamma: float = 5.0
     eta: float = 10.0
     identity: Literal["source", "target"] = "source"
-    steps: int = 1500
-    batch: int = 16
-    width: int = 16
-    rate: float = 4e-4
-    checkpoint_every: int = 250
+    steps: Count = 1500
+    batch: Count = 16
+    width: Count = 16
+    rate: Positive = 4e-4
+    checkpoint_every: Count = 250
 
     def __post_init__(self) -> None:
-        if self.steps < 1 or self.batch < 1 or self.identity not in ("source", "target"):
-            raise InvalidArgument(
-                f"steps={self.steps!r}, batch={self.batch!r} must be at least 1, identity={self.identity!r} source or target"
-            )
+        check_limits(self)
+        if self.identity not in ("source", "target"):
+            raise InvalidArgument(f"identity={self.identity!r} must be 'source' or 'target'")
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +163,7 @@ class TranslatorWorkshop:
 
     folder: Path | None = None
     resume: bool = False
-    told: Told | None = None
+    watch: Watch | None = None
 
 
 AS_PUBLISHED = CycleSettings()
@@ -200,8 +197,8 @@ def _learn(lesson: TranslatorLesson, sides: list[Pictures], rng: np.random.Gener
     settings = lesson.settings
     while lesson.step < settings.steps:
         lesson.advance(*(_value(side[rng.integers(len(side), size=settings.batch)], lesson.device) for side in sides))
-        if workshop.told:
-            workshop.told("cyclegan", lesson.step, settings.steps)
+        if workshop.watch:
+            workshop.watch(Headway("cyclegan", lesson.step, settings.steps))
         if workshop.folder and (lesson.step % settings.checkpoint_every == 0 or lesson.step == settings.steps):
             lesson.save(workshop.folder)
             write_samples(lesson, sides, workshop.folder / f"samples_{lesson.step:06d}.png")

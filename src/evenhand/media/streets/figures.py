@@ -288,16 +288,17 @@ def _motorcycle_side(pen: Pen, paint: Colour, rider: tuple[Colour, Colour, Colou
 
 def dog(spot: Spot, camera: Camera, light: Light, rng: np.random.Generator) -> StreetCanvas:
     """A dog from the side."""
-    return _beast(spot, (camera, light), float(rng.uniform(0.50, 0.70)), True, rng)
+    tall = float(rng.uniform(0.50, 0.70))
+    return _beast(Pen(spot, (1.3 * tall, 1.65 * tall), camera, light), tall, True, rng)
 
 
 def cat(spot: Spot, camera: Camera, light: Light, rng: np.random.Generator) -> StreetCanvas:
     """A cat from the side."""
-    return _beast(spot, (camera, light), float(rng.uniform(0.30, 0.38)), False, rng)
+    tall = float(rng.uniform(0.30, 0.38))
+    return _beast(Pen(spot, (1.3 * tall, 1.65 * tall), camera, light), tall, False, rng)
 
 
-def _beast(spot: Spot, view: tuple[Camera, Light], tall: float, is_dog: bool, rng: np.random.Generator) -> StreetCanvas:
-    pen = Pen(spot, (1.3 * tall, 1.65 * tall), *view)
+def _beast(pen: Pen, tall: float, is_dog: bool, rng: np.random.Generator) -> StreetCanvas:
     fur = _pick(FURS, rng)
     second = _pick(FURS, rng) if rng.random() < 0.4 else fur
     back, long, thick = tall * 0.78, tall * 0.58, tall * (0.19 if is_dog else 0.20)

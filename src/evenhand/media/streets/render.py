@@ -103,7 +103,11 @@ FIGURES: Mapping[str, Callable[[Spot, Camera, Light, np.random.Generator], Stree
     "tree": furniture.tree,
     "lamp": furniture.lamp,
 }
-BODIES: Mapping[str, Callable[[np.random.Generator], vehicles.Body]] = {"car": vehicles.car, "truck": vehicles.truck, "bus": vehicles.bus}
+BODIES: Mapping[str, Callable[[np.random.Generator], vehicles.VehicleBody]] = {
+    "car": vehicles.car,
+    "truck": vehicles.truck,
+    "bus": vehicles.bus,
+}
 FOOTPRINT: Mapping[str, tuple[float, float]] = {
     "car": (1.1, 2.6),
     "truck": (1.4, 4.2),
@@ -254,7 +258,7 @@ def shoot(stage: Stage, actors: list[Actor], rng: np.random.Generator, name: str
         if sprite is None:
             continue
         whole[place] = float((sprite.cover > 0.5).sum())
-        _compose(sprite, actor.ahead, stage.light, (colour, depth, owner), place)
+        _compose(sprite, actor.ahead, stage.light, _Layers(colour, depth, owner), place)
     for place, actor in enumerate(ordered):
         if actor.label in ("tree", "lamp"):
             regions[owner == place] = PLANTS if actor.label == "tree" else STRUCTURE
@@ -319,17 +323,25 @@ def _shadows(colour: Floats, stage: Stage, actors: list[Actor]) -> None:
     colour *= (1 - shade * ground)[..., None]
 
 
-def _compose(sprite: Sprite, ahead: float, light: Light, layers: tuple[Floats, Floats, NDArray[np.int32]], place: int) -> None:
-    colour, depth, owner = layers
+@dataclass(frozen=True, eq=False)
+class _Layers:
+    """What a picture is made of while it is drawn: its colour, how far ahead each pixel is, and whose it is."""
+
+    colour: Floats
+    depth: Floats
+    owner: NDArray[np.int32]
+
+
+def _compose(sprite: Sprite, ahead: float, light: Light, layers: _Layers, place: int) -> None:
     left, top, right, bottom = sprite.box
     rows = np.linspace(1.04, 0.88, bottom - top, dtype=np.float32)[:, None, None]
     paint = with_haze(sprite.colour * rows, ahead, light)
     cover = sprite.cover[..., None]
-    part = colour[top:bottom, left:right]
+    part = layers.colour[top:bottom, left:right]
     part[:] = part * (1 - cover) + paint * cover
     solid = sprite.cover > 0.5
-    depth[top:bottom, left:right][solid] = ahead
-    owner[top:bottom, left:right][solid] = place
+    layers.depth[top:bottom, left:right][solid] = ahead
+    layers.owner[top:bottom, left:right][solid] = place
 
 
 def _instances(actors: list[Actor], owner: NDArray[np.int32], whole: NDArray[np.float64]) -> tuple[Instance, ...]:

@@ -41,7 +41,7 @@ class Face:
 
 
 @dataclass(frozen=True)
-class Body:
+class VehicleBody:
     """Everything that is drawn for one vehicle."""
 
     faces: tuple[Face, ...]
@@ -49,7 +49,7 @@ class Body:
 
 
 @dataclass(frozen=True)
-class Shape:
+class VehicleShape:
     """A side profile swept across the width: rows of (ahead, up, half width), and which stretches are glass."""
 
     profile: tuple[tuple[float, float, float], ...]
@@ -59,7 +59,7 @@ class Shape:
     window: tuple[tuple[float, float], ...]  # side window outline as (ahead, up)
 
 
-CAR = Shape(
+CAR = VehicleShape(
     (
         (-2.02, 0.30, 0.80),
         (-2.10, 0.62, 0.86),
@@ -77,7 +77,7 @@ CAR = Shape(
     0.32,
     ((-1.50, 1.02), (-1.00, 1.34), (0.12, 1.39), (0.80, 1.02)),
 )
-HATCH = Shape(
+HATCH = VehicleShape(
     (
         (-1.80, 0.30, 0.80),
         (-1.88, 0.70, 0.85),
@@ -94,7 +94,7 @@ HATCH = Shape(
     0.32,
     ((-1.55, 1.04), (-1.36, 1.41), (0.22, 1.46), (0.84, 1.05)),
 )
-VAN = Shape(
+VAN = VehicleShape(
     (
         (-2.35, 0.32, 0.92),
         (-2.40, 1.10, 0.95),
@@ -112,7 +112,7 @@ VAN = Shape(
 )
 
 
-def car(rng: np.random.Generator) -> Body:
+def car(rng: np.random.Generator) -> VehicleBody:
     """A saloon, a hatchback or a small van."""
     shape = (CAR, HATCH, VAN)[int(rng.choice(3, p=[0.45, 0.42, 0.13]))]
     stretch = rng.uniform(0.94, 1.06)
@@ -125,7 +125,7 @@ def _jitter(colour: Colour, rng: np.random.Generator) -> Colour:
     return float(moved[0]), float(moved[1]), float(moved[2])
 
 
-def _swept(shape: Shape, paint: Colour, stretch: float) -> Body:
+def _swept(shape: VehicleShape, paint: Colour, stretch: float) -> VehicleBody:
     profile = [(z * stretch, y, w) for z, y, w in shape.profile]
     last = len(profile) - 2
     faces = []
@@ -135,7 +135,7 @@ def _swept(shape: Shape, paint: Colour, stretch: float) -> Body:
         faces.append(Face(corners, paint, decals))
     for side in (-1, 1):
         faces += _flank(shape, profile, paint, side, stretch)
-    return Body(tuple(faces), _underside(shape, stretch, max(w for _, _, w in profile)))
+    return VehicleBody(tuple(faces), _underside(shape, stretch, max(w for _, _, w in profile)))
 
 
 def _pane(corners: Solid) -> tuple[tuple[Solid, Colour], ...]:
@@ -166,7 +166,7 @@ def _lamps(place: int, last: int, corners: Solid) -> tuple[tuple[Solid, Colour],
     return (patch(-0.97, -0.66, 0.2, 0.85), lamp), (patch(0.66, 0.97, 0.2, 0.85), lamp), (patch(-0.5, 0.5, 0.15, 0.6), (0.12, 0.12, 0.13))
 
 
-def _flank(shape: Shape, profile: list[tuple[float, float, float]], paint: Colour, side: int, stretch: float) -> list[Face]:
+def _flank(shape: VehicleShape, profile: list[tuple[float, float, float]], paint: Colour, side: int, stretch: float) -> list[Face]:
     """The body side below the waist and the cabin side above it, with window and wheels."""
     outline = np.array([(side * w, y, z) for z, y, w in profile])
     window = np.array([(side * _half_width(profile, y), y, z * stretch) for z, y in shape.window])
@@ -206,7 +206,7 @@ def _ring(centre: Solid, radius: float) -> Solid:
     return centre + np.stack([np.zeros_like(turn), radius * np.sin(turn), radius * np.cos(turn)], axis=1)
 
 
-def _underside(shape: Shape, stretch: float, half: float) -> tuple[tuple[Solid, Colour], ...]:
+def _underside(shape: VehicleShape, stretch: float, half: float) -> tuple[tuple[Solid, Colour], ...]:
     dark: list[tuple[Solid, Colour]] = []
     long = max(abs(z) for z, _, _ in shape.profile) * stretch * 0.93
     dark.append(
@@ -256,7 +256,7 @@ def _with_wheels(faces: list[Face], places: tuple[float, ...], half: float, radi
     return dressed
 
 
-def bus(rng: np.random.Generator) -> Body:
+def bus(rng: np.random.Generator) -> VehicleBody:
     """A city bus of ten metres, sometimes with two decks."""
     paint = _jitter(((0.62, 0.08, 0.09), (0.12, 0.30, 0.52), (0.16, 0.42, 0.28), (0.80, 0.80, 0.78))[int(rng.integers(4))], rng)
     half, long = 1.22, 4.9
@@ -284,10 +284,10 @@ def bus(rng: np.random.Generator) -> Body:
         (_on_block(front, (0.06, 0.94, 0.30, 0.80), GLASS), _on_block(front, (0.2, 0.8, 0.86, 0.95), (0.85, 0.6, 0.1)), *heads),
     )
     faces = _with_wheels([rear, front, left, right, roof], (-3.1, 3.0), half, 0.48)
-    return Body(tuple(faces), _dark_below(half, long, (-3.1, 3.0), 0.48))
+    return VehicleBody(tuple(faces), _dark_below(half, long, (-3.1, 3.0), 0.48))
 
 
-def truck(rng: np.random.Generator) -> Body:
+def truck(rng: np.random.Generator) -> VehicleBody:
     """A lorry: cab ahead, load behind."""
     load = _jitter(((0.85, 0.85, 0.83), (0.70, 0.60, 0.30), (0.30, 0.38, 0.52), (0.60, 0.62, 0.64))[int(rng.integers(4))], rng)
     cab_paint = _jitter(PAINTS[int(rng.integers(len(PAINTS)))], rng)
@@ -313,14 +313,14 @@ def truck(rng: np.random.Generator) -> Body:
     cleft = Face(cleft.corners, cab_paint, (_on_block(cleft, (0.12, 0.72, 0.52, 0.90), GLASS),))
     cright = Face(cright.corners, cab_paint, (_on_block(cright, (0.28, 0.88, 0.52, 0.90), GLASS),))
     cab = _with_wheels([crear, cfront, cleft, cright, croof], (2.6,), half * 0.97, 0.46)
-    return Body((*box, *cab), _dark_below(half, 3.4, (-2.6, 2.6), 0.46))
+    return VehicleBody((*box, *cab), _dark_below(half, 3.4, (-2.6, 2.6), 0.46))
 
 
 def _dark_below(half: float, long: float, wheels: tuple[float, ...], radius: float) -> tuple[tuple[Solid, Colour], ...]:
-    return _underside(Shape(((long, 0, half),), (), wheels, radius, ()), 1.0, half)
+    return _underside(VehicleShape(((long, 0, half),), (), wheels, radius, ()), 1.0, half)
 
 
-def draw(body: Body, place: tuple[float, float, float], camera: Camera, light: Light, sunny: float) -> StreetCanvas:
+def draw(body: VehicleBody, place: tuple[float, float, float], camera: Camera, light: Light, sunny: float) -> StreetCanvas:
     """The body at (right, ahead) metres, turned by an angle (0 drives away from the camera), on a fresh canvas."""
     right, ahead, yaw = place
     turn = np.array([[np.cos(yaw), 0, np.sin(yaw)], [0, 1, 0], [-np.sin(yaw), 0, np.cos(yaw)]])

@@ -18,7 +18,7 @@ class _Weary(Exception):
     """Nothing new for too long."""
 
 
-class Patient(Known):
+class PatientKnown(Known):
     """Remembers verdicts, and loses patience with a local phase that leads nowhere new."""
 
     _idle = 0

@@ -6,11 +6,11 @@ import numpy as np
 
 from evenhand.arrays import Reals, Rows
 from evenhand.domain.tabular import TabularDomain
-from evenhand.methods.parts.patience import Patient
+from evenhand.methods.parts.patience import PatientKnown
 from evenhand.models.meter import Meter
 
 
-class Weighed(Patient):
+class Weighed(PatientKnown):
     """Remembers the verdicts with their gaps."""
 
     def gaps(self, rows: Rows) -> Reals:

@@ -11,7 +11,7 @@ from evenhand.models.amount_models import answers_amounts, wrap_amounts
 from evenhand.models.estimator import from_estimator
 from evenhand.models.model_wishes import ModelWishes
 from evenhand.models.native_boosters import BoosterClassifier, NativeBooster, from_booster, is_native
-from evenhand.models.trial_rows import Trial
+from evenhand.models.trial_rows import TrialRows
 
 
 def accepts(given: Any) -> bool:
@@ -34,7 +34,7 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
     return wrap_amounts(booster, wishes.domain, wishes.amounts)
 
 
-def _trial(booster: NativeBooster, wishes: ModelWishes) -> Trial:
+def _trial(booster: NativeBooster, wishes: ModelWishes) -> TrialRows:
     """A margin is known to be a logit, and a rank to be a score that needs a threshold, unless something else is declared."""
     trial, known = wishes.trial(), {"logit": "logit", "rank": "score"}.get(booster.says)
     return trial if known is None or trial.declared.returns is not None else replace(trial, declared=replace(trial.declared, returns=known))

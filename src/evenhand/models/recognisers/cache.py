@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,8 @@ class CallEstimate:
 class Kept:
     """A recogniser whose answers are appended to a file as they come."""
 
-    def __init__(self, recogniser: Recogniser, folder: Path, say: Callable[[int], None] | None = None) -> None:
-        self.recogniser, self._say = recogniser, say
+    def __init__(self, recogniser: Recogniser, folder: Path) -> None:
+        self.recogniser = recogniser
         self.path = folder / f"{''.join(c if c.isalnum() else '-' for c in recogniser.fingerprint())}.jsonl"
         self.asked = 0
         self._answers = _read(self.path)
@@ -89,8 +89,6 @@ class Kept:
                     file.flush()
                     self._answers[key] = answer
                     self.asked += 1
-                    if self._say is not None:
-                        self._say(self.asked)
         return [self._answers[key] for key in keys]
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.arrays import Index, Reals
-from evenhand.errors import InvalidArgument
-from evenhand.limits import Count, check_argument
+from evenhand.limits import Count, Limit, check_argument
 
 
 def k_multisection(values: Reals, count: int, sections: int, rng: np.random.Generator) -> Index:
@@ -17,8 +16,7 @@ def k_multisection(values: Reals, count: int, sections: int, rng: np.random.Gene
 
     A section with too few pairs gives all it has; what is missing comes from the others by chance, so that `count` pairs are chosen.
     """
-    if not 1 <= count <= len(values):
-        raise InvalidArgument(f"count={count!r} must lie between 1 and the {len(values)} pairs there are")
+    Limit(least=1, most=len(values), whole=True).check("count", count, hint=": there are no more pairs")
     check_argument(Count, sections=sections)
     low, high = float(values.min()), float(values.max())
     section = np.zeros(len(values), np.intp)

@@ -39,7 +39,7 @@ def heat_map(chart: HeatMap) -> Markup:
     for row, line in enumerate(chart.values):
         for column, value in enumerate(line):
             said = chart.words[row][column] if chart.words else ""
-            parts.append(_square((left + side * column, top + tall * row), (side, tall), value, (chart.full, said)))
+            parts.append(_square((left + side * column, top + tall * row), (side, tall), Heat(value, chart.full, said)))
     width = left + side * max((len(line) for line in chart.values), default=0) + 40
     return fixed(parts, (width, top + tall * len(chart.values) + 8), chart.told)
 
@@ -48,12 +48,21 @@ def _turned(x: float, y: float, words: str) -> str:
     return f'<text class="tick" transform="translate({x:.1f},{y:.1f}) rotate(-55)">{escape(words)}</text>'
 
 
-def _square(corner: tuple[float, float], size: tuple[float, float], value: float | None, look: tuple[float, str]) -> str:
-    (x, y), (wide, tall), (full, said) = corner, size, look
+@dataclass(frozen=True)
+class Heat:
+    """One square's value, the value of the strongest colour, and what is written on it."""
+
+    value: float | None
+    full: float
+    said: str
+
+
+def _square(corner: tuple[float, float], size: tuple[float, float], heat: Heat) -> str:
+    (x, y), (wide, tall), value = corner, size, heat.value
     where = f'x="{x:.1f}" y="{y:.1f}" width="{max(wide - 1, 1):.1f}" height="{tall - 1:.1f}"'
     if value is None:
         return f'<rect class="heat empty-square" {where}/>'
-    opacity = STRONGEST * min(1.0, abs(value) / full) if full else 0.0
+    opacity = STRONGEST * min(1.0, abs(value) / heat.full) if heat.full else 0.0
     kind = "heat negative" if value < 0 else "heat"
-    words = label(x + wide / 2, y + tall / 2 + 4, said, "cell", "middle") if said else ""
+    words = label(x + wide / 2, y + tall / 2 + 4, heat.said, "cell", "middle") if heat.said else ""
     return f'<rect class="{kind}" fill-opacity="{opacity:.3f}" {where}><title>{value:.4g}</title></rect>{words}'

@@ -222,7 +222,7 @@ def legend(named: Sequence[tuple[str, str]]) -> Markup:
 
 
 @dataclass(frozen=True)
-class Column:
+class PlotColumn:
     """One upright bar with one whisker either way."""
 
     name: str
@@ -230,7 +230,7 @@ class Column:
     spread: float = 0.0
 
 
-def columns(bars: Sequence[Column], told: str, up: Axis, frame: Frame | None = None) -> Markup:
+def columns(bars: Sequence[PlotColumn], told: str, up: Axis, frame: Frame | None = None) -> Markup:
     """Upright bars side by side; values may be negative."""
     frame = frame or Frame(520, 300)
     chart = Plot(told, Axis(0, max(1, len(bars))), up, frame=frame)

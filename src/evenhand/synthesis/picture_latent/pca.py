@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.contract import Pictures
-from evenhand.errors import InvalidArgument
+from evenhand.limits import Limit
 from evenhand.synthesis.picture_latent.space import Latents
 
 
@@ -31,8 +31,9 @@ class PcaSpace:
     def fit(cls, pictures: Pictures, dimensions: int, rng: np.random.Generator) -> PcaSpace:
         """The leading components, by randomised projection."""
         flat = pictures.reshape(len(pictures), -1).astype(np.float64)
-        if not 1 <= dimensions < min(flat.shape):
-            raise InvalidArgument(f"dimensions={dimensions!r} must lie between 1 and {min(flat.shape) - 1}")
+        Limit(least=1, below=min(flat.shape), whole=True).check(
+            "dimensions", dimensions, hint=", the number of pictures or of their values"
+        )
         mean = flat.mean(axis=0)
         flat = flat - mean
         spread, axes = _leading(flat, dimensions, rng)
