@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any, Literal
 
+from evenhand.claims import Claim, Span
 from evenhand.contract import Outcome
 from evenhand.engine.baseline import Baseline
 from evenhand.engine.gate import Gate, Ruling
@@ -88,10 +89,8 @@ class Worded:
     inside: str
 
     def within(self, low: float, high: float, tolerated: float) -> Ruling:
-        """Three states, by where the interval lies."""
-        if low > tolerated:
-            return Ruling("violation", self.beyond)
-        return Ruling("pass", self.inside) if high <= tolerated else Ruling("inconclusive", self.between)
+        """What the gate says of where the interval lies."""
+        return Gate.rule(Claim("interval", self.beyond, self.between, self.inside, (Span(low, high, tolerated),)))
 
 
 @dataclass(frozen=True)
@@ -128,23 +127,28 @@ class PolicyRuling:
     @property
     def outcome(self) -> Outcome:
         """A violation where a condition fails, a pass where every one holds or is forgiven."""
-        if any(each.fails for each in self.held):
-            return "violation"
-        return "inconclusive" if any(each.outcome == "inconclusive" for each in self.held) or not self.held else "pass"
+        return Gate.rule(self._claim).outcome
 
     @property
     def reason(self) -> str:
         """Why, with the first conditions that decide."""
+        return Gate.rule(self._claim).reason
+
+    @property
+    def _claim(self) -> Claim:
+        """That every condition holds or is forgiven."""
         if not self.held:
-            return "no condition could be held against what was measured"
-        if self.outcome == "pass":
-            return (
-                f"all {len(self.held)} conditions hold{self._forgiven}" if len(self.held) > 1 else f"{self.held[0].message}{self._forgiven}"
-            )
-        decisive = [each for each in self.held if each.fails] or [each for each in self.held if each.outcome == "inconclusive"]
+            return Claim("policy", open="no condition could be held against what was measured")
+        failing = [each for each in self.held if each.fails]
+        unclear = [each for each in self.held if each.outcome == "inconclusive"]
+        holds = f"all {len(self.held)} conditions hold" if len(self.held) > 1 else self.held[0].message
+        return Claim("policy", self._told(failing), self._told(unclear), f"{holds}{self._forgiven}")
+
+    def _told(self, decisive: Sequence[Held]) -> str:
+        """The first of these conditions; nothing where there is none."""
         told = "; ".join(f"{each.name}: {each.message}" for each in decisive[:MOST_NAMED])
         more = f"; and {len(decisive) - MOST_NAMED} more" if len(decisive) > MOST_NAMED else ""
-        return f"{told}{more}{self._forgiven}"
+        return f"{told}{more}{self._forgiven}" if decisive else ""
 
     @property
     def _forgiven(self) -> str:
@@ -217,7 +221,7 @@ class Policy:
         """The rate in the most realistic population; a doubt of the result keeps it from passing."""
         told = (result["body"].get("rates") or [None])[0]
         if told is None or not told.get("n"):
-            return Held("rate", "inconclusive", "no rate was measured")
+            return _unclear("rate", "no rate was measured")
         interval = Interval(told["estimate"], told["low"], told["high"], told["n"], told["confidence"])
         rate = Rate(interval, told["population"], told.get("unfair") or 0, told.get("words") or "are treated differently")
         found = sum(run["findings"] for run in result["body"].get("runs") or ())
@@ -259,9 +263,15 @@ def _class_checks(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [each for each in study.get("checks") or () if str(each["name"]).startswith("class ")]
 
 
+def _unclear(name: str, why: str, unit: str = "share") -> Held:
+    """A condition that could not be held against anything."""
+    ruling = Gate.rule(Claim(name, open=why))
+    return Held(name, ruling.outcome, ruling.reason, unit=unit)
+
+
 def _settled(outcome: str) -> Outcome:
     """A check that failed to be made settles nothing."""
-    return outcome if outcome in ("pass", "violation") else "inconclusive"  # type: ignore[return-value]  # one of the three
+    return Gate.rule(Claim("check", failed=outcome)).outcome if outcome == "failed" else outcome  # type: ignore[return-value]  # one of three
 
 
 def _pair(check: Mapping[str, Any]) -> Held:
@@ -274,9 +284,7 @@ def _is_of(each: Held, limit: GroupLimit) -> bool:
 
 def _missing(limit: GroupLimit) -> Held:
     by = f" by {limit.by}" if limit.by else ""
-    return Held(
-        f"{limit.metric}{by}", "inconclusive", "it was not measured: `evenhand measure` measures groups, and `evenhand gate` does so"
-    )
+    return _unclear(f"{limit.metric}{by}", "it was not measured: `evenhand measure` measures groups, and `evenhand gate` does so")
 
 
 def _group(figure: Mapping[str, Any], limit: GroupLimit) -> Held:
@@ -284,7 +292,7 @@ def _group(figure: Mapping[str, Any], limit: GroupLimit) -> Held:
     name, unit = f"{figure['metric']} by {figure['attribute']}", str(figure["unit"])
     low, high, estimate = figure.get("low"), figure.get("high"), figure.get("estimate")
     if low is None or high is None:
-        return Held(name, "inconclusive", "too few rows in its groups", unit=unit)
+        return _unclear(name, "too few rows in its groups", unit)
     tolerated = limit.most if limit.most is not None else limit.least
     assert tolerated is not None
     word = "at most" if limit.most is not None else "at least"
