@@ -138,7 +138,7 @@ class FunctionClassifier:
         """Whether it is known to say only labels."""
         return self.reader is not None and self.reader.is_hard
 
-    def settled(self, reader: Reader, shown: Any, trial: Trial) -> FunctionClassifier:
+    def settled(self, reader: Reader, shown: Any, trial: TrialRows) -> FunctionClassifier:
         """The same classifier, whose answers are read as those to a few shown things call for."""
         found = settle(reader, self.answers(shown), len(shown), trial.declared, trial.labels)
         return replace(self, reader=found, classes=found.classes)
