@@ -171,6 +171,7 @@ def _judged(done: Run, cell: ContestCell, ground: Ground, terms: Terms) -> dict[
     if terms.likeness and ground.reference is not None:
         natural = likeness(done.findings.rows, ground.reference, np.random.default_rng([cell.seed, 3]))
     ledger, marks = done.ledger, marks_of(done.findings, ground)
+    good = None if marks.good is None or not ledger.model_rows else 1_000 * float(marks.good.sum()) / ledger.model_rows
     return {
         **record(cell.entrant.name, ground.arena, cell.seed, done, ground.rate),
         "status": INTERRUPTED if done.ended == "interrupted" else DONE,
@@ -179,6 +180,7 @@ def _judged(done: Run, cell: ContestCell, ground: Ground, terms: Terms) -> dict[
         "duplicates_share": ledger.duplicates / ledger.candidates if ledger.candidates else None,
         "success_share": ledger.findings / ledger.candidates if ledger.candidates else None,
         **goodness(done.findings, marks, ground, done.cpu_seconds),
+        "natural_valid_per_thousand_rows": good,
         **(repair(done.findings, ground, cell.seed) if terms.repair else {}),
         "findings_digest": digest(done.findings),
         "budget": asdict(terms.budget),

@@ -52,9 +52,12 @@ def goodness(found: Findings, marks: Marks, ground: Ground, cpu_seconds: float) 
 def _regions(found: Findings, good: Mask | None, ground: Ground) -> dict[str, Any]:
     rules, pairs = ground.rules, ground.leaf_pairs
     if rules is None or pairs is None or good is None:
-        return dict.fromkeys(("rules", "rules_unfiltered", "rules_total", "leaf_pairs", "leaf_pairs_possible", "cells", "unseen"))
+        return dict.fromkeys(
+            ("mass_covered", "rules", "rules_unfiltered", "rules_total", "leaf_pairs", "leaf_pairs_possible", "cells", "unseen")
+        )
     cells = _cells(found, rules, pairs)
     return {
+        "mass_covered": rules.covered(found.rows[good]),
         "rules": rules.found(found.rows[good]),
         "rules_unfiltered": rules.found(found.rows),
         "rules_total": int(rules.is_rule.sum()),

@@ -59,12 +59,13 @@ class Pool:
 
     rows: Rows
     verdict: Verdict
+    realistic: int = 0  # so many rows, the first ones, come from the population
 
     @classmethod
     def draw(cls, size: int, population: Population, judge: PoolJudge, rng: np.random.Generator) -> Pool:
         """Half the rows from the population, half from the domain."""
         rows = np.vstack([population.sample(size // 2, rng), judge.domain.sample(size - size // 2, rng)])
-        return cls(rows, judge_all(rows, judge.domain, judge.model, judge.oracle))
+        return cls(rows, judge_all(rows, judge.domain, judge.model, judge.oracle), size // 2)
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ class LeafRules:
 
     tree: PartitionTree
     flip_rate: Reals  # (leaves,) the share of unfair rows of the pool
+    mass: Reals  # (leaves,) the share of the population's unfair people who are in it
 
     @classmethod
     def of(cls, pool: Pool, domain: TabularDomain) -> LeafRules:
@@ -126,7 +128,9 @@ class LeafRules:
         tree = PartitionTree.grow(pool.rows, pool.verdict.unfair, TreeColumns(domain.free_places, domain.low), (RULE_LEAVES, RULE_ROWS))
         leaves = tree.leaves(pool.rows)
         total = np.bincount(leaves, minlength=tree.count)
-        return cls(tree, np.bincount(leaves, pool.verdict.unfair, minlength=tree.count) / np.maximum(total, 1))
+        affected = leaves[: pool.realistic][pool.verdict.unfair[: pool.realistic]]
+        mass = np.bincount(affected, minlength=tree.count) / max(1, len(affected))
+        return cls(tree, np.bincount(leaves, pool.verdict.unfair, minlength=tree.count) / np.maximum(total, 1), mass)
 
     @property
     def is_rule(self) -> Mask:
@@ -135,8 +139,15 @@ class LeafRules:
 
     def found(self, rows: Rows) -> int:
         """In how many rules at least three of these findings lie."""
+        return int(self._reached(rows).sum())
+
+    def covered(self, rows: Rows) -> float:
+        """The share of the population's unfair people who are in the rules where at least three of these findings lie."""
+        return float(self.mass[self._reached(rows)].sum())
+
+    def _reached(self, rows: Rows) -> Mask:
         counts = np.bincount(self.tree.leaves(rows), minlength=self.tree.count)
-        return int(((counts >= FINDINGS_PER_RULE) & self.is_rule).sum())
+        return np.asarray((counts >= FINDINGS_PER_RULE) & self.is_rule)
 
 
 @dataclass(frozen=True)
