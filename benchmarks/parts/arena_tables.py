@@ -11,11 +11,28 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULT = ROOT / "docs" / "arena.json"
 BEGIN, END = "<!-- arena:begin -->", "<!-- arena:end -->"
 FAMILIES = {"mlp": "DNN", "forest": "random forest", "boosting": "gradient boosting", "svm": "SVM"}
-FIGURES = {"natural_valid_per_cpu_second": "Natural, valid findings per CPU-second", "rules": "Distinct rules found"}
+FIGURES = {
+    "mass_covered": "Share of the affected population that is covered",
+    "rules": "Distinct rules found",
+    "natural_valid_per_cpu_second": "Natural, valid findings per CPU-second",
+    "natural_valid_per_thousand_rows": "Natural, valid findings per thousand questions",
+}
+README_FIGURES = ("mass_covered", "rules", "natural_valid_per_cpu_second")
 SHARES = ("natural_share", "valid_share", "rules_share", "leaf_pairs_share", "unseen", "duplicates_share")
+JUDGED = {
+    "natural_by_neighbours": "neighbours",
+    "natural_by_classifier": "classifier",
+    "natural_by_density": "density",
+    "natural_share": "neighbours and classifier",
+    "twin_natural_share": "twins",
+    "sample_auc": "AUC",
+    "rate_error": "rate error",
+    "findings_per_cpu_second": "findings per CPU-s",
+}
+"""What the three judges say of a method's findings, averaged over its runs, and the heads of the table's columns."""
 
 
-def compact(standings: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
+def compact(standings: Mapping[str, Any], about: Mapping[str, Any], records: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """What the documents need of the standings: means by ground, ranks and first places by family, qualities by method."""
     grounds = []
     for ground in standings["grounds"]:
@@ -30,7 +47,21 @@ def compact(standings: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str,
     }
     troubles = [{name: each[name] for name in ("method", "status", "reason", "runs")} for each in standings["troubles"]]
     told = {name: standings[name] for name in ("methods", "seeds", "dates", "budget", "runs")}
-    return {**about, **told, "rankings": ranked, "quality": quality, "grounds": grounds, "troubles": troubles}
+    judged = {method: _judged(method, records) for method in standings["methods"]}
+    return {**about, **told, "rankings": ranked, "quality": quality, "judged": judged, "grounds": grounds, "troubles": troubles}
+
+
+def _judged(method: str, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Means of what the judges say over a method's runs, and how many of them ended early, after how many CPU-seconds."""
+    runs = [each for each in records if each["method"] == method and each["status"] == "done"]
+    told: dict[str, Any] = {name: _mean([each.get(name) for each in runs]) for name in JUDGED}
+    early = [each for each in runs if each.get("ended_early")]
+    return {**told, "runs": len(runs), "ended_early": len(early), "early_seconds": _mean([each["cpu_seconds_used"] for each in early])}
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [float(value) for value in values if value is not None]
+    return _rounded(sum(known) / len(known)) if known else None
 
 
 def _short(mean: Mapping[str, Any]) -> list[float | None]:
@@ -82,13 +113,14 @@ def readme_table(result: Mapping[str, Any]) -> str:
     for method in by_rank(result):
         cells = []
         for family in families:
-            pair = [_place(result["rankings"][figure][family], method) for figure in FIGURES]
+            pair = [_place(result["rankings"][figure][family], method) for figure in README_FIGURES]
             cells.append(" / ".join(pair))
         lines.append(_row([f"`{method}`", *cells]))
     grounds = next(iter(result["rankings"]["rules"].values()))["grounds"]
     told = (
-        f"Mean rank over {grounds} data-set/attribute pairs (1 is best) in natural, valid findings per CPU-second / in distinct rules "
-        "found; in brackets on how many pairs the method is ahead of every other alone. "
+        f"Mean rank over {grounds} data-set/attribute pairs (1 is best) in the share of the affected population that is covered / in "
+        "distinct rules found / in natural, valid findings per CPU-second; in brackets on how many pairs the method is ahead of "
+        "every other alone. "
     )
     return "\n".join(lines) + f"\n\n{told}{said_budget(result)}"
 
@@ -116,7 +148,8 @@ def page_tables(result: Mapping[str, Any]) -> str:
     parts = [f"{said_budget(result)}"]
     for figure, title in FIGURES.items():
         parts += [f"### {title}", _grounds_table(result, figure, methods), _tests(result, figure)]
-    parts += ["### Good test sets", _quality_table(result, methods)]
+    parts += ["### What three judges say", _judged_table(result, methods), "### Good test sets", _quality_table(result, methods)]
+    parts += ["### What survives", survives(result)]
     if result["troubles"]:
         parts += ["### Not run, or not finished", _troubles(result["troubles"])]
     return "\n\n".join(parts)
@@ -174,6 +207,50 @@ def _quality_table(result: Mapping[str, Any], methods: Sequence[str]) -> str:
         numbers = ["–" if quality[name] is None else _number(quality[name]) for name in ("spread", "findings_per_cpu_second")]
         lines.append(_row([f"`{method}`", *shares, *numbers]))
     return "\n".join(lines)
+
+
+def _judged_table(result: Mapping[str, Any], methods: Sequence[str]) -> str:
+    heads = ["method", *JUDGED.values(), "ended early"]
+    lines = [_row(heads), _row(["---", *["---:"] * (len(heads) - 1)])]
+    for method in methods:
+        told = result["judged"].get(method) or {}
+        cells = [_judged_cell(name, told.get(name)) for name in JUDGED]
+        early = f"{told['ended_early']} of {told['runs']}, after {told['early_seconds']:.2g} s" if told.get("ended_early") else "–"
+        lines.append(_row([f"`{method}`", *cells, early]))
+    return "\n".join(lines)
+
+
+def _judged_cell(name: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    return (
+        _number(value) if name == "findings_per_cpu_second" else f"{value:.2f}" if name in ("sample_auc", "rate_error") else f"{value:.0%}"
+    )
+
+
+def survives(result: Mapping[str, Any]) -> str:
+    """What the result says of `evenhand`, claim by claim, lost grounds included."""
+    lines = []
+    for figure, title in FIGURES.items():
+        margins = [_against(ground["means"], figure) for ground in result["grounds"]]
+        told = [each for each in margins if each is not None]
+        ahead = sum(ratio > 1 for ratio, _ in told)
+        lost = [f"{' '.join(str(g[n]) for n in ('dataset', 'protected', 'model'))} (to `{each[1]}`, {each[0]:.2g})"
+                for g, each in zip(result["grounds"], margins, strict=True) if each is not None and each[0] < 1]  # fmt: skip
+        middle = sorted(ratio for ratio, _ in told)[len(told) // 2] if told else float("nan")
+        words = f"ahead of every other method on {ahead} of {len(told)} grounds, {middle:.2g} times the best other in the median"
+        lines.append(f"- {title}: {words}{'; behind on ' + ', '.join(lost) if lost else ''}.")
+    return "\n".join(lines)
+
+
+def _against(means: Mapping[str, Any], figure: str) -> tuple[float, str] | None:
+    """`evenhand` divided by the best other method, and which that is."""
+    found = {method: told[figure][0] for method, told in means.items() if figure in told and told[figure][0] is not None}
+    others = {method: value for method, value in found.items() if method != "evenhand"}
+    if "evenhand" not in found or not others:
+        return None
+    best = max(others, key=lambda method: others[method])
+    return (found["evenhand"] / others[best] if others[best] else float("inf")), best
 
 
 def _troubles(troubles: Sequence[Mapping[str, Any]]) -> str:

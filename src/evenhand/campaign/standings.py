@@ -17,7 +17,8 @@ Record = Mapping[str, Any]
 Ground = tuple[str, str, str]  # data set, protected, model
 
 FIGURES = (
-    "mass_covered", "natural_valid_per_cpu_second", "natural_valid_per_thousand_rows", "rules", "findings_per_cpu_second", "findings", "natural_valid_findings", "rules_unfiltered",
+    "mass_covered", "rules", "natural_valid_per_cpu_second", "natural_valid_per_thousand_rows", "findings_per_cpu_second",
+    "findings", "natural_valid_findings", "rules_unfiltered",
     "natural_share", "valid_share", "duplicates_share", "success_share", "leaf_pairs", "unseen", "spread", "cells", "cpu_seconds",
     "repaired", "repaired_by_refitting_alone",
 )  # fmt: skip

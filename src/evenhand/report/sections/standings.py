@@ -16,8 +16,9 @@ from evenhand.report.record import Record
 
 CURVES_AT_ONCE = 6
 TITLES = {
-    "natural_valid_per_cpu_second": "Natural, valid findings per CPU-second",
+    "mass_covered": "Share of the affected population covered",
     "rules": "Distinct rules found",
+    "natural_valid_per_cpu_second": "Natural, valid findings per CPU-second",
     "findings_per_cpu_second": "Findings per CPU-second",
 }
 QUALITY = {
@@ -35,12 +36,13 @@ QUALITY = {
     "repaired_by_refitting_alone": ("repaired without findings", "share"),
 }
 MEANINGS = {
+    "covered": "of the people of the population whom the model treats unfairly, the share in rules that the method has found.",
     "natural": "at least as likely, under chained trees fitted on one half of the real rows, as all but the unlikeliest 5% of the "
     "other half.",
     "valid": "inside every column’s range and keeping every constraint of the domain. A pair whose twin is impossible is never a finding.",
-    "rules": "leaves of one decision tree per ground (at most 64, at least 50 rows each, non-protected columns only) that separates unfair "
-    "from fair in a pool of rows, half realistic, half uniform, judged outside any budget; a leaf with unfair rows is a rule. A method "
-    "has found it when at least three of its natural, valid findings lie in it.",
+    "rules": "leaves of one decision tree per ground (at most 256, at least 20 rows each, non-protected columns only) that separates "
+    "unfair from fair in a pool of rows, half realistic, half uniform, judged outside any budget; a leaf with unfair rows is a rule. "
+    "A method has found it when at least three of its natural, valid findings lie in it.",
     "leaf pairs joined": "a finer tree imitates the model; a finding and its twin join two of its leaves of opposite label. The share is "
     "of all such pairs whose boxes overlap in the columns that twins share, most of which no twin can join: compare methods by it.",
     "unseen": "Good and Turing’s estimate of the chance that this method’s next finding lies in a cell where it has none yet: cells "
@@ -105,13 +107,13 @@ def grounds(record: Record) -> Section | None:
 def headline(told: Told) -> str:
     """Who leads, in one sentence."""
     parts = []
-    for figure, title in list(TITLES.items())[:2]:
-        ranked = _whole(told["rankings"][figure])
+    for figure, title in TITLES.items():
+        ranked = _whole(told["rankings"].get(figure) or {"": {"wins": {}}})
         wins = {name: count for name, count in ranked["wins"].items() if count}
         if wins:
             best = max(wins, key=lambda name: wins[name])
             parts.append(f"{words.text(best, 40)} leads in {title[0].lower()}{title[1:]} on {wins[best]} of {ranked['grounds']} grounds")
-    return "; ".join(parts) + "." if parts else "Nobody is ahead alone on any ground."
+    return "; ".join(parts[:2]) + "." if parts else "Nobody is ahead alone on any ground."
 
 
 def _whole(rankings: Told) -> Told:

@@ -1,0 +1,93 @@
+"""What a run of the arena is worth: naturalness by three judges, population mass covered, rules, questions, stated rates, early endings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from evenhand.arrays import Mask, Rows
+from evenhand.campaign.contest import ContestCell, Terms, contend
+from evenhand.engine.findings import Findings
+from parts.arena_grounds import JudgedGround
+from parts.natural_judges import KIN, sample_auc
+
+JUDGED_ROWS = 3_000
+"""Findings that all three judges look at, drawn by lot; counts are scaled up."""
+COVERING_ROWS = 60_000
+"""Findings that the classifier alone looks at, for mass and rules."""
+EARLY = 0.9
+"""A run that ended by itself before this share of its budget is told as such."""
+
+
+def fought(cell: ContestCell, place: JudgedGround, terms: Terms) -> dict[str, Any]:
+    """The run's record, judged by the arena's own judges instead of the campaign's."""
+    record, findings = contend(cell, place.ground, terms)
+    if findings is None:
+        return record
+    rng = np.random.default_rng([cell.seed, 99])
+    return {
+        **record,
+        **_naturalness(findings, record, place, rng),
+        **_cover(findings, place, rng),
+        **_rate(record),
+        **_ending(record, terms),
+    }
+
+
+def _naturalness(found: Findings, record: Mapping[str, Any], place: JudgedGround, rng: np.random.Generator) -> dict[str, Any]:
+    chosen = rng.permutation(len(found))[:JUDGED_ROWS]
+    people, twins = _votes(found.rows[chosen], place), _votes(found.twins[chosen], place)
+    told = {f"natural_by_{name}": _share(mask) for name, mask in people.items()}
+    natural = np.logical_and.reduce([mask for name, mask in people.items() if name not in KIN])
+    twin = np.logical_and.reduce([mask for name, mask in twins.items() if name not in KIN])
+    count = len(found) * (_share(natural) or 0.0)
+    return {
+        **told,
+        "natural_share": _share(natural),
+        "twin_natural_share": _share(twin),
+        "natural_valid_findings": count,
+        "natural_valid_per_cpu_second": count / record["cpu_seconds"] if record["cpu_seconds"] else None,
+        "natural_valid_per_thousand_rows": 1_000 * count / record["model_rows"] if record["model_rows"] else None,
+        "sample_auc": _auc(found, place, rng),
+    }
+
+
+def _votes(rows: Rows, place: JudgedGround) -> dict[str, Mask]:
+    return {name: judge.natural(rows) if len(rows) else np.zeros(0, dtype=bool) for name, judge in place.judges.items()}
+
+
+def _share(mask: Mask) -> float | None:
+    return float(mask.mean()) if len(mask) else None
+
+
+def _auc(found: Findings, place: JudgedGround, rng: np.random.Generator) -> float | None:
+    """How well a classifier tells findings from the real people of the unseen half who are treated unfairly."""
+    ground = place.ground
+    unfair = ground.oracle.judge(place.unseen.rows, ground.subject.domain, ground.subject.model).unfair
+    return sample_auc(found.rows, place.unseen.rows[unfair], list(ground.subject.domain.free_places), rng)
+
+
+def _cover(found: Findings, place: JudgedGround, rng: np.random.Generator) -> dict[str, Any]:
+    """Mass and rules by the findings that the classifier, which is nobody's kin, calls natural."""
+    rules = place.ground.rules
+    if rules is None:
+        return {}
+    rows = found.rows[rng.permutation(len(found))[:COVERING_ROWS]]
+    natural = rows[place.judges["classifier"].natural(rows)] if len(rows) else rows
+    return {"mass_covered": rules.covered(natural), "rules": rules.found(natural)}
+
+
+def _rate(record: Mapping[str, Any]) -> dict[str, Any]:
+    """How far a rate that the method itself states of the population is off, relative to the true one; None where it states none."""
+    stated, true = (record.get("facts") or {}).get("rate"), record["rate"]["estimate"]
+    if not isinstance(stated, Mapping) or stated.get("estimate") is None or not true:
+        return {"rate_error": None}
+    return {"rate_error": abs(float(stated["estimate"]) - true) / true}
+
+
+def _ending(record: Mapping[str, Any], terms: Terms) -> dict[str, Any]:
+    limit = terms.budget.cpu_seconds
+    is_early = record.get("ended") == "method finished" and limit is not None and record["cpu_seconds"] < EARLY * limit
+    return {"ended_early": is_early, "cpu_seconds_used": record["cpu_seconds"]}
