@@ -131,7 +131,7 @@ def check_depth(text: str, deepest: int = DEEPEST) -> None:
     if max(text.count("["), text.count("{")) <= deepest // 2:
         return
     depth = 0
-    for bracket in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text):
+    for bracket in re.finditer(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', text):
         found = bracket.group()
         depth += (found in "[{") - (found in "]}")
         if depth > deepest:

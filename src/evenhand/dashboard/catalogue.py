@@ -120,16 +120,19 @@ class Catalogue:
 
     def entries(self) -> list[StoreEntry]:
         """Everything, the newest first; a search whose result is there stands for itself only while it is unfinished."""
-        self.refresh()
-        known = list(self._known.values())
+        known = self._known_now()
         told = {entry.key for entry in known if entry.kind == "result" and entry.key}
         shown = [e for e in known if e.kind == "result" or e.state != "finished" or e.key not in told]
         return sorted(shown, key=lambda entry: (-entry.moment, entry.path))
 
+    def _known_now(self) -> list[StoreEntry]:
+        """Every result and every search, while another thread may be reading more."""
+        self.refresh()
+        return list(self._known.values())
+
     def entry(self, identity: str) -> StoreEntry | None:
         """The entry of this id."""
-        self.refresh()
-        return next((entry for entry in list(self._known.values()) if entry.id == identity), None)
+        return next((entry for entry in self._known_now() if entry.id == identity), None)
 
     def path(self, entry: StoreEntry | ProjectPlace) -> Path:
         """Where it is."""
@@ -140,7 +143,7 @@ class Catalogue:
         if entry.kind == "search":
             return [entry]
         near = Path(entry.path).parent
-        known = [e for e in list(self._known.values()) if e.kind == "search" and e.key == entry.key]
+        known = [e for e in self._known_now() if e.kind == "search" and e.key == entry.key]
         beside = [e for e in known if Path(e.path).is_relative_to(near) or near.is_relative_to(Path(e.path).parent)]
         return sorted(beside or known, key=lambda search: search.methods)
 

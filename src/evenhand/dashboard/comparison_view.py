@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from evenhand.dashboard.catalogue import StoreEntry
-from evenhand.dashboard.run_view import load, without_pictures
+from evenhand.dashboard.run_view import load, main_of, without_pictures
 from evenhand.dashboard.templating import dashboard_of, page
 from evenhand.errors import EvenhandError
-from evenhand.report.page import MAKERS, banner
 from evenhand.report.record import read
 
 MOST_CHOICES = 300
@@ -43,19 +42,13 @@ def _comparison(request: Request) -> Response:
 
 
 @lru_cache(maxsize=16)
-def _told(root: Path, first: StoreEntry, second: StoreEntry) -> Mapping[str, Any]:
-    """The banner and the sections; entries carry their file's time, so that a changed file is compared again."""
+def _told(root: Path, first: StoreEntry, second: StoreEntry) -> Markup:
+    """What the report says of the comparison; entries carry their file's time, so that a changed file is compared again."""
     from evenhand.verbs.compare import compare
 
     before, after = (without_pictures(load(root / entry.path)) for entry in (first, second))
     made = compare(before, after)
-    record = read(made.as_dict())
-    sections = [each for maker in MAKERS for each in _listed(maker(record)) if each.id not in ("reproduce", "meaning")]
-    return {**banner(record), "sections": sections}
-
-
-def _listed(found: Any) -> list[Any]:
-    return found if isinstance(found, list) else [] if found is None else [found]
+    return Markup(main_of(read(made.as_dict())))  # noqa: S704 - escaped by the report
 
 
 ROUTES = [Route("/compare", comparison)]

@@ -24,8 +24,9 @@ from evenhand.dashboard.run_state import progress_of, read_log
 from evenhand.dashboard.templating import dashboard_of, page, refused
 from evenhand.disk import below, read_sealed
 from evenhand.errors import EvenhandError
-from evenhand.report.frame import Section
-from evenhand.report.page import MAKERS, banner
+from evenhand.report import page as report_page
+from evenhand.report import words
+from evenhand.report.lead import WORDS
 from evenhand.report.record import Record, read
 from evenhand.report.shown import DATA_URI, with_pictures
 
@@ -36,10 +37,10 @@ _STAND_IN = re.compile(rf"{re.escape(DATA_URI)}{_STANDS_IN}(\d+)X([a-z]+)X")
 
 @dataclass(frozen=True)
 class ShownRun:
-    """What a page of a result holds: the verdict, and the report's sections with pictures that are fetched by themselves."""
+    """What a page of a result holds: its title, and everything that the report says of it, with pictures that are fetched by themselves."""
 
-    banner: Mapping[str, Any]
-    sections: tuple[Section, ...]
+    title: str
+    main: Markup
     record: Record
 
 
@@ -59,9 +60,19 @@ def _shown(path: Path, modified: int, identity: str) -> ShownRun:
     """Pictures are left out of the page, which names where each is."""
     whole = loaded(path, modified)
     record = read(without_pictures(whole))
-    made = [maker(record) for maker in MAKERS]
-    sections = [each for found in made for each in (found if isinstance(found, list) else [found]) if each is not None]
-    return ShownRun(banner(record), tuple(_addressed(each, identity) for each in sections), record)
+    main = _STAND_IN.sub(rf"/runs/{identity}/pictures/\1/\2", main_of(record))
+    return ShownRun(title_of(record), Markup(main), record)  # noqa: S704 - escaped by the report
+
+
+def main_of(record: Record) -> str:
+    """The main part of the report's page: what stands in it is escaped, so that only its own template can open and close it."""
+    return report_page.render(record).split("<main>", 1)[1].rsplit("</main>", 1)[0]
+
+
+def title_of(record: Record) -> str:
+    """The outcome, and of what."""
+    name = record.header.data.name
+    return f"{WORDS[record.outcome]}: {words.text(name, 80) if name else report_page.TITLES[record.verb]}"
 
 
 def shown_of(path: Path, identity: str) -> ShownRun:
@@ -83,11 +94,6 @@ def without_pictures(result: Mapping[str, Any]) -> dict[str, Any]:
         for place, sheet in enumerate(body.get("sheets") or [])
     ]
     return {**result, "witnesses": pairs, "body": {**body, "sheets": sheets}}
-
-
-def _addressed(section: Section, identity: str) -> Section:
-    html = _STAND_IN.sub(rf"/runs/{identity}/pictures/\1/\2", str(section.html))
-    return Section(section.id, section.title, section.nav, Markup(html))  # noqa: S704 - escaped by the report
 
 
 def found_entry(request: Request) -> StoreEntry | None:
@@ -114,11 +120,10 @@ def _result(request: Request, entry: StoreEntry) -> Response:
     path = catalogue.path(entry)
     shown = shown_of(path, entry.id)
     context = {
-        **shown.banner,
-        "heading": shown.banner["title"],
-        "title": f"{shown.banner['word']}: {shown.banner['data_name'] or shown.banner['title']}",
+        "title": shown.title,
+        "heading": report_page.TITLES[shown.record.verb],
         "entry": entry,
-        "sections": shown.sections,
+        "main": shown.main,
         "searches": catalogue.searches_of(entry),
         "project": catalogue.project_near(entry),
         "pairs": len(shown.record.witnesses),
