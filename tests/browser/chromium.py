@@ -86,6 +86,8 @@ class Browser:
         self._events.clear()
         self.call("Page.navigate", url=address)
         self.wait_for_load()
+        path = address.partition("?")[0]
+        self.until(f"document.readyState == 'complete' && location.href.startsWith({path!r})")
 
     def wait_for_load(self) -> None:
         """Until the page that is being opened is there."""
@@ -126,7 +128,7 @@ class Browser:
         """Press Tab until the focused element, `it`, fulfils the expression."""
         for _ in range(most):
             self.press("Tab")
-            if self.run(f"(it => !!({script}))(document.activeElement)"):
+            if self.run(f"(it => !!({script}))(document.activeElement || document.body || {{}})"):
                 return
         raise AssertionError(f"Tab never reaches {script}")
 

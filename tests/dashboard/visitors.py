@@ -53,8 +53,11 @@ class Visitor:
             "headers": [(b"host", b"127.0.0.1:8765"), *((name.encode(), value.encode()) for name, value in self.headers.items())],
         }  # fmt: skip
 
+        waiting = [{"type": "http.request", "body": b"", "more_body": False}]
+
         async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": b"", "more_body": False}
+            await asyncio.sleep(0)
+            return waiting.pop() if waiting else {"type": "http.disconnect"}
 
         async def send(message: dict[str, Any]) -> None:
             sent.append(message)
