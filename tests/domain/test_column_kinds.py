@@ -156,6 +156,8 @@ ODD = {
     "missing": "a,b,c\n1,,x\n,3.5,\n3,NaN,nan\n",
     "quoted": 'a,b,c\n1,"2,5","say ""hi"""\n2,"line\nbreak",z\n',
     "padded": "a,b,c\n04109,1,x\n10115,2,y\n",
+    "padded with spaces": "a,b,c\n 04109,1,x\n 10115,2,y\n",
+    "zeros": "a,b,c\n0,1,x\n10,0,y\n",
     "dates": "a,b,c\n2020-01-01,10:30,x\n2020-01-02,11:30,y\n",
     "truth": "a,b,c\nTrue,1,x\nFalse,0,y\n",
     "late text": "a,b,c\n" + "1,2,x\n" * 3000 + "one,2.5,x\n",
@@ -176,7 +178,7 @@ def test_the_bulk_reader_gives_every_cell_of_the_careful_one_or_nothing(text, tm
         pd.testing.assert_frame_equal(quick, careful)
 
 
-@pytest.mark.parametrize("name", ["plain", "missing", "padded", "dates", "late text", "long digits"])
+@pytest.mark.parametrize("name", ["plain", "missing", "padded", "padded with spaces", "zeros", "dates", "late text", "long digits"])
 def test_ordinary_files_are_read_in_bulk(name, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(ODD[name], newline="")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from evenhand.domain.columns import Column
 from evenhand.domain.frames import as_frame, read_table, suspected_missing
+from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import DataError
 
 MISTAKES = [
@@ -120,3 +122,12 @@ def test_leading_zeros_make_a_code_and_not_a_number(tmp_path):
     assert frame["zip"].tolist() == ["04109", "10115"]
     assert frame["n"].tolist() == [1, 2]
     assert frame["share"].tolist() == [0.5, 0.5]
+
+
+def test_a_fault_far_down_is_told_with_its_own_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenhand.domain.tabular._ROWS_AT_ONCE", 4)
+    domain = TabularDomain((Column("a", "integer", low=0, high=9),))
+    table = pd.DataFrame({"a": [1, 2, 3, 4, 5, 6, "seven", 8]}, dtype=object)
+    with pytest.raises(DataError, match="row 6: 'seven' is not a number"):
+        domain.encode(table)
+    assert domain.encode(table.drop(index=6))[:, 0].tolist() == [1, 2, 3, 4, 5, 6, 8]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,13 @@ def read_bulk(file: BulkFile) -> pd.DataFrame | None:
         return None
     if table is None or kept is None or any(_loses_digits(column) for column in table.columns):
         return None
-    return pd.DataFrame({name: _cells((kept if name in texts else table).column(name)) for name in table.column_names}, copy=False)
+    held: dict[str, Any] = dict(zip(table.column_names, table.columns, strict=True))
+    held |= {name: kept.column(name) for name in texts}
+    del table, kept
+    # A column is let go of when its cells have been taken over, so that hardly anything is held twice.
+    frame = pd.DataFrame({name: _cells(held.pop(name)) for name in list(held)}, copy=False)
+    pa.default_memory_pool().release_unused()
+    return frame
 
 
 def _whole_table(file: BulkFile) -> pa.Table | None:
@@ -56,8 +63,10 @@ def _whole_table(file: BulkFile) -> pa.Table | None:
     from pyarrow import csv
 
     first = csv.open_csv(file.path, csv.ReadOptions(use_threads=False), _parsing(file), _converting(file, {})).schema
+    codes = {*_times(first), *_padded_first(file, first)}
     types = {
-        field.name: _shared_text() if pa.types.is_string(field.type) or pa.types.is_null(field.type) else field.type for field in first
+        field.name: _shared_text() if pa.types.is_string(field.type) or pa.types.is_null(field.type) or field.name in codes else field.type
+        for field in first
     }
     for _ in range(MOST_WIDENED):
         try:
@@ -121,7 +130,6 @@ def _times(schema: pa.Schema) -> list[str]:
 def _padded(file: BulkFile, schema: pa.Schema) -> list[str]:
     """Columns of whole numbers with a cell such as 04109, which is a code and no number."""
     import pyarrow as pa
-    import pyarrow.compute as compute
     from pyarrow import csv
 
     wholes = [field.name for field in schema if pa.types.is_integer(field.type)]
@@ -131,8 +139,29 @@ def _padded(file: BulkFile, schema: pa.Schema) -> list[str]:
     found: set[str] = set()
     for batch in csv.open_csv(file.path, _reading(), _parsing(file), texts):
         rest = [name for name in wholes if name not in found]
-        found |= {name for name in rest if compute.any(compute.match_substring_regex(batch.column(name), r"^\s*0\d+\s*$")).as_py()}
+        found |= {name for name in rest if _has_padded(batch.column(name))}
     return [name for name in wholes if name in found]
+
+
+def _padded_first(file: BulkFile, schema: pa.Schema) -> list[str]:
+    """Columns of whole numbers that show such a cell in the first block already, as nearly all of them do."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    wholes = [field.name for field in schema if pa.types.is_integer(field.type)]
+    texts = csv.ConvertOptions(include_columns=wholes, column_types=dict.fromkeys(wholes, pa.string()))
+    reader = csv.open_csv(file.path, csv.ReadOptions(use_threads=False), _parsing(file), texts) if wholes else iter(())
+    return [name for batch in islice(reader, 1) for name in wholes if _has_padded(batch.column(name))]
+
+
+def _has_padded(cells: Any) -> bool:
+    """Whether a whole number in these texts begins with a zero that says nothing; few columns need the slow look."""
+    import pyarrow.compute as compute
+
+    spaced = compute.any(compute.starts_with(cells, " ")).as_py() or compute.any(compute.starts_with(cells, "\t")).as_py()
+    if spaced:
+        return bool(compute.any(compute.match_substring_regex(cells, r"^\s*0\d+\s*$")).as_py())
+    return bool(compute.any(compute.and_(compute.starts_with(cells, "0"), compute.greater(compute.binary_length(cells), 1))).as_py())
 
 
 def _has_padding(path: Path, delimiter: str) -> bool:

@@ -46,8 +46,8 @@ def guess(cells: pd.Series, as_number: bool = False) -> KindGuess:
 
     name, dtype = str(cells.name), dtype_name(cells)
     missing = float(cells.isna().mean())
-    present = cells.dropna() if missing else cells
-    if _is_moment(cells):
+    present = _once_each(cells.dropna() if missing else cells)
+    if _is_moment(present if cells.dtype == object else cells):
         return KindGuess(_moments(present, missing, dtype, moments.kind_of(present)))
     if isinstance(cells.dtype, pd.CategoricalDtype):
         values = tuple(plain_value(name, value) for value in cells.cat.categories)
@@ -59,6 +59,16 @@ def guess(cells: pd.Series, as_number: bool = False) -> KindGuess:
     if is_whole(present) or is_float(present):
         return _of_numbers(present, missing, dtype, as_number)
     return _of_texts(present, missing, dtype)
+
+
+def _once_each(present: pd.Series) -> pd.Series:
+    """Texts once each, in the order in which they appear: what kind of column they make does not depend on how often they do."""
+    import pandas as pd
+
+    if present.dtype != object or not len(present) or not isinstance(present.iloc[0], str):
+        return present
+    distinct = pd.Series(present.unique(), name=present.name, dtype=object)
+    return distinct if type_of(distinct) == "string" else present
 
 
 def _of_numbers(present: pd.Series, missing: float, dtype: str, as_number: bool) -> KindGuess:

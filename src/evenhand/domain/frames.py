@@ -252,14 +252,15 @@ def _check_single(path: Path, text: str, header: str, delimiter: str, is_chosen:
 SUSPECTS = ("?", "NA", "N/A", "null", "None", "-")
 
 
-def suspected_missing(frame: pd.DataFrame, marks: Sequence[str] = SUSPECTS) -> dict[str, list[str]]:
-    """Cells that look like missing ones but are kept as answers: the columns that hold each mark."""
+def suspected_missing(frame: pd.DataFrame, values: Mapping[str, Sequence[Any]] | None = None) -> dict[str, list[str]]:
+    """Cells that look like missing ones but are kept as answers: the columns that hold each mark.  `values`: of columns that are known."""
     found: dict[str, list[str]] = {}
     for name in frame.columns:
         cells = frame[name]
         if cells.dtype.kind == "O":
-            present = {value for value in cells.dropna().unique() if isinstance(value, str)}
-            for mark in marks:
+            known = (values or {}).get(name)
+            present = {value for value in (cells.dropna().unique() if known is None else known) if isinstance(value, str)}
+            for mark in SUSPECTS:
                 if mark in present:
                     found.setdefault(mark, []).append(str(name))
     return found

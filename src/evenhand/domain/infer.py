@@ -19,7 +19,7 @@ from evenhand.domain.columns import Column, listing
 from evenhand.domain.frames import as_frame, read_table, suspected_missing
 from evenhand.domain.protected_words import concept_of, concept_of_values, meant
 from evenhand.domain.relations import Relation, find_relations
-from evenhand.domain.suggestions import ROWS_LOOKED_AT, Suggestion, suggest_constraints
+from evenhand.domain.suggestions import Suggestion, spread_rows, suggest_constraints
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.domain.twins import Comparison
 from evenhand.errors import DataError, DomainError, UnknownName
@@ -118,17 +118,16 @@ def propose(table: object, wishes: InferWishes | None = None, *, suggestions: bo
         raise DataError(f"no column is left to test: {unused or 'there is only the label'}")
     bins = {name: edges for name in wishes.protected if (edges := _bins(frame[name], next(c for c in columns if c.name == name)))}
     domain = TabularDomain(columns, wishes.protected, chosen, comparisons=bins)
-    relations = _relations(domain, frame) if suggestions else ()
-    found = suggest_constraints(domain, frame) if suggestions else ()
+    relations, found = _suggested(domain, frame) if suggestions else ((), ())
     candidates = tuple(column.name for column in columns if concept_of(column.name) or concept_of_values(column.values[:3]))
     reasons = tuple(f"column {each.column.name!r}: {each.reason}" for each in guesses if each.reason)
     return Proposal(domain, left_out, (*reasons, *_notes(frame, domain, wishes)), candidates, found, relations)
 
 
-def _relations(domain: TabularDomain, frame: pd.DataFrame) -> tuple[Relation, ...]:
-    """What evenly spread rows keep."""
-    rows = domain.encode(frame.iloc[:: max(1, len(frame) // ROWS_LOOKED_AT)])
-    return find_relations(rows, domain, np.random.default_rng(0))
+def _suggested(domain: TabularDomain, frame: pd.DataFrame) -> tuple[tuple[Relation, ...], tuple[Suggestion, ...]]:
+    """The relations that evenly spread rows keep, and the constraints that the table seems to keep."""
+    rows = spread_rows(domain, frame)
+    return find_relations(rows, domain, np.random.default_rng(0)), suggest_constraints(domain, frame, rows)
 
 
 def _check_frame(frame: pd.DataFrame, wishes: InferWishes) -> None:
@@ -172,6 +171,9 @@ def _label(frame: pd.DataFrame, wishes: InferWishes) -> Label:
 
 def _useless(cells: pd.Series) -> str:
     """Why a column says nothing about a person that a test could use; empty when it does."""
+    head = cells.head(FIRST_CELLS).dropna()
+    if 2 * len(head) >= FIRST_CELLS and distinct_count(head) < 0.1 * len(head):
+        return ""  # most columns are settled by their first cells
     present = cells.dropna()
     is_protected = concept_of(str(cells.name)) is not None
     if len(present) < FEWEST_IDENTIFIED or is_protected or is_float(cells) or isinstance(present.iloc[0], bool | np.bool_):
@@ -204,7 +206,7 @@ def _bins(cells: pd.Series, column: Column) -> Comparison | None:
 def _notes(frame: pd.DataFrame, domain: TabularDomain, wishes: InferWishes) -> tuple[str, ...]:
     notes = [
         f"{mark!r} is kept as an answer in {listing(names)}; if it means missing, read the table with missing_values=['', {mark!r}]"
-        for mark, names in suspected_missing(frame).items()
+        for mark, names in suspected_missing(frame, {column.name: column.values for column in domain.columns if column.is_listed}).items()
     ]
     for column in domain.columns:
         if column.missing == 1.0:

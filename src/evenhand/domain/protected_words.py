@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 CONCEPTS: dict[str, tuple[str, ...]] = {
     "sex": (
@@ -82,6 +83,7 @@ def concept_of(name: str) -> str | None:
     return None
 
 
+@cache
 def _bare(word: str) -> str:
     return "".join(letter for letter in unicodedata.normalize("NFKD", word) if not unicodedata.combining(letter))
 

@@ -27,6 +27,8 @@ MOST_SUGGESTED = 25
 ROWS_PER_LEVEL = 10
 TOLERATED = 0.002
 """The share of rows that may break an order or a forbidden combination."""
+FIRST_LOOKED_AT, CLEARLY_BROKEN = 5_000, 0.02
+"""An order that this share of so many rows breaks is not looked at in the others."""
 MOST_BROKEN = 0.02
 """A rule that more rows break than this was an accident of the rows that it was found on."""
 ROWS_LOOKED_AT = 100_000
@@ -44,11 +46,15 @@ class Suggestion:
     columns: tuple[int, ...] = ()
 
 
-def suggest_constraints(domain: TabularDomain, frame: pd.DataFrame) -> tuple[Suggestion, ...]:
+def spread_rows(domain: TabularDomain, frame: pd.DataFrame) -> Rows:
+    """Rows spread evenly over the table, as many as relations and constraints are looked for in."""
+    return domain.encode(frame.iloc[:: max(1, len(frame) // ROWS_LOOKED_AT)])
+
+
+def suggest_constraints(domain: TabularDomain, frame: pd.DataFrame, rows: Rows) -> tuple[Suggestion, ...]:
     """The constraints that a table seems to keep, dependencies first.  Found on evenly spread rows, then counted over all of them."""
     if len(frame) < FEWEST_ROWS:
         return ()
-    rows = domain.encode(frame.iloc[:: max(1, len(frame) // ROWS_LOOKED_AT)])
     dependencies = list(_dependencies(domain, rows))
     known = {frozenset(pair) for pair in dependencies}
     texts = [f"{quote_name(domain.names[a])} determines {quote_name(domain.names[b])}" for a, b in dependencies]
@@ -108,11 +114,15 @@ def _determines(sources: int, source: NDArray[np.intp], targets: int, target: ND
 def _orders(domain: TabularDomain, rows: Rows) -> Iterator[tuple[int, int]]:
     """Pairs of numbers where the first is never above the second, though it would be if they were unrelated."""
     numbers = [place for place, column in enumerate(domain.columns) if not column.is_listed and column.lowest < column.highest]
+    cells = {place: np.ascontiguousarray(rows[:, place]) for place in numbers}
+    few = slice(None, None, max(1, len(rows) // FIRST_LOOKED_AT))
     for first in numbers:
         for second in numbers:
-            both = rows[:, [first, second]]
+            if first == second or np.mean(cells[first][few] > cells[second][few]) > CLEARLY_BROKEN:
+                continue
+            both = np.stack([cells[first], cells[second]], axis=1)
             both = both[~np.isnan(both).any(axis=1)]
-            if first == second or len(both) < FEWEST_ROWS or np.mean(both[:, 0] > both[:, 1]) > TOLERATED:
+            if len(both) < FEWEST_ROWS or np.mean(both[:, 0] > both[:, 1]) > TOLERATED:
                 continue
             below = np.searchsorted(np.sort(both[:, 1]), both[:, 0], side="left") / len(both)
             if below.mean() > 0.05:

@@ -34,6 +34,9 @@ class Constraint(Protocol):
         """Which rows keep it."""
 
 
+_ROWS_AT_ONCE = 65_536
+
+
 @dataclass(frozen=True)
 class Label:
     """The column that the model predicts: its classes in order and those a person would hope for, or an amount.
@@ -257,8 +260,13 @@ class TabularDomain:
         return fine
 
     def _whole(self, rows: Rows) -> bool:
-        integral = rows if self.integral.all() else rows[:, self.integral]
-        return bool((integral == np.rint(integral)).all())
+        every = bool(self.integral.all())
+        for at in range(0, len(rows), _ROWS_AT_ONCE):  # a long table is not copied whole
+            part = rows[at : at + _ROWS_AT_ONCE]
+            integral = part if every else part[:, self.integral]
+            if not (integral == np.rint(integral)).all():
+                return False
+        return True
 
     def keeps_constraints(self, rows: Rows) -> Mask:
         """Which rows keep every constraint, ranges aside."""
@@ -306,9 +314,16 @@ class TabularDomain:
         if table.columns.duplicated().any():
             raise DataError(f"the table has two columns called {table.columns[table.columns.duplicated()][0]!r}")
         rows = np.empty((len(table), len(self.columns)))
+        try:
+            for at in range(0, len(table), _ROWS_AT_ONCE):  # stretches that stay in the cache
+                self._encode_into(rows[at : at + _ROWS_AT_ONCE], table.iloc[at : at + _ROWS_AT_ONCE])
+        except DataError:
+            self._encode_into(rows, table)  # the same fault, with its row in the whole table
+        return rows
+
+    def _encode_into(self, rows: Rows, table: pd.DataFrame) -> None:
         for place, column in enumerate(self.columns):
             rows[:, place] = column.encode(table[column.name])
-        return rows
 
     def decode(self, rows: Rows) -> pd.DataFrame:
         """Codes back to a pandas table with the columns' own dtypes."""

@@ -39,7 +39,7 @@ VERSION = 2
 NEAREST = 3
 """How many of the nearest real rows are tried for each finding."""
 
-MOST_COMPARED = 100_000
+MOST_COMPARED = 40_000
 """Real rows that each finding is compared with at most."""
 
 
