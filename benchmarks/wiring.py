@@ -6,6 +6,9 @@ miswired_total, miswired_caught wrong wirings, and how many are caught with a me
 hostile_total            hostile files and answers in the table (benchmarks/parts/hostile.py)
 hostile_stopped          of these, opened as a user would in a process of its own: nothing ran, the process lives, it took less than
                          500 MB more than before, and Evenhand said so in one line
+init_cpu_s_million_x_40  CPU-seconds of init on a table of 1,000,000 rows and 40 columns, in a process of its own
+seconds_budget_overrun_max  elapsed seconds of a scan by the seconds that it was given, the worst case over all methods on tables and
+                         14, 70 and 300 columns (benchmarks/parts/time_budgets.py); on a machine that does nothing else
 bit_flips_noticed_share  share of single flipped bits, anywhere in the files of a run and its witnesses, that reading the run notices
 """
 
@@ -19,6 +22,7 @@ import numpy as np
 
 from parts.common import options, write_figures
 from parts.hostile import CASES, Ending, run_in_a_child
+from parts.time_budgets import QUICK_SECONDS, SECONDS, init_figures, overrun_figures
 from parts.wirings import kind_figures, miswiring_figures
 
 
@@ -97,7 +101,8 @@ def _read_everything(home: Path) -> None:
 def main() -> None:
     """Print the figures; write them where the user wants them."""
     chosen = options(__doc__ or "")
-    figures = kind_figures() | miswiring_figures() | hostile_figures() | flip_figures(300 if chosen.quick else 1000, chosen.seed)
+    figures = init_figures(seed=chosen.seed) | overrun_figures(QUICK_SECONDS if chosen.quick else SECONDS, chosen.seed)
+    figures |= kind_figures() | miswiring_figures() | hostile_figures() | flip_figures(300 if chosen.quick else 1000, chosen.seed)
     write_figures(figures, chosen.json)
 
 

@@ -210,3 +210,29 @@ def test_a_finding_of_a_long_table_still_meets_its_own_row() -> None:
     long[77_777] = domain.sample(1, np.random.default_rng(5))
     places = witness.nearest(long[[77_777]], long, domain)
     assert np.array_equal(long[places[0, 0]], long[77_777])
+
+
+class Tidy:
+    """A block whose end takes a while and must not be left by half."""
+
+    is_tidy = False
+
+    def __enter__(self) -> None:
+        self.is_tidy = False
+
+    def __exit__(self, *_: object) -> None:
+        busy(0.1)
+        self.is_tidy = True
+
+
+def test_the_alarm_waits_for_the_end_of_a_block_that_tidies_up() -> None:
+    tidy = Tidy()
+
+    def work() -> None:
+        with tidy:
+            busy(0.01)
+        busy(5)
+
+    with pytest.raises(TimeOver), stopping(Deadline.after(0.05)):
+        work()
+    assert tidy.is_tidy

@@ -147,9 +147,11 @@ def _set_timer(seconds: float) -> Any:
 
 
 def _is_delicate(frame: FrameType | None) -> bool:
-    """Whether a module is being imported, or something tidied away: neither survives being left by half."""
+    """Whether a module is being imported, or something entered or tidied away: none of these survives being left by half."""
+    if frame is not None and frame.f_code.co_name == "__enter__":
+        return True
     while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib") or frame.f_code.co_name == "__del__":
+        if frame.f_code.co_filename.startswith("<frozen importlib") or frame.f_code.co_name in ("__exit__", "__del__"):
             return True
         frame = frame.f_back
     return False

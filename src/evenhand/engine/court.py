@@ -27,6 +27,9 @@ from evenhand.models.meter import Meter
 ROWS_AT_ONCE = 32_768
 """Model rows judged in one go: enough to amortise a call, small enough to stay in the cache and to keep Ctrl-C prompt."""
 
+USUAL_COLUMNS = 32
+"""Of wider tables fewer rows are judged in one go, for the same reasons."""
+
 MOST_EXPECTED = 1 << 21
 """Room for this many distinct candidates is made at once, so that a usual run never rebuilds its table of keys."""
 
@@ -90,6 +93,7 @@ class Court:
         self.ledger = Ledger()
         self.curve: list[Discovery] = []
         self.price = plan.oracle.rows_per_candidate(self.domain)
+        self.rows_at_once = ROWS_AT_ONCE * USUAL_COLUMNS // max(USUAL_COLUMNS, len(self.domain.columns))
         self.heard = Heard(len(self.domain.combinations), min(plan.budget.candidates or 1 << 11, MOST_EXPECTED))
         self.task = Task(self.domain, self.meter, subject.rows, subject.labels, subject.population, fitting=self.fitting)
         self.task.medium, self.task.heard, self.task.deadline = subject.medium, self.heard, self.meter.deadline
@@ -129,7 +133,7 @@ class Court:
 
     def _at_once(self) -> int:
         """How many candidates are judged in one go."""
-        rows, deadline, cost = ROWS_AT_ONCE, self.meter.deadline, self.meter.seconds_per_row
+        rows, deadline, cost = self.rows_at_once, self.meter.deadline, self.meter.seconds_per_row
         if deadline.is_set:
             rows = FIRST_TIMED_ROWS if cost is None else min(rows, int(max(SHORTEST_PART, PART_OF_THE_TIME * deadline.seconds_left) / cost))
         return max(1, rows // self.price)
@@ -175,6 +179,8 @@ class Court:
                 self._keep(candidates, verdict, fresh)
             self._count(len(rows), len(rows) - len(fresh))
             self._save_now_and_then()
+        if self.plan.beside is not None:
+            self.plan.beside.keep_up(self.ledger.candidates)
         self._tell()
         return verdict if len(fresh) == len(rows) else self.heard.recall(places)
 
@@ -206,8 +212,6 @@ class Court:
         ledger.model_rows, ledger.calls = self.meter.rows_asked, self.meter.calls
         if not self.curve or ledger.model_rows >= POINT_EVERY * self.curve[-1].model_rows:
             self.curve.append(Discovery(ledger.model_rows, ledger.candidates, ledger.findings, self.cpu_seconds))
-        if self.plan.beside is not None:
-            self.plan.beside.keep_up(ledger.candidates)
 
     def _tell(self) -> None:
         """Let who watches see where the run is; nothing is measured for it."""
@@ -227,7 +231,7 @@ class Court:
         self._waiting.append(Waiting(candidates.phase, candidates.rows[found], kept, self.ledger.candidates + found))
         self.ledger.findings += len(found)
         self._waiting_rows += len(found)
-        if self._waiting_rows * self.price >= ROWS_AT_ONCE:
+        if self._waiting_rows * self.price >= self.rows_at_once:
             self._gather()
 
     def _gather(self) -> None:

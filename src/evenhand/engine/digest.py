@@ -34,5 +34,5 @@ def rows_digest(rows: Rows | None) -> str:
     for at in range(0, len(rows), ROWS_AT_ONCE):
         canonical = np.ascontiguousarray(rows[at : at + ROWS_AT_ONCE] + 0.0)  # -0.0 is 0.0
         canonical[np.isnan(canonical)] = np.nan
-        made.update(canonical)
+        made.update(canonical.data)
     return made.hexdigest()[:16]

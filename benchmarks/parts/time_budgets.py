@@ -1,0 +1,133 @@
+"""What init takes for a table of a million rows, and whether scans keep the seconds that they are given.
+
+The table is drawn here: 12 numbers, 10 whole numbers, 12 texts, a protected column, yes and no, padded codes, dates, an identifier, a
+label.  Scans are of a net trained on drawn rows of 14, 70 and 300 columns, with every method that works on tables; the first scan of
+a process, which loads the libraries, is not counted.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+MILLION = 1_000_000
+QUICK_SECONDS, SECONDS = (2.0,), (0.5, 2.0, 10.0)
+WIDTHS = (14, 70, 300)
+TRAINING_ROWS = 3_000
+
+
+def init_figures(rows: int = MILLION, seed: int = 0) -> dict[str, Any]:
+    """CPU-seconds and memory of the command `evenhand init`, from its start to its end."""
+    with tempfile.TemporaryDirectory(prefix="evenhand-million-") as folder:
+        table = Path(folder) / "million.csv"
+        _write_table(table, rows, seed)
+        told = json.loads(_in_a_child(_INIT, str(table), str(Path(folder) / "evenhand.yaml")))
+    return {"init_cpu_s_million_x_40": round(told["cpu"], 2), "init_megabytes_million_x_40": round(told["megabytes"], 1)}
+
+
+_INIT = """
+import json, resource, sys
+from evenhand.verbs.init import init
+init(sys.argv[1], label="y", favourable=1, protected=["sex"], file=sys.argv[2])
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(json.dumps({"cpu": used.ru_utime + used.ru_stime, "megabytes": used.ru_maxrss / 1024}))
+"""
+
+
+def _in_a_child(code: str, *words: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    return done.stdout.strip().splitlines()[-1]
+
+
+def _write_table(path: Path, rows: int, seed: int) -> None:
+    """In parts, so that this process stays small."""
+    import pandas as pd
+
+    for begin in range(0, rows, 100_000):
+        n = min(100_000, rows - begin)
+        rng = np.random.default_rng([seed, begin])
+        cells: dict[str, Any] = {f"num{at}": np.round(rng.normal(50, 10, n), 2) for at in range(12)}
+        cells |= {f"int{at}": rng.integers(0, 5 + at * 300, n) for at in range(10)}
+        cells |= {f"cat{at}": rng.choice([f"value {k}" for k in range(3 + at * 5)], n) for at in range(12)}
+        cells |= {"sex": rng.choice(["female", "male"], n), "flag": rng.choice(["Y", "N"], n)}
+        cells |= {"zip": rng.choice([f"{k:05d}" for k in range(1, 99_999, 200)], n), "id": np.arange(begin, begin + n)}
+        cells |= {"date": (pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 1000, n), unit="D")).strftime("%Y-%m-%d")}
+        pd.DataFrame(cells | {"y": rng.integers(0, 2, n)}).to_csv(path, mode="a", header=not begin, index=False)
+
+
+def overrun_figures(seconds: tuple[float, ...], seed: int = 0) -> dict[str, Any]:
+    """The worst share of elapsed to given seconds over all methods and widths, in a process of its own for each width."""
+    worst, name, megabytes, scans = 0.0, "", 0.0, 0
+    for columns in WIDTHS:
+        told = json.loads(_in_a_child(_SCANS, str(Path(__file__).parent.parent), str(columns), json.dumps(seconds), str(seed)))
+        for each in told["scans"]:
+            print(
+                f"{each['overrun']:6.3f} of {each['seconds']:g} s  {columns:4} columns  {each['method']:16} {each['candidates']:,} candidates"
+            )
+        scans += len(told["scans"])
+        most = max(told["scans"], key=lambda each: each["overrun"])
+        if most["overrun"] > worst:
+            worst, name = most["overrun"], f"{most['method']}, {columns} columns, {most['seconds']:g} s"
+        megabytes = max(megabytes, told["megabytes"])
+    return {
+        "seconds_budget_overrun_max": round(worst, 3),
+        "seconds_budget_overrun_worst": name,
+        "seconds_budget_scans": scans,
+        "seconds_budget_megabytes_max": round(megabytes, 1),
+    }
+
+
+_SCANS = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from parts.time_budgets import timed_scans
+print(json.dumps(timed_scans(int(sys.argv[2]), json.loads(sys.argv[3]), int(sys.argv[4]))))
+"""
+
+
+def timed_scans(columns: int, seconds: list[float], seed: int) -> dict[str, Any]:
+    """Every method on a net over so many columns, each for each number of seconds."""
+    import evenhand as eh
+    from evenhand.methods import working_on
+    from evenhand.models.zoo import train
+
+    data = _drawn(columns, seed)
+    model = train("mlp", data.rows, data.labels, data.domain, np.random.default_rng(seed))
+    names = sorted(working_on("table"))
+    eh.scan(model, data, methods=names, budget=eh.Budget(seconds=1.0))  # loads what they need
+    scans = []
+    for name in names:
+        for given in seconds:
+            started = time.monotonic()
+            done = eh.scan(model, data, methods=[name], budget=eh.Budget(seconds=given))
+            overrun = (time.monotonic() - started) / given
+            scans.append({"method": name, "seconds": given, "overrun": overrun, "candidates": done.runs[0].ledger.candidates})
+    return {"scans": scans, "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+
+
+def _drawn(columns: int, seed: int) -> Any:
+    """Half numbers, half categories, one protected column, and a label that all of them decide."""
+    from evenhand.datasets.dataset import Dataset
+    from evenhand.domain.columns import Column
+    from evenhand.domain.tabular import Label, TabularDomain
+
+    rng = np.random.default_rng([seed, columns])
+    drawn = [
+        Column(f"n{at}", "integer", low=0, high=50) if at % 2 else Column(f"c{at}", "category", tuple("abcdef"))
+        for at in range(columns - 1)
+    ]
+    sex = Column("sex", "category", ("f", "m"))
+    domain = TabularDomain((*drawn, sex), protected=("sex",), label=Label("y", ("no", "yes"), ("yes",)))
+    rows = domain.sample(TRAINING_ROWS, rng)
+    lead = ((rows - rows.mean(axis=0)) / rows.std(axis=0)) @ np.append(rng.normal(size=columns - 1) / np.sqrt(columns), 0.5)
+    frame = domain.decode(rows)
+    frame["y"] = np.where(lead > rng.logistic(size=len(rows)) / 3, "yes", "no")
+    return Dataset(f"drawn, {columns} columns", frame, domain)
