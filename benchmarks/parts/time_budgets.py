@@ -70,7 +70,7 @@ def overrun_figures(seconds: tuple[float, ...], seed: int = 0) -> dict[str, Any]
         told = json.loads(_in_a_child(_SCANS, str(Path(__file__).parent.parent), str(columns), json.dumps(seconds), str(seed)))
         for each in told["scans"]:
             print(
-                f"{each['overrun']:6.3f} of {each['seconds']:g} s  {columns:4} columns  {each['method']:16} {each['candidates']:,} candidates"
+                f"{each['overrun']:6.3f} of {each['seconds']:g} s {columns:4} columns {each['method']:14} {each['candidates']:,} candidates"
             )
         scans += len(told["scans"])
         most = max(told["scans"], key=lambda each: each["overrun"])
