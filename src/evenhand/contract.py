@@ -544,11 +544,18 @@ class Candidates:
     """Rows that a method wants judged, and the phase of the method that made them.
 
     places: where `task.heard` keeps these rows, for a method that has entered them there; the engine then does not key them again.
+    likelihood: (n, combinations) how plausible each row is under each protected combination; of several twins with another outcome the most
+    plausible one is shown.
     """
 
     rows: Rows
     phase: str = "search"
     places: Index | None = None
+    likelihood: NDArray[np.floating] | None = None
+
+    def __getitem__(self, chosen: Any) -> Candidates:
+        places, likelihood = (None if each is None else each[chosen] for each in (self.places, self.likelihood))
+        return Candidates(self.rows[chosen], self.phase, places, likelihood)
 
 
 @dataclass(frozen=True)
@@ -625,9 +632,12 @@ class Task:
     population: Population | None = None
     facts: dict[str, Any] = field(default_factory=dict)  # what the method wants to tell the reader of the run
     fitting: Callable[[int], int] = lambda n: n  # of n candidates, how many the budget still judges
+    left: Callable[[], float] = lambda: 1.0  # the share of the budget that is not spent yet
     medium: Medium | None = None  # what a row shows; None is the table itself
     deadline: Deadline = NEVER  # for what a method hands on to be learnt or fitted; methods themselves ask `fitting`
     heard: Heard | None = None  # every row that was judged in this run, with its verdict; None outside of a run
+    question_seconds: float = float("inf")  # what one candidate costs to judge; infinite where the budget counts questions
+    sample: Rows | None = None  # what a method can say of the population restricted to findings: one row for each place of it
 
     def predict(self, rows: Rows) -> Labels:
         """Labels of rows, counted by the meter."""

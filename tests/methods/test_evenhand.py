@@ -15,15 +15,13 @@ from evenhand.domain.constraints import compile_constraint
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.engine.run import Plan, Run, Subject, run
 from evenhand.errors import InvalidArgument
-from evenhand.methods.evenhand import Evenhand, Scout, moves_between
-from evenhand.methods.parts.hunches import Hunches, best_places
-from evenhand.methods.parts.margins import AdditiveMargins, Chances
-from evenhand.methods.parts.regions import Regions
+from evenhand.methods.evenhand import Evenhand
+from evenhand.methods.parts.plausible_walks import PlausibleSet
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
-from evenhand.models.meter import Meter
 from evenhand.planted import shapes
 from evenhand.synthesis.chained_trees import ChainedTrees
+from evenhand.synthesis.level_chain import LevelChain
 
 DOMAIN = TabularDomain(
     (
@@ -83,16 +81,6 @@ def test_one_input_in_ten_thousand_is_found_at_the_ends_of_the_domain():
     subject = Subject(needle.domain, needle.model, needle.domain.sample(800, np.random.default_rng(3)))
     found = [search(subject, 10_000, seed=seed).ledger.findings for seed in range(3)]
     assert min(found) > 20  # random search finds one or none
-
-
-def test_a_question_loses_worth_with_what_its_region_has_brought(monkeypatch):
-    def rarest(satiety: float) -> float:
-        monkeypatch.setattr("evenhand.methods.evenhand.SATIETY", satiety)
-        rows = search(Subject(DOMAIN, Desk(), ROWS), 8000).findings.rows
-        decades = np.bincount((rows[:, 1] // 10).astype(int), minlength=10) / len(rows)
-        return float(decades[[1, 2, 6, 7]].sum())
-
-    assert rarest(1.0) > rarest(0.0)
 
 
 def test_findings_are_as_likely_as_real_people_and_nobody_is_asked_twice():
@@ -162,30 +150,6 @@ def test_the_last_candidates_of_a_budget_go_to_people_nobody_asked_about():
     assert [(ledger.candidates, ledger.duplicates) for ledger in spent] == [(900, 0)] * 3
 
 
-def test_of_several_samples_a_dear_model_is_asked_about_the_most_promising():
-    rng = np.random.default_rng(0)
-    model = Desk(gap=3.0)
-    scout = Scout(Task(DOMAIN, Meter(model), ROWS, None, None, fitting=lambda n: n), ChainedTrees.fit(ROWS, DOMAIN, rng), rng)
-    hours = ROWS[:, 2]
-    unfair = (hours > 40) & (hours <= 43)
-    scout.margins = AdditiveMargins.fit(ROWS, np.column_stack([1 - hours / 100, hours / 100]), DOMAIN)
-    scout.chances = Chances.count(scout.margins.lead(ROWS), unfair)
-
-    def hits(rows: np.ndarray) -> float:
-        return float(((rows[:, 2] > 40) & (rows[:, 2] <= 43)).mean())
-
-    assert hits(scout.promising(2000)[1]) > 2 * hits(scout.plain(2000)[1])
-
-
-def test_rarer_people_are_drawn_once_the_usual_ones_are_known(monkeypatch):
-    def found(bolder: float) -> int:
-        monkeypatch.setattr("evenhand.methods.evenhand.BOLDER", bolder)
-        domain = TabularDomain(DOMAIN.columns[:3], ("sex",), DOMAIN.label)
-        return search(Subject(domain, Desk(), ROWS[:, :3]), 2500).ledger.findings
-
-    assert found(0.6) > found(0.0)
-
-
 def test_a_tiny_domain_is_left_when_everybody_is_known():
     tiny = TabularDomain((Column("sex", "category", ("f", "m")), Column("hours", "integer", low=39, high=45)), ("sex",), DOMAIN.label)
 
@@ -200,49 +164,36 @@ def test_a_tiny_domain_is_left_when_everybody_is_known():
     assert done.ledger.findings == 3
 
 
-def test_guesses_follow_an_additive_model():
-    rows = DOMAIN.sample(4000, np.random.default_rng(1))
-    odds = 0.1 * (rows[:, 2] - 50) + 2.0 * rows[:, 0]
-    scores = np.column_stack([1 / (1 + np.exp(odds)), 1 / (1 + np.exp(-odds))])
-    margins = AdditiveMargins.fit(rows[:2000], scores[:2000], DOMAIN)
-    assert np.corrcoef(margins.lead(rows[2000:]), odds[2000:])[0, 1] > 0.98
-    chances = Chances.count(margins.lead(rows), np.abs(odds) < 0.5)
-    assert chances(np.array([0.0]))[0] > 5 * chances(np.array([4.0]))[0]
-
-
-def test_hunches_rank_unfair_rows_first_and_know_nothing_before_they_learn():
-    rows = DOMAIN.sample(4000, np.random.default_rng(2))
-    unfair = (rows[:, 2] > 40) & (rows[:, 2] <= 43)
-    hunches = Hunches(DOMAIN)
-    assert hunches(rows) is None
-    hunches.learn(rows[:2000], unfair[:2000])
-    best = best_places(hunches(rows[2000:]), 60, np.random.default_rng(0))
-    assert unfair[2000:][best].mean() > 0.6
-
-
-def test_regions_are_one_where_nothing_can_be_told_apart():
-    rows = DOMAIN.sample(200, np.random.default_rng(2))
-    assert set(Regions.fit(rows, np.ones(200, dtype=bool), DOMAIN).of(rows)) == {0}
-
-
-def test_walks_leave_crowded_regions_for_sparse_ones_only():
-    crowd, offers = np.repeat([1, 2], [90, 10]), np.repeat([1, 2, 3], [5, 30, 30])
-    start, goal = moves_between(crowd, offers, np.random.default_rng(0))
-    assert len(start) == len(goal) > 0
-    assert set(crowd[start]) == {1}
-    assert set(offers[goal]) == {2, 3}
-
-
-def test_decoding_from_a_coordinate_of_its_own_equals_decoding_everything():
-    rng = np.random.default_rng(4)
-    space = ChainedTrees.fit(ROWS, DOMAIN, rng)
-    latents = space.latents(500, rng)
-    rows, at = space.decode(latents), rng.integers(0, 4, 500)
-    latents[np.arange(500), at] = rng.standard_normal(500)
-    np.testing.assert_array_equal(space.redecode_each(latents, rows, at), space.decode(latents))
-
-
-@pytest.mark.parametrize(("name", "value"), [("walks", 0), ("seeds", 0), ("scout_share", 0.0), ("favour", 2.0), ("reaches", ())])
+@pytest.mark.parametrize(("name", "value"), [("walks", 0), ("seeds", 0), ("seed_share", 0.0), ("too_rare", 2.0), ("too_odd", -1.0)])
 def test_parameters_are_checked_by_name(name, value):
     with pytest.raises(InvalidArgument, match=name):
         Evenhand(**{name: value})
+
+
+def test_the_walks_are_a_sample_of_the_population_restricted_to_plausible_findings():
+    task_rows = people(6000)
+    done = search(Subject(DOMAIN, Desk(gap=6.0), task_rows), 60_000)
+    rng = np.random.default_rng(1)
+    plausible = PlausibleSet.drawn(LevelChain.fit(task_rows, DOMAIN, rng), 0.1, 0.3, rng)
+    draws = plausible.fresh(120_000, rng).rows
+    labels = [np.digitize(draws[:, 2] - 6.0 * sex, [40.5, 50.5]) for sex in (0, 1)]
+    wanted = draws[labels[0] != labels[1]]
+    for at in (1, 2):
+        assert abs(done.sample[:, at].mean() - wanted[:, at].mean()) < 0.15 * wanted[:, at].std()
+        assert 0.85 < done.sample[:, at].std() / wanted[:, at].std() < 1.15
+
+
+def test_a_run_that_counts_candidates_never_reads_a_clock_to_choose(monkeypatch):
+    first = search(Subject(DOMAIN, Desk(), ROWS), 3000).findings.rows
+    ticks = iter(range(10**9))
+    monkeypatch.setattr("time.process_time", lambda: float(next(ticks)))
+    again = search(Subject(DOMAIN, Desk(), ROWS), 3000).findings.rows
+    np.testing.assert_array_equal(first, again)
+
+
+def test_a_small_domain_is_judged_whole_and_that_is_said():
+    columns = (Column("sex", "category", ("f", "m")), Column("age", "integer", low=0, high=9), Column("h", "integer", low=35, high=55))
+    few = TabularDomain(columns, ("sex",), DOMAIN.label)
+    done = search(Subject(few, Desk(gap=3.0), few.sample(50, np.random.default_rng(0))), 5000)
+    assert done.facts["enumerated"] == "all 210 people of the domain were judged"
+    assert (done.ledger.candidates, done.ledger.findings, done.ended) == (210, 60, "method finished")

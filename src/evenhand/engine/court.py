@@ -6,7 +6,7 @@ Also what is written to disk on the way, and the people who are judged beside th
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -17,8 +17,9 @@ from evenhand.arrays import Index, Keys, Mask, Rows
 from evenhand.contract import Candidates, Headway, Task, Verdict, Watch, join_verdicts, outcome_names, shows_pairs
 from evenhand.domain.heard import Heard
 from evenhand.domain.seen import KeyTable
-from evenhand.engine.findings import Findings, findings_of
+from evenhand.engine.findings import Findings, FindingsPile, findings_of
 from evenhand.engine.interrupts import uninterrupted
+from evenhand.engine.pace import Pace, question_seconds
 from evenhand.engine.store import Journal, RunFolder
 from evenhand.engine.subject import Plan, Subject
 from evenhand.errors import BudgetSpent, MethodError
@@ -73,6 +74,7 @@ class Waiting(NamedTuple):
     rows: Rows
     verdict: Verdict
     candidates: Index
+    likelihood: NDArray[np.floating] | None
 
 
 @dataclass(frozen=True)
@@ -95,14 +97,15 @@ class Court:
         self.price = plan.oracle.rows_per_candidate(self.domain)
         self.rows_at_once = ROWS_AT_ONCE * USUAL_COLUMNS // max(USUAL_COLUMNS, len(self.domain.columns))
         self.heard = Heard(len(self.domain.combinations), min(plan.budget.candidates or 1 << 11, MOST_EXPECTED))
-        self.task = Task(self.domain, self.meter, subject.rows, subject.labels, subject.population, fitting=self.fitting)
+        self.task = Task(self.domain, self.meter, subject.rows, subject.labels, subject.population, fitting=self.fitting, left=self.left)
         self.task.medium, self.task.heard, self.task.deadline = subject.medium, self.heard, self.meter.deadline
+        self.paces = self._paces(subject)
         self._archive = Archive(self.reach.folder.journal() if self.reach.folder else None)
-        self._parts: list[Findings] = []
+        self._pile = FindingsPile(len(self.domain.columns))
         self._waiting: list[Waiting] = []
         self._waiting_rows = 0
         self._costs: list[NDArray[np.int32]] = []  # of the rows that are not saved yet, batch by batch
-        self._saved_keys, self._saved_parts, self._saved_at = 0, 0, time.monotonic()
+        self._saved_keys, self._saved_findings, self._saved_at = 0, 0, time.monotonic()
         self._started_cpu = time.process_time()
 
     @property
@@ -127,9 +130,32 @@ class Court:
             n = min(n, self.candidates_left)
         if self.meter.rows_left is not None:
             n = min(n, self.meter.rows_left // self.price)
-        if self.meter.deadline.is_set and self.meter.seconds_per_row is not None:
-            n = min(n, int(max(0.0, self.meter.deadline.seconds_left) / (self.price * self.meter.seconds_per_row)))
+        for pace in self.paces:
+            n = min(n, pace.fitting(n))
         return n
+
+    def left(self) -> float:
+        """The share of the budget that is not spent yet, by the limit that is nearest."""
+        shares = [1.0, *(max(0.0, pace.left) / pace.limit for pace in self.paces if pace.limit < float("inf"))]
+        if self.candidates_left is not None and self.plan.budget.candidates is not None:
+            shares.append(self.candidates_left / self.plan.budget.candidates)
+        if self.meter.rows_left is not None and self.plan.budget.model_rows is not None:
+            shares.append(self.meter.rows_left / self.plan.budget.model_rows)
+        return min(shares)
+
+    def _paces(self, subject: Subject) -> tuple[Pace, ...]:
+        """One for each clock that the budget names.  What a question costs is measured once, unless the plan says it."""
+        budget, plan = self.plan.budget, self.plan
+        clocks = [(time.monotonic, budget.seconds), (time.process_time, budget.cpu_seconds)]
+        if all(limit is None or limit == float("inf") for _, limit in clocks):
+            return ()
+        paces = [Pace(clock, limit, 0.0) for clock, limit in clocks if limit is not None]
+        cost = plan.question_seconds if plan.question_seconds is not None else question_seconds(subject, plan.oracle, plan.seed)
+        self.task.question_seconds = cost
+        self.task.facts["question_seconds"] = cost if np.isfinite(cost) else None
+        for pace in paces:
+            pace.per_question = min(cost, 1.0)
+        return tuple(paces)
 
     def _at_once(self) -> int:
         """How many candidates are judged in one go."""
@@ -140,15 +166,19 @@ class Court:
 
     def hear(self, candidates: Candidates) -> Verdict:
         """The verdict on every candidate; raises BudgetSpent when the budget ends within them, what fits being kept."""
-        rows, places = self._checked(candidates.rows), candidates.places
+        candidates = replace(candidates, rows=self._checked(candidates.rows))
+        rows = candidates.rows
+        since = [pace.asked(len(rows)) for pace in self.paces]
         heard: list[Verdict] = []
         at = 0
         while at < len(rows):
             n = self.fitting(min(self._at_once(), len(rows) - at))
             if n == 0:
                 raise BudgetSpent("the budget ended within a batch of candidates")
-            heard.append(self._hear(Candidates(rows[at : at + n], candidates.phase, None if places is None else places[at : at + n])))
+            heard.append(self._hear(candidates[at : at + n] if n < len(rows) else candidates))
             at += n
+        for pace, started in zip(self.paces, since, strict=True):
+            pace.told(len(rows), started)
         return join_verdicts(heard, len(self.domain.combinations))
 
     def _checked(self, rows: Rows) -> Rows:
@@ -228,7 +258,8 @@ class Court:
         unfair = verdict.unfair
         found = fresh[unfair]
         kept = Verdict(unfair[unfair], verdict.gap[unfair], verdict.labels[unfair], verdict.pairs)
-        self._waiting.append(Waiting(candidates.phase, candidates.rows[found], kept, self.ledger.candidates + found))
+        likelihood = None if candidates.likelihood is None else candidates.likelihood[found]
+        self._waiting.append(Waiting(candidates.phase, candidates.rows[found], kept, self.ledger.candidates + found, likelihood))
         self.ledger.findings += len(found)
         self._waiting_rows += len(found)
         if self._waiting_rows * self.price >= self.rows_at_once:
@@ -236,11 +267,12 @@ class Court:
 
     def _gather(self) -> None:
         """Make findings of what waits, one part for each stretch of one phase."""
-        for phase, stretch in groupby(self._waiting, key=lambda waiting: waiting.phase):
+        for (phase, _), stretch in groupby(self._waiting, key=lambda waiting: (waiting.phase, waiting.likelihood is None)):
             group = list(stretch)
             verdict = join_verdicts([each.verdict for each in group], len(self.domain.combinations))
             rows, numbers = np.concatenate([each.rows for each in group]), np.concatenate([each.candidates for each in group])
-            self._parts.append(findings_of(rows, verdict, self.domain, numbers, phase))
+            told = [each.likelihood for each in group if each.likelihood is not None]
+            self._pile.add(findings_of(rows, verdict, self.domain, numbers, phase, np.concatenate(told) if told else None))
         self._waiting.clear()
         self._waiting_rows = 0
 
@@ -261,7 +293,7 @@ class Court:
     def findings(self) -> Findings:
         """All findings so far."""
         self._gather()
-        return Findings.join(self._parts, len(self.domain.columns))
+        return self._pile[:]
 
     def _save_now_and_then(self) -> None:
         if self.reach.folder is None:
@@ -280,14 +312,14 @@ class Court:
         novel = np.ones(len(keys), dtype=bool) if known is None else known < 0
         memory = self.heard.recall(np.arange(chosen.start, chosen.stop)[novel])
         self._gather()
-        findings = Findings.join(self._parts[self._saved_parts :], len(self.domain.columns))
+        findings = self._pile[self._saved_findings :]
         if known is not None and len(findings):
             findings = findings[self._archive.find(self.domain.keys(findings.rows)) < 0]  # type: ignore[operator]
         if novel.any():
             journal = Journal(keys[novel], memory.labels, memory.gap, memory.unfair, np.concatenate(self._costs)[novel])
             self.reach.folder.append(journal, findings, self.domain, outcome_names(self.plan.oracle, self.meter))
         self._costs.clear()
-        self._saved_keys, self._saved_parts, self._saved_at = chosen.stop, len(self._parts), time.monotonic()
+        self._saved_keys, self._saved_findings, self._saved_at = chosen.stop, len(self._pile), time.monotonic()
 
     def log(self, event: str, detail: str) -> None:
         """A line for the folder's log, where there is one."""

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 RESERVED = "evenhand."
 """Prefix of the columns that a findings table adds to the domain's own."""
 
+LEAST_LIKELY = -1e30
+"""What an impossible twin's log-likelihood counts as: it may still be the only one with another label."""
+
 
 @dataclass(frozen=True)
 class Findings:
@@ -90,14 +93,49 @@ class Findings:
         return said
 
 
+class FindingsPile:
+    """Findings as they come, in arrays with room to grow: the whole is at hand at any moment, without being put together."""
+
+    def __init__(self, columns: int) -> None:
+        self._room = Findings.none(columns)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, part: Findings) -> None:
+        """Append a part."""
+        end = self._size + len(part)
+        if end > len(self._room):
+            self._room = Findings(**{f.name: self._grown(getattr(self._room, f.name), 2 * end) for f in fields(Findings)})
+        for each in fields(Findings):
+            getattr(self._room, each.name)[self._size : end] = getattr(part, each.name)
+        self._size = end
+
+    def __getitem__(self, chosen: slice) -> Findings:
+        return self._room[: self._size][chosen]
+
+    def _grown(self, array: NDArray[Any], room: int) -> NDArray[Any]:
+        bigger = np.empty((room, *array.shape[1:]), dtype=array.dtype)
+        bigger[: self._size] = array[: self._size]
+        return bigger
+
+
 def _may_change(domain: TabularDomain, name: str) -> bool:
     return name in domain.protected or any(name in rule.changes for rule in domain.implied)
 
 
-def findings_of(rows: Rows, verdict: Verdict, domain: TabularDomain, candidate: Index, phase: str) -> Findings:
-    """The findings among judged rows, each with the pair that shows it best: the oracle's own, else two twins whose labels differ."""
+def findings_of(
+    rows: Rows, verdict: Verdict, domain: TabularDomain, candidate: Index, phase: str, likelihood: NDArray[np.floating] | None = None
+) -> Findings:
+    """The findings among judged rows, each with the pair that shows it best: the oracle's own, else two twins whose labels differ.
+
+    likelihood: (n, combinations), where it is known how plausible each twin is.
+    """
     found = np.flatnonzero(verdict.unfair)
-    pairs = verdict.pairs if verdict.pairs is not None else _twins_apart(rows[found], verdict.labels[found].astype(np.int16), domain)
+    labels = verdict.labels[found].astype(np.int16)
+    likely = np.zeros(labels.shape) if likelihood is None else likelihood[found]
+    pairs = verdict.pairs if verdict.pairs is not None else _twins_apart(rows[found], labels, domain, likely)
     return Findings(
         rows=pairs.rows,
         twins=pairs.partners,
@@ -110,8 +148,8 @@ def findings_of(rows: Rows, verdict: Verdict, domain: TabularDomain, candidate: 
     )
 
 
-def _twins_apart(rows: Rows, labels: NDArray[np.int16], domain: TabularDomain) -> ShownPairs:
-    """The row itself and its first twin with another label.
+def _twins_apart(rows: Rows, labels: NDArray[np.int16], domain: TabularDomain, likely: NDArray[np.floating]) -> ShownPairs:
+    """The row itself and its most likely twin with another label; of equally likely ones the first.
 
     The row is shown where it is one of the compared twins (a value inside a bin as the bin's middle, which is what the model was
     asked); elsewhere the first possible twin stands for it.
@@ -122,6 +160,7 @@ def _twins_apart(rows: Rows, labels: NDArray[np.int16], domain: TabularDomain) -
     first = np.where(own_possible, own, np.argmax(~impossible, axis=1))
     other = (labels != labels[line, first][:, None]) & ~impossible
     fallback = ~impossible & (np.arange(labels.shape[1]) != first[:, None])
-    second = np.where(other.any(axis=1), np.argmax(other, axis=1), np.argmax(fallback, axis=1))
+    shown = np.where(other.any(axis=1)[:, None], other, fallback)
+    second = np.argmax(np.where(shown, np.maximum(likely, LEAST_LIKELY), -np.inf), axis=1)
     said = np.stack([labels[line, first], labels[line, second]], axis=1)
     return ShownPairs(domain.twin(rows, first), domain.twin(rows, second), said, np.full((len(rows), 2), np.nan))

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from evenhand.arrays import Rows
 from evenhand.contract import Medium, Method, Model, Search, Watch, media_of, name_of
 from evenhand.deadline import Alarm, TimeOver, stopping
 from evenhand.engine.court import Court, Discovery, Ledger, Reach
@@ -37,6 +38,7 @@ class Run:
     cpu_seconds: float
     wall_seconds: float
     curve: tuple[Discovery, ...] = ()  # findings against queries while it went on, thinned
+    sample: Rows | None = None  # of the population restricted to findings, where the method draws one
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the findings themselves, for JSON."""
@@ -73,7 +75,8 @@ def run(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None =
     court.save()
     found = court.findings()
     last = Discovery(court.ledger.model_rows, court.ledger.candidates, court.ledger.findings, court.cpu_seconds)
-    return Run(name, court.ledger, found, court.task.facts, ended, last.cpu_seconds, time.monotonic() - started, (*court.curve, last))
+    seconds, curve = time.monotonic() - started, (*court.curve, last)
+    return Run(name, court.ledger, found, court.task.facts, ended, last.cpu_seconds, seconds, curve, court.task.sample)
 
 
 def _in_time(method: Method, subject: Subject, plan: Plan, court: Court) -> Ending:

@@ -58,6 +58,7 @@ class Plan:
     budget: Budget
     oracle: Oracle = field(default_factory=LabelFlip)
     beside: RateStream | None = None  # no part of what fixes a run: it draws from a generator of its own
+    question_seconds: float | None = None  # what one candidate costs to judge, as an earlier run measured it; None: measured
 
 
 def subject_of(model: Model, data: Data, protected: Sequence[str] | None, population: Population | None = None) -> Subject:

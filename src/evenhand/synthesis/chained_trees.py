@@ -63,34 +63,49 @@ class ChainedTrees:
 
     @classmethod
     def fit(
-        cls, rows: Rows, domain: TabularDomain, rng: np.random.Generator, settings: TreeSettings | None = None, first: Sequence[str] = ()
+        cls,
+        rows: Rows,
+        domain: TabularDomain,
+        rng: np.random.Generator,
+        settings: TreeSettings | None = None,
+        first: Sequence[str] = (),
+        order: Sequence[str] = (),
     ) -> ChainedTrees:
-        """Learn the chain from real rows.  Columns named in `first` lead it, then the protected ones, then the others."""
+        """Learn the chain from real rows.  Columns named in `first` lead it, then the protected ones, then the others.
+
+        `order` is the order wished for after `first`; what follows from other columns comes after them all the same, but nothing
+        follows from a protected column then: protected ones may come last.
+        """
         settings = settings or TreeSettings()
         deadline = Deadline.after(settings.seconds)
         _check(rows, domain)
         lead = [domain.place(name) for name in first]
-        wanted = dict.fromkeys([*lead, *domain.protected_places, *_telling_first(rows, domain)])
+        wished = [domain.place(name) for name in order]
+        wanted = dict.fromkeys([*lead, *wished, *domain.protected_places, *_telling_first(rows, domain)])
         relations: tuple[Relation, ...] = ()
         if settings.relations and domain.finds_relations:
             relations = in_time(lambda: find_relations(rows, domain, rng), relations, deadline.part(RELATIONS_SHARE))
         declared = [rule for rule in domain.constraints if isinstance(rule, CompiledConstraint)]
-        plan = plan_chain(read_rules((*declared, *(each.rule for each in relations)), domain, rows), domain, wanted, rows, lead)
+        read = read_rules((*declared, *(each.rule for each in relations)), domain, rows)
+        read = read.without_inputs(domain.protected_places) if order else read
+        plan = plan_chain(read, domain, wanted, rows, lead)
         chosen = rng.permutation(len(rows))[: settings.rows_for_structure(rows.shape[1])]
         held, structure = np.split(chosen, [int(settings.held_out * len(chosen))])
         hurried = deadline.seconds_left < SECONDS_PER_PAIR * rows.shape[1] ** 2
         told = np.zeros((rows.shape[1],) * 2) if hurried else associations(rows, rng)
-        growth = TreeGrowth(rows, domain, _copies(rows, domain), domain.low, structure, held, told, settings)
+        growth = TreeGrowth(rows, domain, tree_copies(rows, domain), domain.low, structure, held, told, settings)
         plain = cls(domain, plan.order, (), guides=plan.guides, relations=relations)
         if deadline.is_set:
             timed = TimedGrowth(growth, deadline)
             return replace(plain, links=timed.links(plan, rng), cut=timed.cut)
+        if not settings.rarer_copies:
+            return replace(plain, links=growth.links(plan, rng))
         for leaf_rows in settings.leaf_sizes(len(structure)):
             sized = replace(growth, settings=replace(settings, leaf_rows=leaf_rows))
             found = replace(plain, links=sized.links(plan, rng)).thinning(rows, rng)
             if found.copies is None or found.copies.surplus <= MOST_SURPLUS:
                 break
-        return found if settings.rarer_copies else replace(found, copies=None)
+        return found
 
     def thinning(self, rows: Rows, rng: np.random.Generator) -> ChainedTrees:
         """The same chain, whose samples repeat learnt rows no more often than fresh real rows would."""
@@ -161,7 +176,7 @@ class ChainedTrees:
         if self.domain.constraints:
             return self.decode(latents)  # a projected row no longer tells what its latent decoded to
         moved = rows.copy()
-        copies = _copies(rows, self.domain) if (self.domain.missing > 0).any() else rows.astype(np.float32)
+        copies = tree_copies(rows, self.domain) if (self.domain.missing > 0).any() else rows.astype(np.float32)
         begin = self.order.index(coordinate)
         for at, link in zip(self.order[begin:], self.links[begin:], strict=True):
             levels = np.minimum(ndtr(latents[:, at]), BELOW_ONE)
@@ -169,29 +184,10 @@ class ChainedTrees:
             copies[:, at] = tree_copy(moved[:, at], self.domain.columns[at].lowest)
         return moved
 
-    def redecode_each(self, latents: Latents, rows: Rows, coordinates: Index) -> Rows:
-        """The same where every row has a coordinate of its own, from which on its latents may differ."""
-        from scipy.special import ndtr
-
-        if self.domain.constraints:
-            return self.decode(latents)
-        begins = np.argsort(self.order)[coordinates]
-        sequence = np.argsort(begins, kind="stable")
-        latents, moved = latents[sequence], rows[sequence]
-        copies = _copies(moved, self.domain) if (self.domain.missing > 0).any() else moved.astype(np.float32)
-        upto = np.searchsorted(begins[sequence], np.arange(len(self.order)), side="right")
-        for at, link, n in zip(self.order, self.links, upto, strict=True):
-            levels = np.minimum(ndtr(latents[:n, at]), BELOW_ONE)
-            moved[:n, at] = self._bound(at, link, moved[:n]).codes(levels, copies[:n])
-            copies[:n, at] = tree_copy(moved[:n, at], self.domain.columns[at].lowest)
-        back = np.empty_like(moved)
-        back[sequence] = moved
-        return back
-
     def encode(self, rows: Rows, rng: np.random.Generator) -> Latents:
         """A latent for every row, standard normal if the rows are of this population, that decodes to the very row."""
         latents = np.empty(rows.shape)
-        copies = _copies(rows, self.domain)
+        copies = tree_copies(rows, self.domain)
         for at, link in zip(self.order, self.links, strict=True):
             if not self.domain.columns[at].inside(rows[:, at]).all():
                 raise DataError(f"column {self.domain.names[at]!r} has codes outside its range; project the rows first")
@@ -209,7 +205,7 @@ class ChainedTrees:
 
     def log_shares(self, rows: Rows) -> Rows:
         """The same, one term for every column given the columns before it: which cells make a row unlikely."""
-        copies = _copies(rows, self.domain)
+        copies = tree_copies(rows, self.domain)
         terms = np.empty(rows.shape)
         for at, link in zip(self.order, self.links, strict=True):
             terms[:, at] = self._bound(at, link, rows).log_share(rows[:, at], copies)
@@ -289,11 +285,22 @@ def _whole_steps(link: Link, interval: tuple[float, float]) -> tuple[float, floa
     return (round(float(first), decimals), round(float(last), decimals)) if step else (low, high)
 
 
-def _copies(rows: Rows, domain: TabularDomain) -> Copies:
+def tree_copies(rows: Rows, domain: TabularDomain) -> Copies:
+    """Rows as the trees read them."""
     copies = np.empty(rows.shape, dtype=np.float32)
     for at, column in enumerate(domain.columns):
         copies[:, at] = tree_copy(rows[:, at], column.lowest)
     return copies
+
+
+def exact_levels(link: Link | Guided, codes: Reals, copies: Copies, rng: np.random.Generator) -> Reals:
+    """Levels that decode to the codes; where rounding would spoil a draw near a border, the middle is taken."""
+    low, high = link.stretch(codes, copies)
+    levels = np.minimum(low + (high - low) * rng.random(len(codes)), BELOW_ONE)
+    decoded = link.codes(levels, copies)
+    spoiled = ~((decoded == codes) | (np.isnan(decoded) & np.isnan(codes)))
+    levels[spoiled] = np.minimum((low + high)[spoiled] / 2, BELOW_ONE)
+    return levels
 
 
 def _exact_latent(link: Link | Guided, codes: Reals, copies: Copies, rng: np.random.Generator) -> Reals:

@@ -5,7 +5,7 @@ Rules are read from the tree of their text, declared ones and found ones alike. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -193,6 +193,10 @@ class RulesRead:
 
     derivations: tuple[Derivation, ...]
     sequences: tuple[InOrder, ...]
+
+    def without_inputs(self, places: Collection[int]) -> RulesRead:
+        """The same without what would follow from these columns."""
+        return RulesRead(tuple(each for each in self.derivations if not set(each.inputs) & set(places)), self.sequences)
 
 
 def read_rules(rules: Mapping[CompiledConstraint, float] | tuple[CompiledConstraint, ...], domain: TabularDomain, rows: Rows) -> RulesRead:

@@ -130,6 +130,37 @@ class Link:
             inner = (levels - self.before.ravel()[flat]) / self.share.ravel()[flat]
         return self.cells.codes(cells, np.clip(inner, 0.0, BELOW_ONE))
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether its leaves say all: nothing is tilted, taken off or cut."""
+        return not self.tilts and self.trend is None and self.limits is None
+
+    def drawn(self, levels: Reals, copies: Copies) -> tuple[Reals, Index]:
+        """What `codes` gives for a plain link, and the place of each drawn cell among all cells of all leaves."""
+        leaves = self.leaves(copies)
+        count = self.cells.count
+        first = leaves * count
+        flat = np.minimum(self._place(levels, leaves, first), first + count - 1)
+        cells = flat - first
+        if self.cells.is_single:
+            return self.cells.codes(cells, levels), flat
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inner = (levels - self.before.ravel()[flat]) / self.share.ravel()[flat]
+        return self.cells.codes(cells, np.clip(inner, 0.0, BELOW_ONE)), flat
+
+    def log_shares_of(self, codes: Reals, copies: Copies) -> NDArray[np.float32]:
+        """(n, codes): what `log_share` of a plain link gives for every row and each of these codes."""
+        first = self.leaves(copies) * self.cells.count
+        shares: NDArray[np.float32] = self.flat_log_shares[first[:, None] + self.cells.locate(codes)[None, :]]
+        return shares
+
+    @cached_property
+    def flat_log_shares(self) -> NDArray[np.float32]:
+        """(leaves * cells,) log-probability of one code of each cell."""
+        with np.errstate(divide="ignore"):
+            shares = np.log(self.share) - self.cells.log_width()
+        return shares.astype(np.float32).ravel()
+
     @cached_property
     def _guide(self) -> tuple[int, Index]:
         """For every leaf and each of equally wide bins of levels, the place in `ends` of the bin's lower border."""

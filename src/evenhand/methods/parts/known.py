@@ -6,6 +6,7 @@ from collections.abc import Generator
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Keys, Mask, Rows
 from evenhand.contract import Candidates, Task, Verdict
@@ -34,14 +35,15 @@ class Known:
 
     def judge(self, rows: Rows, phase: str) -> Judging:
         """Which rows are unfair; only new ones go to the engine."""
-        return (yield from self.judge_keyed(rows, self.domain.keys(rows), phase))
+        return (yield from self.judge_likely(rows, phase, None))
 
-    def judge_keyed(self, rows: Rows, keys: Keys, phase: str) -> Judging:
-        """The same for rows whose keys are already at hand."""
-        places, entered = self._heard.enter(keys)
+    def judge_likely(self, rows: Rows, phase: str, likelihood: NDArray[np.floating] | None) -> Judging:
+        """The same for rows of which it is known how likely they are under each protected combination."""
+        places, entered = self._heard.enter(self.domain.keys(rows))
         new = self.is_new = self._claimed(places, entered)
         if new.any():
-            verdict = yield Candidates(rows, phase, places) if new.all() else Candidates(rows[new], phase, places[new])
+            candidates = Candidates(rows, phase, places, likelihood)
+            verdict = yield candidates if new.all() else candidates[new]
             if self._is_alone:
                 self._heard.record(verdict)
         return self._heard.unfair(places)

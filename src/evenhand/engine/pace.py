@@ -1,0 +1,99 @@
+"""How many more candidates the seconds of a budget allow, from the measured cost of asking and proposing; and what one question costs.
+
+A budget that counts candidates or model rows never comes here: such a run does not depend on any clock.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from evenhand.arrays import Rows
+from evenhand.contract import Oracle
+from evenhand.engine.subject import Subject
+from evenhand.models.meter import Meter
+
+RECENT = 0.3
+"""The weight of the latest batch in what a candidate costs."""
+
+PROBE_ROWS = (32, 512, 4096)
+PROBE_SECONDS = 0.02
+"""A question is timed on more and more rows, until they take so long; what a call costs whatever its size is left out."""
+
+
+@dataclass
+class Pace:
+    """Seconds on one clock: how many are left, and what one candidate takes to propose and to judge."""
+
+    clock: Callable[[], float]
+    limit: float
+    per_question: float
+    per_proposal: float = 0.0
+    started: float = field(init=False)
+    _told_at: float | None = None  # when the last verdict was given
+
+    def __post_init__(self) -> None:
+        self.started = self.clock()
+
+    @property
+    def left(self) -> float:
+        """Seconds until the budget ends."""
+        return self.limit - (self.clock() - self.started)
+
+    def fitting(self, n: int) -> int:
+        """Of n candidates, how many the seconds still allow; one as long as there is any time."""
+        left = self.left
+        if left <= 0:
+            return 0
+        per_candidate = self.per_question + self.per_proposal
+        return n if n * per_candidate <= left else max(1, int(left / per_candidate))
+
+    def asked(self, rows: int) -> float:
+        """A batch has come in: what the method took to propose it is noted.  What it took before its first one is set-up."""
+        now = self.clock()
+        if self._told_at is not None and rows:
+            self.per_proposal = mixed(self.per_proposal, (now - self._told_at) / rows)
+        return now
+
+    def told(self, rows: int, since: float) -> None:
+        """The verdict goes out: what judging took is noted."""
+        self._told_at = self.clock()
+        if rows:
+            self.per_question = mixed(self.per_question, (self._told_at - since) / rows)
+
+
+def mixed(before: float, latest: float) -> float:
+    """A running mean in which recent batches count most."""
+    return (1.0 - RECENT) * before + RECENT * latest if before else latest
+
+
+def question_seconds(subject: Subject, oracle: Oracle, seed: int) -> float:
+    """Seconds that one candidate more takes to judge in a large batch; infinite for a model that declares its answers costly."""
+    if getattr(subject.model, "is_costly", False):
+        return float("inf")
+    rows = _probe_rows(subject, seed)
+    before, cost = _timed(rows[: PROBE_ROWS[0]], subject, oracle), float("inf")
+    for few, many in pairwise(PROBE_ROWS):
+        took = _timed(rows[:many], subject, oracle)
+        cost = max(took - before, 0.1 * took) / (many - few)
+        if took > PROBE_SECONDS:
+            break
+        before = took
+    return cost
+
+
+def _probe_rows(subject: Subject, seed: int) -> Rows:
+    """Real rows where there are any, as often as needed."""
+    if subject.rows is None or not len(subject.rows):
+        return subject.domain.sample(PROBE_ROWS[-1], np.random.default_rng([seed, 7]))
+    return subject.rows[np.arange(PROBE_ROWS[-1]) % len(subject.rows)]
+
+
+def _timed(rows: Rows, subject: Subject, oracle: Oracle) -> float:
+    started = time.process_time()
+    oracle.judge(rows, subject.domain, Meter(subject.model, remembers=False))
+    return time.process_time() - started

@@ -1,0 +1,62 @@
+"""How often each move is made: in proportion to the new findings that it has brought for its cost, from a prior that knows the chain.
+
+Costs are declared, or measured once before the run; no clock is read here, so that a seed gives the same moves again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evenhand.arrays import Reals
+from evenhand.synthesis.level_chain import LevelChain, LevelMove
+
+COLUMN_SECONDS = 2e-7
+"""What decoding one cell takes, about, on any machine of these years; only its proportion to a question matters."""
+
+EVEN_SHARE, LARGEST_SHARE = 0.1, 0.12
+"""This share of the moves is made evenly, and none is favoured beyond the other: a column of many values would be all that changes."""
+
+FAVOUR = 2.0
+"""Moves are made in proportion to this power of what they bring for their cost."""
+
+NEAR = 0.1
+"""How far a near move goes at most, of a column's whole distribution: near ones lead from finding to finding more often."""
+
+
+class MoveShares:
+    """What every move has cost and brought.
+
+    Before it is tried, a move that decodes m columns is hoped to lead to a new finding once in m times; the hope weighs as much as one
+    round of all walks.
+    """
+
+    def __init__(self, chain: LevelChain, walks: int, question_seconds: float) -> None:
+        self.moves: Sequence[LevelMove] = moves_of(chain)
+        self.question_seconds = question_seconds
+        self.columns = np.array([chain.decoded(move) for move in self.moves], dtype=np.float64)
+        self.found: Reals = walks / self.columns
+        self.cost: Reals = walks * (COLUMN_SECONDS * self.columns + question_seconds)
+
+    def draw(self, rng: np.random.Generator) -> int:
+        """The number of the next move."""
+        return int(rng.choice(len(self.moves), p=self.shares()))
+
+    def shares(self) -> Reals:
+        """How often each move is to be made."""
+        worth = (self.found / self.cost) ** FAVOUR
+        worth = np.minimum(worth / worth.sum(), max(LARGEST_SHARE, 1.0 / len(worth)))
+        shares: Reals = (1.0 - EVEN_SHARE) * worth / worth.sum() + EVEN_SHARE / len(worth)
+        return shares
+
+    def pay(self, move: int, walks: int, asked: int, found: int) -> None:
+        """Book one round."""
+        self.cost[move] += walks * COLUMN_SECONDS * self.columns[move] + asked * self.question_seconds
+        self.found[move] += found
+
+
+def moves_of(chain: LevelChain) -> list[LevelMove]:
+    """One column again, near or far, and all from one on, for every position but the protected ones."""
+    alone = [LevelMove(position, False, reach) for reach in (NEAR, 1.0) for position in range(chain.free)]
+    return alone + [LevelMove(position, True) for position in range(chain.free - 1)]

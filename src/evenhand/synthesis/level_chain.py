@@ -1,0 +1,344 @@
+"""A chain of trees walked by its levels: uniform numbers, one for each column, of which some are drawn again.
+
+A row is what its levels decode to, so drawing levels again leaves the population as it is; only the columns that may depend on a changed
+one are decoded again.  Every state carries the log-probability of its cells, and by how much that is above what each cell has by itself:
+low where cells that are common by themselves do not go together.  Protected columns come last in the chain, so that a person's
+probability under another protected value costs one more look into the last leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Index, Reals, Rows
+from evenhand.domain.columns import Column
+from evenhand.domain.tabular import TabularDomain
+from evenhand.synthesis.cells import Cells, cut
+from evenhand.synthesis.chained_trees import ChainedTrees, exact_levels, tree_copies
+from evenhand.synthesis.guides import Guided, RelationGuide
+from evenhand.synthesis.links import BELOW_ONE, Copies, Link, tree_copy
+from evenhand.synthesis.tree_settings import TreeSettings
+
+MOST_PARENTS = 12
+"""Columns that a tree asks at most: each of them makes more columns to be decoded again after a move."""
+
+MARGINAL_CELLS = 256
+"""Most cells of a column by itself, as many as its tree tells apart."""
+
+
+@dataclass
+class LevelStates:
+    """Rows with what they are decoded from; `levels` and `shares` are in the order of the chain."""
+
+    levels: Reals  # (n, columns), uniform
+    rows: Rows
+    copies: Copies
+    shares: NDArray[np.float32]  # (n, columns): log-probability of each cell given the earlier ones
+    lifts: NDArray[np.float32]  # (n, columns): the same, less the log-probability of the cell by itself
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, chosen: Any) -> LevelStates:
+        return LevelStates(self.levels[chosen], self.rows[chosen], self.copies[chosen], self.shares[chosen], self.lifts[chosen])
+
+    def put(self, places: Index, others: LevelStates, chosen: Index) -> None:
+        """Replace the states at these places by others."""
+        self.levels[places], self.rows[places] = others.levels[chosen], others.rows[chosen]
+        self.copies[places], self.shares[places], self.lifts[places] = others.copies[chosen], others.shares[chosen], others.lifts[chosen]
+
+    @property
+    def likelihood(self) -> Likelihood:
+        """Of every row, its own protected values included."""
+        return Likelihood(self.shares.sum(axis=1), self.lifts.sum(axis=1))
+
+    @classmethod
+    def join(cls, parts: Sequence[LevelStates]) -> LevelStates:
+        """All parts as one."""
+        return cls(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)))
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """Log-probabilities of rows, and how far these are above those of the same cells drawn each by itself."""
+
+    density: NDArray[np.float32]
+    lift: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class LevelMove:
+    """Levels to be drawn again: the one at a position of the chain, or all from there on.
+
+    reach: how far the level at the position may go, around a circle: 1 is anywhere
+    """
+
+    position: int
+    is_suffix: bool
+    reach: float = 1.0
+
+
+@dataclass(frozen=True)
+class LevelChain:
+    """A fitted chain, with which columns each position may change."""
+
+    trees: ChainedTrees
+    alone: tuple[Marginal, ...]  # every column by itself, in the order of the chain
+    free: int = field(init=False)  # so many positions come before the protected ones
+    after: tuple[tuple[int, ...], ...] = field(init=False)  # for every position, the later ones that depend on it
+
+    def __post_init__(self) -> None:
+        protected = set(self.trees.domain.protected_places)
+        free = len(self.trees.order) - len(protected)
+        assert set(self.trees.order[free:]) == protected, "protected columns come last"
+        object.__setattr__(self, "free", free)
+        object.__setattr__(self, "after", tuple(self._dependants(position) for position in range(len(self.trees.order))))
+
+    @classmethod
+    def fit(cls, rows: Rows, domain: TabularDomain, rng: np.random.Generator, seconds: float | None = None) -> LevelChain:
+        """Learn the chain, quiet columns first: a move in a lively column at the end changes that column alone."""
+        settings = TreeSettings(parents=MOST_PARENTS, rarer_copies=False, seconds=seconds)
+        quiet = sorted(domain.free_places, key=lambda at: entropy(rows[:, at]))
+        order = [domain.names[at] for at in (*quiet, *domain.protected_places)]
+        trees = ChainedTrees.fit(rows, domain, rng, settings, order=order)
+        is_last = set(trees.order[len(quiet) :]) == set(domain.protected_places)
+        trees = trees if is_last else ChainedTrees.fit(rows, domain, rng, settings, first=order)
+        return cls(trees, tuple(Marginal.of(rows[:, at], domain.columns[at]) for at in trees.order))
+
+    @property
+    def domain(self) -> TabularDomain:
+        """What its rows live in."""
+        return self.trees.domain
+
+    def decoded(self, move: LevelMove) -> int:
+        """How many columns a move decodes."""
+        return len(self._positions(move))
+
+    def drawn(self, n: int, rng: np.random.Generator) -> LevelStates:
+        """Fresh people of the population; constraints are not looked at."""
+        states = self._empty(n)
+        states.levels = np.minimum(rng.random((n, len(self.trees.order))), BELOW_ONE)
+        for position in range(len(self.trees.order)):
+            self._decode(states, position)
+        return states
+
+    def encoded(self, rows: Rows, rng: np.random.Generator) -> LevelStates:
+        """Given people, with levels that decode to them."""
+        states = self._empty(len(rows))
+        states.rows[:] = rows
+        states.copies[:] = tree_copies(rows, self.domain)
+        for position, at in enumerate(self.trees.order):
+            bound = self._bound(position, states.rows)
+            states.levels[:, position] = exact_levels(bound, rows[:, at], states.copies, rng)
+            self._score(states, position, bound.log_share(rows[:, at], states.copies))
+        return states
+
+    def moved(self, states: LevelStates, move: LevelMove, rng: np.random.Generator) -> tuple[Index, LevelStates]:
+        """The states that a move changes, by place, and what they change into.  Protected levels are always drawn again."""
+        begin, at = move.position, self.trees.order[move.position]
+        fresh = self._stepped(states.levels[:, begin], move.reach, rng)
+        drawn = self._step(states, begin, fresh)
+        with np.errstate(invalid="ignore"):
+            changed = np.arange(len(states)) if move.is_suffix else np.flatnonzero(~same_codes(drawn.codes, states.rows[:, at]))
+        there = states[changed]
+        self._redraw(there.levels, move, rng)
+        there.levels[:, begin] = fresh[changed]
+        self._write(there, begin, drawn[changed])
+        for position in self._positions(move)[1:]:
+            self._decode(there, position)
+        return changed, there
+
+    def others(self, states: LevelStates) -> Likelihood:
+        """(n, combinations): the same for every person under every protected combination, with what that implies."""
+        shares, lifts = self._of_one(states) if self._is_one else self._of_several(states)
+        shares += states.shares[:, : self.free].sum(axis=1)[:, None]
+        lifts += states.lifts[:, : self.free].sum(axis=1)[:, None]
+        for which in range(shares.shape[1] if self.domain.implied else 0):
+            self._imply(states, which, Likelihood(shares[:, which], lifts[:, which]))
+        return Likelihood(shares, lifts)
+
+    def _imply(self, states: LevelStates, which: int, found: Likelihood) -> None:
+        """Where a protected combination changes other columns too, the twin's own likelihood is put in."""
+        changing = [self.domain.place(name) for rule in self.domain.implied for name in rule.changes]
+        twins = self.domain.twin(states.rows, np.full(len(states), which))
+        differs = np.flatnonzero(~same_codes(twins[:, changing], states.rows[:, changing]).all(axis=1))
+        if not differs.size:
+            return
+        there, positions = states[differs], [self.trees.order.index(at) for at in changing]
+        there.rows[:], there.copies[:] = twins[differs], tree_copies(twins[differs], self.domain)
+        again = {*positions, *(later for each in positions for later in self.after[each])}
+        for position in sorted(again):
+            codes = there.rows[:, self.trees.order[position]]
+            self._score(there, position, self._bound(position, there.rows).log_share(codes, there.copies))
+        found.density[differs], found.lift[differs] = there.likelihood.density, there.likelihood.lift
+
+    @property
+    def _is_one(self) -> bool:
+        return len(self.trees.order) - self.free == 1
+
+    def _of_one(self, states: LevelStates) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Of the compared values of the one protected column: one look at its leaf tells them all."""
+        codes, link = self.domain.combinations[:, 0], self.trees.links[-1]
+        if link.is_plain and self.trees.order[-1] not in self.trees.guides:
+            shares = link.log_shares_of(codes, states.copies)
+        else:
+            bound = self._bound(self.free, states.rows)
+            told = [bound.log_share(np.full(len(states), code), states.copies) for code in codes]
+            shares = np.stack(told, axis=1).astype(np.float32)
+        return shares, shares - self.alone[-1](codes).astype(np.float32)[None, :]
+
+    def _of_several(self, states: LevelStates) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The same for several protected columns, one after the other."""
+        there = states[:]
+        there.rows, there.copies = there.rows.copy(), there.copies.copy()
+        shares, lifts = np.zeros((2, len(states), len(self.domain.combinations)), dtype=np.float32)
+        place_of = {at: place for place, at in enumerate(self.domain.protected_places)}
+        for which, codes in enumerate(self.domain.combinations):
+            for position in range(self.free, len(self.trees.order)):
+                at = self.trees.order[position]
+                code = np.full(len(states), codes[place_of[at]])
+                share = self._bound(position, there.rows).log_share(code, there.copies)
+                shares[:, which] += share
+                lifts[:, which] += share - self.alone[position](code)
+                there.rows[:, at], there.copies[:, at] = code, code
+        return shares, lifts
+
+    def _bound(self, position: int, rows: Rows) -> Link | Guided:
+        """The link of a position, under its guide where it has one."""
+        at, link = self.trees.order[position], self.trees.links[position]
+        return self.trees.guides[at].bound(link, rows) if at in self.trees.guides else link
+
+    def _empty(self, n: int) -> LevelStates:
+        width = len(self.trees.order)
+        small = np.zeros((3, n, width), dtype=np.float32)
+        return LevelStates(np.empty((n, width)), np.empty((n, width)), *small)
+
+    def _positions(self, move: LevelMove) -> tuple[int, ...]:
+        if move.is_suffix:
+            return tuple(range(move.position, len(self.trees.order)))
+        return (move.position, *self.after[move.position])
+
+    def _stepped(self, levels: Reals, reach: float, rng: np.random.Generator) -> Reals:
+        """Levels moved around a circle, which leaves uniform ones uniform."""
+        if reach >= 1.0:
+            return np.minimum(rng.random(len(levels)), BELOW_ONE)
+        return np.minimum((levels + reach * (rng.random(len(levels)) - 0.5)) % 1.0, BELOW_ONE)
+
+    def _redraw(self, levels: Reals, move: LevelMove, rng: np.random.Generator) -> None:
+        first = move.position + 1 if move.is_suffix else self.free
+        levels[:, first:] = np.minimum(rng.random((len(levels), levels.shape[1] - first)), BELOW_ONE)
+
+    def _decode(self, states: LevelStates, position: int) -> None:
+        self._write(states, position, self._step(states, position, states.levels[:, position]))
+
+    def _step(self, states: LevelStates, position: int, levels: Reals) -> DrawnCells:
+        """Codes of one column, and how likely they are."""
+        at, link = self.trees.order[position], self.trees.links[position]
+        levels = np.minimum(levels, BELOW_ONE)
+        if at not in self.trees.guides and link.is_plain:
+            codes, flat = link.drawn(levels, states.copies)
+            return DrawnCells(codes, link.flat_log_shares[flat], self._flat_lifts[position][flat])
+        bound = self._bound(position, states.rows)
+        codes = bound.codes(levels, states.copies)
+        shares = bound.log_share(codes, states.copies)
+        return DrawnCells(codes, shares, shares - self.alone[position](codes))
+
+    @cached_property
+    def _flat_lifts(self) -> tuple[NDArray[np.float32], ...]:
+        """For every plain link, the lift of every cell of every leaf."""
+        return tuple(
+            (link.flat_log_shares.reshape(link.share.shape) - alone.of_cells(link.cells)[None, :]).astype(np.float32).ravel()
+            if link.is_plain
+            else np.empty(0, dtype=np.float32)
+            for link, alone in zip(self.trees.links, self.alone, strict=True)
+        )
+
+    def _write(self, states: LevelStates, position: int, drawn: DrawnCells) -> None:
+        at = self.trees.order[position]
+        states.rows[:, at] = drawn.codes
+        states.copies[:, at] = tree_copy(drawn.codes, self.domain.columns[at].lowest) if self.domain.missing[at] > 0 else drawn.codes
+        states.shares[:, position], states.lifts[:, position] = drawn.shares, drawn.lifts
+
+    def _score(self, states: LevelStates, position: int, shares: Reals) -> None:
+        states.shares[:, position] = shares
+        states.lifts[:, position] = shares - self.alone[position](states.rows[:, self.trees.order[position]])
+
+    def _dependants(self, position: int) -> tuple[int, ...]:
+        """Later positions whose cell may change with this one's: through their trees, their relations, or each other.  Protected ones
+        always count, since their levels are drawn again."""
+        changed = {self.trees.order[position]}
+        found = []
+        for later in range(position + 1, len(self.trees.order)):
+            at, link = self.trees.order[later], self.trees.links[later]
+            guide = self.trees.guides.get(at)
+            if later >= self.free or (reads(link) | (guided_by(guide) if guide is not None else set())) & changed:
+                changed.add(at)
+                found.append(later)
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class DrawnCells:
+    """Cells of one column, and how likely each is given the columns before it."""
+
+    codes: Reals
+    shares: NDArray[np.floating]
+    lifts: NDArray[np.floating]
+
+    def __getitem__(self, chosen: Any) -> DrawnCells:
+        return DrawnCells(self.codes[chosen], self.shares[chosen], self.lifts[chosen])
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """One column by itself: the log-probability of its codes, as often as the data has them."""
+
+    cells: Cells
+    log_shares: Reals  # (cells,)
+
+    @classmethod
+    def of(cls, codes: Reals, column: Column) -> Marginal:
+        """Counted; a cell that no row has counts as half a row."""
+        cells = cut(column, codes, MARGINAL_CELLS)
+        counts = np.maximum(np.bincount(cells.locate(codes), minlength=cells.count), 0.5)
+        return cls(cells, np.log(counts / counts.sum()) - cells.log_width())
+
+    def __call__(self, codes: Reals) -> Reals:
+        """Of every code."""
+        shares: Reals = self.log_shares[self.cells.locate(codes)]
+        return shares
+
+    def of_cells(self, cells: Cells) -> Reals:
+        """Of the first code of every cell, the missing one included."""
+        return self(np.append(cells.start, np.nan) if cells.has_missing else cells.start)
+
+
+def reads(link: Link) -> set[int]:
+    """The columns that a link looks at."""
+    trend = set(link.trend.places.tolist()) if link.trend is not None else set()
+    return {*link.parents.tolist(), *trend, *(tilt.place for tilt in link.tilts)}
+
+
+def guided_by(guide: RelationGuide) -> set[int]:
+    """The columns that a guide looks at."""
+    ends = {each.first for each in guide.above} | {each.second for each in guide.below}
+    derived = {place for each in guide.derivations for place in each.inputs}
+    totals = {place for total, _ in guide.totals for place in (total.target, *total.inputs)}
+    return ends | derived | totals
+
+
+def same_codes(first: Reals, second: Reals) -> NDArray[np.bool_]:
+    """Where two codes are equal; missing ones are."""
+    return np.asarray((first == second) | (np.isnan(first) & np.isnan(second)))
+
+
+def entropy(codes: Reals) -> float:
+    """Of the values of a column, in nats."""
+    shares = np.unique(codes, return_counts=True)[1] / len(codes)
+    return float(-(shares * np.log(shares)).sum())
