@@ -209,7 +209,9 @@ class Walking:
         if weights is not None and self.weights is not None:
             passed = np.flatnonzero(asked_first(self.weights[there.places], weights, self.rng))
             there, weights = there[passed], weights[passed]
-        there = self._affordable(there)
+        if (fitting := self.task.fitting(len(there.places))) < len(there.places):
+            chosen = self._unknown(there)[:fitting]
+            there, weights = there[chosen], None if weights is None else weights[chosen]
         unfair = yield from self.known.judge_likely(there.states.rows, "walk", there.likelihood)
         new = self.known.is_new
         self.shares.pay(number, self.count, int(new.sum()), int((unfair & new).sum()))
@@ -225,10 +227,9 @@ class Walking:
             self.weights[there.places[unfair]] = weights[unfair]
         self.here.put(there.places[unfair], there.states, unfair)
 
-    def _affordable(self, there: PlausibleStates) -> PlausibleStates:
-        """What the budget still allows: all of it but for the last round."""
-        fitting = self.task.fitting(len(there.places))
-        return there if fitting == len(there.places) else there[:fitting]
+    def _unknown(self, there: PlausibleStates) -> Index:
+        """The places that nobody has asked about: all that matters in the last round."""
+        return np.flatnonzero(~self.known.knows(self.task.domain.keys(there.states.rows)))
 
     def _weighed(self, states: LevelStates) -> Reals | None:
         return self.screen.weights(states.copies) if self.screen is not None and self.screen.is_ready else None
