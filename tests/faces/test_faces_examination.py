@@ -41,7 +41,7 @@ class Cropped(Preparation):
 
 @pytest.fixture
 def net(tmp_path):
-    return onnx_classifier(brightness_net(tmp_path / "net.onnx"), ("bright", "dark"), Cropped(8))
+    return onnx_classifier(brightness_net(tmp_path / "net.onnx"), ("bright", "dark"), Cropped(8)).read_as("logit")
 
 
 def test_an_onnx_classifier_answers_shares(net):
@@ -90,7 +90,7 @@ def fixed_net(file, batch=4):
 
 
 def test_an_onnx_file_says_itself_what_it_takes(tmp_path):
-    net = onnx_classifier(fixed_net(tmp_path / "net.onnx"), ("red", "green", "blue"))
+    net = onnx_classifier(fixed_net(tmp_path / "net.onnx"), ("red", "green", "blue")).read_as("logit")
     pictures = synthetic_faces(7, np.random.default_rng(0), 32).pictures
     assert np.array_equal(net.scores(pictures).argmax(axis=1), pictures.mean(axis=(1, 2)).argmax(axis=1))
 
@@ -102,15 +102,25 @@ def test_an_onnx_file_says_itself_what_it_takes(tmp_path):
         (lambda p: np.ones(len(p), int), 1.0),
         (lambda p: np.full(len(p), 0.25), 0.25),
         (lambda p: np.full((len(p), 1), 0.25), 0.25),
-        (lambda p: np.tile([0.0, np.log(3.0)], (len(p), 1)), 0.75),
     ],
-    ids=["names", "places", "probability", "column", "logits"],
+    ids=["names", "places", "probability", "column"],
 )
 def test_functions_may_answer_in_many_ways(answer, second):
     from evenhand.models.function import FunctionClassifier
 
     scores = FunctionClassifier(answer, ("no", "yes"), batch=3).scores(np.zeros((5, 8, 8, 3), np.uint8))
     assert np.allclose(scores, [1.0 - second, second])
+
+
+def test_logits_are_never_guessed():
+    from evenhand.errors import WrongAnswer
+    from evenhand.models.function import FunctionClassifier
+
+    pictures = np.zeros((5, 8, 8, 3), np.uint8)
+    unsaid = FunctionClassifier(lambda p: np.tile([0.0, np.log(3.0)], (len(p), 1)), ("no", "yes"), batch=3)
+    with pytest.raises(WrongAnswer, match=r"as logits they would mean \[0.25 0.75\], as scores"):
+        unsaid.scores(pictures)
+    assert np.allclose(unsaid.read_as("logit").scores(pictures), [0.25, 0.75])
 
 
 def test_a_function_that_answers_nonsense_is_named():

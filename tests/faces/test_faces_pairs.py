@@ -12,7 +12,7 @@ from evenhand.errors import DataError, InvalidArgument, ModelFailed, WrongAnswer
 from evenhand.media.editors.rerender import Rerender
 from evenhand.media.png import png_bytes
 from evenhand.media.portraits import place
-from evenhand.models.function import FunctionClassifier, as_shares
+from evenhand.models.function import FunctionClassifier
 from evenhand.models.preparation import Preparation, resized
 from evenhand.planted.portraits import age_groups, synthetic_faces
 from evenhand.repairs.parts.pair_selection import by_chance, k_multisection
@@ -134,7 +134,6 @@ def test_preparation_scales_and_orders(pairs):
     assert ready.shape == (200, 3, 16, 16)
     assert ready[0, 2].mean() == pytest.approx(pairs.first[0, :, :, 0].mean() / 255 - 0.5, abs=1e-3)
     assert resized(pairs.first, 32) is pairs.first
-    assert as_shares(np.array([[2.0, 2.0]])).tolist() == [[0.5, 0.5]]
 
 
 def test_labels_are_the_albums(album, pairs):

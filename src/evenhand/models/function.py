@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from evenhand.contract import Answer, Detection
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, UnclearAnswers, WrongAnswer
 from evenhand.media.scene import Picture
-from evenhand.models.answer_shapes import Reader, declared_or_own
+from evenhand.models.answer_shapes import Reader, Scale, declared_or_own, softmax
 from evenhand.models.inputs import Takes, fingerprint_by_answers, first_line, guarded, inputs_of, probe_rows
 from evenhand.models.readings import settle
 from evenhand.models.trial_rows import TrialRows
@@ -109,7 +109,8 @@ class FunctionClassifier:
     """Any function from shown things (pictures (n, height, width, 3) between 0 and 255, or texts) to its answers, asked in batches.
 
     An answer is a row of scores for each, or one value for each: a class name, the place of a class, or, where there are two
-    classes, the probability of the second.  `reader` says how answers are read once that is settled; without, they are read so.
+    classes, the probability of the second.  `reader` says how answers are read; `wrap` settles it as it does for tables, `read_as` by a
+    word.  Without, answers must be labels or probabilities: whether other numbers are logits is never guessed.
     """
 
     function: Callable[[Any], Any]
@@ -122,10 +123,15 @@ class FunctionClassifier:
             raise InvalidArgument(f"classes={self.classes!r} must name at least two different classes")
 
     def scores(self, shown: Any) -> Scores:
-        """Whatever the function says, checked; rows that do not add up to 1 go through softmax."""
-        if self.reader is not None and len(shown):
-            return as_shares(checked(self.reader.read(self.answers(shown), len(shown)), len(shown), len(self.classes)))
-        return as_shares(checked(as_rows(self.answers(shown), self.classes), len(shown), len(self.classes)))
+        """Whatever the function says, read and checked."""
+        answer, n = self.answers(shown), len(shown)
+        if self.reader is not None and n:
+            return checked(self.reader.read(answer, n), n, len(self.classes))
+        return _as_probabilities(checked(as_rows(answer, self.classes), n, len(self.classes)))
+
+    def read_as(self, scale: Scale) -> Self:
+        """The same classifier, whose numbers are of this scale: probability, percent, logit."""
+        return replace(self, reader=Reader(self.classes, self.classes, 1, scale=scale))
 
     def answers(self, shown: Any) -> NDArray[Any]:
         """What the function itself says, asked in batches; truth values as numbers of classes."""
@@ -166,8 +172,6 @@ def as_rows(answer: NDArray[Any], classes: tuple[str, ...]) -> NDArray[np.float6
         raise WrongAnswer(f"the classifier answered with {single.dtype} values that are not numbers") from None
     if numbers.ndim == 2 or len(classes) != 2:
         return numbers
-    if len(numbers) and not (numbers.min() >= 0.0 and numbers.max() <= 1.0):  # logits of the second class
-        numbers = 1.0 / (1.0 + np.exp(-numbers))
     return np.stack([1.0 - numbers, numbers], axis=1)
 
 
@@ -181,12 +185,17 @@ def _places(said: NDArray[Any], classes: tuple[str, ...]) -> NDArray[np.intp]:
     return np.array(found, dtype=np.intp)
 
 
-def as_shares(answer: Scores) -> Scores:
-    """Rows that already add up to 1 as they are, other rows through softmax."""
-    if (answer >= 0).all() and np.allclose(answer.sum(axis=1), 1.0, atol=1e-3):
-        return answer
-    raised = np.exp(answer - answer.max(axis=1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+def _as_probabilities(scores: Scores) -> Scores:
+    """Rows that add up to 1; others may be logits or scores, which nobody has said."""
+    odd = np.flatnonzero(~(np.isclose(scores.sum(axis=1), 1.0, atol=1e-3) & (scores >= -1e-6).all(axis=1)))
+    if not len(odd):
+        return scores
+    row = scores[odd[0]]
+    as_logits = np.array2string(softmax(row[None])[0], precision=3)
+    raise WrongAnswer(
+        f"the classifier answered {np.array2string(row, precision=3)}, which are no probabilities: as logits they would mean {as_logits}, "
+        f"as scores the largest would be the answer; say which: evenhand.wrap(..., returns='logit' or 'scores'), or read_as('logit')"
+    )
 
 
 def checked(answer: NDArray[np.floating[Any]], pictures: int, classes: int) -> Scores:

@@ -201,7 +201,7 @@ class OnnxClassifier(FunctionClassifier):
 def onnx_classifier(
     file: Path | str, classes: Sequence[str], prepare: Callable[[Pictures], NDArray[np.float32]] | None = None
 ) -> OnnxClassifier:
-    """An ONNX file as a classifier; logits are made to add up to 1.
+    """An ONNX file as a classifier; `read_as` says where its numbers are logits.
 
     Without `prepare`, size, layout and number of channels are read from the file, and values are scaled to 0..1 (or left as bytes where
     the file takes bytes).  A file that takes only so many pictures at once is asked in portions of that size.
