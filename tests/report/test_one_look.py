@@ -44,6 +44,16 @@ def album(pictures: dict[str, str]) -> dict[str, Any]:
     return told
 
 
+def test_a_page_of_large_pictures_stays_below_eight_megabytes() -> None:
+    told = album({})
+    heavy = "data:image/png;base64," + "A" * 2_000_000
+    told["witnesses"] = [results.witness(pictures={"person": heavy, "twin": heavy}) for _ in range(4)]
+    page = report.html(told)
+    assert len(page) < 8_000_000
+    assert page.count(heavy) == 2
+    assert page.count("Its pictures are left out to keep this page small") == 3
+
+
 def test_pictures_beside_the_result_are_taken_into_the_page(tmp_path: Path) -> None:
     (tmp_path / "witnesses").mkdir()
     (tmp_path / "witnesses" / "a-person.png").write_bytes(PIXEL)

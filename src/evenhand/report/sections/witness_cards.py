@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from markupsafe import Markup
 
@@ -22,6 +23,7 @@ PAIRS_AT_ONCE = 6
 """Pairs that are open at first; the others are folded."""
 
 MOST_COLUMNS = 12
+MOST_PICTURE_BYTES = 6_000_000  # of all pairs together: a page is to be sent around and opened at once
 TONES = 4
 """Outcomes beyond this many share the last colour."""
 
@@ -57,6 +59,12 @@ class PairCard:
     folded: tuple[CardCell, ...]
     pictures: dict[str, str]  # data URIs of what was shown: person, twin and, where it was kept, the difference
     texts: dict[str, str]
+    has_no_room: bool = False  # its pictures would make the page too large
+
+    @property
+    def weight(self) -> int:
+        """How many bytes of a page its pictures are."""
+        return sum(len(each) for each in self.pictures.values())
 
 
 @dataclass(frozen=True)
@@ -131,9 +139,14 @@ def _difference_row(name: str, twins: int, real: int, total: int) -> BarRow:
 
 
 def pairs_of(record: Record) -> list[PairCard]:
-    """All witnesses as cards, in the result's order."""
+    """All witnesses as cards, in the result's order; pictures of the first ones, as many as a page may hold."""
     classes = [words.text(name) for name in record.header.domain.classes]
-    return [_pair(place, witness, record.protected, classes) for place, witness in enumerate(record.witnesses, 1)]
+    cards = [_pair(place, witness, record.protected, classes) for place, witness in enumerate(record.witnesses, 1)]
+    weights = accumulate(card.weight for card in cards)
+    return [
+        card if weight <= MOST_PICTURE_BYTES or not card.pictures else replace(card, pictures={}, has_no_room=True)
+        for card, weight in zip(cards, weights, strict=True)
+    ]
 
 
 def _pair(place: int, witness: WitnessRecord, protected: Sequence[str], classes: Sequence[str]) -> PairCard:
