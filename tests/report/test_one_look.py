@@ -48,7 +48,7 @@ def test_a_page_of_large_pictures_stays_below_eight_megabytes() -> None:
     told = album({})
     heavy = "data:image/png;base64," + "A" * 2_000_000
     told["witnesses"] = [results.witness(pictures={"person": heavy, "twin": heavy}) for _ in range(4)]
-    page = report.html(told)
+    page = report.render(told, "html")
     assert len(page) < 8_000_000
     assert page.count(heavy) == 2
     assert page.count("Its pictures are left out to keep this page small") == 3
