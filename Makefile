@@ -33,12 +33,13 @@ $(VENV)/check.stamp: pyproject.toml $(VENV)/test.stamp
 demo: $(VENV)/core.stamp
 	$(BIN)/evenhand demo
 
-# One thread per worker: two workers with two threads each would only wait for one another.
+# One thread per worker: two workers with two threads each would only wait for one another.  A file's tests stay with one worker, so
+# that what they share is made once.
 test: $(VENV)/test.stamp
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow'
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not slow'
 
 test-slow: $(VENV)/test.stamp
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) -m slow
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m slow
 
 # Format, lint, types, layers, fast tests: what a change must pass.  The slow tests are apart.
 check: $(VENV)/check.stamp

@@ -82,6 +82,7 @@ def broken_methods(monkeypatch):
     monkeypatch.setitem(known, "crashing", Entry("crashing", Crashing, __name__))
 
 
+@pytest.mark.slow
 def test_the_findings_do_not_depend_on_the_number_of_processes(given, tmp_path):
     one = conduct(["themis", "chains"], [given], [0, 1], TERMS)
     two = conduct(["themis", "chains"], [given], [0, 1], TERMS, Settings(2, tmp_path / "two", keep_findings=True))
