@@ -25,7 +25,10 @@ from evenhand.models.budget import Budget
 PASS, VIOLATION, USAGE, INCONCLUSIVE, MODEL_FAILED, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 BY_OUTCOME = {"pass": PASS, "violation": VIOLATION, "inconclusive": INCONCLUSIVE}
 
-REPORT_HELP = "A file to write, by its ending: .html, .md, .card.md (model card), .xml (JUnit), .sarif, .json, .csv; repeat for several."
+REPORT_HELP = (
+    "A file to write, by its ending: .html, .md, .card.md (model card), .xml (JUnit), .sarif, .json, .csv, or an evidence "
+    "pack (.nyc144.md, .four-fifths.md, .twin-tests.md, .eu-ai-act.md); repeat for several."
+)
 DOUBLE_ENDINGS = (".card.md", ".sarif.json")
 
 

@@ -23,6 +23,9 @@ SMALLEST_BATCH = 64
 MOST_PEOPLE = 100_000
 """People judged at most: beyond this the bounds hardly move, and a long search should not pay for them."""
 
+NEXT_POINT = 1.3
+"""A point of the history stands at least this factor of people after the one before."""
+
 PEOPLE = {"data": "of the people in the data", "domain": "of all people the domain allows", "chained trees": "of plausible people"}
 
 
@@ -39,6 +42,7 @@ class RateStream:
     per_candidate: float = 0.1  # people drawn for each candidate of the search that it stands beside
 
     def __post_init__(self) -> None:
+        self._history: list[Interval] = []
         self._meter = self.model if isinstance(self.model, Meter) else Meter(self.model)
 
     def advance(self, n: int) -> Interval:
@@ -48,6 +52,8 @@ class RateStream:
         if missing >= SMALLEST_BATCH or (missing > 0 and not self.share.n):
             verdict = judge_all(self.population.sample(missing, self.rng), self.domain, self._meter, self.oracle)
             self.share.add(int(verdict.unfair.sum()), len(verdict))
+            if not self._history or self.share.n >= NEXT_POINT * self._history[-1].n:
+                self._history.append(self.share.interval())
         return self.share.interval()
 
     def keep_up(self, candidates: int) -> None:
@@ -62,10 +68,22 @@ class RateStream:
         """For a reader who may stop at any moment."""
         return anytime_sentence(self.share.interval(), self.population.name)
 
+    @property
+    def history(self) -> dict[str, list[float]]:
+        """How the bounds closed in: people judged, lower and upper bound."""
+        points = [*self._history, self.share.interval()] if self.share.n else []
+        return {name: [float(getattr(point, name)) for point in points] for name in ("n", "low", "estimate", "high")}
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         seen = self.share.interval()
-        return {**seen.as_dict(), "population": self.population.name, "unfair": self.share.successes, "sentence": self.sentence}
+        return {
+            **seen.as_dict(),
+            "population": self.population.name,
+            "unfair": self.share.successes,
+            "sentence": self.sentence,
+            "history": self.history,
+        }
 
 
 def anytime_sentence(seen: Interval, population: str) -> str:

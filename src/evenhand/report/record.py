@@ -177,6 +177,7 @@ class Body(RecordPart):
     fairlearn: list[dict[str, Any]] = Field(default_factory=list)
     conditions: list[dict[str, Any]] = Field(default_factory=list)
     unfair_rows: list[int] | None = None
+    naturalness: dict[str, Any] | None = None
     oracles: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
     repairs: dict[str, Any] | None = None

@@ -27,6 +27,7 @@ from evenhand.measures.rates import DRAWN
 from evenhand.measures.rules import JudgedRows, Rules, mine_in_time
 from evenhand.measures.shared_vocabulary import check_vocabulary
 from evenhand.measures.studies.classes import ClassMeasure, class_measure
+from evenhand.measures.typicality import Typicality, typicality
 from evenhand.media.scenes import Scenes
 from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
@@ -160,6 +161,7 @@ def scan(
         looked=looked.checks,
         notes=tuple(time_plan.notes(samples, searched.runs)),
         unfair_rows=_unfair_rows(samples[0], subject),
+        natural=_natural(subject, found, budget, np.random.default_rng([seed, 9])),
     )
 
 
@@ -170,6 +172,13 @@ def _chosen(methods: Sequence[str | Method], subject: Subject) -> list[Method]:
         check_medium(chosen[0], subject.medium)
         check_ability(chosen[0], subject.model)
     return chosen
+
+
+def _natural(subject: Subject, found: Findings, budget: Budget, rng: np.random.Generator) -> Typicality | None:
+    """How likely findings are beside real rows; only where a row is made of columns, and where no clock runs."""
+    if subject.rows is None or budget.seconds is not None or getattr(subject.medium, "is_listed", False) or subject.domain.numbers_things:
+        return None
+    return typicality(subject.rows, found.rows, subject.domain, rng)
 
 
 def _unfair_rows(sample: JudgedSample, subject: Subject) -> tuple[int, ...] | None:

@@ -23,6 +23,7 @@ from evenhand.errors import InvalidArgument
 from evenhand.measures.rates import Rate
 from evenhand.measures.rules import Rules
 from evenhand.measures.studies.classes import ClassMeasure
+from evenhand.measures.typicality import Typicality
 from evenhand.report.rendered import Rendered
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class ScanResult(Rendered):
     classes: ClassMeasure | None = None  # of scenes, how classes of objects are treated
     looked: tuple[Check, ...] = ()  # what was looked at before the search
     notes: tuple[str, ...] = ()  # what a reader must know beside the figures
+    natural: Typicality | None = None  # how likely findings are beside real rows
     unfair_rows: tuple[int, ...] | None = None  # of the data, by position; None where not every row was asked, or where they are very many
 
     @property
@@ -117,6 +119,7 @@ class ScanResult(Rendered):
             "valid_share": self.valid_share,
             "anytime": dict(self.anytime) if self.anytime else None,
             "where": self.where.as_dict() if self.where else None,
+            "naturalness": None if self.natural is None else self.natural.as_dict(),
             "unfair_rows": None if self.unfair_rows is None else list(self.unfair_rows),
         }
         if self.classes is not None:

@@ -1,4 +1,4 @@
-"""A table of values as coloured squares: stronger is darker, below zero in another colour, a missing value is empty."""
+"""A table of values as coloured squares: stronger is darker, below zero in another colour, a missing value is empty, a thin one hatched."""
 
 from __future__ import annotations
 
@@ -26,11 +26,17 @@ class HeatMap:
     values: Sequence[Sequence[float | None]]
     full: float = 1.0
     words: Sequence[Sequence[str]] | None = None
+    thin: Sequence[Sequence[bool]] | None = None  # squares that rest on too few
 
 
 def heat_map(chart: HeatMap) -> Markup:
     """The picture; it keeps its size."""
-    side = 30.0 if chart.words else max(4.0, min(16.0, 720 / max(1, max((len(line) for line in chart.values), default=1))))
+    longest = max((len(said) for line in chart.words or () for said in line), default=0)
+    side = (
+        max(30.0, 9.0 * longest + 12)
+        if chart.words
+        else max(4.0, min(16.0, 720 / max(1, max((len(line) for line in chart.values), default=1))))
+    )
     tall = 30.0 if chart.words else 22.0
     left = 10 + 6.6 * max((len(short(name, MOST_NAME)) for name in chart.lines), default=0)
     top = 10 + (5.4 * max((len(short(name, MOST_NAME)) for name in chart.columns), default=0) if chart.columns else 0)
@@ -40,8 +46,21 @@ def heat_map(chart: HeatMap) -> Markup:
         for column, value in enumerate(line):
             said = chart.words[row][column] if chart.words else ""
             parts.append(_square((left + side * column, top + tall * row), (side, tall), Heat(value, chart.full, said)))
+            if chart.thin and chart.thin[row][column]:
+                parts.append(_hatched(left + side * column, top + tall * row, side, tall))
+    parts = [THIN, *parts] if chart.thin else parts
     width = left + side * max((len(line) for line in chart.values), default=0) + 40
     return fixed(parts, (width, top + tall * len(chart.values) + 8), chart.told)
+
+
+THIN = (
+    '<defs><pattern id="thin" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<line class="thin-hatch" x1="0" y1="0" x2="0" y2="6"/></pattern></defs>'
+)
+
+
+def _hatched(x: float, y: float, wide: float, tall: float) -> str:
+    return f'<rect fill="url(#thin)" x="{x:.1f}" y="{y:.1f}" width="{wide - 1:.1f}" height="{tall - 1:.1f}"><title>too few</title></rect>'
 
 
 def _turned(x: float, y: float, words: str) -> str:

@@ -13,6 +13,7 @@ from evenhand.report.charts.plots import Frame, Line, Plot, plot
 from evenhand.report.charts.rows import IntervalChart, IntervalRow, intervals
 from evenhand.report.frame import DataTable, Section, TableCell, TableRow, filled
 from evenhand.report.record import Record
+from evenhand.report.sections.crossed_groups import crossed_map
 
 MOST_GROUPS = 24
 MARKS = {"different": ("✕ different", "bad"), "not shown": ("✓ no difference shown", "good"), "insufficient": ("? insufficient", "unsure")}
@@ -30,6 +31,7 @@ def section(record: Record) -> Section | None:
         smallest_gap=record.header.details.get("smallest_gap"),
         attributes=[_attribute(name, [each for each in body.groups if str(each.get("attribute")) == name]) for name in names],
         fairlearn=_fairlearn(body.fairlearn),
+        crossed=crossed_map(record),
     )
     return Section("groups", "Groups", "Groups", html)
 

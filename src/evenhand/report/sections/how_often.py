@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from evenhand.report import facts, words
 from evenhand.report.charts.canvas import Axis, nice
+from evenhand.report.charts.plots import WIDE, Line, Plot, plot
 from evenhand.report.charts.rows import IntervalChart, IntervalRow, intervals
 from evenhand.report.frame import Section, filled
 from evenhand.report.lead import nouns
@@ -25,6 +26,7 @@ def section(record: Record) -> Section | None:
         oracle=words.oracle(record.header.oracle, nouns(record)) if record.header.oracle else "",
         rates=[_told(rate) for rate in body.rates],
         anytime=_anytime(body.anytime),
+        closing=closing_in(body.anytime),
         weighted=body.weighted,
         picture=picture(record),
         tolerated=_tolerated(record),
@@ -41,6 +43,18 @@ def _told(rate: RateRecord) -> dict[str, Any]:
 
 def _anytime(told: Mapping[str, Any] | None) -> str:
     return words.text(told.get("sentence"), 300) if told and told.get("sentence") else ""
+
+
+def closing_in(told: Mapping[str, Any] | None) -> Markup | None:
+    """The anytime bounds as they closed in, over the people that were judged; None where they were looked at once."""
+    history = (told or {}).get("history") or {}
+    n, low, middle, high = (history.get(name) or [] for name in ("n", "low", "estimate", "high"))
+    if len(n) < 3 or not len(n) == len(low) == len(middle) == len(high):
+        return None
+    band = [*zip(n, high, strict=True), *reversed(list(zip(n, low, strict=True)))]
+    line = Line("rate", list(zip(n, middle, strict=True)), "tone-line-1", band)
+    said = f"After {n[-1]:,.0f} people the rate lies between {words.percent(low[-1])} and {words.percent(high[-1])}."
+    return plot(Plot(said, Axis.decades(n, "people judged"), Axis(0.0, nice(max(high)), "rate", "share"), [line], frame=WIDE))
 
 
 def _tolerated(record: Record) -> float:

@@ -1,0 +1,108 @@
+"""Items of the EU AI Act for high-risk systems, each with what this result measured for it, or that it did not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from evenhand.report import words
+from evenhand.report.evidence import LegalSource, opening
+from evenhand.report.formats.md import prose, table
+from evenhand.report.lead import lead
+from evenhand.report.record import Record
+
+endings = (".eu-ai-act.md",)
+
+SOURCES = (
+    LegalSource("Regulation (EU) 2024/1689 (Artificial Intelligence Act)", "Articles 9, 10, 12, 13, 15 and Annex IV", "OJ L, 2024-07-12"),
+)
+NOTHING = "not measured in this result"
+
+
+@dataclass(frozen=True)
+class ActItem:
+    """One demand of the Act, and what a result tells of it."""
+
+    article: str
+    demand: str
+    told: Callable[[Record], str]
+
+
+def render(record: Record) -> str:
+    """The pack."""
+    rows = [[each.article, prose(each.demand), prose(each.told(record) or NOTHING)] for each in ITEMS]
+    dates = (
+        "The demands on high-risk systems of Annex III apply from 2026-08-02 as enacted (Article 113); later acts may move dates, so "
+        "look up the consolidated text."
+    )
+    parts = [
+        opening("EU AI Act: what was measured for which item", record, SOURCES),
+        dates,
+        table(["Article", "Item", "What this result holds"], rows),
+        f"Result: {prose(lead(record))}",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _data(record: Record) -> str:
+    data = record.header.data
+    return f"{words.number(data.rows)} rows of {words.text(data.name, 80)}, digest {words.text(data.digest, 40)}" if data.rows else ""
+
+
+def _bias(record: Record) -> str:
+    groups = record.body.groups
+    different = sum(each.get("verdict") == "different" for each in groups)
+    told = [f"{len(groups)} group figures, {different} of which differ"] if groups else []
+    told += [
+        f"twins: {words.percent(r.estimate)} of {r.population} treated differently (n = {r.n:,})"
+        for r in record.body.rates[:1]
+        if r.is_measured
+    ]
+    return "; ".join(told)
+
+
+def _gaps(record: Record) -> str:
+    small = {str(part.get("name")) for each in record.body.groups for part in each.get("groups") or [] if not part.get("is_enough", True)}
+    if not record.body.groups:
+        return ""
+    named = ", ".join(words.text(name, 60) for name in sorted(small)[:10])
+    return f"groups with too few rows: {named}" if small else "every group has enough rows for the gap that matters"
+
+
+def _accuracy(record: Record) -> str:
+    figures = [each for each in record.body.groups if each.get("metric") == "accuracy" and each.get("estimate") is not None]
+    return "; ".join(f"gap in accuracy by {words.text(f['attribute'], 60)}: {words.percent(f['estimate'])}" for f in figures)
+
+
+def _robustness(record: Record) -> str:
+    proof = record.body.certificate
+    if proof and proof.get("upper") is not None:
+        return f"proved: at most {words.percent(proof['upper'])} of the domain depends on what is protected"
+    worst = (record.body.where or {}).get("worst") or {}
+    return f"widest gap of scores between twins that was seen: {worst['gap']:.3f}" if worst.get("gap") is not None else ""
+
+
+def _logging(record: Record) -> str:
+    header = record.header
+    return f"versioned JSON, seed {header.seed}, command {words.text(header.command, 200)}, digests of data, domain and model"
+
+
+def _rule(record: Record) -> str:
+    return f"outcome {record.outcome} against the project's engineering tolerances; {len(record.witnesses)} pairs kept for replay"
+
+
+def _dated(record: Record) -> str:
+    return f"this result, of {words.text(record.header.date or 'an unknown date', 40)}"
+
+
+ITEMS = (
+    ActItem("9(6)–(8)", "testing against prior defined metrics and probabilistic thresholds", _rule),
+    ActItem("10(2)(b), (3)", "data governance: origin and statistical properties of the data", _data),
+    ActItem("10(2)(f)–(g)", "examination for possible biases, and measures to detect them", _bias),
+    ActItem("10(2)(h)", "identification of data gaps or shortcomings", _gaps),
+    ActItem("12", "record-keeping: what makes the run again", _logging),
+    ActItem("13(3)(b)", "performance regarding specific persons or groups", _accuracy),
+    ActItem("15(1), (3)", "accuracy: levels and metrics declared", _accuracy),
+    ActItem("15(4)", "robustness: errors and inconsistencies", _robustness),
+    ActItem("Annex IV 2(g)", "validation and testing procedures, metrics, test logs and reports, dated", _dated),
+)  # fmt: skip

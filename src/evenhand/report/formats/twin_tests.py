@@ -1,0 +1,58 @@
+"""Evidence about disparate treatment: twins that differ in nothing but what is protected, how often, and pair by pair."""
+
+from __future__ import annotations
+
+from evenhand.report import words
+from evenhand.report.evidence import LegalSource, missing, opening
+from evenhand.report.formats.md import code, prose, table
+from evenhand.report.lead import lead
+from evenhand.report.record import Record
+from evenhand.report.sections import witness_cards
+
+endings = (".twin-tests.md",)
+
+SOURCES = (
+    LegalSource("Title VII of the Civil Rights Act of 1964", "42 U.S.C. § 2000e-2(a), disparate treatment", "as amended 1991"),
+    LegalSource("Equal Credit Opportunity Act, Regulation B", "12 CFR § 1002.4(a) and its official interpretation", "1974, 2011"),
+    LegalSource("Directive 2000/43/EC", "Article 2(2)(a), direct discrimination", "2000-06-29"),
+)
+MOST_PAIRS = 50
+
+WHAT = (
+    "Matched pairs, as in paired testing: two inputs that are equal but for the protected attribute and "
+    "what is declared to follow from it, "
+    "and the two answers of the model. A pair shows that the attribute alone moves the answer; it does "
+    "not show intent, and its absence does "
+    "not show that there is no proxy."
+)
+
+
+def render(record: Record) -> str:
+    """The pack."""
+    parts = [opening("Twin tests", record, SOURCES), WHAT, "## How often\n\n" + prose(lead(record)), _rates(record), _pairs(record)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _rates(record: Record) -> str:
+    rows = [
+        [
+            prose(words.population(r.population)[0]),
+            words.percent(r.estimate),
+            f"{words.percent(r.low)} to {words.percent(r.high)}",
+            f"{r.n:,}",
+        ]
+        for r in record.body.rates
+        if r.is_measured
+    ]
+    return table(["Population", "Treated differently", "Interval", "n"], rows) if rows else ""
+
+
+def _pairs(record: Record) -> str:
+    cards = witness_cards.pairs_of(record)[:MOST_PAIRS]
+    if not cards:
+        return "## Pairs\n\n" + missing("pairs")
+    rows = [
+        [code(each.id, in_table=True), prose(each.headline), f"{prose(each.outcome)} → {prose(each.twin_outcome)}", prose(each.origin)]
+        for each in cards
+    ]
+    return "## Pairs\n\n" + table(["Witness", "What differs", "Answer", "How it differs from a real row"], rows)
