@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from evenhand.report import facts, words
 from evenhand.report.charts.canvas import Axis, nice
-from evenhand.report.charts.plots import WIDE, Line, Plot, plot
+from evenhand.report.charts.plots import Frame, Line, Plot, plot
 from evenhand.report.charts.rows import IntervalChart, IntervalRow, intervals
 from evenhand.report.frame import Section, filled
 from evenhand.report.lead import nouns
@@ -54,7 +54,9 @@ def closing_in(told: Mapping[str, Any] | None) -> Markup | None:
     band = [*zip(n, high, strict=True), *reversed(list(zip(n, low, strict=True)))]
     line = Line("rate", list(zip(n, middle, strict=True)), "tone-line-1", band)
     said = f"After {n[-1]:,.0f} people the rate lies between {words.percent(low[-1])} and {words.percent(high[-1])}."
-    return plot(Plot(said, Axis.decades(n, "people judged"), Axis(0.0, nice(max(high)), "rate", "share"), [line], frame=WIDE))
+    return plot(
+        Plot(said, Axis.decades(n, "people judged"), Axis(0.0, nice(max(high)), "rate", "share"), [line], frame=Frame(960, 250, left=58))
+    )
 
 
 def _tolerated(record: Record) -> float:
