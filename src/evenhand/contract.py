@@ -64,6 +64,15 @@ class Medium(Protocol):
 
 
 @runtime_checkable
+class Doubtful(Medium, Protocol):
+    """A medium whose twins may differ in more than what is protected."""
+
+    @property
+    def doubt(self) -> str:
+        """Why a pair that is treated differently is no proof by itself; empty where it is."""
+
+
+@runtime_checkable
 class Growing(Medium, Protocol):
     """A medium that takes in what a method makes: a new picture gets a row code of its own, the same under the same seed."""
 

@@ -88,7 +88,7 @@ def test_a_folder_of_pictures_is_an_album(faces):
     assert data.medium.kind == "album"
     assert (data.label, len(data)) == ("group", 40)  # of sixty, the editor learned from a third
     assert data.medium.show(data.domain.twins(data.rows[:4]).rows.reshape(-1, 2)).shape == (8, 24, 24, 3)
-    assert data.medium.editors[0].flip.startswith("latent reflection")
+    assert data.medium.editors[0].flip.startswith("difference of a latent reflection")
     grouped = eh.open(faces, label="group", protected=["style"], settings={"size": 24, "between": {"style": [["shaved", "cropped"], []]}})
     assert len(grouped.domain.combinations) == 2
     with pytest.raises(InvalidArgument, match="name at least one attribute"):
@@ -203,7 +203,7 @@ def test_the_examples_of_the_document_work(tmp_path):
     text = (Path(__file__).parents[2] / "docs" / "media.md").read_text()
     album, sentences, one_file = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     (tmp_path / "album.yaml").write_text(album)
-    assert read_project(tmp_path / "album.yaml").medium.settings["editor"] == "reflection"
+    assert read_project(tmp_path / "album.yaml").medium.settings["editor"] == "latent_difference"
     (tmp_path / "evenhand.yaml").write_text(sentences)
     (tmp_path / "templates.csv").write_text('text\n"{name} applied as a {job}. {Pronoun} wrote kindly."\n')
     (tmp_path / "words.csv").write_text(

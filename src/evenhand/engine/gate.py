@@ -30,6 +30,10 @@ class Ruling:
         """The same; but nothing that was seen holds where there is a reason why not."""
         return Ruling("inconclusive", why) if why else self
 
+    def if_proven(self, doubt: str) -> Ruling:
+        """The same; but a violation becomes inconclusive where pairs are no proof."""
+        return Ruling("inconclusive", doubt) if doubt and self.outcome == "violation" else self
+
 
 @dataclass(frozen=True)
 class Gate:

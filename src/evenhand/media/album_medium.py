@@ -100,6 +100,17 @@ class AlbumMedium:
         return "album"
 
     @property
+    def doubt(self) -> str:
+        """A learned editor changes more than its attribute."""
+        learned = [editor.attribute for editor in self.editors if getattr(editor, "learns", True)]
+        if not learned:
+            return ""
+        return (
+            f"twins in {', '.join(learned)} are made by a learned editor, which changes more than that: a pair is a lead and no proof; "
+            "`evenhand measure` weighs what all pairs show against independent readers"
+        )
+
+    @property
     def attributes(self) -> tuple[str, ...]:
         """The protected attributes, in the order of their columns."""
         return tuple(editor.attribute for editor in self.editors)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.contract import Describing, Method, Model, Population, Watch, name_of, outcome_names
+from evenhand.contract import Describing, Doubtful, Method, Model, Population, Watch, name_of, outcome_names
 from evenhand.deadline import NEVER, Deadline
 from evenhand.engine import witness
 from evenhand.engine.findings import Findings
@@ -140,6 +140,8 @@ def scan(
         classes is not None and options.gate.max_rate == 0.0
     ):  # every recogniser loses something: what counts is whether one class is worse off
         ruling = options.gate.rule(classes.claim())
+    if isinstance(subject.medium, Doubtful):
+        ruling = ruling.if_proven(subject.medium.doubt)
     ruling = ruling.unless(searched.doubt).unless(looked.doubt).set_aside(looked.drifted())
     hearing = witness.Hearing(subject.domain, subject.model, plan.oracle, subject.medium, time_plan.for_evidence())
     witnesses = _evidence(samples[0].unfair, found, subject, hearing, options.most_witnesses)

@@ -17,7 +17,7 @@ from evenhand.errors import DataError, InvalidArgument, UnknownName
 from evenhand.media.album import Album
 from evenhand.media.editors import EDITORS, editor_for
 
-LEARNED = "reflection"
+LEARNED = "latent_difference"
 """The editor of pictures that were not drawn, where none is chosen: it needs nothing but the core."""
 
 FEW = 200

@@ -1,20 +1,22 @@
 """Leaning: whether a classifier of pictures moves one way when a protected attribute goes from one value to another.
 
 Every classifier flips some labels near its borders, in both directions alike.  A bias shows as flips that mostly go one way, so it is
-the difference of the two directions that is tested, against a tolerance rather than against zero.
+the difference of the two directions that is tested, against a tolerance rather than against zero.  Twins that were drawn again are exact;
+those of a learned editor change more than the attribute, so that a leaning under them is weighed first (`learned_twins`).
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand.arrays import Labels, Rows
+from evenhand.arrays import Labels, Reals, Rows
 from evenhand.claims import Claim, Span
-from evenhand.contract import StudyCase, StudySection, labels_of
+from evenhand.contract import Medium, StudyCase, StudySection, labels_of
+from evenhand.measures.learned_twins import Turned, Weighed, weighed
 from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.statistics.net import net_interval
 
@@ -36,6 +38,7 @@ class Leaning:
     confidence: float
     pairs: int
     along: str = ""  # from which of the attribute's values to which
+    weighed: Weighed | None = None  # where the twins are a learned editor's and the classifier moves
 
     @property
     def found(self) -> bool:
@@ -57,6 +60,8 @@ class Leaning:
     @property
     def claim(self) -> Claim:
         """That no class changes beyond the tolerance, either way."""
+        if self.weighed is not None and (doubt := self._doubt(self.weighed)):
+            return Claim(self.along, open=f"{self.sentence}, with twins of a learned editor; {doubt}")
         both = (
             (Span(self.low[name], self.high[name], self.tolerance), Span(-self.high[name], -self.low[name], self.tolerance))
             for name in self.net
@@ -68,6 +73,14 @@ class Leaning:
             f"no leaning beyond the tolerated {self.tolerance:.1%}: {self.sentence}",
             tuple(span for spans in both for span in spans),
         )
+
+    def _doubt(self, weighed: Weighed) -> str:
+        """Why the movement is no leaning of the classifier's; empty where it is."""
+        if weighed.reason:
+            return weighed.reason
+        if any(weighed.low[name] > self.tolerance or weighed.high[name] < -self.tolerance for name in weighed.beyond):
+            return ""
+        return f"beyond what an independent reader of the label does, it is not shown to exceed {self.tolerance:.1%}"
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -110,14 +123,12 @@ class LeaningStudy:
 
     media: ClassVar[tuple[str, ...]] = ("album", "portraits")
 
-    def study(self, case: StudyCase, rng: np.random.Generator) -> StudySection:  # noqa: ARG002  (nothing is drawn)
-        """Net changes with exact intervals that hold together."""
+    def study(self, case: StudyCase, rng: np.random.Generator) -> StudySection:
+        """Net changes with exact intervals that hold together; weighed where the twins are a learned editor's."""
         said = {name: _said(case, name) for name in case.domain.protected}
         pairs = [(name, *pair) for name, labels in said.items() for pair in _compared(len(labels))]
         rule = LeaningRule(case.tolerance, case.confidence, case.ordered, len(pairs))
-        found = [
-            leaning_of(said[name][one], said[name][other], _words(case), rule, _along(case, name, one, other)) for name, one, other in pairs
-        ]
+        found = [self._one(case, said[name], Values(name, one, other), rule, rng) for name, one, other in pairs]
         unfair = {name: _unfair(labels, case.confidence) for name, labels in said.items()}
         figures = {
             "leanings": [each.as_dict() for each in found],
@@ -126,12 +137,38 @@ class LeaningStudy:
         sentences = [f"{share} of pictures get another label under another {name}" for name, share in unfair.items()]
         return StudySection(figures, (*sentences, *(each.sentence for each in found)), tuple(each.claim for each in found))
 
+    def _one(self, case: StudyCase, said: Labels, values: Values, rule: LeaningRule, rng: np.random.Generator) -> Leaning:
+        lower, higher = said[values.one], said[values.other]
+        leaning = leaning_of(lower, higher, _words(case), rule, _along(case, values.name, values.one, values.other))
+        if values.name not in learned_attributes(case.medium) or not leaning.found:
+            return leaning
+        rows = [_with(case.rows, case.domain.place(values.name), _codes(case, values.name)[at]) for at in (values.one, values.other)]
+        return replace(leaning, weighed=weighed(case, Turned(values.name, rows[0], rows[1], lower, higher), rng))
+
+
+@dataclass(frozen=True)
+class Values:
+    """Two values of an attribute, by their places among those that twins have."""
+
+    name: str
+    one: int
+    other: int
+
+
+def learned_attributes(medium: Medium) -> tuple[str, ...]:
+    """The attributes whose twins a learned editor makes."""
+    return tuple(editor.attribute for editor in getattr(medium, "editors", ()) if getattr(editor, "learns", True))
+
+
+def _codes(case: StudyCase, name: str) -> Reals:
+    """The codes of an attribute that twins have."""
+    return np.unique(case.domain.combinations[:, case.domain.protected.index(name)])
+
 
 def _said(case: StudyCase, name: str) -> Labels:
     """Labels of every row under every value of one attribute, (values, n)."""
     place = case.domain.place(name)
-    values = np.unique(case.domain.combinations[:, case.domain.protected.index(name)])
-    return np.stack([labels_of(case.model.scores(_with(case.rows, place, value))) for value in values])
+    return np.stack([labels_of(case.model.scores(_with(case.rows, place, value))) for value in _codes(case, name)])
 
 
 def _with(rows: Rows, place: int, value: float) -> Rows:
@@ -146,8 +183,7 @@ def _compared(values: int) -> list[tuple[int, int]]:
 
 
 def _along(case: StudyCase, name: str, one: int, other: int) -> str:
-    column = case.domain.columns[case.domain.place(name)]
-    values = np.unique(case.domain.combinations[:, case.domain.protected.index(name)])
+    column, values = case.domain.columns[case.domain.place(name)], _codes(case, name)
     return f"{name} goes from {column.value(float(values[one]))} to {column.value(float(values[other]))}"
 
 

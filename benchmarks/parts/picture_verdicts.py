@@ -1,0 +1,154 @@
+"""Fair and leaning classifiers of drawn portraits, and how often the verdict on pictures blames the one and finds the other.
+
+A fair classifier learns age groups from portraits whose tone says nothing about age.  A leaning one adds to the score of the oldest group
+where the middle of the face is dark, so much that the group's share changes by the wished number of points between exact twins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.campaign.opened_project import editor_tools
+from evenhand.contract import StudyCase
+from evenhand.datasets.album_data import from_album
+from evenhand.datasets.dataset import Dataset
+from evenhand.engine.gate import Ruling
+from evenhand.measures.studies.leaning import LeaningStudy
+from evenhand.media.album import Album
+from evenhand.media.editors import editor_for
+from evenhand.models.function import FunctionClassifier
+from evenhand.models.meter import Meter
+from evenhand.models.wrap import wrap
+from evenhand.planted.portraits import AGE_GROUPS, synthetic_faces
+
+SIZE = 32
+TRAINED_ON = 1500
+LEARNT_FROM = 300
+TOLERANCE = 0.05
+
+
+def linear(seed: int) -> Any:
+    """Logistic regression on principal components."""
+    from sklearn.linear_model import LogisticRegression
+
+    return _on_components(60, LogisticRegression(max_iter=1000), seed)
+
+
+def perceptron(seed: int) -> Any:
+    """A net with one hidden layer."""
+    from sklearn.neural_network import MLPClassifier
+
+    return _on_components(60, MLPClassifier((48,), max_iter=60, random_state=seed), seed)
+
+
+def forest(seed: int) -> Any:
+    """Trees on principal components."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    return _on_components(30, RandomForestClassifier(80, min_samples_leaf=3, random_state=seed), seed)
+
+
+def _on_components(components: int, last: Any, seed: int) -> Any:
+    from sklearn.decomposition import PCA
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(PCA(components, random_state=seed), StandardScaler(), last)
+
+
+ARCHITECTURES: dict[str, Callable[[int], Any]] = {"linear": linear, "perceptron": perceptron, "forest": forest}
+
+
+@dataclass(frozen=True, eq=False)
+class PortraitClassifier:
+    """Age groups from pixels; `slope` is added to the logarithm of the oldest group's probability where the face is dark."""
+
+    fitted: Any
+    threshold: float = 0.0
+    slope: float = 0.0
+
+    def __call__(self, pictures: np.ndarray) -> np.ndarray:
+        shares = np.clip(self.fitted.predict_proba(_flat(pictures)), 1e-6, 1.0)
+        shares[:, -1] *= np.exp(self.slope * (_light(pictures) < self.threshold))
+        return shares / shares.sum(axis=1, keepdims=True)
+
+
+def _flat(pictures: np.ndarray) -> np.ndarray:
+    return np.asarray(pictures, dtype=np.float32).reshape(len(pictures), -1) / 255.0
+
+
+def _light(pictures: np.ndarray) -> np.ndarray:
+    """Mean light of the middle of the face."""
+    side = pictures.shape[1]
+    part = slice(int(side * 0.45), int(side * 0.6))
+    return np.asarray(pictures[:, part, part], dtype=np.float32).mean(axis=(1, 2, 3))
+
+
+def fair(architecture: str, seed: int) -> PortraitClassifier:
+    """Trained on portraits whose tone says nothing about age."""
+    album = synthetic_faces(TRAINED_ON, np.random.default_rng([seed, 1]), SIZE)
+    return PortraitClassifier(ARCHITECTURES[architecture](seed).fit(_flat(album.pictures), album.label.codes))
+
+
+@dataclass(frozen=True, eq=False)
+class ExactPairs:
+    """The same portraits in light and in dark."""
+
+    light: np.ndarray
+    dark: np.ndarray
+
+    @classmethod
+    def drawn(cls, count: int, seed: int) -> ExactPairs:
+        """So many portraits, each drawn twice."""
+        album = synthetic_faces(count, np.random.default_rng([seed, 2]), SIZE)
+        twins = editor_for("rerender", album, "tone", editor_tools(seed)).twins(album)
+        is_dark = (album.attribute("tone").codes == 1)[:, None, None, None]
+        return cls(np.where(is_dark, twins, album.pictures), np.where(is_dark, album.pictures, twins))
+
+    def net(self, classifier: PortraitClassifier) -> float:
+        """How much more often the oldest group is said in the dark."""
+        light, dark = (classifier(pictures).argmax(axis=1) == len(AGE_GROUPS) - 1 for pictures in (self.light, self.dark))
+        return float(dark.mean() - light.mean())
+
+
+def leaning(start: PortraitClassifier, points: float, seed: int) -> PortraitClassifier:
+    """The same classifier with a slope under which exact twins differ by so many points in the oldest group."""
+    pairs = ExactPairs.drawn(1500, seed)
+    threshold = float((np.median(_light(pairs.light)) + np.median(_light(pairs.dark))) / 2)
+    low, high = 0.0, 6.0
+    for _ in range(12):
+        middle = PortraitClassifier(start.fitted, threshold, (low + high) / 2)
+        low, high = (middle.slope, high) if pairs.net(middle) < points else (low, middle.slope)
+    return PortraitClassifier(start.fitted, threshold, high)
+
+
+def tested(count: int, seed: int, correlated: bool = False) -> Album:
+    """Portraits to test on; where age and tone go together, old people are dark three times as often as light."""
+    rng = np.random.default_rng([seed, 3])
+    album = synthetic_faces(2 * count, rng, SIZE)
+    if not correlated:
+        return album[np.arange(count)]
+    old, dark = album.label.codes == len(AGE_GROUPS) - 1, album.attribute("tone").codes == 1
+    kept = rng.random(len(album)) < np.where(old == dark, 0.9, 0.3)
+    return album[np.flatnonzero(kept)[:count]]
+
+
+def opened(editor: str, count: int, seed: int, correlated: bool = False) -> Dataset:
+    """The portraits under an editor of tone that has learnt from others."""
+    learnt = synthetic_faces(LEARNT_FROM, np.random.default_rng([seed, 4]), SIZE)
+    album = tested(count, seed, correlated)
+    made = editor_for(editor, album if editor == "rerender" else learnt, "tone", editor_tools(seed))
+    return from_album(album, [made], (), "age_group")
+
+
+def verdict(classifier: PortraitClassifier, data: Dataset, seed: int) -> Ruling:
+    """What the leaning study says, as `measure` takes it up."""
+    meter = Meter(wrap(FunctionClassifier(classifier, AGE_GROUPS), data))
+    case = StudyCase(data.domain, meter, data.medium, data.rows, data.labels, data.frame, TOLERANCE)
+    checks = LeaningStudy().study(case, np.random.default_rng([seed, 5])).checks
+    worst = next((c for c in checks if c.outcome == "violation"), checks[0])
+    return Ruling(worst.outcome, worst.message)

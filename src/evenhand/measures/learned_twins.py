@@ -1,0 +1,194 @@
+"""What a learned editor's twins prove: the classifier's movement beyond that of independent readers, and beyond edits that mean nothing.
+
+A learned editor never changes one attribute alone.  So a movement of the classifier counts only where readers of the same label, as good
+as the classifier and trained on pictures in which label and attribute are balanced, do not move that way; and only where it is larger
+than under every one of several edits of the same size at other places.  Where no such reader can be had, nothing is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Index, Labels, Mask, Reals, Rows
+from evenhand.contract import Growing, PictureModel, Pictures, StudyCase, labels_of
+from evenhand.models.attribute_readers import attribute_reader
+
+FEWEST_IN_CELL = 10
+"""Pictures of each label under each value that a reader needs in each half."""
+NULL_EDITS = 19
+"""Edits that mean nothing: a movement larger than all of them has a chance of one in twenty."""
+WORSE_READER = 0.05
+"""A reader may be less accurate than the classifier by no more than this."""
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """One movement of a classifier between two values, beyond what readers and meaningless edits explain.
+
+    beyond, low, high: by class, the classifier's net change minus the readers', with bounds that hold together.
+    reader: by class, the readers' own net change.  null: the largest such movement under edits of the same size that mean nothing.
+    accuracy, reader_accuracy: on unedited pictures.  reason: why nothing can be claimed; empty where the movement counts.
+    """
+
+    beyond: dict[str, float]
+    low: dict[str, float]
+    high: dict[str, float]
+    reader: dict[str, float]
+    null: float
+    accuracy: float
+    reader_accuracy: float
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """Rows under the two values of an attribute that are compared, and the labels that the classifier gives them."""
+
+    attribute: str
+    lower: Rows
+    higher: Rows
+    said_lower: Labels
+    said_higher: Labels
+
+
+@dataclass(frozen=True, eq=False)
+class Readers:
+    """Two readers of the label, each of the half of the pictures that it has not learnt from."""
+
+    first: PictureModel
+    second: PictureModel
+    second_half: Mask
+
+    def read(self, pictures: Pictures) -> Labels:
+        """Labels by the reader that knows none of these pictures."""
+        first, second = (reader.scores(pictures).argmax(axis=1) for reader in (self.first, self.second))
+        read: Labels = np.where(self.second_half, first, second)
+        return read
+
+
+def weighed(case: StudyCase, turned: Turned, rng: np.random.Generator) -> Weighed:
+    """The movement of the classifier, weighed; a reason instead where it cannot be."""
+    classes = tuple(str(name) for name in case.model.classes)
+    if case.labels is None or (case.labels < 0).any():
+        return _unweighed("true labels of all pictures are needed to train an independent reader of the label")
+    parts = _halves(case.labels, case.rows[:, case.domain.place(turned.attribute)].astype(np.intp), rng)
+    if parts is None:
+        return _unweighed(
+            f"fewer than {FEWEST_IN_CELL} pictures of some label under each value of {turned.attribute!r} in each half: "
+            "no independent reader of the label can be trained"
+        )
+    pictures = case.medium.show(case.rows)
+    readers = _trained(pictures, case.labels, classes, parts, rng)
+    own = Movement(turned.said_lower, turned.said_higher, len(classes))
+    other = Movement(readers.read(case.medium.show(turned.lower)), readers.read(case.medium.show(turned.higher)), len(classes))
+    beyond, bounds = _bounds(own.steps - other.steps, case.confidence)
+    right, read_right = labels_of(case.model.scores(case.rows)) == case.labels, readers.read(pictures) == case.labels
+    null = max(_largest(case, turned, readers, other.lower, offsets) for offsets in _null_offsets(case, turned, rng))
+    reason = _doubt(case, other, right.astype(float) - read_right, float(np.abs(beyond).max()), null)
+    named = dict(zip(classes, beyond.tolist(), strict=True))
+    low, high = (dict(zip(classes, (beyond + sign * bounds).tolist(), strict=True)) for sign in (-1, 1))
+    moved = dict(zip(classes, other.net.tolist(), strict=True))
+    return Weighed(named, low, high, moved, float(null), float(right.mean()), float(read_right.mean()), reason)
+
+
+@dataclass(frozen=True, eq=False)
+class Movement:
+    """Labels under the lower and under the higher value."""
+
+    lower: Labels
+    higher: Labels
+    classes: int
+
+    @property
+    def steps(self) -> NDArray[np.float64]:
+        """For every picture and class: 1 where the class came, -1 where it went, (n, classes)."""
+        every = np.arange(self.classes)
+        steps: NDArray[np.float64] = (self.higher[:, None] == every).astype(np.float64) - (self.lower[:, None] == every)
+        return steps
+
+    @property
+    def net(self) -> Reals:
+        """The net change of every class."""
+        net: Reals = self.steps.mean(axis=0)
+        return net
+
+
+def _unweighed(reason: str) -> Weighed:
+    nothing = float("nan")
+    return Weighed({}, {}, {}, {}, nothing, nothing, nothing, reason)
+
+
+def _halves(labels: Labels, values: Labels, rng: np.random.Generator) -> tuple[Index, Index] | None:
+    """For each half of the pictures, places drawn from it such that every label is as common under one value as under another."""
+    half = np.zeros(len(labels), dtype=bool)
+    half[rng.permutation(len(labels))[: len(labels) // 2]] = True
+    found = [_balanced(np.flatnonzero(part), labels, values, rng) for part in (half, ~half)]
+    return None if found[0] is None or found[1] is None else (found[0], found[1])
+
+
+def _balanced(places: Index, labels: Labels, values: Labels, rng: np.random.Generator) -> Index | None:
+    cells = [places[(labels[places] == label) & (values[places] == value)] for label in np.unique(labels) for value in np.unique(values)]
+    if min(len(cell) for cell in cells) < FEWEST_IN_CELL:
+        return None
+    most = max(len(cell) for cell in cells)
+    return np.concatenate([cell if len(cell) == most else rng.choice(cell, most) for cell in cells])
+
+
+def _trained(pictures: Pictures, labels: Labels, classes: tuple[str, ...], parts: tuple[Index, Index], rng: np.random.Generator) -> Readers:
+    first, second = (attribute_reader(pictures[part], labels[part], classes, rng) for part in parts)
+    second_half = np.ones(len(labels), dtype=bool)
+    second_half[parts[0]] = False
+    return Readers(first, second, second_half)
+
+
+def _bounds(differences: NDArray[np.float64], confidence: float) -> tuple[Reals, Reals]:
+    """The mean of each column, and how far from it the bounds lie that hold for all columns together."""
+    n, classes = differences.shape
+    level = NormalDist().inv_cdf(1 - (1 - confidence) / (2 * classes))
+    return differences.mean(axis=0), level * np.sqrt((differences.var(axis=0) + 1 / n) / n)
+
+
+def _null_offsets(case: StudyCase, turned: Turned, rng: np.random.Generator) -> Iterator[NDArray[np.float32]]:
+    """Edits of other pictures, moved to other places and colours: of the same size, and about nothing."""
+    before, after = (case.medium.show(rows).astype(np.float32) for rows in (turned.lower, turned.higher))
+    change = after - before
+    height, width = change.shape[1:3]
+    for _ in range(NULL_EDITS):
+        shift = (int(rng.integers(height // 4, 3 * height // 4)), int(rng.integers(width // 4, 3 * width // 4)))
+        moved = np.roll(change[rng.permutation(len(change))], shift, axis=(1, 2))[..., rng.permutation(3)]
+        yield moved * rng.choice([-1.0, 1.0])
+
+
+def _largest(case: StudyCase, turned: Turned, readers: Readers, read_lower: Labels, offsets: NDArray[np.float32]) -> float:
+    """The largest movement of a class beyond the readers', under one meaningless edit."""
+    if not isinstance(case.medium, Growing):
+        return np.inf
+    edited = case.medium.derive(turned.lower, offsets)
+    classes = len(case.model.classes)
+    own = Movement(turned.said_lower, labels_of(case.model.scores(edited)), classes)
+    other = Movement(read_lower, readers.read(case.medium.show(edited)), classes)
+    return float(np.abs(own.net - other.net).max())
+
+
+def _doubt(case: StudyCase, other: Movement, better: Reals, beyond: float, null: float) -> str:
+    """Why the movement cannot be claimed; empty where it can."""
+    worse, spread = _bounds(better[:, None], case.confidence)
+    if float(worse[0] + spread[0]) > WORSE_READER:
+        return (
+            f"the independent reader of the label may be up to {float(worse[0] + spread[0]):.1%} less accurate than the classifier: "
+            "it would not notice what the editor changes besides"
+        )
+    moved, around = _bounds(other.steps, case.confidence)
+    if float((np.abs(moved) + around).max()) > case.tolerance:
+        return (
+            f"the editor may change the label itself: an independent reader moves by up to {float((np.abs(moved) + around).max()):.1%}, "
+            f"and {case.tolerance:.1%} is tolerated"
+        )
+    if beyond <= null:
+        return f"an edit of the same size that means nothing moves the classifier as far ({null:.1%})"
+    return ""

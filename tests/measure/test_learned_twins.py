@@ -1,0 +1,96 @@
+"""A learned editor's twins prove little: what they do to a fair classifier is weighed, and claimed only where it counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.campaign.opened_project import editor_tools
+from evenhand.contract import StudyCase
+from evenhand.datasets.album_data import from_album
+from evenhand.measures import learned_twins
+from evenhand.measures.studies.leaning import LeaningStudy
+from evenhand.media.editors import editor_for
+from evenhand.models.attribute_readers import linear_reader
+from evenhand.models.meter import Meter
+from evenhand.planted.portraits import AGE_GROUPS, synthetic_faces
+
+
+def data(editor: str, count: int = 150):
+    album, learnt = (synthetic_faces(n, np.random.default_rng(seed), 16) for n, seed in ((count, 1), (120, 2)))
+    return from_album(album, [editor_for(editor, learnt, "tone", editor_tools(0))], (), "age_group")
+
+
+def by_light(pictures):
+    """Darker pictures are called older."""
+    light = pictures[:, 6:10, 6:10].reshape(len(pictures), -1).mean(axis=1) / 255.0
+    return np.stack([light, 0.45 + 0 * light, 1 - light], axis=1) / (1.45)
+
+
+def leanings(opened):
+    meter = Meter(eh.wrap(by_light, opened, classes=list(AGE_GROUPS)))
+    case = StudyCase(opened.domain, meter, opened.medium, opened.rows, opened.labels, opened.frame, 0.05)
+    return LeaningStudy().study(case, np.random.default_rng(0))
+
+
+@pytest.fixture(autouse=True)
+def quick_readers(monkeypatch):
+    monkeypatch.setattr(learned_twins, "attribute_reader", linear_reader)
+
+
+def test_exact_twins_prove_a_leaning_and_learned_ones_need_a_reader():
+    assert leanings(data("rerender")).checks[0].outcome == "violation"
+    check = leanings(data("latent_difference")).checks[0]
+    assert check.outcome == "inconclusive"
+    assert "twins of a learned editor" in check.message
+
+
+def test_the_reader_and_the_meaningless_edits_stand_in_the_figures():
+    found = leanings(data("latent_difference", 240)).figures["leanings"][0]["weighed"]
+    assert 0 <= found["reader_accuracy"] <= 1
+    assert found["null"] >= 0
+    assert set(found["reader"]) == set(AGE_GROUPS)
+    assert found["reason"]
+
+
+def test_too_few_pictures_for_a_reader_are_told():
+    check = leanings(data("latent_difference", 60)).checks[0]
+    assert check.outcome == "inconclusive"
+    assert "pictures of some label" in check.message
+
+
+def test_a_scan_with_learned_twins_blames_nobody_and_says_why():
+    opened = data("latent_difference", 60)
+    model = eh.wrap(by_light, opened, classes=list(AGE_GROUPS))
+    result = eh.scan(model, opened, budget=eh.Budget(candidates=60), seed=1)
+    assert result.outcome == "inconclusive"
+    assert "learned editor" in result.reason
+    assert result.rates[0].unfair
+
+
+def test_a_reader_as_good_as_the_classifier_lets_a_large_movement_count():
+    """Readers that know the truth and do not move: what is left is the classifier's own."""
+    opened = data("latent_difference", 240)
+    truth = opened.labels
+
+    class Oracle:
+        classes = AGE_GROUPS
+
+        def scores(self, pictures):
+            return np.eye(len(AGE_GROUPS))[truth]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learned_twins, "attribute_reader", lambda *_: Oracle())
+        check = leanings(opened).checks[0]
+    assert check.outcome == "violation"
+
+
+def test_the_difference_leaves_what_the_drawing_cannot_show():
+    opened = data("latent_difference", 20)
+    own, medium = opened.rows, opened.medium
+    album = synthetic_faces(20, np.random.default_rng(1), 16)
+    assert np.array_equal(medium.show(own), album.pictures)
+    turned = own.copy()
+    turned[:, 1] = 1 - turned[:, 1]
+    assert (medium.show(turned) != album.pictures).any()
