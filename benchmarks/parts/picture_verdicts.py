@@ -72,6 +72,7 @@ class PortraitClassifier:
     slope: float = 0.0
 
     def __call__(self, pictures: np.ndarray) -> np.ndarray:
+        """Probabilities of the age groups."""
         shares = np.clip(self.fitted.predict_proba(_flat(pictures)), 1e-6, 1.0)
         shares[:, -1] *= np.exp(self.slope * (_light(pictures) < self.threshold))
         return shares / shares.sum(axis=1, keepdims=True)
@@ -126,7 +127,7 @@ def leaning(start: PortraitClassifier, points: float, seed: int) -> PortraitClas
     return PortraitClassifier(start.fitted, threshold, high)
 
 
-def tested(count: int, seed: int, correlated: bool = False) -> Album:
+def portraits(count: int, seed: int, correlated: bool) -> Album:
     """Portraits to test on; where age and tone go together, old people are dark three times as often as light."""
     rng = np.random.default_rng([seed, 3])
     album = synthetic_faces(2 * count, rng, SIZE)
@@ -140,7 +141,7 @@ def tested(count: int, seed: int, correlated: bool = False) -> Album:
 def opened(editor: str, count: int, seed: int, correlated: bool = False) -> Dataset:
     """The portraits under an editor of tone that has learnt from others."""
     learnt = synthetic_faces(LEARNT_FROM, np.random.default_rng([seed, 4]), SIZE)
-    album = tested(count, seed, correlated)
+    album = portraits(count, seed, correlated)
     made = editor_for(editor, album if editor == "rerender" else learnt, "tone", editor_tools(seed))
     return from_album(album, [made], (), "age_group")
 

@@ -124,8 +124,9 @@ def test_the_result_has_one_schema(home, scanned):
 
 
 def test_unfairness_is_found_and_replayed(home, scanned):
-    # Every recogniser loses something: of scenes the classes decide, and four streets are too few for that.
-    assert scanned["outcome"] == ("inconclusive" if home.kind == "scenes" else "violation")
+    # Every recogniser loses something: of scenes the classes decide, and four streets are too few for that.  Twins of an album are made by
+    # a learned editor, so that pairs are leads there and no proof.
+    assert scanned["outcome"] == ("inconclusive" if home.kind in ("scenes", "album") else "violation")
     first = scanned["witnesses"][0]["id"]
     done = home.evenhand("replay", first, "--json")
     assert done.returncode == 1, done.stderr
