@@ -30,9 +30,7 @@ def outcomes(editor: str, seeds: range, points: float = 0.0) -> list[str]:
         model = fair(architecture, seed)
         model = leaning(model, points, seed) if points else model
         said = verdict(model, opened(editor, PAIRS, seed, correlated), seed)
-        print(
-            f"{editor:18} {architecture:10} {'with tone' if correlated else 'alone':9} {points:4.0%}  {said.outcome}: {said.reason}"
-        )
+        print(f"{editor:18} {architecture:10} {'with tone' if correlated else 'alone':9} {points:4.0%}  {said.outcome}: {said.reason}")
         found.append(said.outcome)
     return found
 

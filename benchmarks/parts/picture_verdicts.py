@@ -16,7 +16,7 @@ from evenhand.campaign.opened_project import editor_tools
 from evenhand.contract import StudyCase
 from evenhand.datasets.album_data import from_album
 from evenhand.datasets.dataset import Dataset
-from evenhand.engine.gate import Ruling
+from evenhand.engine.gate import Gate, Ruling
 from evenhand.measures.studies.leaning import LeaningStudy
 from evenhand.media.album import Album
 from evenhand.media.editors import editor_for
@@ -150,6 +150,5 @@ def verdict(classifier: PortraitClassifier, data: Dataset, seed: int) -> Ruling:
     """What the leaning study says, as `measure` takes it up."""
     meter = Meter(wrap(FunctionClassifier(classifier, AGE_GROUPS), data))
     case = StudyCase(data.domain, meter, data.medium, data.rows, data.labels, data.frame, TOLERANCE)
-    checks = LeaningStudy().study(case, np.random.default_rng([seed, 5])).checks
-    worst = next((c for c in checks if c.outcome == "violation"), checks[0])
-    return Ruling(worst.outcome, worst.message)
+    rulings = [Gate.rule(claim) for claim in LeaningStudy().study(case, np.random.default_rng([seed, 5])).claims]
+    return next((ruling for ruling in rulings if ruling.outcome == "violation"), rulings[0])

@@ -9,6 +9,7 @@ import evenhand as eh
 from evenhand.campaign.opened_project import editor_tools
 from evenhand.contract import StudyCase
 from evenhand.datasets.album_data import from_album
+from evenhand.engine.gate import Gate
 from evenhand.measures import learned_twins
 from evenhand.measures.studies.leaning import LeaningStudy
 from evenhand.media.editors import editor_for
@@ -34,14 +35,18 @@ def leanings(opened):
     return LeaningStudy().study(case, np.random.default_rng(0))
 
 
+def decided(opened):
+    return Gate.check(leanings(opened).claims[0])
+
+
 @pytest.fixture(autouse=True)
 def quick_readers(monkeypatch):
     monkeypatch.setattr(learned_twins, "attribute_reader", linear_reader)
 
 
 def test_exact_twins_prove_a_leaning_and_learned_ones_need_a_reader():
-    assert leanings(data("rerender")).checks[0].outcome == "violation"
-    check = leanings(data("latent_difference")).checks[0]
+    assert decided(data("rerender")).outcome == "violation"
+    check = decided(data("latent_difference"))
     assert check.outcome == "inconclusive"
     assert "twins of a learned editor" in check.message
 
@@ -55,7 +60,7 @@ def test_the_reader_and_the_meaningless_edits_stand_in_the_figures():
 
 
 def test_too_few_pictures_for_a_reader_are_told():
-    check = leanings(data("latent_difference", 60)).checks[0]
+    check = decided(data("latent_difference", 60))
     assert check.outcome == "inconclusive"
     assert "pictures of some label" in check.message
 
@@ -82,7 +87,7 @@ def test_a_reader_as_good_as_the_classifier_lets_a_large_movement_count():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(learned_twins, "attribute_reader", lambda *_: Oracle())
-        check = leanings(opened).checks[0]
+        check = decided(opened)
     assert check.outcome == "violation"
 
 

@@ -1,6 +1,7 @@
 """Studies of albums: the leaning, the jury of an editor, the neurons; judged once, and in the result of `measure`."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -66,7 +67,9 @@ def test_neurons_of_a_biased_net_are_related_to_fairness(biased):
 
 @dataclass(frozen=True)
 class Dimmer:
-    """Says that it edits the tone, and darkens the backdrop."""
+    """Says that it edits the tone, exactly, and darkens the backdrop."""
+
+    learns: ClassVar[bool] = False
 
     attribute: str = "tone"
     flip: str = "a dimmer"
