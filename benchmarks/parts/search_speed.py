@@ -212,7 +212,9 @@ def _libraries(depth: int, seed: int) -> dict[str, Any]:
         **found,
         "LightGBM": LGBMClassifier(n_estimators=100, max_depth=depth, num_leaves=leaves, random_state=seed, n_jobs=1, verbose=-1),
         "XGBoost": XGBClassifier(n_estimators=100, max_depth=depth, random_state=seed, n_jobs=1),
-        "CatBoost": CatBoostClassifier(n_estimators=100, depth=depth, random_seed=seed, verbose=0, thread_count=1),
+        "CatBoost": CatBoostClassifier(
+            n_estimators=100, depth=depth, random_seed=seed, verbose=0, thread_count=1, allow_writing_files=False
+        ),
     }
 
 

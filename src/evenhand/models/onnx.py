@@ -14,7 +14,7 @@ from evenhand.arrays import Rows, Scores
 from evenhand.contract import Pictures, Port
 from evenhand.domain.columns import listing
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer
+from evenhand.errors import InvalidArgument, MissingAbility, ModelFailed, WrongAnswer
 from evenhand.models.answer_shapes import Reader, declared_or_own, plain
 from evenhand.models.function import FunctionClassifier
 from evenhand.models.inputs import Takes, first_line, inputs_of, probe_rows
@@ -51,6 +51,13 @@ class OnnxModel:
     def batch_rows(self) -> int:
         """How many rows one call takes best, or the only number that the file allows."""
         return self.session.fixed_rows or USUAL_ROWS
+
+    def inputs(self, rows: Rows) -> NDArray[Any]:
+        """What the file's only input is given for rows of codes."""
+        feed = _feed(self.session.inputs, rows, self.domain, self.takes)
+        if len(feed) > 1:
+            raise MissingAbility(f"{self.session.file} has an input for every column, {len(feed)} in all, and not one for all")
+        return next(iter(feed.values()))
 
     def scores(self, rows: Rows) -> Scores:
         """The file's answers as scores."""

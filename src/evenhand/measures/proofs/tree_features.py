@@ -14,10 +14,12 @@ from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.contract import Model, labels_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import MissingAbility
-from evenhand.measures.proofs.tree_readers import TreeSource, read, settled
+from evenhand.measures.proofs.onnx_trees import read_onnx
+from evenhand.measures.proofs.tree_readers import SINGLE, TreeSource, read, settled, single_floats, tolerance
 from evenhand.models.estimator import EstimatorModel
 from evenhand.models.inputs import guarded, probe_rows
 from evenhand.models.native_boosters import BoosterScorer
+from evenhand.models.onnx import OnnxModel
 
 COLUMN_WISE = (
     *("Binarizer", "ColumnTransformer", "KBinsDiscretizer", "MaxAbsScaler", "MinMaxScaler", "MissingIndicator", "OneHotEncoder"),
@@ -37,7 +39,7 @@ ROUNDED = 2.0**-22
 class TreeFront:
     """A tree model taken apart: codes to features, and the trees that ask for them."""
 
-    model: EstimatorModel
+    model: EstimatorModel | OnnxModel
     steps: tuple[Any, ...]
     source: TreeSource
 
@@ -110,7 +112,7 @@ class TreeFront:
         return {q: bool(each.holds(features[:, each.feature])[0]) for q, each in asked if self.owners[each.feature] < 0}
 
 
-def prepared(model: EstimatorModel, steps: Sequence[Any], rows: Rows) -> Any:
+def prepared(model: EstimatorModel | OnnxModel, steps: Sequence[Any], rows: Rows) -> Any:
     """What the estimator behind these steps is given for rows of codes."""
     inputs = model.inputs(rows)
     for step in steps:
@@ -120,6 +122,8 @@ def prepared(model: EstimatorModel, steps: Sequence[Any], rows: Rows) -> Any:
 
 def front_of(model: Model) -> TreeFront:
     """A wrapped tree model taken apart, checked against the model's own answers."""
+    if isinstance(model, OnnxModel):
+        return _onnx_front(model)
     if not isinstance(model, EstimatorModel):
         raise MissingAbility(
             f"certify cannot look inside a {type(model).__name__}; it reads fitted tree ensembles and dense ReLU "
@@ -128,6 +132,17 @@ def front_of(model: Model) -> TreeFront:
     steps, final = taken_apart(model.estimator)
     front = TreeFront(model, tuple(steps), read(final))
     front = TreeFront(model, tuple(steps), _cut(settled(front.source, front.prepared(probe_rows(model.domain))), model))
+    _agree(front)
+    return front
+
+
+def _onnx_front(model: OnnxModel) -> TreeFront:
+    """The trees of a file; what it answers must be what they say, class by class."""
+    if model.reader.threshold is not None:
+        raise MissingAbility(f"threshold={model.reader.threshold:g}: certify reads ONNX files by their own labels only")
+    trees = read_onnx(model)
+    ensemble = trees.gathering.ensemble("ONNX tree ensemble", tolerance(trees.gathering, SINGLE, 1.0), trees.offset)
+    front = TreeFront(model, (), TreeSource(ensemble, single_floats))
     _agree(front)
     return front
 
@@ -202,7 +217,7 @@ def _parts(step: Any) -> Iterator[Any]:
         yield from _parts(inner)
 
 
-def _order(model: EstimatorModel) -> list[int]:
+def _order(model: EstimatorModel | OnnxModel) -> list[int]:
     """The classes that the sums speak for; one number that was read speaks for its class."""
     reader = model.reader
     order = [model.classes.index(name) for name in reader.columns]

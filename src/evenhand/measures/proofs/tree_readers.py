@@ -21,7 +21,7 @@ from evenhand.models.native_boosters import NativeBooster
 DOUBLE, SINGLE = 2.0**-52, 2.0**-23  # twice the largest relative error of one operation
 SUPPORTED = (
     "scikit-learn's decision trees, random forests, extra trees, gradient boosting and histogram gradient boosting, "
-    "classifiers and boosters of XGBoost, LightGBM and CatBoost, and dense ReLU networks"
+    "classifiers and boosters of XGBoost, LightGBM and CatBoost, tree ensembles in ONNX files, and dense ReLU networks"
 )
 
 
@@ -68,7 +68,7 @@ def settled(source: TreeSource, inputs: Any) -> TreeSource:
     return replace(source, ensemble=replace(source.ensemble, offset=offset))
 
 
-def _tolerance(gathering: Gathering, rounding: float, least: float = 0.0) -> float:
+def tolerance(gathering: Gathering, rounding: float, least: float = 0.0) -> float:
     """How far the order of a sum over all trees, with this rounding, can move it."""
     largest = sum(float(np.abs(tree.value).max()) for tree in gathering.trees) + least
     return rounding * ((len(gathering.trees) + 2) * largest + 8)
@@ -104,7 +104,7 @@ def _forest(estimators: list[Any], name: str) -> TreeSource:
         value = each.tree_.value[:, 0, :]
         value = value / value.sum(axis=1, keepdims=True) / len(estimators)
         _sklearn_tree(gathering, each.tree_, value[:, 1:] - value[:, :1] if value.shape[1] == 2 else value)
-    return TreeSource(gathering.ensemble(name, _tolerance(gathering, DOUBLE, 1.0)), single_floats)
+    return TreeSource(gathering.ensemble(name, tolerance(gathering, DOUBLE, 1.0)), single_floats)
 
 
 def _gradient_boosting(estimator: Any) -> TreeSource:
@@ -116,7 +116,7 @@ def _gradient_boosting(estimator: Any) -> TreeSource:
             value = np.zeros((tree.node_count, outputs))
             value[:, output] = estimator.learning_rate * tree.value[:, 0, 0]
             _sklearn_tree(gathering, tree, value)
-    ensemble = gathering.ensemble("GradientBoostingClassifier", _tolerance(gathering, DOUBLE, 10.0))
+    ensemble = gathering.ensemble("GradientBoostingClassifier", tolerance(gathering, DOUBLE, 10.0))
     return TreeSource(ensemble, single_floats, lambda inputs: _columns(estimator.decision_function(inputs)))
 
 
@@ -135,7 +135,7 @@ def _hist(estimator: Any) -> TreeSource:
             value[:, output] = nodes["value"]
             asked = [LEAF if node["is_leaf"] else gathering.ask(_hist_question(node, predictor, known)) for node in nodes]
             gathering.add(asked, nodes["left"].astype(np.intp), nodes["right"].astype(np.intp), value)
-    ensemble = gathering.ensemble(type(estimator).__name__, _tolerance(gathering, DOUBLE, 10.0))
+    ensemble = gathering.ensemble(type(estimator).__name__, tolerance(gathering, DOUBLE, 10.0))
     return TreeSource(
         ensemble,
         lambda inputs: np.asarray(estimator._preprocess_X(inputs, reset=False)),
@@ -167,7 +167,7 @@ def _xgboost(estimator: Any) -> TreeSource:
     gathering = Gathering()
     for place in range(boosted["model"]["iteration_indptr"][rounds]):
         _xgboost_tree(gathering, boosted["model"]["trees"][place], int(boosted["model"]["tree_info"][place]), outputs)
-    ensemble = gathering.ensemble(_name(estimator), _tolerance(gathering, SINGLE, 10.0))
+    ensemble = gathering.ensemble(_name(estimator), tolerance(gathering, SINGLE, 10.0))
     return TreeSource(ensemble, _xgboost_features(estimator), lambda inputs: _columns(_margins(estimator, inputs, "output_margin")))
 
 
@@ -237,7 +237,7 @@ def _lightgbm(estimator: Any) -> TreeSource:
     share = outputs / len(trees) if model.get("average_output") else 1.0
     for place, tree in enumerate(trees):
         _lightgbm_tree(gathering, tree["tree_structure"], place % outputs, outputs, share)
-    ensemble = gathering.ensemble(_name(estimator), _tolerance(gathering, DOUBLE, 10.0))
+    ensemble = gathering.ensemble(_name(estimator), tolerance(gathering, DOUBLE, 10.0))
     categories = model.get("pandas_categorical") or None
     return TreeSource(
         ensemble,
@@ -249,7 +249,7 @@ def _lightgbm(estimator: Any) -> TreeSource:
 def _catboost(estimator: Any) -> TreeSource:
     own = native(estimator)
     read_in = read_trees(own)
-    ensemble = read_in.gathering.ensemble(_name(estimator), _tolerance(read_in.gathering, DOUBLE, 10.0))
+    ensemble = read_in.gathering.ensemble(_name(estimator), tolerance(read_in.gathering, DOUBLE, 10.0))
     return TreeSource(ensemble, read_in.features, lambda inputs: _columns(own.predict(inputs, prediction_type="RawFormulaVal")))
 
 
