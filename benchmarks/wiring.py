@@ -15,6 +15,7 @@ bit_flips_noticed_share  share of single flipped bits, anywhere in the files of 
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def flip_figures(flips: int, seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     with tempfile.TemporaryDirectory(prefix="evenhand-flips-") as base:
         home = _finished_run(Path(base))
-        files = [path for path in sorted(home.rglob("*")) if path.suffix in (".json", ".parquet")]
+        files = [path for path in sorted(home.rglob("*")) if path.suffix in (".json", ".jsonl", ".parquet", ".png")]
         noticed = 0
         for _ in range(flips):
             file = files[rng.integers(len(files))]
@@ -72,6 +73,7 @@ def _finished_run(base: Path) -> Path:
     from evenhand.engine.header import header_of
     from evenhand.engine.run import Plan, run
     from evenhand.engine.store import RunFolder
+    from evenhand.media.png import data_uri
     from evenhand.methods.themis import Themis
     from evenhand.models.budget import Budget
     from evenhand.oracles.flip import LabelFlip
@@ -82,7 +84,8 @@ def _finished_run(base: Path) -> Path:
     if folder.result is None:
         folder.finish(done.as_dict())
     for each in witness.witnesses_of(done.findings[:5], subject.rows, witness.Hearing(subject.domain, subject.model, LabelFlip())):
-        witness.save(each, folder.path / "witnesses")
+        picture = data_uri(np.random.default_rng(0).integers(0, 255, (16, 16, 3), dtype=np.uint8))  # as of rows that show pictures
+        witness.save(replace(each, pictures={"person": picture, "twin": picture}), folder.path / "witnesses")
     return folder.path
 
 
@@ -94,6 +97,7 @@ def _read_everything(home: Path) -> None:
     folder.journal()
     folder.findings()
     _ = folder.result
+    folder.events()
     for file in (home / "witnesses").glob("*.json"):
         witness.load(file)
 

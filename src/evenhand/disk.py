@@ -16,6 +16,7 @@ from evenhand.errors import StoreError
 
 SEAL = "checksum"
 BLANK = "0" * 64
+LINE_DIGITS = 16
 _FIRST_TEXT = re.compile(r'\{\s*"([^"]*)":\s*"([^"]*)"')
 MOST_JSON_BYTES = 1 << 30
 DEEPEST = 200
@@ -115,6 +116,21 @@ def unsealed(data: bytes, path: Path, required: bool = True) -> Any:
         raise StoreError(f"{path} is damaged: its checksum does not fit its content; restore it from a copy, or make it again")
     del content[SEAL]
     return content
+
+
+def sealed_line(content: Mapping[str, Any]) -> str:
+    """One line of JSON that ends in the checksum of what stands before it."""
+    told = json.dumps(content)
+    return json.dumps({**content, SEAL: digest_of(told.encode())[:LINE_DIGITS]}) + "\n"
+
+
+def unsealed_line(line: str, path: Path) -> dict[str, Any]:
+    """What `sealed_line` wrote; StoreError where a single bit differs."""
+    content = parsed_json(line, path)
+    seal = content.pop(SEAL, None) if isinstance(content, dict) else None
+    if seal is None or sealed_line(content).rstrip("\n") != line.rstrip("\n"):
+        raise StoreError(f"{path} is damaged: the checksum of a line does not fit it; restore it from a copy")
+    return content  # type: ignore[no-any-return]
 
 
 def parsed_json(text: str, path: Path) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from evenhand.disk import private_folder, read_sealed, sealed, whole_file, write_whole
+from evenhand.disk import digest_of, private_folder, read_bytes, read_sealed, sealed, whole_file, write_whole
 from evenhand.engine.findings import Findings
 from evenhand.engine.store import findings_table
 from evenhand.errors import StoreError
@@ -48,7 +48,19 @@ class CampaignFolder:
 
         content = io.BytesIO()
         parquet.write_table(findings_table(found, domain, classes), content, compression="zstd")
-        self._new(self.path / "findings" / f"{identity}.parquet", content.getvalue())
+        file = self.path / "findings" / f"{identity}.parquet"
+        self._new(file, content.getvalue())
+        self._new(file.with_suffix(".parquet.sha256"), digest_of(content.getvalue()).encode())
+
+    def findings(self, identity: str) -> pd.DataFrame:
+        """A run's findings as a table; StoreError where the file is not the one that was written."""
+        import pandas as pd
+
+        file = self.path / "findings" / f"{identity}.parquet"
+        content, told = read_bytes(file), read_bytes(file.with_suffix(".parquet.sha256")).decode("ascii", "replace")
+        if told != digest_of(content):
+            raise StoreError(f"{file} is damaged: its checksum does not fit its content; restore it from a copy, or make the run again")
+        return pd.read_parquet(io.BytesIO(content))
 
     def set_aside(self, identity: str) -> None:
         """Move a record out of the way, keeping it: the run is to be made again."""

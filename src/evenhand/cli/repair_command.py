@@ -22,6 +22,7 @@ from evenhand.cli.output import (
     written,
 )
 from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
+from evenhand.disk import whole_file
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 
 if TYPE_CHECKING:
@@ -123,7 +124,8 @@ def _leave(result: RepairComparison, wanted: str | None, folder: Path, as_json: 
     except OSError as fault:
         raise StoreError(f"cannot make the folder {folder}: {fault.strerror or fault}") from fault
     say_json(result.as_dict(), folder / "comparison.json")
-    result.frame().to_parquet(folder / "comparison.parquet", index=False)
+    with whole_file(folder / "comparison.parquet") as new:
+        result.frame().to_parquet(new, index=False)
     page = result.report(folder / "comparison.html")
     name = wanted or (result.best.name if result.best else None)
     saved = result.save(name, folder / "model") if name else None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Rows
 from evenhand.contract import Medium, Restoring
-from evenhand.disk import read_bytes, write_whole
+from evenhand.disk import digest_of, read_bytes, write_whole
 from evenhand.errors import StoreError
 from evenhand.media.album import as_bytes
 from evenhand.media.png import data_uri, picture_of
@@ -39,6 +39,18 @@ def exhibit(pair: Rows, medium: Medium | None) -> Exhibit:
     if sides and all(isinstance(side, np.ndarray) and side.ndim == 3 for side in sides):
         return Exhibit(pictures={name: data_uri(as_bytes(side)) for name, side in zip(SIDES, sides, strict=True)})
     return Exhibit()
+
+
+def picture_sums(pictures: dict[str, str]) -> dict[str, str]:
+    """The checksum of each picture's file, which the witness keeps."""
+    return {side: digest_of(base64.b64decode(uri.removeprefix(DATA_URI))) for side, uri in pictures.items() if uri.startswith(DATA_URI)}
+
+
+def check_pictures(pictures: dict[str, str], sums: dict[str, str], path: Path) -> None:
+    """StoreError where a picture is not the one that was written; files that are gone, and witnesses without sums, pass."""
+    for side, now in picture_sums(pictures).items():
+        if sums.get(side, now) != now:
+            raise StoreError(f"{path}: the picture of the {side} beside it is damaged; restore it from a copy, or make the witness again")
 
 
 def write_pictures(pictures: dict[str, str], stem: str, folder: Path) -> dict[str, str]:

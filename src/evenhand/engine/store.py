@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Keys, Reals
-from evenhand.disk import digest_of, locked, private_folder, read_bytes, read_sealed, sealed, write_whole
+from evenhand.disk import digest_of, locked, private_folder, read_bytes, read_sealed, sealed, sealed_line, unsealed_line, write_whole
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import RESERVED, Findings
 from evenhand.errors import StoreError
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = 2
+MOST_LOG_BYTES = 1 << 26
+_LINE_END = re.compile(r'"[0-9a-f]{16}"\}')
 CHECKSUMS = "checksums.json"
 
 
@@ -111,7 +114,15 @@ class RunFolder:
         """Append one line to the log."""
         line = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "event": event} | ({"detail": detail} if detail else {})
         with self._writing(), os.fdopen(os.open(self.path / "log.jsonl", os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600), "a") as log:
-            log.write(json.dumps(line) + "\n")
+            log.write(sealed_line(line))
+
+    def events(self) -> list[dict[str, Any]]:
+        """What happened to the run, line by line; a last line that was cut off has not happened."""
+        file = self.path / "log.jsonl"
+        if not file.exists():
+            return []
+        lines = read_bytes(file, MOST_LOG_BYTES).decode("utf-8", "replace").splitlines(keepends=True)
+        return [unsealed_line(line, file) for line in lines if line.endswith("\n") or _LINE_END.search(line)]
 
     def append(self, journal: Journal, findings: Findings, domain: TabularDomain, classes: tuple[Any, ...]) -> None:
         """Add one part: what was judged, and what was found among it."""

@@ -19,7 +19,7 @@ from evenhand.contract import Medium, Model, Oracle, PairOracle, Restoring, Verd
 from evenhand.deadline import NEVER, Deadline, TimeOver, stopping, unstopped
 from evenhand.disk import private_folder, read_sealed, sealed, write_whole
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine.exhibits import exhibit, read_pictures, restore_pair, write_pictures
+from evenhand.engine.exhibits import check_pictures, exhibit, picture_sums, read_pictures, restore_pair, write_pictures
 from evenhand.engine.findings import Findings, findings_of
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 from evenhand.models.meter import Meter
@@ -371,6 +371,7 @@ def save(witness: Witness, folder: Path) -> Path:
         private_folder(folder)
         if not path.exists():
             told = {"witness": VERSION, **asdict(witness), "pictures": write_pictures(witness.pictures, witness.id, folder)}
+            told |= {"picture_sums": picture_sums(witness.pictures)} if witness.pictures else {}
             write_whole(path, sealed(told), private=True)
     except OSError as fault:
         raise StoreError(f"cannot write witness {path}: {fault.strerror or fault}") from fault
@@ -385,12 +386,15 @@ def load(path: Path) -> Witness:
         raise StoreError(f'{path} is not a witness file (expected a JSON object with "witness": {VERSION})')
     content = content if version == 1 else read_sealed(path)  # those of version 1 have no checksum
     del content["witness"]
+    sums = content.pop("picture_sums", {})
     known, later = set(Witness.__dataclass_fields__), {"oracle", "answers", "pictures", "texts"}  # which files of earlier versions lack
     if set(content) | later != known:
         raise StoreError(f"{path}: fields {sorted((set(content) | later) ^ known)} are missing or unknown")
     answers = content.get("answers")
     told = {**content, "protected": tuple(content["protected"]), "answers": tuple(answers) if answers else None}
-    return Witness(**{**told, "pictures": read_pictures(content.get("pictures", {}), path.parent)})
+    pictures = read_pictures(content.get("pictures", {}), path.parent)
+    check_pictures(pictures, sums if isinstance(sums, dict) else {}, path)
+    return Witness(**{**told, "pictures": pictures})
 
 
 def find(identity: str, folders: list[Path]) -> list[Path]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.contract import Model
-from evenhand.disk import read_sealed, sealed, write_whole
+from evenhand.disk import digest_of, read_bytes, read_sealed, sealed, whole_file, write_whole
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import EvenhandError, InvalidArgument, MissingAbility, MissingExtra, StoreError
 from evenhand.models.composed import ConstantModel, Marginalised, Masked, Mixture, ScoreCut, Thresholded, ThresholdRule
@@ -68,7 +68,8 @@ def _described(model: Model, folder: Path) -> dict[str, Any] | None:
         bases = [_base(each, folder, f"model-{place}") for place, each in enumerate(model.models)]
         return {"kind": "mixture", "weights": list(model.weights), "by_label": model.by_label, "bases": bases}
     if type(model).__module__ == "evenhand.models.torch":
-        return {"kind": "torch", "classes": list(model.classes), "path": _torch(model, folder).name}
+        written = _torch(model, folder)
+        return {"kind": "torch", "classes": list(model.classes), "path": written.name} | _sum(written)
     return None
 
 
@@ -84,7 +85,12 @@ def _base(model: Model, folder: Path, name: str = "model") -> dict[str, Any]:
     except MissingAbility as fault:
         inner.rmdir()
         return told | {"missing": str(fault)}
-    return told | {"path": written.relative_to(folder).as_posix()}
+    return told | {"path": written.relative_to(folder).as_posix()} | _sum(written)
+
+
+def _sum(file: Path) -> dict[str, str]:
+    """The checksum of a file that a description names; a folder has a description of its own."""
+    return {"sum": digest_of(file.read_bytes())} if file.is_file() else {}
 
 
 def _plain(model: Model, folder: Path) -> Path:
@@ -94,7 +100,8 @@ def _plain(model: Model, folder: Path) -> Path:
     if isinstance(model, EstimatorModel):
         import skops.io
 
-        skops.io.dump(model.estimator, folder / "model.skops")
+        with whole_file(folder / "model.skops") as new:
+            skops.io.dump(model.estimator, new)
         return folder / "model.skops"
     raise MissingAbility(
         f"{type(model).__name__} cannot be written to a file that is safe to read; what was built around it can, and wants it again: "
@@ -110,12 +117,15 @@ def _torch(model: Any, folder: Path) -> Path:
 
     codes = torch.tensor(np.nan_to_num(probe_rows(model.domain, 4)), dtype=model.front.dtype)
     try:
-        _export(_whole(model).eval(), codes, folder / "model.onnx")
+        with whole_file(folder / "model.onnx") as new:
+            _export(_whole(model).eval(), codes, new)
         return folder / "model.onnx"
+    except OSError:
+        raise
     except Exception:  # a module may contain anything; its weights can always be written
-        (folder / "model.onnx").unlink(missing_ok=True)
         weights = {name: tensor.detach().cpu().numpy() for name, tensor in model.module.state_dict().items()}
-        np.savez(folder / "weights.npz", **weights)
+        with whole_file(folder / "weights.npz") as new:
+            np.savez(new, **weights)
         return folder / "weights.npz"
 
 
@@ -202,6 +212,8 @@ def _inner(told: dict[str, Any], folder: Path, domain: TabularDomain, base: Mode
     inner = (folder / str(told["path"])).resolve()
     if not inner.is_relative_to(folder.resolve()) or inner == folder.resolve():
         raise StoreError(f"{folder / DESCRIPTION} points outside its folder: {told['path']!r}")
+    if "sum" in told and told["sum"] != digest_of(read_bytes(inner)):
+        raise StoreError(f"{inner} is damaged: its checksum is not the one in {folder / DESCRIPTION}; restore it from a copy")
     if inner.is_dir():
         return load(inner, domain, base, trusted)
     if inner.suffix == ".onnx":

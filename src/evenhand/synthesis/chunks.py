@@ -91,7 +91,7 @@ class _Parquet:
 
         if self.writer is None:
             schema = pa.schema([_nullable(field) for field in pa.Schema.from_pandas(frame, preserve_index=False)])
-            self.writer = pq.ParquetWriter(self.path, schema)
+            self.writer = pq.ParquetWriter(self.path, schema, write_page_checksum=True)
         self.writer.write_table(pa.Table.from_pandas(frame, schema=self.writer.schema, preserve_index=False, safe=False))
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evenhand.campaign.opened_project import editor_tools, open_project
 from evenhand.contract import DataWishes, ProposingLoader
+from evenhand.disk import write_whole
 from evenhand.domain.infer import InferWishes, Proposal, propose
 from evenhand.domain.project_file import DataSource, MediumSource, ModelSource, Project, save_project
 from evenhand.errors import EvenhandError, InvalidArgument, StoreError, UnclearAnswers
@@ -80,8 +81,8 @@ def _with_reading(written: WrittenProject) -> WrittenProject:
     if told.proposed:
         lines = ["model:", f"  path: {_shown(source.path, written.file)}", *(f"  {line}" for line in told.proposed)]
         head = "\n# How the model's answers are read.  To make that certain, replace the model's line above by:\n"
-        with written.file.open("a", encoding="utf-8") as file:
-            file.write(head + "".join(f"# {line}\n" for line in lines))
+        before = written.file.read_text(encoding="utf-8")
+        write_whole(written.file, before + head + "".join(f"# {line}\n" for line in lines))
     return replace(written, lines=(*written.lines, told.sentence, *(f"  {line}" for line in told.proposed)))
 
 

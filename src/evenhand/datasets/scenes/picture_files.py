@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from evenhand.datasets.open_picture import check_picture, open_picture
-from evenhand.disk import below
+from evenhand.disk import below, write_whole
 from evenhand.errors import DataError, EvenhandError, require
 from evenhand.media.scene import Picture, Regions
 
@@ -107,10 +107,15 @@ def scene_name(folder: Path, path: Path) -> str:
 def write_picture(path: Path, picture: Picture) -> None:
     """A picture to disk; the folder is made."""
     cv2 = require("cv2", "image")
-    path.parent.mkdir(parents=True, exist_ok=True)
     quality = [cv2.IMWRITE_JPEG_QUALITY, 92] if path.suffix.lower() in (".jpg", ".jpeg") else []
-    if not cv2.imwrite(str(path), picture[..., ::-1], quality):
-        raise DataError(f"{path} could not be written")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        is_made, coded = cv2.imencode(path.suffix, picture[..., ::-1], quality)
+        if not is_made:
+            raise DataError(f"{path} could not be written: no picture of this kind can be made of it")
+        write_whole(path, coded.tobytes())
+    except (OSError, cv2.error) as fault:
+        raise DataError(f"{path} could not be written: {getattr(fault, 'strerror', None) or fault}") from fault
 
 
 def pairs(frames: Path, maps: Path) -> Iterator[tuple[Path, Path]]:

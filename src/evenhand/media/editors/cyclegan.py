@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from evenhand.contract import EditorTools, Headway, Pictures, Watch
+from evenhand.disk import whole_file
 from evenhand.errors import DataError, InvalidArgument, StoreError
 from evenhand.limits import Count, Positive, check_limits
 from evenhand.media.album import Album
@@ -126,11 +127,14 @@ class TranslatorLesson:
 
     def save(self, folder: Path) -> None:
         """Write everything that continuing needs."""
-        folder.mkdir(parents=True, exist_ok=True)
         state = {"quartet": self.quartet.state_dict(), "translating": self.translating.state_dict(), "judging": self.judging.state_dict()}
         about = {"step": self.step, "attribute": self.attribute, "settings": asdict(self.settings)}
-        torch.save({**state, **about}, folder / "checkpoint.tmp")
-        (folder / "checkpoint.tmp").replace(folder / "checkpoint.pt")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with whole_file(folder / "checkpoint.pt") as new:
+                torch.save({**state, **about}, new)
+        except (OSError, RuntimeError) as fault:
+            raise StoreError(f"cannot write the checkpoint to {folder}: {first_words(fault)}") from fault
 
     def resume(self, folder: Path) -> None:
         """Go on where a saved training stopped; refuses one with other settings."""
@@ -143,12 +147,25 @@ class TranslatorLesson:
         self.step = int(saved["step"])
 
 
+CHECKPOINT_PARTS = {"quartet", "translating", "judging", "step", "attribute", "settings"}
+
+
 def _read_checkpoint(folder: Path) -> dict[str, Any]:
     file = folder / "checkpoint.pt"
     if not file.exists():
         raise StoreError(f"{folder} holds no checkpoint.pt to continue from")
-    saved: dict[str, Any] = torch.load(file, weights_only=True)
+    try:
+        saved: dict[str, Any] = torch.load(file, weights_only=True)
+    except Exception as fault:  # whatever torch says of a file that is none of its own, or damaged
+        raise StoreError(f"{file} is no readable checkpoint: {first_words(fault)}; remove it to begin again") from fault
+    if not isinstance(saved, dict) or set(saved) != CHECKPOINT_PARTS:
+        raise StoreError(f"{file} is no checkpoint of this training; remove it to begin again")
     return saved
+
+
+def first_words(fault: BaseException) -> str:
+    """What a library says, in one line."""
+    return " ".join(str(fault).split())[:200] or type(fault).__name__
 
 
 def _descend(optimiser: torch.optim.Optimizer, loss: Tensor) -> None:

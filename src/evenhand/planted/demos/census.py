@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand import datasets
+from evenhand.disk import whole_file
 from evenhand.domain.project_file import DataSource, ModelSource, Project
 from evenhand.models import zoo
 from evenhand.planted.demos import DemoProject
@@ -27,7 +28,8 @@ class CensusDemo:
         train, test = adult.split(0.25, np.random.default_rng(seed))
         model = zoo.load_or_train("mlp", train.rows, train.labels, adult.domain, seed)
         accuracy = float(np.mean(model.scores(test.rows).argmax(axis=1) == test.labels))
-        test.frame[[*test.domain.names, test.label]].to_parquet(folder / "people.parquet", index=False)
+        with whole_file(folder / "people.parquet") as new:
+            test.frame[[*test.domain.names, test.label]].to_parquet(new, index=False)
         model.save(folder / "model.npz")  # type: ignore[attr-defined]
         project = Project(test.domain.protect("sex"), DataSource(folder / "people.parquet"), ModelSource(path=folder / "model.npz"))
         lines = (

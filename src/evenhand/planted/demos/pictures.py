@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenhand.disk import whole_file
 from evenhand.domain.project_file import MediumSource, ModelSource, Project, ScanSettings
 from evenhand.media.portraits.factors import draw_factors
 from evenhand.media.portraits.painting import render
@@ -40,7 +41,8 @@ class PicturesDemo:
         classifier.fit(_flat(render(train, PIXELS)), names[age_groups(train, biases)])
         accuracy = float(np.mean(classifier.predict(_flat(render(test, PIXELS))) == names[age_groups(test, biases)]))
         planted = planted_share(test, biases, "tone")
-        skops.io.dump(classifier, folder / "model.skops")
+        with whole_file(folder / "model.skops") as new:
+            skops.io.dump(classifier, new)
         medium = MediumSource("portraits", {"count": SHOWN, "size": PIXELS, "seed": seed}, protected=("tone",))
         scan = ScanSettings(rate_rows=SHOWN, runs=folder / "runs")
         project = Project(None, None, ModelSource(path=folder / "model.skops"), scan, medium=medium)

@@ -35,7 +35,8 @@ class TextDemo:
         texts = data.medium.show(rows)
         decided = np.array(ANSWERS)[LetterReader().scores(texts).argmax(axis=1)]
         classifier = make_pipeline(CountVectorizer(ngram_range=(1, 2)), LogisticRegression(max_iter=400)).fit(texts, decided)
-        skops.io.dump(classifier, folder / "model.skops")
+        with whole_file(folder / "model.skops") as new:
+            skops.io.dump(classifier, new)
         write_templates(TEMPLATES, folder / "templates.csv")
         write_words(WORDS, folder / "words.csv")
         medium = MediumSource("text", {"words": "words.csv"}, protected=("gender",))
