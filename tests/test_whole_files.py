@@ -24,6 +24,7 @@ from evenhand.models import saving
 from evenhand.models.budget import Budget
 from evenhand.models.composed import Masked
 from evenhand.models.dense import DenseNet
+from evenhand.oracles.flip import LabelFlip
 
 SOURCE = Path(__file__).parents[1] / "src" / "evenhand"
 SUBJECT = standard_subject()
@@ -69,7 +70,7 @@ def test_every_flip_in_a_log_is_noticed(tmp_path: Path) -> None:
         changed = bytearray(whole)
         changed[bit // 8] ^= 1 << bit % 8
         file.write_bytes(changed)
-        with pytest.raises(StoreError, match="log.jsonl"):
+        with pytest.raises(StoreError, match=r"log\.jsonl"):
             folder.events()
 
 
