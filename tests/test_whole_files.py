@@ -24,7 +24,6 @@ from evenhand.models import saving
 from evenhand.models.budget import Budget
 from evenhand.models.composed import Masked
 from evenhand.models.dense import DenseNet
-from evenhand.oracles.flip import LabelFlip
 
 SOURCE = Path(__file__).parents[1] / "src" / "evenhand"
 SUBJECT = standard_subject()
