@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from evenhand.cli.output import REPORTS, free_path, out, tell, watching, written
+from evenhand.cli.stored_draws import StoredDraw, complete, draw_from, keep_model, open_table
 from evenhand.disk import write_whole
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ def synth_command(
     label: str | None = typer.Option(None, help="The label column of a table file; it is not synthesised."),
     seed: int = typer.Option(0, help="The same seed gives the same rows."),
     quality: bool = typer.Option(True, help="Measure the fit on held-out rows and print it; costs a second fit."),
+    save: Path | None = typer.Option(
+        None, help="Also keep what was learnt in this file, to draw more rows later (arrays and JSON, no code)."
+    ),
+    model: Path | None = typer.Option(None, help="Draw from a file of --save; no table is read."),
+    given: Path | None = typer.Option(None, help="A .csv or .parquet file of partial rows: each is completed, empty cells are made up."),
+    beside: bool = typer.Option(True, help="Make up identifiers, codes and free text too, which no model should learn from."),
     report: list[Path] = REPORTS,
 ) -> None:
     """Write any number of realistic rows, learnt from a table and steered by your constraints."""
@@ -39,35 +46,34 @@ def synth_command(
 
     from evenhand.verbs.synth import SynthOptions, steered_graph, synth
 
-    table = _open(data, label)
-    options = SynthOptions(synthesiser, wishes, tuple(preset), unfitted)  # type: ignore[arg-type]  # checked there
+    draw = StoredDraw(rows, output, given, seed, bool(wishes or preset))
+    if model is not None:
+        draw_from(model, draw)
+        return
+    opened = open_table(data, label, beside and given is None)
+    table = opened.data
+    options = SynthOptions(synthesiser, wishes, tuple(preset), unfitted, opened.companions)  # type: ignore[arg-type]  # checked there
     if explain is not None:
         rng = np.random.default_rng(seed)
         _explain(steered_graph(table, options, rng), table, explain, rng)
         return
     result = synth(table, rows, seed=seed, options=options)
+    if save is not None:
+        tell(f"Model: {keep_model(result.source, free_path(save))}")
+    if given is not None:
+        complete(result.source, draw)
+        return
     with watching(quiet=False) as watch:
         left = result.write(free_path(output), watch)
     tell(f"{result.reason}: {left.path}")
+    for each in result.companions:
+        tell(f"note: {each.note}")
     if quality and result.quality is not None:
         tell(f"Fit: {result.quality.sentence()}")
         for warning in result.quality.warnings:
             tell(f"Warning: {warning}")
     for page in written(result, report):
         tell(f"Report: {page}")
-
-
-def _open(name: str, label: str | None) -> Dataset:
-    from evenhand.cli.bench_command import open_dataset
-    from evenhand.datasets.dataset import from_frame
-    from evenhand.domain.frames import read_table
-    from evenhand.domain.infer import infer
-
-    path = Path(name)
-    if path.suffix in (".csv", ".parquet") and label is None:
-        frame = read_table(path)
-        return from_frame(frame, infer(frame), path.stem)
-    return open_dataset(name, label, "readable")
 
 
 def _explain(graph: ConstraintGraph, table: Dataset, folder: Path, rng: Any) -> None:

@@ -129,7 +129,7 @@ class ChainedTrees:
         name = f"{self.name} where {box.text(self.domain)}"
         return replace(self, links=tuple(links), guides=guides, domain=box.domain(self.domain), name=name)
 
-    def _bound(self, at: int, link: Link, rows: Rows) -> Link | Guided:
+    def bound(self, at: int, link: Link, rows: Rows) -> Link | Guided:
         """The link of a column, under its guide where it has one."""
         return self.guides[at].bound(link, rows) if at in self.guides else link
 
@@ -180,7 +180,7 @@ class ChainedTrees:
         begin = self.order.index(coordinate)
         for at, link in zip(self.order[begin:], self.links[begin:], strict=True):
             levels = np.minimum(ndtr(latents[:, at]), BELOW_ONE)
-            moved[:, at] = self._bound(at, link, moved).codes(levels, copies)
+            moved[:, at] = self.bound(at, link, moved).codes(levels, copies)
             copies[:, at] = tree_copy(moved[:, at], self.domain.columns[at].lowest)
         return moved
 
@@ -191,7 +191,7 @@ class ChainedTrees:
         for at, link in zip(self.order, self.links, strict=True):
             if not self.domain.columns[at].inside(rows[:, at]).all():
                 raise DataError(f"column {self.domain.names[at]!r} has codes outside its range; project the rows first")
-            latents[:, at] = _exact_latent(self._bound(at, link, rows), rows[:, at], copies, rng)
+            latents[:, at] = _exact_latent(self.bound(at, link, rows), rows[:, at], copies, rng)
         return latents
 
     def log_density(self, rows: Rows) -> Reals:
@@ -208,7 +208,7 @@ class ChainedTrees:
         copies = tree_copies(rows, self.domain)
         terms = np.empty(rows.shape)
         for at, link in zip(self.order, self.links, strict=True):
-            terms[:, at] = self._bound(at, link, rows).log_share(rows[:, at], copies)
+            terms[:, at] = self.bound(at, link, rows).log_share(rows[:, at], copies)
         return terms
 
     def _draw(self, n: int, rng: np.random.Generator, fixed: Mapping[int, Reals]) -> Rows:
@@ -233,7 +233,8 @@ class ChainedTrees:
         np.minimum(levels, BELOW_ONE, out=levels)
         copies = np.empty(rows.shape, dtype=np.float32)
         for at, link in zip(self.order, self.links, strict=True):
-            rows[:, at] = fixed[at] if at in fixed else self._bound(at, link, rows).codes(levels[:, at], copies)
+            # Adding 0.0 makes a negative zero, which rounding leaves behind, a plain one.
+            rows[:, at] = fixed[at] if at in fixed else self.bound(at, link, rows).codes(levels[:, at], copies) + 0.0
             copies[:, at] = tree_copy(rows[:, at], self.domain.columns[at].lowest)
 
     def _fixed(self, fixed: Mapping[str, Value | Reals] | None, n: int) -> dict[int, Reals]:

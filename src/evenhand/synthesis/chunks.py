@@ -49,11 +49,15 @@ class Written:
 
 @dataclass(frozen=True)
 class Stream:
-    """Where rows go: a .parquet or .csv file, without the columns that are left out; `watch` hears how many are done."""
+    """Where rows go: a .parquet or .csv file, without the columns that are left out; `watch` hears how many are done.
+
+    complete: what is done to every batch of decoded rows before it is written.
+    """
 
     path: Path
     left_out: Sequence[str] = ()
     watch: Watch | None = None
+    complete: Callable[[Any], Any] = lambda frame: frame
 
     def __post_init__(self) -> None:
         if self.path.suffix not in (".parquet", ".csv"):
@@ -71,12 +75,24 @@ def write_rows(source: Source, n: int, stream: Stream, rng: np.random.Generator)
         try:
             for begin in range(0, n, BATCH_ROWS):
                 step = min(BATCH_ROWS, n - begin)
-                write.add(source.domain.decode(source.sample(step, rng))[list(columns)])
+                write.add(stream.complete(source.domain.decode(source.sample(step, rng))[list(columns)]))
                 if stream.watch:
                     stream.watch(Headway("rows", begin + step, n))
         finally:
             write.close()
     return Written(n, stream.path, columns)
+
+
+def write_frame(frame: Any, path: Path) -> Path:
+    """A table that is in memory, as .parquet or .csv, whole or not at all."""
+    Stream(path)  # checks the name
+    with whole_file(path) as new:
+        write = _Parquet(new) if path.suffix == ".parquet" else _Csv(new)
+        try:
+            write.add(frame)
+        finally:
+            write.close()
+    return path
 
 
 class _Parquet:

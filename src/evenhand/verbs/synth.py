@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ from evenhand.measures.synthesis_quality import SynthesisQuality, synthesis_qual
 from evenhand.report.rendered import Rendered
 from evenhand.synthesis import fit_steered, synthesiser
 from evenhand.synthesis.chunks import Source, Stream, Written, write_rows
+from evenhand.synthesis.companions import Companion, beside
 from evenhand.synthesis.constraint_graph import ConstraintGraph
 from evenhand.synthesis.wishes import Wishes
 
@@ -45,13 +46,14 @@ class SynthOptions:
 
     synthesiser: trees, chained trees; graph, AITEST's constraint graph.  wishes: a .yaml file, or the edited .csv table of a graph.
     presets: what-ifs such as '1:1 sex' or 'income up 20 %'.  unfitted: for the graph, numbers that no distribution fits come from
-    their range or by quantiles.
+    their range or by quantiles.  companions: columns beside the domain, such as numbers of people (`learn_companions`).
     """
 
     synthesiser: str = "trees"
     wishes: Path | None = None
     presets: Sequence[str] = ()
     unfitted: Unfitted = "range"
+    companions: tuple[Companion, ...] = ()
 
     def __post_init__(self) -> None:
         synthesiser(self.synthesiser)  # an unknown name is said at once
@@ -69,6 +71,7 @@ class SynthResult(Rendered):
     rows: int
     seed: int
     left_out: tuple[str, ...] = ()
+    companions: tuple[Companion, ...] = ()  # columns beside the domain
     fit: Any = None  # learns from rows again, for the report on the fit; None where wishes make the rows unlike the data
 
     @cached_property
@@ -86,13 +89,13 @@ class SynthResult(Rendered):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the rows."""
+        """The columns of the rows; companions stand between them in a table."""
         return tuple(name for name in self._source.domain.names if name not in self.left_out)
 
     @property
     def reason(self) -> str:
         """How many rows, and where they come from."""
-        count = len(self.columns)
+        count = len(self.columns) + len(self.companions)
         return f"{self.rows:,} rows of {count} column{'s' if count != 1 else ''} from {self.source.name}"
 
     @property
@@ -107,11 +110,17 @@ class SynthResult(Rendered):
     def frame(self) -> pd.DataFrame:
         """The rows as a table in memory."""
         drawn = self.source.sample(self.rows, self._rng())
-        return self._source.domain.decode(drawn)[list(self.columns)]
+        return self._completion()(self._source.domain.decode(drawn)[list(self.columns)])
+
+    def _completion(self) -> Callable[[pd.DataFrame], pd.DataFrame]:
+        """What sets companions beside every batch of rows; they never repeat over the batches."""
+        taken: dict[str, set[object]] = {}
+        rng = np.random.default_rng([self.seed, 3])
+        return lambda frame: beside(frame, self.companions, taken, rng)
 
     def write(self, path: str | Path, watch: Watch | None = None) -> Written:
         """The rows to a .parquet or .csv file, a batch at a time, so that memory does not grow with them."""
-        return write_rows(self._source, self.rows, Stream(Path(path), list(self.left_out), watch), self._rng())
+        return write_rows(self._source, self.rows, Stream(Path(path), list(self.left_out), watch, self._completion()), self._rng())
 
     def as_dict(self) -> dict[str, Any]:
         """The versioned JSON that every rendering reads."""
@@ -161,7 +170,8 @@ def synth(data: Data, rows: int = 1_000, *, seed: int = 0, options: SynthOptions
         left_out = [wish.column for wish in wishes.wishes if wish.action == "delete" and not wish.source]
         source = fit_steered(kind, data.rows, data.domain, wishes, rng)
     plain = options.wishes is None and not options.presets
-    return SynthResult(_header(data, rows, seed, options), source, data, rows, seed, tuple(left_out), kind.fit if plain else None)
+    header, fit = _header(data, rows, seed, options), kind.fit if plain else None
+    return SynthResult(header, source, data, rows, seed, tuple(left_out), options.companions, fit)
 
 
 def steered_graph(data: Data, options: SynthOptions, rng: np.random.Generator) -> ConstraintGraph:

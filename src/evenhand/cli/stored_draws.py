@@ -1,0 +1,100 @@
+"""What `evenhand synth` learns from and draws from: a table with the columns beside it, a stored model of data, partial rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.cli.output import free_path, tell, watching
+from evenhand.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from evenhand.datasets.dataset import Dataset
+    from evenhand.synthesis.companions import Companion
+
+
+@dataclass(frozen=True)
+class OpenedTable:
+    """A table to learn from, and the columns beside its domain."""
+
+    data: Dataset
+    companions: tuple[Companion, ...] = ()
+
+
+def open_table(name: str, label: str | None, beside: bool) -> OpenedTable:
+    """A table by name or file; columns that no model should learn from are made up beside it, or named and left out."""
+    from evenhand.cli.bench_command import open_dataset
+    from evenhand.datasets.dataset import from_frame
+    from evenhand.domain.frames import read_table
+    from evenhand.domain.infer import propose
+    from evenhand.synthesis.companions import learn_companions
+
+    path = Path(name)
+    if path.suffix not in (".csv", ".parquet"):
+        return OpenedTable(open_dataset(name, label, "readable"))
+    frame = read_table(path)
+    proposal = propose(frame, suggestions=False)
+    unused = [column for column in proposal.left_out if column != label]
+    if not beside:
+        for column in unused:
+            tell(f"note: column {column!r} is left out: {proposal.left_out[column]}")
+    data = from_frame(frame, proposal.domain, path.stem) if label is None else open_dataset(name, label, "readable")
+    return OpenedTable(data, learn_companions(frame, unused) if beside else ())
+
+
+@dataclass(frozen=True)
+class StoredDraw:
+    """What is drawn from a model of data: so many rows, or one for each line of a file of partial rows."""
+
+    rows: int
+    output: Path
+    given: Path | None
+    seed: int
+    has_wishes: bool
+
+
+def keep_model(source: Any, path: Path) -> Path:
+    """What was learnt, in a file."""
+    from evenhand.synthesis.chained_trees import ChainedTrees
+    from evenhand.synthesis.model_files import save_model
+    from evenhand.synthesis.steered_trees import SteeredTrees
+
+    if not isinstance(source, ChainedTrees | SteeredTrees):
+        raise InvalidArgument(f"--save keeps chained trees, and this is {source.name}; leave --synthesiser out")
+    return save_model(source, path)
+
+
+def draw_from(path: Path, draw: StoredDraw) -> None:
+    """Rows of a stored model, streamed."""
+    import numpy as np
+
+    from evenhand.synthesis.chunks import Stream, write_rows
+    from evenhand.synthesis.model_files import load_model
+
+    if draw.has_wishes:
+        raise InvalidArgument("--model draws what was learnt; give --wishes and --preset when it is learnt (together with --save)")
+    source = load_model(path)
+    if draw.given is not None:
+        complete(source, draw)
+        return
+    with watching(quiet=False) as watch:
+        left = write_rows(source, draw.rows, Stream(free_path(draw.output), (), watch), np.random.default_rng([draw.seed, 0]))
+    tell(f"{left.rows:,} rows of {len(left.columns)} columns from {source.name}: {left.path}")
+
+
+def complete(source: Any, draw: StoredDraw) -> None:
+    """Partial rows of a file, their empty cells made up."""
+    import numpy as np
+
+    from evenhand.domain.frames import read_table
+    from evenhand.synthesis.chained_trees import ChainedTrees
+    from evenhand.synthesis.chunks import write_frame
+    from evenhand.synthesis.completion import completed, partial_rows
+
+    if not isinstance(source, ChainedTrees) or draw.given is None:
+        raise InvalidArgument("--given completes rows with chained trees that no wish steers; leave wishes, presets and --synthesiser out")
+    partial = partial_rows(read_table(draw.given), source.domain)
+    rows = completed(source, partial.rows, partial.known, np.random.default_rng([draw.seed, 4]))
+    path = write_frame(source.domain.decode(rows), free_path(draw.output))
+    tell(f"{len(rows):,} rows completed, {partial.known.mean():.0%} of their cells given: {path}")

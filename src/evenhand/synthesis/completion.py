@@ -1,0 +1,109 @@
+"""Rows of which only some cells are known, completed as a chain would: each unknown cell given all known ones, before and after it.
+
+A chain draws a column given the columns before it.  Known cells after it count too: several completions of every row are drawn, and one
+is taken in proportion to how likely it makes the known cells (sampling, importance resampling).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.arrays import Index, Mask, Rows
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import ConstraintError, InvalidArgument, UnknownName
+from evenhand.synthesis.chained_trees import ChainedTrees
+from evenhand.synthesis.links import BELOW_ONE, tree_copy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TRIES = 64
+"""Completions drawn for every row; more come nearer to the exact distribution."""
+_ROWS_AT_ONCE = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class PartialRows:
+    """Codes, and which of them are given."""
+
+    rows: Rows
+    known: Mask
+
+
+def partial_rows(frame: pd.DataFrame, domain: TabularDomain) -> PartialRows:
+    """A table of some of the columns; an empty cell, or a column that is not there, is open."""
+    if unknown := [str(name) for name in frame.columns if name not in domain.names]:
+        raise UnknownName("column", unknown[0], domain.names)
+    rows, known = np.full((len(frame), len(domain.columns)), np.nan), np.zeros((len(frame), len(domain.columns)), dtype=bool)
+    for at, column in enumerate(domain.columns):
+        if column.name in frame.columns:
+            given = frame[column.name].notna().to_numpy(dtype=bool)
+            known[:, at] = given
+            rows[given, at] = column.encode(frame[column.name][given].reset_index(drop=True))
+    return PartialRows(rows, known)
+
+
+def completed(chain: ChainedTrees, rows: Rows, known: Mask, rng: np.random.Generator, tries: int = TRIES) -> Rows:
+    """One completion of every row; `known` (n, columns) says which cells are given, a missing cell among them where it is known to be one.
+
+    >>> import numpy as np
+    >>> from evenhand import datasets
+    >>> from evenhand.synthesis.chained_trees import ChainedTrees
+    >>> from evenhand.synthesis.completion import completed
+    >>> data = datasets.load("credit")
+    >>> trees = ChainedTrees.fit(data.rows, data.domain, np.random.default_rng(0))
+    >>> known = np.zeros((3, data.rows.shape[1]), dtype=bool)
+    >>> known[:, :4] = True
+    >>> full = completed(trees, data.rows[:3], known, np.random.default_rng(1))
+    >>> bool((full[:, :4] == data.rows[:3, :4]).all() and data.domain.contains(full).all())
+    True
+    """
+    if rows.shape != known.shape or rows.shape[1] != len(chain.domain.columns):
+        raise InvalidArgument(f"rows and known must both have {len(chain.domain.columns)} columns, got {rows.shape} and {known.shape}")
+    for at, column in enumerate(chain.domain.columns):
+        if not column.inside(rows[known[:, at], at]).all():
+            raise InvalidArgument(f"a known cell of {column.name!r} lies outside of the column; correct it, or leave it open")
+    _check_computed(chain, known)
+    made = np.empty(rows.shape)
+    step = max(1, _ROWS_AT_ONCE // tries)
+    for begin in range(0, len(rows), step):
+        span = slice(begin, begin + step)
+        made[span] = _chosen(chain, np.repeat(rows[span], tries, axis=0), np.repeat(known[span], tries, axis=0), tries, rng)
+    return made
+
+
+def _check_computed(chain: ChainedTrees, known: Mask) -> None:
+    """A column that is computed from others can be known only where they are: the chain cannot be run backwards."""
+    for at, guide in chain.guides.items():
+        inputs = sorted({place for each in guide.derivations for place in each.inputs})
+        if guide.is_total and (known[:, at] & ~known[:, inputs].all(axis=1)).any():
+            names = ", ".join(chain.domain.names[place] for place in inputs)
+            raise InvalidArgument(f"{chain.domain.names[at]!r} follows from {names}; give these instead, or leave it open")
+
+
+def _chosen(chain: ChainedTrees, rows: Rows, known: Mask, tries: int, rng: np.random.Generator) -> Rows:
+    """One of the completions of every row."""
+    drawn, copies = np.empty(rows.shape), np.empty(rows.shape, dtype=np.float32)
+    weight = rng.gumbel(size=len(rows))  # the largest of log-weight + Gumbel noise is a draw by weight
+    for at, link in zip(chain.order, chain.links, strict=True):
+        bound, given = chain.bound(at, link, drawn), known[:, at]
+        drawn[:, at] = np.where(given, rows[:, at], bound.codes(np.minimum(rng.random(len(rows)), BELOW_ONE), copies)) + 0.0
+        if given.any():
+            weight += np.where(given, bound.log_share(drawn[:, at], copies), 0.0)
+        copies[:, at] = tree_copy(drawn[:, at], chain.domain.columns[at].lowest)
+    kept = chain.domain.contains(drawn)
+    for relation in chain.relations:
+        kept &= relation.rule.holds(drawn) if relation.support == 1.0 else True
+    weight[~kept] = -np.inf
+    weight = np.where(np.isnan(weight), -np.inf, weight).reshape(-1, tries)
+    impossible: Index = np.flatnonzero(~np.isfinite(weight).any(axis=1))
+    if impossible.size:
+        raise ConstraintError(
+            f"{impossible.size} of {len(weight)} rows cannot be completed: what is known of row {int(impossible[0])} breaks a rule, "
+            f"or never occurs together; leave more of its cells open"
+        )
+    chosen: Rows = drawn.reshape(len(weight), tries, -1)[np.arange(len(weight)), weight.argmax(axis=1)]
+    return chosen
