@@ -47,6 +47,7 @@ _HOMES = {
     "repair": "evenhand.verbs.repair",
     "replay": "evenhand.verbs.replay",
     "scan": "evenhand.verbs.scan",
+    "strategies": "evenhand.synthesis.strategies",
     "synth": "evenhand.verbs.synth",
     "wrap": "evenhand.models.wrap",
 }
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from evenhand.methods import method
     from evenhand.models.budget import Budget
     from evenhand.models.wrap import wrap
+    from evenhand.synthesis.strategies import strategies
     from evenhand.verbs.bench import BenchOptions, bench
     from evenhand.verbs.build_gate import GateOptions, gate
     from evenhand.verbs.certify import certify
@@ -116,6 +118,7 @@ __all__ = [
     "repair",
     "replay",
     "scan",
+    "strategies",
     "synth",
     "wrap",
 ]

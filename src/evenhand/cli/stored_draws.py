@@ -98,3 +98,29 @@ def complete(source: Any, draw: StoredDraw) -> None:
     rows = completed(source, partial.rows, partial.known, np.random.default_rng([draw.seed, 4]))
     path = write_frame(source.domain.decode(rows), free_path(draw.output))
     tell(f"{len(rows):,} rows completed, {partial.known.mean():.0%} of their cells given: {path}")
+
+
+def write_suite(name: str, table: Dataset, draw: StoredDraw) -> None:
+    """Rows at boundaries, rows that must be refused, or all combinations of the values of two or three columns."""
+    import numpy as np
+
+    from evenhand.errors import UnknownName
+    from evenhand.synthesis.chunks import write_frame
+    from evenhand.synthesis.edge_rows import boundary_rows, negative_frame
+    from evenhand.synthesis.value_combinations import covering_rows
+
+    ways, domain, rng = {"pairs": 2, "triples": 3}, table.domain, np.random.default_rng(draw.seed)
+    carriers = table.rows[domain.contains(table.rows)]
+    if name == "boundary":
+        found = boundary_rows(domain, carriers, rng)
+        frame = domain.decode(found.rows).assign(reason=list(found.reasons))
+        sentence = f"{len(frame):,} rows at boundaries" + "".join(f"; impossible under the rules: {text}" for text in found.impossible[:5])
+    elif name == "negative":
+        frame = negative_frame(domain, carriers, rng)
+        sentence = f"{len(frame):,} rows that must be refused, one fault in each"
+    elif name in ways:
+        covering = covering_rows(domain, carriers, rng, ways[name])
+        frame, sentence = domain.decode(covering.rows), covering.sentence()
+    else:
+        raise UnknownName("suite", name, ("boundary", "negative", "pairs", "triples"))
+    tell(f"{sentence}: {write_frame(frame, free_path(draw.output))}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from evenhand.cli.output import REPORTS, free_path, out, tell, watching, written
-from evenhand.cli.stored_draws import StoredDraw, complete, draw_from, keep_model, open_table
+from evenhand.cli.stored_draws import StoredDraw, complete, draw_from, keep_model, open_table, write_suite
 from evenhand.disk import write_whole
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def synth_command(
     model: Path | None = typer.Option(None, help="Draw from a file of --save; no table is read."),
     given: Path | None = typer.Option(None, help="A .csv or .parquet file of partial rows: each is completed, empty cells are made up."),
     beside: bool = typer.Option(True, help="Make up identifiers, codes and free text too, which no model should learn from."),
+    suite: str | None = typer.Option(None, help="Instead of a sample: boundary, negative, pairs or triples; rows for tests of a model."),
     report: list[Path] = REPORTS,
 ) -> None:
     """Write any number of realistic rows, learnt from a table and steered by your constraints."""
@@ -52,6 +53,9 @@ def synth_command(
         return
     opened = open_table(data, label, beside and given is None)
     table = opened.data
+    if suite is not None:
+        write_suite(suite, table, draw)
+        return
     options = SynthOptions(synthesiser, wishes, tuple(preset), unfitted, opened.companions)  # type: ignore[arg-type]  # checked there
     if explain is not None:
         rng = np.random.default_rng(seed)

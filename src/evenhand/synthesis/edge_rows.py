@@ -1,0 +1,150 @@
+"""Rows at the edges of a domain, for tests: valid ones at every boundary, and cells that a model must refuse.
+
+Each row is a realistic one with a single cell changed, so that what a model does with it is that cell's doing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.arrays import Rows
+from evenhand.domain.columns import Column
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import InvalidArgument
+from evenhand.synthesis.decimals import decimals_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CARRIERS = 400
+"""Realistic rows that are tried for a cell before it is called impossible under the rules."""
+NO_SUCH_VALUE = "no such value"
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeRows:
+    """Rows, what is special about each, and what the rules make impossible."""
+
+    rows: Rows
+    reasons: tuple[str, ...]
+    impossible: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Edge:
+    at: int
+    code: float
+    reason: str
+
+
+def boundary_rows(domain: TabularDomain, carriers: Rows, rng: np.random.Generator) -> EdgeRows:
+    """A valid row for every value of every category, both ends of every range, the steps next to them, zero, and every missing cell.
+
+    >>> import numpy as np
+    >>> import evenhand as eh
+    >>> from evenhand.synthesis.edge_rows import boundary_rows
+    >>> domain = eh.TabularDomain((eh.Column("sex", "category", ("f", "m")), eh.Column("age", "integer", low=18, high=90)))
+    >>> rng = np.random.default_rng(0)
+    >>> boundary_rows(domain, domain.sample(50, rng), rng).reasons
+    ('sex = f', 'sex = m', 'age = 18 (lowest)', 'age = 19', 'age = 89', 'age = 90 (highest)')
+    """
+    _check(carriers)
+    made, reasons, impossible = [np.empty((0, len(domain.columns)))], [], []
+    for edge in (edge for at, column in enumerate(domain.columns) for edge in _edges(at, column, carriers[:, at])):
+        tried = carriers[rng.integers(0, len(carriers), CARRIERS)]
+        tried[:, edge.at] = edge.code
+        valid = np.flatnonzero(domain.contains(tried))
+        if valid.size:
+            made.append(tried[valid[:1]])
+            reasons.append(edge.reason)
+        else:
+            impossible.append(edge.reason)
+    return EdgeRows(np.vstack(made), tuple(reasons), tuple(impossible))
+
+
+def _check(carriers: Rows) -> None:
+    if not len(carriers):
+        raise InvalidArgument("carriers must have at least one realistic row, got none")
+
+
+def _edges(at: int, column: Column, cells: Rows) -> Iterator[_Edge]:
+    name = column.name
+    if column.is_listed:
+        for code, value in enumerate(column.values):
+            yield _Edge(at, float(code), f"{name} = {value}")
+    elif column.missing < 1.0:
+        present = cells[~np.isnan(cells)]
+        decimals = 0 if column.is_integral else decimals_of(present)
+        step = 10.0**-decimals if decimals is not None else (column.highest - column.lowest) * 1e-6
+        special = {column.lowest: " (lowest)", column.highest: " (highest)"}
+        near = {0.0, *special, round(column.lowest + step, 12), round(column.highest - step, 12)}
+        for number in sorted(number for number in near if column.lowest <= number <= column.highest):
+            yield _Edge(at, number, f"{name} = {column.value(number)}{special.get(number, '')}")
+    if column.missing > 0:
+        yield _Edge(at, float("nan"), f"{name} is missing")
+
+
+def negative_frame(domain: TabularDomain, carriers: Rows, rng: np.random.Generator) -> pd.DataFrame:
+    """Rows that must be refused, one fault in each, named in the column `fault`: cells outside of a range, values that do not exist,
+    text for a number, missing cells that are not allowed, and rows that break one rule.
+
+    >>> import numpy as np
+    >>> import evenhand as eh
+    >>> from evenhand.synthesis.edge_rows import negative_frame
+    >>> domain = eh.TabularDomain((eh.Column("age", "integer", low=18, high=90),))
+    >>> rng = np.random.default_rng(0)
+    >>> negative_frame(domain, domain.sample(9, rng), rng)["fault"].tolist()
+    ['age is below 18', 'age is above 90', 'age is text', 'age is missing']
+    """
+    import pandas as pd
+
+    _check(carriers)
+    lines: list[dict[str, Any]] = []
+    for column in domain.columns:
+        for cell, fault in _wrong_cells(column):
+            row = _told(carriers[rng.integers(0, len(carriers))], domain)
+            lines.append({**row, column.name: cell, "fault": fault})
+    for row, fault in _rule_breakers(domain, carriers, rng):
+        lines.append({**_told(row, domain), "fault": fault})
+    return pd.DataFrame(lines, columns=[*domain.names, "fault"], dtype=object)
+
+
+def _told(row: Any, domain: TabularDomain) -> dict[str, Any]:
+    """The cells of one row by column."""
+    return {column.name: column.value(float(code)) for column, code in zip(domain.columns, row, strict=True)}
+
+
+def _wrong_cells(column: Column) -> Iterator[tuple[Any, str]]:
+    name = column.name
+    if column.is_listed:
+        yield NO_SUCH_VALUE, f"{name} has a value that does not exist"
+    elif not column.is_moment:
+        reach = max(1.0, column.highest - column.lowest)
+        wrong = (column.lowest - reach, column.highest + reach)
+        below, above = (int(cell) if column.is_integral else cell for cell in wrong)
+        yield below, f"{name} is below {column.value(column.lowest)}"
+        yield above, f"{name} is above {column.value(column.highest)}"
+        yield "text", f"{name} is text"
+    else:
+        yield "not a date", f"{name} is no date"
+    if column.missing == 0:
+        yield None, f"{name} is missing"
+
+
+def _rule_breakers(domain: TabularDomain, carriers: Rows, rng: np.random.Generator) -> Iterator[tuple[Any, str]]:
+    """For every rule a row inside all ranges that breaks it and no other."""
+    free = replace(domain, constraints=())
+    tried = np.vstack([free.sample(4_000, rng), _shuffled(carriers[rng.integers(0, len(carriers), 4_000)], rng)])
+    kept = np.stack([rule.holds(tried) for rule in domain.constraints], axis=1) if domain.constraints else np.ones((len(tried), 0), bool)
+    for number, rule in enumerate(domain.constraints):
+        alone = np.flatnonzero(~kept[:, number] & (kept.sum(axis=1) == kept.shape[1] - 1))
+        if alone.size:
+            yield tried[alone[0]], f"breaks the rule {rule.text}"
+
+
+def _shuffled(rows: Rows, rng: np.random.Generator) -> Rows:
+    return np.column_stack([rng.permutation(rows[:, at]) for at in range(rows.shape[1])])

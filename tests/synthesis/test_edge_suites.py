@@ -1,0 +1,78 @@
+"""Suites of rows for tests: every boundary, every fault, every combination, and strategies for property tests."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import evenhand as eh
+from evenhand.domain.columns import Column
+from evenhand.domain.constraints import compile_constraints
+from evenhand.domain.tabular import TabularDomain
+from evenhand.errors import DataError, DomainError, InvalidArgument
+from evenhand.synthesis.edge_rows import boundary_rows, negative_frame
+from evenhand.synthesis.value_combinations import covering_rows
+
+COLUMNS = (
+    Column("sex", "category", ("f", "m")),
+    Column("age", "integer", low=0, high=90),
+    Column("pension", "category", ("no", "yes")),
+    Column("height", "real", low=-1.0, high=2.5, missing=0.1),
+    Column("region", "category", tuple("abcde")),
+    Column("born", "date", low=10_000, high=19_000),
+)
+DOMAIN = TabularDomain(COLUMNS, ("sex",), constraints=compile_constraints(["age >= 60 or pension == 'no'"], COLUMNS))
+ROWS = DOMAIN.sample(400, np.random.default_rng(0))
+
+
+def test_every_boundary_has_a_valid_row_of_its_own():
+    found = boundary_rows(DOMAIN, ROWS, np.random.default_rng(1))
+    assert DOMAIN.contains(found.rows).all()
+    assert found.impossible == ()
+    assert len(found.rows) == len(found.reasons) == len(set(found.reasons))
+    assert {"age = 0 (lowest)", "age = 90 (highest)", "age = 1", "height is missing", "height = 0.0", "region = e"} <= set(found.reasons)
+    assert {0.0, 1.0, 89.0, 90.0} <= set(found.rows[:, 1])
+
+
+def test_a_boundary_that_the_rules_exclude_is_named():
+    ruled = TabularDomain(COLUMNS, constraints=compile_constraints(["age <= 70"], COLUMNS))
+    assert "age = 90 (highest)" in boundary_rows(ruled, ruled.sample(50, np.random.default_rng(0)), np.random.default_rng(1)).impossible
+
+
+def test_every_negative_row_is_refused_and_has_one_fault():
+    frame = negative_frame(DOMAIN, ROWS, np.random.default_rng(2))
+    assert "breaks the rule age >= 60 or pension == 'no'" in set(frame["fault"])
+    for at in range(len(frame)):
+        line = frame.iloc[[at]].drop(columns="fault")
+        with pytest.raises((DataError, DomainError, AssertionError)):
+            assert DOMAIN.contains(DOMAIN.encode(line)).all()
+
+
+@pytest.mark.parametrize("ways", [2, 3])
+def test_every_possible_combination_is_held_by_some_row(ways):
+    found = covering_rows(DOMAIN, ROWS, np.random.default_rng(3), ways)
+    assert DOMAIN.contains(found.rows).all()
+    levels = np.stack([codes if at in (0, 2, 4) else np.digitize(codes, [low + 1e-9, high]) for at, (codes, low, high) in enumerate(
+        (found.rows[:, at], column.lowest, column.highest) for at, column in enumerate(COLUMNS))], axis=1)  # fmt: skip
+    sizes = (2, 3, 2, 3, 5, 3)
+    held = sum(len(np.unique(levels[:, list(columns)], axis=0)) for columns in combinations(range(6), ways))
+    every = sum(int(np.prod([sizes[at] for at in columns])) for columns in combinations(range(6), ways))
+    assert found.combinations == every
+    assert held == every - found.impossible
+    assert found.impossible == {2: 1, 3: 13}[ways]  # age 0 with a pension, and whatever else stands beside the two
+    assert len(found.rows) < {2: 40, 3: 140}[ways]
+
+
+def test_more_columns_than_there_are_cannot_be_combined():
+    with pytest.raises(InvalidArgument, match="ways=7 must be at most the number of columns, 6"):
+        covering_rows(DOMAIN, ROWS, np.random.default_rng(3), 7)
+
+
+@settings(max_examples=40, deadline=None)
+@given(eh.strategies(DOMAIN))
+def test_drawn_people_are_valid(person):
+    row = np.array([[column.code(person[column.name]) for column in COLUMNS]])
+    assert DOMAIN.contains(row).all()
