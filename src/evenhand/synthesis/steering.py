@@ -29,7 +29,7 @@ def wished_domain(domain: TabularDomain, wishes: Wishes, rows: Rows | None = Non
             columns[place] = _unbounded(columns[place])
         elif wish.action != "delete" and not columns[place].is_listed:
             columns[place] = _wished_column(columns[place], wish)
-        if wish.missing is not None:
+        if wish.missing:  # where none is to be missing, rows are drawn until none is
             columns[place] = replace(columns[place], missing=float(wish.missing))
     rules = compile_constraints(wishes.rules, columns, rows)
     return replace(domain, columns=tuple(columns), constraints=(*domain.constraints, *rules))
