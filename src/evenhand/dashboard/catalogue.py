@@ -310,7 +310,7 @@ def result_entry(root: Path, path: str) -> StoreEntry:
 
 def _result_line(content: Mapping[str, Any], path: str, moment: float) -> StoreEntry:
     header, body = _part(content, "header"), _part(content, "body")
-    rate = _first(body.get("rates"))
+    rate = _first(body.get("rates")) or _proven(_part(body, "certificate"))
     runs = body.get("runs") if isinstance(body.get("runs"), list) else []
     return StoreEntry(
         id=place_id(path),
@@ -376,6 +376,11 @@ def _part(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _first(found: object) -> Mapping[str, Any]:
     return found[0] if isinstance(found, list) and found and isinstance(found[0], Mapping) else {}
+
+
+def _proven(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a certificate bounds: an interval without an estimate."""
+    return {"low": certificate.get("lower"), "high": certificate.get("upper"), "population": "domain"} if certificate else {}
 
 
 def _number(value: object) -> float | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from evenhand.arrays import Index, Mask
+from evenhand.arrays import Index, Mask, Reals
 from evenhand.dashboard.run_state import parts_in, rows_in
 from evenhand.engine.findings import RESERVED
 from evenhand.errors import InvalidArgument, StoreError
@@ -127,8 +127,8 @@ def _table(part: Path, size: int, names: tuple[str, ...]) -> pa.Table:  # noqa: 
     import pyarrow.parquet as parquet
 
     try:
-        known = parquet.read_schema(part).names
-        return parquet.read_table(part, columns=[name for name in names if name in known], partitioning=None)
+        file = parquet.ParquetFile(part, read_dictionary=[field.name for field in parquet.read_schema(part) if field.type == pa.string()])
+        return file.read([name for name in names if name in file.schema_arrow.names])
     except (OSError, pa.ArrowException) as fault:
         raise StoreError(f"{part.name} cannot be read: {fault}") from None
 
@@ -149,7 +149,7 @@ def _names(rows: FoundRows) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16)
 def _ordered(rows: FoundRows, wish: FindingsWish) -> Index:
-    chosen = np.flatnonzero(_passing(_column(rows, wish.where), wish)) if wish.where else np.arange(rows.count)
+    chosen = np.flatnonzero(_column(rows, wish.where).passing(wish)) if wish.where else np.arange(rows.count)
     if not wish.sort:
         return chosen[::-1] if wish.is_descending else chosen
     keys = _column(rows, wish.sort).ranks[chosen]
@@ -158,48 +158,58 @@ def _ordered(rows: FoundRows, wish: FindingsWish) -> Index:
 
 
 @dataclass(frozen=True)
-class CellColumn:
-    """One column of all findings: a code for each cell, and what the codes stand for; a missing cell has code -1."""
+class NumberCells:
+    """A column of numbers of all findings; a missing cell is NaN, which sorts last."""
+
+    ranks: Reals
+
+    def passing(self, wish: FindingsWish) -> Mask:
+        """Which cells pass the test."""
+        wanted = _as_number(wish.value)
+        if wish.test == "contains":
+            return np.array([wish.value in f"{value:.12g}" for value in self.ranks], dtype=bool)
+        if wanted is None:
+            return np.zeros(len(self.ranks), dtype=bool)
+        compared = {"is": np.equal, "at least": np.greater_equal, "at most": np.less_equal}[wish.test]
+        return np.asarray(compared(self.ranks, wanted), dtype=bool)
+
+
+@dataclass(frozen=True)
+class WordCells:
+    """A column of words of all findings: a code for each cell, and what the codes stand for; a missing cell has code -1."""
 
     codes: Index
-    words: tuple[Any, ...]
+    words: tuple[str, ...]
 
     @property
-    def ranks(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def ranks(self) -> Reals:
         """A number for each cell that sorts as the cell does; missing ones are NaN, which sorts last."""
-        by_place = sorted(range(len(self.words)), key=lambda place: _sorting(self.words[place]))
         rank = np.full(len(self.words) + 1, np.nan)
-        rank[by_place] = np.arange(len(by_place), dtype=np.float64)
+        rank[sorted(range(len(self.words)), key=self.words.__getitem__)] = np.arange(len(self.words), dtype=np.float64)
         return rank[self.codes]
 
-
-def _sorting(word: Any) -> tuple[int, float, str]:
-    if isinstance(word, bool | int | float):
-        return 0, float(word), ""
-    return 1, 0.0, str(word)
+    def passing(self, wish: FindingsWish) -> Mask:
+        """Which cells pass the test."""
+        passes = np.array([*(_passes(word, wish) for word in self.words), False])
+        return np.asarray(passes[self.codes], dtype=bool)
 
 
 @lru_cache(maxsize=16)
-def _column(rows: FoundRows, name: str) -> CellColumn:
-    """The column over all parts; codes of parts with other words are put together."""
+def _column(rows: FoundRows, name: str) -> NumberCells | WordCells:
+    """The column over all parts; numbers in one part and words in another are all words."""
     import pyarrow as pa
     import pyarrow.compute as compute
 
-    cells = [_table(part, size, (name,)) for part, size in zip(rows.parts, rows.sizes, strict=True)]
-    chunks = [
-        table.column(name).cast(pa.string()) if name in table.column_names else pa.nulls(table.num_rows, pa.string())
-        for table in cells
-        if not _is_number(table, name)
-    ]
-    if chunks and len(chunks) < len(cells):  # numbers in one part and texts in another are all texts
-        chunks = [table.column(name).cast(pa.string()) for table in cells]
-    if not chunks:
-        chunks = [table.column(name).cast(pa.float64()) for table in cells]
-    whole = pa.chunked_array([piece for chunk in chunks for piece in getattr(chunk, "chunks", [chunk])])
+    tables = [_table(part, size, (name,)) for part, size in zip(rows.parts, rows.sizes, strict=True)]
+    kind = pa.float64() if all(_is_number(table, name) for table in tables) else pa.string()
+    cells = [table.column(name).cast(kind) if name in table.column_names else pa.nulls(table.num_rows, kind) for table in tables]
+    whole = pa.chunked_array([piece for each in cells for piece in getattr(each, "chunks", [each])], kind)
+    if kind == pa.float64():
+        return NumberCells(whole.to_numpy())
     encoded = compute.dictionary_encode(whole).combine_chunks()
     encoded = encoded if isinstance(encoded, pa.DictionaryArray) else encoded.chunk(0)
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
-    return CellColumn(codes, tuple(encoded.dictionary.to_pylist()))
+    return WordCells(codes, tuple(encoded.dictionary.to_pylist()))
 
 
 def _is_number(table: pa.Table, name: str) -> bool:
@@ -211,18 +221,12 @@ def _is_number(table: pa.Table, name: str) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def _passing(column: CellColumn, wish: FindingsWish) -> Mask:
-    passes = np.array([*(_passes(word, wish) for word in column.words), False])
-    return np.asarray(passes[column.codes], dtype=bool)
-
-
-def _passes(word: Any, wish: FindingsWish) -> bool:
-    text = f"{word:.12g}" if isinstance(word, float) else str(word)
+def _passes(word: str, wish: FindingsWish) -> bool:
     if wish.test == "contains":
-        return wish.value.casefold() in text.casefold()
+        return wish.value.casefold() in word.casefold()
     if wish.test == "is":
-        return text == wish.value or _as_number(text) == _as_number(wish.value) is not None
-    left, right = _as_number(text), _as_number(wish.value)
+        return word == wish.value
+    left, right = _as_number(word), _as_number(wish.value)
     if left is None or right is None:
         return False
     return left >= right if wish.test == "at least" else left <= right

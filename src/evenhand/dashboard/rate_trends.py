@@ -14,12 +14,22 @@ from starlette.routing import Route
 from evenhand.dashboard.catalogue import StoreEntry
 from evenhand.dashboard.templating import Paging, dashboard_of, page
 from evenhand.report import words
-from evenhand.report.charts.canvas import Axis
-from evenhand.report.charts.plots import Frame, Line, Plot, plot
+from evenhand.report.charts.canvas import Axis, Tick
+from evenhand.report.charts.plots import Dot, Frame, Line, Plot, Whiskers, plot
 
 PER_PAGE = 8
 MOST_LINES = 12
+MOST_DOTS = 40
 """Measurements of one thing that stand below its picture in words; all of them are drawn."""
+
+
+@dataclass(frozen=True)
+class RunAxis(Axis):
+    """An axis of runs: there are no halves of them."""
+
+    def ticks(self) -> list[Tick]:
+        """Whole numbers only."""
+        return [tick for tick in super().ticks() if tick.value == int(tick.value)]
 
 
 @dataclass(frozen=True)
@@ -51,10 +61,25 @@ class RateTrend:
         estimates = [(float(at), entry.estimate or 0.0) for at, entry in enumerate(self.entries, 1)]
         upper = [(float(at), _bound(entry.high, entry)) for at, entry in enumerate(self.entries, 1)]
         lower = [(float(at), _bound(entry.low, entry)) for at, entry in enumerate(self.entries, 1)]
-        across = Axis(1.0, float(max(2, len(self.entries))), "run, the oldest first")
+        across = RunAxis(1.0, float(max(2, len(self.entries))), "run, the oldest first")
         up = Axis.over([y for _, y in (*upper, *lower)], "rate", "share", floor=0.0)
         line = Line(self.thing.title, estimates, "tone-line-1", (*upper, *reversed(lower)))
-        return plot(Plot(self.sentence, across, up, [line], frame=Frame(560, 240, 58)))
+        return plot(Plot(self.sentence, across, up, [line], self._dots, Frame(560, 240, 58)))
+
+    @property
+    def _dots(self) -> list[Dot]:
+        """A dot for each run with its interval, while they are few enough to be told apart."""
+        few = self.entries if len(self.entries) <= MOST_DOTS else ()
+        return [
+            Dot(
+                "",
+                float(at),
+                entry.estimate or 0.0,
+                "tone-line-1",
+                Whiskers(y_low=_bound(entry.low, entry), y_high=_bound(entry.high, entry)),
+            )
+            for at, entry in enumerate(few, 1)
+        ]
 
     @property
     def sentence(self) -> str:

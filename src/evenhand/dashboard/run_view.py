@@ -40,7 +40,8 @@ class ShownRun:
     """What a page of a result holds: its title, and everything that the report says of it, with pictures that are fetched by themselves."""
 
     title: str
-    main: Markup
+    verdict: Markup
+    main: Markup  # what follows the verdict
     record: Record
 
 
@@ -61,7 +62,8 @@ def _shown(path: Path, modified: int, identity: str) -> ShownRun:
     whole = loaded(path, modified)
     record = read(without_pictures(whole))
     main = _STAND_IN.sub(rf"/runs/{identity}/pictures/\1/\2", main_of(record))
-    return ShownRun(title_of(record), Markup(main), record)  # noqa: S704 - escaped by the report
+    verdict, end, rest = main.partition("</section>")
+    return ShownRun(title_of(record), Markup(verdict + end), Markup(rest), record)  # noqa: S704 - escaped by the report
 
 
 def main_of(record: Record) -> str:
@@ -123,6 +125,7 @@ def _result(request: Request, entry: StoreEntry) -> Response:
         "title": shown.title,
         "heading": report_page.TITLES[shown.record.verb],
         "entry": entry,
+        "verdict": shown.verdict,
         "main": shown.main,
         "searches": catalogue.searches_of(entry),
         "project": catalogue.project_near(entry),
