@@ -3,6 +3,9 @@
 kinds_total, kinds_right        kinds of models in their wrappings (benchmarks/parts/wirings.py), and how many of them agree with the
                                 model asked directly on 1,000 rows
 miswired_total, miswired_caught wrong wirings, and how many are caught with a message that names the cure
+sensible_total, sensible_failed fair models, strong and weak ones, and how many the checks before a scan call failed (none may be)
+sensible_doubted         of these, left open: too weak for the labelled rows to show it, or one label for everybody
+clearly_sensible_doubted of those that are clearly better than guessing (clearly_sensible_total), doubted all the same
 hostile_total            hostile files and answers in the table (benchmarks/parts/hostile.py)
 hostile_stopped          of these, opened as a user would in a process of its own: nothing ran, the process lives, it took less than
                          500 MB more than before, and Evenhand said so in one line
@@ -23,6 +26,7 @@ import numpy as np
 
 from parts.common import options, write_figures
 from parts.hostile import CASES, Ending, run_in_a_child
+from parts.sensible_models import sensible_figures
 from parts.time_budgets import QUICK_SECONDS, SECONDS, init_figures, overrun_figures
 from parts.wirings import kind_figures, miswiring_figures
 
@@ -106,7 +110,8 @@ def main() -> None:
     """Print the figures; write them where the user wants them."""
     chosen = options(__doc__ or "")
     figures = init_figures(seed=chosen.seed) | overrun_figures(QUICK_SECONDS if chosen.quick else SECONDS, chosen.seed)
-    figures |= kind_figures() | miswiring_figures() | hostile_figures() | flip_figures(300 if chosen.quick else 1000, chosen.seed)
+    figures |= kind_figures() | miswiring_figures() | sensible_figures(60 if chosen.quick else 200, chosen.seed)
+    figures |= hostile_figures() | flip_figures(300 if chosen.quick else 1000, chosen.seed)
     write_figures(figures, chosen.json)
 
 

@@ -161,7 +161,7 @@ class Miswiring:
     """A mistake, and words that its message must hold: the cure."""
 
     name: str
-    function: Function
+    function: Any
     cure: str
     options: tuple[tuple[str, Any], ...] = ()
     data: Dataset = DATA
@@ -198,8 +198,59 @@ def _later_above_one() -> Function:
     return later
 
 
+def _earning() -> Dataset:
+    """The same people, whose label is an amount."""
+    frame = DATA.frame.drop(columns="loan").assign(wage=1_000 + 30 * DATA.rows[:, 3] + 200 * DATA.rows[:, 2])
+    return Dataset("wages", frame, replace(DOMAIN, label=Label("wage", unit="EUR", tolerance=50)))
+
+
+def _wage(codes: Any) -> Any:
+    return 1_000 + 30 * codes[:, 3] + 200 * codes[:, 2]
+
+
+class _PercentModel:
+    """An object with `predict` alone, as home-made wrappers are."""
+
+    def predict(self, codes: Any) -> Any:
+        return 100 * chance(codes)
+
+
+class _TwoLabels:
+    """An estimator that predicts two labels at once."""
+
+    classes_ = [np.array(["refused", "granted"]), np.array(["low", "high"])]  # noqa: RUF012  (as scikit-learn has it)
+
+    def predict_proba(self, codes: Any) -> Any:
+        return [np.stack([1 - chance(codes), chance(codes)], axis=1)] * 2
+
+    def predict(self, codes: Any) -> Any:
+        return np.zeros((len(codes), 2))
+
+
+def _of_amounts() -> list[Miswiring]:
+    data = _earning()
+    return [
+        Miswiring("an amount with another sign", lambda X: -_wage(X), "is the sign", data=data),
+        Miswiring("an amount in another unit", lambda X: _wage(X) / 1000, "unit or scale", data=data),
+        Miswiring("an amount of other columns", lambda X: X[:, 0] * 31 % 17 + 1.0, "takes=", data=data),
+        Miswiring("a constant amount", lambda X: np.full(len(X), 1_500.0), "is it constant", data=data),
+        Miswiring("amounts in reverse", lambda X: _wage(X)[::-1], "order of the request", data=data),
+        Miswiring("random amounts", _random_amounts(), "Fix its seed", data=data),
+        Miswiring("two amounts at once", lambda X: np.stack([X[:, 0], _wage(X)], axis=1), "output=", data=data),
+    ]
+
+
+def _random_amounts() -> Function:
+    rng = np.random.default_rng(0)
+    return lambda X: _wage(X) + rng.normal(0, 100, len(X))
+
+
 def miswirings() -> list[Miswiring]:
     """Mistakes that people make."""
+    return [*_of_classes(), *_of_amounts()]
+
+
+def _of_classes() -> list[Miswiring]:
     score = lambda X: 300 + 550 * chance(X)  # noqa: E731
     backwards = (("classes", ["granted", "refused"]),)
     return [
@@ -237,6 +288,9 @@ def miswirings() -> list[Miswiring]:
         Miswiring("too few answers", lambda X: chance(X)[:-1], "one answer per row"),
         Miswiring("gaps", lambda X: np.where(X[:, 0] == 40, np.nan, chance(X)), "finite"),
         Miswiring("text that is no number", lambda X: np.full((len(X), 2), "half"), "expected numbers"),
+        Miswiring("percentages of an object that only predicts", _PercentModel(), "returns='percent'"),
+        Miswiring("two labels at once", _TwoLabels(), "output="),
+        Miswiring("a threshold that nobody reaches", chance, "threshold", (("threshold", 0.999999),)),
         Miswiring("wrong dtype", lambda X: X["age"].str.len() / 2, "takes="),
     ]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from evenhand.arrays import Labels, Mask, Reals, Rows, Scores
 from evenhand.claims import Claim
-from evenhand.contract import CountsObjects, Medium, Model, labels_of
+from evenhand.contract import CountsObjects, LabelledRows, Medium, Model, labels_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.gate import checks_of
 from evenhand.engine.subject import Subject
@@ -32,6 +32,8 @@ USUAL_ROWS, COSTLY_ROWS, SHOWN_ROWS = 400, 150, 48
 
 Of answers of which one in a hundred is random, asking 150 rows twice and a third time at the end misses them in one case of a hundred.
 """
+FURTHER_ROWS = 4_000
+"""Labelled rows that a model in this process is asked in addition, where the usual ones do not show it to be better than guessing."""
 FIRST_ROWS = 16
 """Rows after which a slow model is asked fewer."""
 OTHER_UNIT = 2.0
@@ -62,11 +64,20 @@ class Patient:
     is_counting: bool = False  # whether scores are counts of objects
     seconds: float = 0.0  # what the first asking took
     amounts: Reals | None = None  # the rows' label where it is an amount
+    further: LabelledRows | None = None  # more rows with labels, of a model that is cheap to ask
 
     @property
     def said(self) -> Labels:
         """The labels that the model gives."""
         return labels_of(self.scores)
+
+    @property
+    def same(self) -> float:
+        """How far two scores may be apart and still be one answer; of amounts, in the unit of their spread."""
+        if self.scores.shape[1] != 1 or not len(self.scores):
+            return SAME
+        spread = float(np.std(self.scores))
+        return SAME * spread if spread > SAME * float(np.abs(self.scores).max()) else SAME * float(np.abs(self.scores).max() or 1.0)
 
     @property
     def has_labels(self) -> bool:
@@ -103,7 +114,7 @@ class Preflight:
         """The same rows asked again: what changed since; empty for nothing."""
         asked = self.patient
         again = asked.model.scores(asked.rows)
-        moved = int((np.abs(again - asked.scores).max(axis=1) > 10 * SAME).sum())
+        moved = int((np.abs(again - asked.scores).max(axis=1) > 10 * asked.same).sum())
         flipped = int((labels_of(again) != asked.said).sum())
         if not moved:
             return ""
@@ -156,7 +167,9 @@ def look(model: Model, domain: TabularDomain, given: RowsAtHand, patience: float
     started = time.perf_counter()
     scores = meter.scores(rows)
     seconds = time.perf_counter() - started
-    patient = Patient(meter, domain, rows, labels, scores, isinstance(given.medium, CountsObjects), seconds, _amounts(given, len(rows)))
+    further = None if labels is None else _further(model, given, patience - seconds * 10)
+    is_counting = isinstance(given.medium, CountsObjects)
+    patient = Patient(meter, domain, rows, labels, scores, is_counting, seconds, _amounts(given, len(rows)), further)
     checks = [check for each in LOOKS for check in each(patient)]
     return Preflight(tuple(checks), patient, meter.rows_asked)
 
@@ -166,6 +179,15 @@ def _amounts(given: RowsAtHand, kept: int) -> Reals | None:
     if given.rows is None or given.amounts is None or len(given.amounts) != len(given.rows):
         return None
     return np.asarray(given.amounts)[probe_places(len(given.rows), given.most)][:kept]
+
+
+def _further(model: Model, given: RowsAtHand, seconds_left: float) -> LabelledRows | None:
+    """Labelled rows beside the usual ones; none of an endpoint, of a slow model, or of one that is shown something."""
+    is_dear = getattr(model, "is_costly", False) or (given.medium is not None and given.medium.kind != "table")
+    if given.rows is None or given.labels is None or is_dear or seconds_left <= 0 or len(given.rows) <= given.most:
+        return None
+    places = np.setdiff1d(probe_places(len(given.rows), given.most + FURTHER_ROWS), probe_places(len(given.rows), given.most))
+    return LabelledRows(given.rows[places], np.asarray(given.labels)[places])
 
 
 def _fresh(model: Model) -> Model:
@@ -201,13 +223,13 @@ def _steady(patient: Patient) -> Iterator[Check]:
     order = np.random.default_rng(len(patient.rows)).permutation(len(patient.rows))
     shuffled = np.empty_like(patient.scores)
     shuffled[order] = patient.model.scores(patient.rows[order])
-    moved = np.abs(shuffled - patient.scores).max(axis=1) > SAME
+    moved = np.abs(shuffled - patient.scores).max(axis=1) > patient.same
     if not moved.any():
         yield Check("deterministic", "ok", f"asked twice about {len(moved):,} rows, it gave the same scores.")
         yield Check("order", "ok", "rows in another order get the same answers.")
         return
     again = patient.model.scores(patient.rows)
-    trembled = np.abs(again - patient.scores).max(axis=1) > SAME
+    trembled = np.abs(again - patient.scores).max(axis=1) > patient.same
     if moved.mean() > DISORDER and trembled.mean() < moved.mean() / 2:
         yield Check(
             "order",
@@ -221,10 +243,11 @@ def _steady(patient: Patient) -> Iterator[Check]:
 
 
 def _unsteady(patient: Patient, others: tuple[Scores, Scores]) -> Check:
-    moved = np.any([np.abs(other - patient.scores).max(axis=1) > SAME for other in others], axis=0)
+    moved = np.any([np.abs(other - patient.scores).max(axis=1) > patient.same for other in others], axis=0)
     flipped = int(np.any([labels_of(other) != patient.said for other in others], axis=0).sum())
-    jumped = int(np.any([np.abs(other - patient.scores).max(axis=1) > 0.05 for other in others], axis=0).sum())
-    if flipped or (jumped and patient.has_labels):
+    far = 0.05 if patient.has_labels else 50 * patient.same
+    jumped = int(np.any([np.abs(other - patient.scores).max(axis=1) > far for other in others], axis=0).sum())
+    if flipped or (jumped and not patient.is_counting):
         return Check(
             "deterministic",
             "fail",
@@ -238,7 +261,7 @@ def _batch(patient: Patient) -> Iterator[Check]:
     few = patient.rows[: 4 if len(patient.rows) <= COSTLY_ROWS else 8]
     alone = np.concatenate([patient.model.scores(row[None]) for row in few])
     difference = float(np.abs(alone - patient.scores[: len(few)]).max())
-    if difference > 10 * SAME:
+    if difference > 10 * patient.same:
         yield Check(
             "batch equals single",
             "fail",
@@ -262,7 +285,7 @@ def _varies(patient: Patient) -> Iterator[Check]:
     spread = float(np.ptp(patient.scores, axis=0).max())
     if patient.is_counting:
         return
-    if spread <= SAME:
+    if spread <= patient.same:
         sentence = f"it gives the same scores to all {len(patient.rows):,} rows: is it constant, or are its inputs?"
         yield Check("varies", "fail", sentence, is_doubt=True)
     elif patient.has_labels and len(np.unique(patient.said)) == 1:
@@ -296,7 +319,8 @@ def _accuracy(patient: Patient) -> Iterator[Check]:
         )
     elif not _is_better_than_guessing(patient):
         advice = "are columns, codes and label order those of the training?  Check takes=... and classes=[...]"
-        yield Check("labels", "warn", f"{figures}, and it is not shown to be better than guessing: {advice}.", is_doubt=True)
+        sentence = f"{figures}, and it is not shown to be better than guessing: {advice}, or give more labelled rows."
+        yield Check("labels", "warn", sentence, is_doubt=True)
     elif accuracy < majority - 0.02:
         yield Check("labels", "warn", f"{figures}: are columns, codes and label order those of the training?")
     else:
@@ -305,7 +329,7 @@ def _accuracy(patient: Patient) -> Iterator[Check]:
 
 def _closeness(patient: Patient) -> Iterator[Check]:
     """Whether amounts rise with the true ones, and how far they are from them."""
-    if patient.amounts is None or patient.scores.shape[1] != 1 or len(patient.amounts) < FEWEST or np.ptp(patient.scores) <= SAME:
+    if patient.amounts is None or patient.scores.shape[1] != 1 or len(patient.amounts) < FEWEST or np.ptp(patient.scores) <= patient.same:
         return
     from scipy.stats import spearmanr
 
@@ -330,12 +354,24 @@ def _closeness(patient: Patient) -> Iterator[Check]:
 
 
 def _is_better_than_guessing(patient: Patient) -> bool:
-    """Whether some class is scored higher where it is true, beyond chance; few rows, or rows of one label, tell nothing."""
+    """Whether some class is scored higher where it is true, beyond chance; few rows, or rows of one label, tell nothing.
+
+    Where the usual rows do not show it, the further ones may: a weak model is no miswired one.
+    """
     assert patient.labels is not None
-    present = np.unique(patient.labels)
-    if len(patient.labels) < FEWEST or len(present) < 2:
+    if _agrees(patient.scores, patient.labels):
         return True
-    found = [p_of_higher(patient.scores[:, place], patient.labels == place) for place in present]
+    if patient.further is None:
+        return False
+    scores = patient.model.scores(patient.further.rows)
+    return _agrees(np.concatenate([patient.scores, scores]), np.concatenate([patient.labels, patient.further.labels]))
+
+
+def _agrees(scores: Scores, labels: Labels) -> bool:
+    present = np.unique(labels)
+    if len(labels) < FEWEST or len(present) < 2:
+        return True
+    found = [p_of_higher(scores[:, place], labels == place) for place in present]
     return any(each.is_higher and each.p_value < 10 * CERTAIN / len(present) for each in found)
 
 
@@ -421,7 +457,7 @@ def _protected(patient: Patient) -> Iterator[Check]:
     valid = np.broadcast_to(twins.valid, scores.shape[:2])[..., None]
     high = np.where(valid, scores, -np.inf).max(axis=0)
     low = np.where(valid, scores, np.inf).min(axis=0)
-    moved = float(np.mean((high - low).max(axis=1) > SAME))
+    moved = float(np.mean((high - low).max(axis=1) > patient.same))
     labels = np.where(valid[..., 0], labels_of(scores.reshape(-1, scores.shape[2])).reshape(scores.shape[:2]), -1)
     flipped = float(np.mean(labels.max(axis=0) != np.where(labels < 0, labels.max(axis=0), labels).min(axis=0)))
     names = ", ".join(patient.domain.protected)
@@ -465,7 +501,7 @@ def unused_columns(patient: Patient, most_rows: int) -> Check:
         shifted[place, :, place] = np.roll(rows[:, place], max(1, len(rows) // 2))
     answers = patient.model.scores(shifted.reshape(-1, rows.shape[1])).reshape(rows.shape[1], len(rows), -1)
     before = patient.scores[: len(rows)]
-    unused = [name for name, answer in zip(names, answers, strict=True) if np.abs(answer - before).max() <= SAME]
+    unused = [name for name, answer in zip(names, answers, strict=True) if np.abs(answer - before).max() <= patient.same]
     if len(unused) == len(names):
         return Check("columns", "fail", "no column moves any score; the rows do not reach the model.")
     if unused:
