@@ -60,7 +60,7 @@ from evenhand.planted.portraits import (
 )
 from evenhand.report.charts.canvas import Axis, standalone
 from evenhand.report.charts.heat_maps import HeatMap, heat_map
-from evenhand.report.charts.plots import Column, columns
+from evenhand.report.charts.plots import PlotColumn, columns
 from evenhand.statistics.intervals import clopper_pearson
 from evenhand.synthesis.picture_latent.pca import PcaSpace
 
@@ -435,7 +435,7 @@ def tell_selection(book: Book, harvest: Harvest) -> None:
 
 def figure_6(kind: str, attribute: str, drawn: dict[str, tuple[float, float]]) -> str:
     """Change of fairness by strategy: mean and standard deviation over the seeds."""
-    bars = [Column(name, mean, spread) for name, (mean, spread) in drawn.items()]
+    bars = [PlotColumn(name, mean, spread) for name, (mean, spread) in drawn.items()]
     up = Axis.over([each.value + sign * each.spread for each in bars for sign in (-1, 1)], "points", floor=0.0)
     return standalone(columns(bars, f"Change of the share of fair test pairs, {kind}, {attribute}", up))
 
