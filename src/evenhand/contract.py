@@ -1,21 +1,54 @@
 """Every protocol of the package on one page: what a medium, a model, an oracle, a method, a population and a result can do.
 
-Nothing here computes more than the position of the largest score; the layers above implement.
+The values that they speak of are those of `values.py`, and can be imported from here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Index, Labels, Mask, Reals, Rows, Scores
-from evenhand.claims import Claim
-from evenhand.deadline import NEVER, Deadline
+from evenhand.arrays import Index, Labels, Mask, Rows, Scores
+from evenhand.values import (
+    ANOTHER_OUTCOME,
+    SCORES,
+    Activations,
+    Answer,
+    Box,
+    Candidates,
+    Checked,
+    DataWishes,
+    Detection,
+    EditorTools,
+    Headway,
+    LabelledRows,
+    MediumProposal,
+    Outcome,
+    Pairs,
+    Pictures,
+    Port,
+    Search,
+    ShownPairs,
+    Slope,
+    StudyCase,
+    StudySection,
+    Task,
+    Verdict,
+    Watch,
+    join_verdicts,
+    labels_of,
+    media_of,
+    name_of,
+    one_hot,
+    outcome_names,
+    parameters,
+    shows_pairs,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,25 +56,49 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evenhand.datasets.dataset import Dataset
-    from evenhand.domain.heard import Heard
     from evenhand.domain.tabular import TabularDomain
     from evenhand.media.album import Album
     from evenhand.media.operators.parts.mutated import Mutation, Skipped
     from evenhand.media.operators.parts.order import ChangeOrder
     from evenhand.media.scene import Scene
-    from evenhand.models.meter import Meter
     from evenhand.models.model_wishes import ModelWishes, ObjectSettings
-    from evenhand.synthesis.picture_latent.space import PictureLatent
 
-Pictures: TypeAlias = NDArray[Any]  # (n, height, width, 3), uint8 or float32, 0 to 255
-Activations: TypeAlias = NDArray[np.float32]  # (n, units)
-Box: TypeAlias = tuple[float, float, float, float]  # left, top, right, bottom in pixels
-
-SCORES = "scores"
-"""The layer name that stands for the model's output."""
-
-Outcome: TypeAlias = Literal["pass", "violation", "inconclusive"]
-"""What a gate says of a result; a claim that could not be shown either way is inconclusive."""
+__all__ = [  # what is imported from here and defined in values.py
+    "ANOTHER_OUTCOME",
+    "SCORES",
+    "Activations",
+    "Answer",
+    "Box",
+    "Candidates",
+    "Checked",
+    "DataWishes",
+    "Detection",
+    "EditorTools",
+    "Headway",
+    "LabelledRows",
+    "MediumProposal",
+    "Outcome",
+    "Pairs",
+    "Pictures",
+    "Port",
+    "Search",
+    "ShownPairs",
+    "Slope",
+    "StudyCase",
+    "StudySection",
+    "Task",
+    "Verdict",
+    "Watch",
+    "join_verdicts",
+    "labels_of",
+    "media_of",
+    "name_of",
+    "one_hot",
+    "outcome_names",
+    "parameters",
+    "shows_pairs",
+    "words_of",
+]  # fmt: skip
 
 
 @runtime_checkable
@@ -149,20 +206,6 @@ class Redraws(Protocol):
         """The album as the editor can draw it."""
 
 
-@dataclass(frozen=True)
-class EditorTools:
-    """What an editor may be made with: randomness, and ways to get what must be learned first.
-
-    reader: trains a classifier of an attribute.  latent: fits the latent space of a name to pictures.
-    folder: where training is kept and found.
-    """
-
-    rng: np.random.Generator
-    reader: Callable[[Album, str, np.random.Generator], DifferentiablePictureModel] | None = None
-    latent: Callable[[str, Album, np.random.Generator], PictureLatent] | None = None
-    folder: Path | None = None
-
-
 @runtime_checkable
 class NamedEditor(Editor, Protocol):
     """An editor that can be chosen by name: it is made for an attribute of an album.
@@ -176,24 +219,6 @@ class NamedEditor(Editor, Protocol):
         """The editor for this attribute."""
 
 
-@dataclass(frozen=True)
-class DataWishes:
-    """What the caller says about data that is to be opened.
-
-    protected: names, or editors of pictures.  tools: what an editor that is named may be made with.
-    """
-
-    tools: EditorTools
-    label: str | None = None
-    favourable: tuple[Any, ...] = ()
-    protected: tuple[str | Editor, ...] = ()
-
-    @property
-    def protected_names(self) -> tuple[str, ...]:
-        """What is protected, by name."""
-        return tuple(each if isinstance(each, str) else each.attribute for each in self.protected)
-
-
 @runtime_checkable
 class Loader(Protocol):
     """A way to open data of one kind.  Its settings are the fields of a frozen dataclass, and the keys of a project file's medium."""
@@ -205,15 +230,6 @@ class Loader(Protocol):
 
     def load(self, source: object, wishes: DataWishes) -> Dataset:
         """The data."""
-
-
-@dataclass(frozen=True)
-class MediumProposal:
-    """What a project file could say of a source: the settings of its medium, what is protected, and lines for a person to read."""
-
-    settings: Mapping[str, Any]
-    protected: tuple[str, ...]
-    lines: tuple[str, ...] = ()
 
 
 @runtime_checkable
@@ -242,19 +258,6 @@ class Operator(Protocol):
 
     def change(self, order: ChangeOrder, rng: np.random.Generator) -> Mutation | Skipped:
         """The changed scene, or why it could not be changed believably."""
-
-
-@dataclass(frozen=True)
-class Detection:
-    """One recognised object."""
-
-    label: str
-    score: float = 1.0
-    box: Box | None = None
-
-
-Answer: TypeAlias = tuple[Detection, ...]
-"""Everything that a recogniser saw in one picture."""
 
 
 @runtime_checkable
@@ -353,10 +356,6 @@ class PixelDifferentiable(Model, Protocol):
         """Per row, the gradient by its picture's pixels of sum(cotangent * layer's values), (n, height, width, 3)."""
 
 
-Slope: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
-"""A loss, told by its derivative: a layer's values (n, units) to the cotangent (n, units)."""
-
-
 @runtime_checkable
 class Fused(Differentiable, Protocol):
     """A model that differentiates a loss in one pass, where a gradient after reading the values would take two."""
@@ -406,17 +405,6 @@ class Detecting(Model, Protocol):
         """One answer for every row."""
 
 
-@dataclass(frozen=True, eq=False)
-class LabelledRows:
-    """Rows with what is right for each."""
-
-    rows: Rows
-    labels: Labels
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-
 @runtime_checkable
 class Adapter(Protocol):
     """A kind of model that `wrap` takes: a file of `models/adapters` with these two functions."""
@@ -428,33 +416,12 @@ class Adapter(Protocol):
         """The model, asked about what the data's medium shows."""
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Rows that should be answered alike, side by side, and how much that counts beside the labels."""
-
-    first: Rows
-    second: Rows
-    weight: float = 1.0
-
-
 @runtime_checkable
 class Consistent(Trainable, Protocol):
     """A model whose training can also ask for equal answers to pairs of rows."""
 
     def refit_consistently(self, rows: Rows, labels: Labels, pairs: Pairs, rng: np.random.Generator) -> Model:
         """A new model of the same kind; added to its loss is the mean squared distance of the centred logits of each pair."""
-
-
-def labels_of(scores: Scores) -> Labels:
-    """The position of the largest score; the first of equals."""
-    if scores.shape[1] == 2:
-        return (scores[:, 1] > scores[:, 0]).astype(np.intp)
-    return np.asarray(scores.argmax(axis=1), dtype=np.intp)
-
-
-def one_hot(labels: Labels, classes: int) -> Scores:
-    """Scores of a model that only says labels."""
-    return np.eye(classes, dtype=np.float32)[labels]
 
 
 @runtime_checkable
@@ -492,19 +459,6 @@ class TransparentPictureModel(DifferentiablePictureModel, Protocol):
 
     def activation_gradient(self, pictures: Pictures, layer: str, weights: Activations) -> NDArray[np.float32]:
         """Per picture, the gradient by its pixels of the sum of `weights` times the layer's values."""
-
-
-@dataclass(frozen=True)
-class Port:
-    """One input or output of a net: its name, its shape (a free side is a text or None) and its type, such as `tensor(float)`."""
-
-    name: str
-    shape: tuple[Any, ...]
-    type: str
-
-    def side(self, place: int, free: int) -> int:
-        """The length of one side, or `free` where the net takes any."""
-        return self.shape[place] if isinstance(self.shape[place], int) else free
 
 
 @runtime_checkable
@@ -548,115 +502,6 @@ class Synthesiser(Population, Protocol):
         """Learn from rows inside the domain."""
 
 
-@dataclass(frozen=True)
-class Candidates:
-    """Rows that a method wants judged, and the phase of the method that made them.
-
-    places: where `task.heard` keeps these rows, for a method that has entered them there; the engine then does not key them again.
-    likelihood: (n, combinations) how plausible each row is under each protected combination; of several twins with another outcome the most
-    plausible one is shown.
-    """
-
-    rows: Rows
-    phase: str = "search"
-    places: Index | None = None
-    likelihood: NDArray[np.floating] | None = None
-
-    def __getitem__(self, chosen: Any) -> Candidates:
-        places, likelihood = (None if each is None else each[chosen] for each in (self.places, self.likelihood))
-        return Candidates(self.rows[chosen], self.phase, places, likelihood)
-
-
-@dataclass(frozen=True)
-class Headway:
-    """How far something long has come: what is at work, how much of it is done, and a few words for who watches."""
-
-    what: str
-    done: int = 0
-    total: int | None = None  # None where nobody knows
-    note: str = ""
-
-
-Watch: TypeAlias = Callable[[Headway], None]
-"""Called while something long goes on.  It shows, and measures nothing; what it raises ends the work."""
-
-
-@dataclass(frozen=True)
-class ShownPairs:
-    """The two people who show each unfair treatment best, exactly as the model was asked, and what it answered about them."""
-
-    rows: Rows  # (n, columns)
-    partners: Rows  # (n, columns)
-    labels: NDArray[np.int16]  # (n, 2): positions in the model's classes
-    answers: Reals  # (n, 2): the scores or amounts that were compared; NaN where labels were
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, chosen: Any) -> ShownPairs:
-        return ShownPairs(self.rows[chosen], self.partners[chosen], self.labels[chosen], self.answers[chosen])
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What the oracle saw, one entry per candidate; a duplicate gets the verdict of its first appearance.
-
-    Oracles that compare labels of the domain's twins leave `pairs` out: labels say which twins to show.
-    """
-
-    unfair: Mask  # (n,)
-    gap: Reals  # (n,): the largest difference of scores between two of the compared people
-    labels: NDArray[np.int16]  # (n, combinations): label under each protected combination, -1 where nobody was asked or is possible
-    pairs: ShownPairs | None = None  # one entry per unfair candidate, in their order
-
-    def __len__(self) -> int:
-        return len(self.unfair)
-
-    def only(self, mask: Mask) -> Verdict:
-        """The same verdict with only these candidates left unfair."""
-        pairs = self.pairs[mask[self.unfair]] if self.pairs is not None else None
-        return Verdict(self.unfair & mask, self.gap, self.labels, pairs)
-
-
-def join_verdicts(parts: Sequence[Verdict], combinations: int) -> Verdict:
-    """Verdicts of consecutive slices as one."""
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        return Verdict(np.empty(0, dtype=bool), np.empty(0), np.empty((0, combinations), dtype=np.int16))
-    unfair, gap, labels = (np.concatenate([getattr(part, name) for part in parts]) for name in ("unfair", "gap", "labels"))
-    shown = [part.pairs for part in parts if part.pairs is not None]
-    pairs = ShownPairs(*(np.concatenate([getattr(each, f.name) for each in shown]) for f in fields(ShownPairs))) if shown else None
-    return Verdict(unfair, gap, labels, pairs)
-
-
-@dataclass
-class Task:
-    """What a method may look at: the domain, the metered model, and real rows with their labels when there are any."""
-
-    domain: TabularDomain
-    model: Meter
-    rows: Rows | None = None
-    labels: Labels | None = None
-    population: Population | None = None
-    facts: dict[str, Any] = field(default_factory=dict)  # what the method wants to tell the reader of the run
-    fitting: Callable[[int], int] = lambda n: n  # of n candidates, how many the budget still judges
-    left: Callable[[], float] = lambda: 1.0  # the share of the budget that is not spent yet
-    medium: Medium | None = None  # what a row shows; None is the table itself
-    deadline: Deadline = NEVER  # for what a method hands on to be learnt or fitted; methods themselves ask `fitting`
-    heard: Heard | None = None  # every row that was judged in this run, with its verdict; None outside of a run
-    question_seconds: float = float("inf")  # what one candidate costs to judge; infinite where the budget counts questions
-    sample: Rows | None = None  # what a method can say of the population restricted to findings: one row for each place of it
-
-    def predict(self, rows: Rows) -> Labels:
-        """Labels of rows, counted by the meter."""
-        return labels_of(self.model.scores(rows))
-
-
-Search: TypeAlias = Generator[Candidates, Verdict, None]
-"""`verdict = yield candidates`; returning ends the run before its budget does."""
-
-
 @runtime_checkable
 class Method(Protocol):
     """A published way to search for unfair inputs.  Its parameters are the fields of a frozen dataclass.
@@ -684,12 +529,6 @@ class Oracle(Protocol):
         """How many rows the model is asked for one candidate."""
 
 
-def outcome_names(oracle: Oracle, model: Model) -> tuple[Any, ...]:
-    """What the labels of verdicts stand for: the model's classes, unless the oracle has words of its own (`outcomes(model)`)."""
-    own = getattr(oracle, "outcomes", None)
-    return tuple(own(model)) if callable(own) else tuple(model.classes)
-
-
 @runtime_checkable
 class LearningOracle(Oracle, Protocol):
     """An oracle that must see real people, or the model's answers about them, before it judges."""
@@ -704,53 +543,6 @@ class PairOracle(Oracle, Protocol):
 
     def judge_pairs(self, first: Rows, second: Rows, domain: TabularDomain, model: Model) -> Verdict:
         """One entry per pair; `labels` is (n, 2), the first person's and the second's, and `pairs` shows every unfair one."""
-
-
-def shows_pairs(oracle: Oracle) -> bool:
-    """Whether its verdicts come with `pairs`; one that says so in a class attribute `shows_pairs`."""
-    return bool(getattr(oracle, "shows_pairs", False))
-
-
-ANOTHER_OUTCOME = "would get another outcome under another protected value"
-"""What is said of the people whom an oracle judges unfair, unless it has words of its own."""
-
-
-def words_of(oracle: Oracle) -> str:
-    """What is true of the people whom this oracle judges unfair, as the end of a sentence."""
-    return str(getattr(oracle, "words", ANOTHER_OUTCOME))
-
-
-@dataclass(frozen=True)
-class Checked:
-    """One thing that a result was asked to show, and how that ended; "failed" where it could not be looked at."""
-
-    name: str
-    outcome: Literal["pass", "violation", "inconclusive", "failed"]
-    message: str
-
-
-@dataclass(frozen=True)
-class StudySection:
-    """What a study adds to a result: figures for its body, sentences for a reader, claims for the gate."""
-
-    figures: Mapping[str, Any]
-    sentences: tuple[str, ...] = ()
-    claims: tuple[Claim, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class StudyCase:
-    """What a study may look at: a model behind a medium, real rows, and what else is known of them."""
-
-    domain: TabularDomain
-    model: Meter
-    medium: Medium
-    rows: Rows
-    labels: Labels | None = None  # places among the model's classes, -1 unknown
-    frame: Any = None  # a table beside the rows, with columns that the domain leaves out
-    tolerance: float = 0.05  # a net change up to this is tolerated
-    confidence: float = 0.95
-    ordered: bool = False  # whether the classes have an order, as age groups have
 
 
 @runtime_checkable
@@ -793,19 +585,3 @@ class Result(Protocol):
 
     def report(self, path: str | Path) -> Path:
         """Write it; the file's ending says how: .html, .md, .xml, .sarif, .json."""
-
-
-def parameters(method: Method) -> Mapping[str, Any]:
-    """A method's parameters by name."""
-    return {each.name: getattr(method, each.name) for each in fields(method)} if is_dataclass(method) else {}
-
-
-def media_of(method: object) -> tuple[str, ...]:
-    """The kinds of media that a method, or its class, works on; none for every kind."""
-    return tuple(getattr(method, "media", ()))
-
-
-def name_of(method: Method) -> str:
-    """What a method is called: its file's name, or its class's where it comes from another package."""
-    home, _, stem = type(method).__module__.rpartition(".")
-    return stem if home == "evenhand.methods" else type(method).__name__.lower()

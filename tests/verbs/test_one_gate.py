@@ -12,7 +12,7 @@ from evenhand.engine.gate import Gate
 PACKAGE = Path(evenhand.__file__).parent
 WORDS = {"violation", "inconclusive"}
 MAY_NAME = {
-    "contract.py": "the type of an outcome",
+    "values.py": "the type of an outcome",
     "engine/gate.py": "the gate itself",
     "report": "renderings, and what results of version 1 had decided",
     "cli/output.py": "exit codes",

@@ -6,7 +6,7 @@ from pathlib import Path
 import evenhand
 
 PACKAGE = Path(evenhand.__file__).parent
-NOT_HEADWAY = ("checks", "dashboard", "models/torch_layers.py", "models/ward.py", "media/portraits/painting.py", "contract.py")
+NOT_HEADWAY = ("checks", "dashboard", "models/torch_layers.py", "models/ward.py", "media/portraits/painting.py", "values.py")
 """Promises, the address of a page, hooks of torch, examiners of files, brushes, and the one type itself."""
 
 
