@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 WORKERS ?= 2
 
-.PHONY: demo test test-slow check bench format clean
+.PHONY: demo test test-slow check bench format release clean
 .DEFAULT_GOAL := demo
 
 $(BIN)/python:
@@ -60,5 +60,14 @@ format: $(VENV)/check.stamp
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# Wheel and source archive, and the wheel tried in an environment of its own: the demo must end as it does here.
+release: $(VENV)/core.stamp
+	rm -rf dist $(VENV)/release
+	$(PIP) install --quiet build
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv $(VENV)/release
+	$(VENV)/release/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt dist/*.whl
+	cd $(VENV)/release && bin/evenhand --version && bin/evenhand demo
+
 clean:
-	rm -rf $(VENV) bench-results .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf dist $(VENV) bench-results .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
