@@ -222,7 +222,9 @@ def _classes(domain: TabularDomain, own: tuple[Any, ...] | None) -> tuple[Any, .
     if domain.label is not None:
         return tuple(domain.label.values)
     if own is None:
-        raise InvalidArgument("the classes are unknown: declare a label in the domain, or pass classes=[...] in the model's order (--classes no,yes on the command line)")
+        raise InvalidArgument(
+            "the classes are unknown: declare a label in the domain, or pass classes=[...] in the model's order (--classes no,yes)"
+        )
     return own
 
 

@@ -106,7 +106,9 @@ class ModelWishes:
         if self.classes is not None:
             return tuple(self.classes)
         if self.domain.label is None:
-            raise InvalidArgument("the classes are unknown: declare a label in the domain, or pass classes=[...] in the model's order (--classes no,yes on the command line)")
+            raise InvalidArgument(
+                "the classes are unknown: declare a label in the domain, or pass classes=[...] in the model's order (--classes no,yes)"
+            )
         return tuple(self.domain.label.values)
 
     def settled(self, classifier: FunctionClassifier) -> FunctionClassifier:
