@@ -64,9 +64,16 @@ class BoosterCells:
         if strange and self.library == "xgboost":
             raise InvalidArgument(
                 f"column {column.name!r} may be {strange[0]!r}, but the XGBoost model was trained on the categories "
-                f"{listing(column.values)} and refuses others; remove the value from the column, or train with it"
+                f"{listing(column.values)} and refuses others; {_cure_of(column.values)}"
             )
         return pd.Series(pd.Categorical(known, categories=list(column.values)), index=cells.index)
+
+
+def _cure_of(values: Sequence[Any]) -> str:
+    """XGBoost 3 counts letters where it should count bytes, and so keeps other names than it was given."""
+    if all(str(value).isascii() for value in values):
+        return "remove the value from the column, or train with it"
+    return "XGBoost itself cuts names with letters beyond ASCII at the wrong places when it keeps them: train with plain names"
 
 
 def _known(cells: pd.Series[Any], values: Sequence[Any]) -> list[Any]:
