@@ -114,7 +114,7 @@ class ModelWishes:
     def settled(self, classifier: FunctionClassifier) -> FunctionClassifier:
         """A classifier of shown things, whose answers are read as declared, or as those to a few of the rows call for."""
         trial, domain = self.trial(SHOWN_TRIAL), self.domain
-        if domain.label is None or not domain.has_classes:
+        if domain.label is not None and domain.label.is_amount:
             return classifier
         own = classifier.classes if self.classes is not None or classifier.classes != self.names else None
         reader = declared_or_own(domain, own) if self.classes is not None else reader_for(domain, own, _second(classifier, domain, own))

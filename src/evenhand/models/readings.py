@@ -35,6 +35,7 @@ CERTAIN = 1e-3
 """The p-value below which an agreement is believed."""
 CLEARLY = 0.1
 """How much better another cut must agree with the labels before the usual one is doubted."""
+AS_DECLARED = "as declared"
 MOST_LABELS = 5
 """Different whole numbers from which on they are no labels that nobody declared, but numbers."""
 
@@ -186,7 +187,7 @@ def _declared_scale(reader: Reader, finite: NDArray[Any], wanted: _Wanted) -> Re
             f"go from {low:.6g} to {high:.6g}), or threshold='best 10%' for a ranking"
         )
     unit = _unit(finite) if wanted.scale == "score" else 1.0
-    return replace(reader, scale=wanted.scale, unit=unit, evidence=("as declared",))
+    return replace(reader, scale=wanted.scale, unit=unit, evidence=(AS_DECLARED,))
 
 
 def _unit(numbers: NDArray[Any]) -> float:
@@ -400,7 +401,8 @@ def proposed_for(model: Any) -> ProposedReading | None:
     Whatever rests on the data or on a convention becomes certain by being declared.
     """
     reader = reader_of(model)
-    if reader is None or (reader.match in ("name", "declared") and reader.form != "favourable"):
+    is_said = reader is not None and (reader.form != "favourable" or AS_DECLARED in reader.evidence)
+    if reader is None or (reader.match in ("name", "declared") and is_said):
         return None
     # One number speaks for the last of the declared classes.
     last = (reader.classes[reader.single],) if reader.form == "favourable" else ()

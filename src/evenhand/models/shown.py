@@ -149,6 +149,11 @@ class ShownRecogniser:
         return (*self.medium.classes, *sorted(own - set(self.medium.classes)), SOMETHING_ELSE)
 
     @property
+    def reading(self) -> str:
+        """How its answers are read."""
+        return f"it says which objects it sees; these are counted by class, {len(self.classes) - 1} of them by name and all others together"
+
+    @property
     def is_hard(self) -> bool:
         """Counts are scores."""
         return False

@@ -27,6 +27,8 @@ class TableFiles:
         """A frame for sure, a file by its ending."""
         if isinstance(source, str | Path):
             return 1 if Path(source).suffix.lower() in ENDINGS else 0
+        if type(source).__module__.split(".")[0] == "polars":
+            return 2 if hasattr(source, "collect") or hasattr(source, "to_pandas") else 0
         return 2 if hasattr(source, "columns") and hasattr(source, "__len__") else 0
 
     def load(self, source: object, wishes: DataWishes) -> Dataset:

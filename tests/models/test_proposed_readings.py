@@ -1,0 +1,124 @@
+"""How a model's answers are read is proposed as lines of evenhand.yaml, can be said on the command line, and holds for pictures too."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+import evenhand as eh
+from evenhand.cli.main import build
+from evenhand.cli.project import ModelFlags, load_all
+from evenhand.domain.project_file import ModelSource
+from evenhand.errors import InvalidArgument, UnclearAnswers
+from evenhand.models.readings import proposed_for, reading_of
+from evenhand.verbs.init import init
+
+CODE = """
+import numpy as np
+def share(frame): return 1 / (1 + np.exp(-(frame["pay"] - 50.0) / 5 - (frame["sex"] == "m")))
+def percent(frame): return 100 * share(frame)
+def refusal(frame): return 1 - share(frame)
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    rng = np.random.default_rng(0)
+    lines = ["pay,sex,ok"]
+    for pay, sex in zip(rng.integers(20, 80, 300), rng.choice(["m", "f"], 300), strict=True):
+        lines.append(f"{pay},{sex},{'yes' if pay + rng.normal(0, 8) > 50 else 'no'}")
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "home_made_models.py").write_text(CODE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    sys.modules.pop("home_made_models", None)
+    return tmp_path
+
+
+def _written(project: Path, function: str) -> Any:
+    return init(
+        project / "people.csv", label="ok", favourable="yes", protected=["sex"], model=f"home_made_models:{function}",
+        file=project / "evenhand.yaml",
+    )  # fmt: skip
+
+
+def _uncommented(file: Path, chosen: str) -> str:
+    """The file as a person makes it: the model's line replaced by the proposed block, with one of its readings."""
+    text = file.read_text()
+    plain, _, block = text.partition("# How the model's answers are read.")
+    lines = [line[2:] for line in block.split("\n")[1:] if line.startswith("# ")]
+    kept = [line for line in lines if not line.strip().startswith(("#", "returns", "threshold", "classes"))]
+    kept += [line for line in lines if line.strip().startswith(chosen)]
+    return (
+        plain.replace('model: "home_made_models:percent"\n', "").replace('model: "home_made_models:refusal"\n', "") + "\n".join(kept) + "\n"
+    )
+
+
+def test_init_writes_the_readings_of_an_unclear_model_with_their_evidence(project: Path) -> None:
+    written = _written(project, "percent")
+    told = "\n".join(written.lines)
+    assert "more than one way" in told
+    assert "balanced agreement with the labels" in told
+    assert "returns: percent" in told
+    with pytest.raises(UnclearAnswers):
+        load_all(written.file)
+    written.file.write_text(_uncommented(written.file, "returns: percent"))
+    model = load_all(written.file).model
+    assert "percentage" in reading_of(model)
+
+
+def test_init_and_doctor_propose_lines_that_give_the_same_reading(project: Path) -> None:
+    written = _written(project, "refusal")
+    loaded = load_all(written.file)
+    proposed = proposed_for(loaded.model)
+    assert proposed is not None
+    assert proposed.lines[1:] == ("returns: probability", 'classes: ["yes", "no"]')
+    assert proposed.lines == eh.doctor(loaded.model, loaded.data).proposed
+    declared = yaml.safe_load("\n".join(proposed.lines))
+    again = eh.wrap("home_made_models:refusal", loaded.data, **declared)
+    assert np.allclose(again.scores(loaded.data.rows), loaded.model.scores(loaded.data.rows))
+    assert proposed_for(again) is None
+
+
+def test_the_command_line_says_how_answers_are_read(project: Path) -> None:
+    _written(project, "percent")
+    run = CliRunner().invoke(build(), ["doctor", "--text", "--returns", "percent"])
+    assert "percentage" in run.output
+    run = CliRunner().invoke(
+        build(), ["scan", "--text", "--returns", "score", "--threshold", "60", "--classes", "no,yes", "--candidates", "300", "-q"]
+    )
+    assert "from 60 on" in run.output
+    assert "declared as ['no', 'yes']" in run.output
+
+
+def test_every_command_that_asks_a_model_has_the_options() -> None:
+    for command in ("scan", "measure", "certify", "doctor", "repair", "replay", "gate", "compare"):
+        told = CliRunner().invoke(build(), [command, "--help"], env={"COLUMNS": "200"}).output
+        assert all(option in told for option in ("--returns", "--threshold", "--classes", "--preset")), command
+
+
+def test_options_go_before_the_file_and_fit_the_label() -> None:
+    flags = ModelFlags(classes="1,0", threshold="best 10%")
+    source = flags.over(ModelSource(path=Path("x.skops"), returns="score"), (0, 1))
+    assert source is not None
+    assert (source.classes, source.threshold, source.returns) == ((1, 0), "best 10%", "score")
+    with pytest.raises(InvalidArgument, match="behind a URL"):
+        ModelFlags(preset="vertex").over(ModelSource(path=Path("x.skops")), ())
+
+
+def test_pictures_are_read_by_the_same_rules() -> None:
+    data = eh.open("portraits", protected=["tone"], settings={"count": 24, "size": 16})
+    bright = lambda pictures: pictures.mean(axis=(1, 2, 3)) / 255  # noqa: E731
+    names = ["dark", "bright"]
+    with pytest.raises(UnclearAnswers, match="returns='percent'"):
+        eh.wrap(lambda pictures: 100 * bright(pictures), data, classes=names)
+    plain = eh.wrap(bright, data, classes=names)
+    percent = eh.wrap(lambda pictures: 100 * bright(pictures), data, classes=names, returns="percent")
+    assert np.allclose(plain.scores(data.rows), percent.scores(data.rows))
+    assert "one percentage of 'bright'" in reading_of(percent)
