@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,8 @@ SPARE_BYTES = 400 << 20
 """What a file may take beside some times its own size."""
 
 TIMES_ITS_SIZE = 8
+WRITTEN = {"catboost": 60}
+"""Kinds that are written out in another format to be walked through, and how many times larger that may be."""
 MOST_OF_A_LINE = 300
 PREPARED = {
     "skops": ("skops.io", "sklearn.ensemble", "sklearn.pipeline"),
@@ -58,14 +61,22 @@ def _opened_by_a_child(kind: str, path: Path) -> str:
     if child == 0:
         _be_the_child(kind, path, write)
     os.close(write)
-    return _awaited(child, read)
+    try:
+        return _awaited(child, read)
+    finally:
+        _written_out(child).unlink(missing_ok=True)
+
+
+def _written_out(child: int) -> Path:
+    """Where a child may write what it read in another format, to walk through all of it."""
+    return Path(tempfile.gettempdir()) / f"evenhand-ward-{child}.json"
 
 
 def _be_the_child(kind: str, path: Path, write: int) -> None:
     """Open the file, tell what went wrong, and end without any clean-up."""
     told = "nothing was said"
     try:
-        _limit(path)
+        _limit(path, WRITTEN.get(kind, 0))
         EXAMINERS[kind](path)
         told = ""
     except MemoryError:
@@ -97,8 +108,8 @@ def _awaited(child: int, read: int) -> str:
     return f"it did not open within {SECONDS:g} seconds" if left <= 0 else "opening it ends the process"
 
 
-def _limit(path: Path) -> None:
-    """Little memory above what is used already, little time, and no files beside a few."""
+def _limit(path: Path, times_written: int) -> None:
+    """Little memory above what is used already, little time, and no file but one of so many times the size where one is needed."""
     import resource
 
     pages = int(Path("/proc/self/statm").read_text().split()[5]) if Path("/proc/self/statm").exists() else 0
@@ -106,7 +117,8 @@ def _limit(path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CPU, (int(SECONDS), int(SECONDS)))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    written = times_written * (path.stat().st_size + (1 << 20))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (written, written))
 
 
 def trial_rows(width: int) -> Any:
@@ -163,7 +175,17 @@ def _examine_catboost(path: Path) -> None:
     model = catboost.CatBoost()
     model.load_model(str(path))
     check_catboost(model)
-    _tried(lambda: model.predict(trial_rows(len(model.feature_names_))))
+    # Writing it out follows every tree, border and statistic; predictions alone follow those that some rows lead to.
+    model.save_model(str(_written_out(os.getpid())), format="json")
+    _tried(lambda: model.predict(_with_texts(trial_rows(len(model.feature_names_)), model.get_cat_feature_indices())))
+
+
+def _with_texts(rows: Any, places: Any) -> Any:
+    """The rows with words in some columns, as categories are."""
+    mixed = rows.astype(object)
+    for place in places:
+        mixed[:, place] = [f"word {number % 7}" for number in range(len(mixed))]
+    return mixed
 
 
 def _examine_onnx(path: Path) -> None:

@@ -9,6 +9,7 @@ from evenhand.contract import Model
 from evenhand.errors import InvalidArgument
 from evenhand.models.amount_models import answers_amounts, wrap_amounts
 from evenhand.models.estimator import from_estimator
+from evenhand.models.inputs import guarded
 from evenhand.models.model_wishes import ModelWishes
 from evenhand.models.native_boosters import BoosterClassifier, NativeBooster, from_booster, is_native
 from evenhand.models.trial_rows import TrialRows
@@ -21,7 +22,7 @@ def accepts(given: Any) -> bool:
 
 def adapt(given: Any, wishes: ModelWishes) -> Model:
     """By its probabilities, or by the one number that its objective makes."""
-    booster = from_booster(given)
+    booster = guarded(lambda: from_booster(given), "reading the booster's objective and columns")
     if wishes.asked != "rows":
         raise wishes.refuse(f"a {booster.library} booster", "it takes rows of a table")
     if not answers_amounts(booster, wishes.domain):
