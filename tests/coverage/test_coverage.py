@@ -15,7 +15,15 @@ from evenhand.errors import InvalidArgument
 from evenhand.measures.coverage.lime import Lime, top_columns
 from evenhand.measures.coverage.neighbourhood import neighbours
 from evenhand.measures.coverage.paths import cover, coverage_of, drawer, shares_per_path
-from evenhand.measures.coverage.properties import Perturbation, Reference, accuracy, group_fairness, individual_fairness, robustness
+from evenhand.measures.coverage.properties import (
+    Perturbation,
+    Reference,
+    accuracy,
+    group_fairness,
+    individual_fairness,
+    privileged_fairness,
+    robustness,
+)
 from evenhand.measures.coverage.surrogate import Imitated, SurrogateSettings, grow
 from evenhand.report.sections.searches import tree_of
 from evenhand.synthesis.chained_trees import ChainedTrees
@@ -189,3 +197,30 @@ def test_group_fairness_needs_two_groups_and_a_known_one():
 def test_accuracy_is_measured_against_a_labeller():
     rows = people(200, 0)
     assert accuracy(Rule(), rows, Rule().predict).estimate == 1.0
+
+
+class NarrowRule(Rule):
+    """yes for an income of 50 to 53: a step that no quartile sees."""
+
+    def scores(self, rows: Rows) -> Scores:
+        yes = (rows[:, 3] >= 50) & (rows[:, 3] <= 53)
+        return one_hot(yes.astype(np.intp), 2)
+
+
+def test_no_column_is_missed_whose_small_changes_turn_the_label():
+    rows = people(400, 5)
+    rows[:, 3] = np.linspace(47.5, 55.5, 400)
+    every, prominent = (
+        robustness(NarrowRule(), rows, DOMAIN, np.random.default_rng(0), Perturbation(share=share)).score.estimate for share in (1.0, 0.25)
+    )
+    assert every > 0.9
+    assert prominent > 0.9 * every
+
+
+def test_a_privileged_group_may_be_any_rule():
+    rows = people(4_000, 6)
+    found = privileged_fairness(Rule(), rows, DOMAIN, np.random.default_rng(0), "sex == 'm' and job == 'a'")
+    assert found.disparate_impact.high < 0.9
+    assert list(found.shares) == ["sex == 'm' and job == 'a'", "not (sex == 'm' and job == 'a')"]
+    with pytest.raises(InvalidArgument, match="must hold for some people and not for others"):
+        privileged_fairness(Rule(), rows, DOMAIN, np.random.default_rng(0), "age >= 18")

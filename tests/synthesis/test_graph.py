@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from evenhand.arrays import Rows
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import TabularDomain
@@ -17,7 +20,7 @@ from evenhand.synthesis.constraint_graph import ConstraintGraph
 from evenhand.synthesis.families import FAMILIES, NONE
 from evenhand.synthesis.fitting import candidates
 from evenhand.synthesis.generation import kl_divergence
-from evenhand.synthesis.graph import Edge, break_cycles, find_cycle, graph_of
+from evenhand.synthesis.graph import Edge, break_cycles, find_cycle, graph_of, topological_order
 from evenhand.synthesis.inference import infer
 from evenhand.synthesis.steered_trees import SteeredTrees
 from evenhand.synthesis.wishes import Wishes
@@ -361,3 +364,38 @@ def test_tables_without_categories_or_without_numbers_work():
 
 def test_graph_of_the_data_has_no_cycle():
     assert find_cycle(graph_of(infer(people(1_000, 3), DOMAIN)).edges) is None
+
+
+def toy_table(n: int) -> tuple[Rows, TabularDomain]:
+    """The paper's toy table: five categories and a salary, each associated with some of the others."""
+    rng = np.random.default_rng(7)
+    gender, age_group, intelligence = rng.integers(0, 2, n), rng.integers(0, 3, n), rng.integers(0, 3, n)
+    education = np.clip(intelligence + (rng.random(n) < 0.3) - (rng.random(n) < 0.2 + 0.2 * gender), 0, 2)
+    marital = np.where(rng.random(n) < 0.2 + 0.3 * age_group, 1, 0)
+    salary = rng.normal(30_000 + 8_000 * education - 4_000 * gender + 3_000 * age_group, 4_000)
+    names = {"gender": 2, "education": 3, "marital": 2, "age_group": 3, "intelligence": 3}
+    columns = [Column(name, "category", tuple(f"v{at}" for at in range(size))) for name, size in names.items()]
+    columns.append(Column("salary", "real", low=float(salary.min()), high=float(salary.max())))
+    return np.column_stack([gender, education, marital, age_group, intelligence, salary]), TabularDomain(tuple(columns), ("gender",))
+
+
+def test_the_toy_graph_of_the_paper_becomes_a_graph_without_cycles_and_is_generated_bottom_up():
+    rows, domain = toy_table(4_000)
+    found = graph_of(infer(rows, domain))
+    names = domain.names
+    arrows = {(names[edge.source], names[edge.target]) for edge in found.edges}
+    assert {("education", "salary"), ("gender", "salary"), ("intelligence", "education")} <= arrows | {(b, a) for a, b in arrows}
+    assert all(names[edge.target] == "salary" or edge.fits is None for edge in found.edges)  # only the salary is a number
+    circle = [Edge(0, 1, 0.2), Edge(1, 4, 0.7), Edge(4, 0, 0.4)]
+    g1 = replace(found, edges=(*(edge for edge in found.edges if edge.is_numeric), *circle))
+    g2 = break_cycles(g1)
+    assert find_cycle(g1.edges) is not None
+    assert find_cycle(g2.edges) is None
+    gone = [edge for edge in g1.edges if not any(edge is kept for kept in g2.edges)]
+    assert gone == [circle[1]]  # the incoming edge of a column that generates itself, with the largest error
+    order = topological_order(6, g2.edges)
+    assert all(order.index(edge.source) < order.index(edge.target) for edge in g2.edges)
+    assert order[-1] == 5  # the salary follows everything that tells about it
+    made = ConstraintGraph.fit(rows, domain, np.random.default_rng(0)).sample(4_000, np.random.default_rng(1))
+    gaps = [part[part[:, 1] == 2, 5].mean() - part[part[:, 1] == 0, 5].mean() for part in (rows, made)]
+    assert gaps[1] == pytest.approx(gaps[0], rel=0.25)

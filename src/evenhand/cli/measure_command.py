@@ -14,6 +14,7 @@ from evenhand.verbs.measure import MeasureOptions, measure
 
 STUDY_HELP = (
     "One more study, such as AITEST's independent_groups, prominent_changes or accuracy; repeat for several.  "
+    "A parameter may follow: independent_groups:privileged=sex == 'Male'.  "
     "`evenhand methods --studies` explains them."
 )
 

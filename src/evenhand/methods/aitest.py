@@ -35,6 +35,9 @@ from evenhand.synthesis.constraint_graph import ConstraintGraph
 from evenhand.synthesis.wishes import Wishes
 
 _WITHOUT_DATA = 5_000
+_SURROGATE_SHARE = 0.3
+_FEWEST_LABELS, _MOST_LABELS = 1_000, 200_000
+"""Rows that the model is asked about for the surrogate: a share of what the budget still allows, between these."""
 _IDLE_ROUNDS = 20
 """After as many rounds without a new row the population is taken to be exhausted."""
 
@@ -49,7 +52,7 @@ class Aitest:
     unfitted: str = "range"
     wishes: str = ""
     path_coverage: bool = False
-    paths: Count = 32
+    paths: Count = 4_409
     prominent: ShareAboveZero = 0.5
     reach: Positive = 3.0
     lime_rows: TwoOrMore = 1_000
@@ -103,7 +106,9 @@ class Aitest:
         return fit_steered(kind, data, task.domain, wishes or Wishes(), rng)
 
     def _surrogate(self, task: Task, draw: Drawer, data: Rows, rng: np.random.Generator) -> Surrogate:
-        settings = SurrogateSettings(leaves=self.paths)
+        # The paper's trees grow as they like, up to 4,409 paths; here they end with their part of the budget at the latest.
+        labels = max(_FEWEST_LABELS, int(_SURROGATE_SHARE * task.fitting(_MOST_LABELS)))
+        settings = SurrogateSettings(leaves=self.paths, labels=labels)
         some = data if len(data) <= _WITHOUT_DATA else data[rng.choice(len(data), _WITHOUT_DATA, replace=False)]
         return grow(Imitated(task.predict, task.domain, task.model.classes), draw, some, rng, settings)
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Latents = NDArray[np.float64]  # (n, columns) standard normal
 
 _BATCH_ROWS = 50_000
-MOST_SURPLUS = 0.02
+MOST_SURPLUS = 0.05
 """Share of rows that repeat a learnt one beyond what is due, above which the leaves are grown larger."""
 
 SECONDS_PER_PAIR = 1e-5

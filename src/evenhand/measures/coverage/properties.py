@@ -14,6 +14,7 @@ import numpy as np
 
 from evenhand.arrays import Labels, Mask, Reals, Rows
 from evenhand.contract import Model, labels_of
+from evenhand.domain.constraints import compile_constraint
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import DomainError, InvalidArgument
 from evenhand.measures.coverage.lime import Lime, top_columns
@@ -30,6 +31,7 @@ class Perturbation:
     share: float = 0.5  # of the columns, by LIME
     reach: float = 3.0  # of numbers
     lime_rows: int = 1_000
+    probes: int = 2  # of every cell, so that no column is passed over whose small changes move the score: LIME alone looks at quartiles
     data: Rows | None = field(default=None, compare=False)  # what LIME's rows are drawn from; None: the tested rows
 
 
@@ -49,13 +51,37 @@ def robustness(model: Model, rows: Rows, domain: TabularDomain, rng: np.random.G
     labels = labels_of(model.scores(rows))
     lime = Lime.prepare(rows if how.data is None else how.data, how.lime_rows, domain, rng)
     lime = lime.answered(model.scores(lime.rows))
-    chosen = top_columns(lime.weights(rows, labels), how.share, np.zeros(len(domain.columns), dtype=bool))
+    prominence = _largest_one(lime.weights(rows, labels)) + 2 * _largest_one(_probed(model, rows, labels, domain, how, rng))
+    chosen = top_columns(prominence, how.share, np.zeros(len(domain.columns), dtype=bool))
     around = neighbours(rows, chosen, domain, how.reach)
     changed = labels_of(model.scores(around.rows)) != labels[around.origin] if len(around.rows) else np.zeros(0, dtype=bool)
     failing = np.zeros(len(rows), dtype=bool)
     failing[around.origin[changed]] = True
     score = clopper_pearson(int(failing.sum()), len(rows))
     return Robustness(score, failing, len(around.rows), int(changed.sum()))
+
+
+def _largest_one(weights: Rows) -> Rows:
+    """Sizes of weights, every row's largest being 1."""
+    size = np.abs(weights)
+    return np.asarray(size / np.maximum(size.max(axis=1, keepdims=True), 1e-12))
+
+
+def _probed(model: Model, rows: Rows, labels: Labels, domain: TabularDomain, how: Perturbation, rng: np.random.Generator) -> Rows:
+    """How far the score of a row's label moves, at most, when one cell takes a neighbouring value: (rows, columns)."""
+    moved = np.zeros(rows.shape)
+    own = np.take_along_axis(model.scores(rows), labels[:, None], axis=1)[:, 0]
+    for at in range(rows.shape[1]) if how.probes else ():
+        around = neighbours(rows, np.arange(rows.shape[1]) == np.full((len(rows), 1), at), domain, how.reach)
+        order = rng.permutation(len(around.rows))
+        order = order[np.argsort(around.origin[order], kind="stable")]
+        first = np.searchsorted(around.origin[order], around.origin[order])
+        few = order[np.arange(len(order)) - first < how.probes]
+        if few.size:
+            origin = around.origin[few]
+            scores = np.take_along_axis(model.scores(around.rows[few]), labels[origin][:, None], axis=1)[:, 0]
+            np.maximum.at(moved[:, at], origin, np.abs(scores - own[origin]))
+    return moved
 
 
 @dataclass(frozen=True)
@@ -132,6 +158,24 @@ def group_fairness(
         _estimate(hits / counts, drawn, lambda s: s.max(axis=1) - s.min(axis=1)),
         _estimate(hits / counts, drawn, lambda s: _ratio(s.min(axis=1), s.max(axis=1))),
         odds,
+    )
+
+
+def privileged_fairness(model: Model, rows: Rows, domain: TabularDomain, rng: np.random.Generator, rule: str) -> GroupFairness:
+    """The same for two groups: whoever keeps a rule of the language, such as `sex == 'Male' and age >= 25`, and everybody else."""
+    favoured, privileged = _favoured(model, rows, domain), compile_constraint(rule, domain.columns).holds(rows)
+    counts = np.array([(privileged == side).sum() for side in (True, False)])
+    if not counts.all():
+        raise InvalidArgument(f"privileged={rule!r} must hold for some people and not for others; it holds for {counts[0]} of {len(rows)}")
+    hits = np.array([int(favoured[privileged == side].sum()) for side in (True, False)])
+    drawn = rng.binomial(counts, hits / counts, (_RESAMPLES, 2)) / counts
+    shares = {name: clopper_pearson(int(h), int(c)) for name, h, c in zip((rule, f"not ({rule})"), hits, counts, strict=True)}
+    return GroupFairness(
+        shares,
+        _estimate(hits / counts, drawn, lambda s: _impact(s, 0)),
+        _estimate(hits / counts, drawn, lambda s: s.max(axis=1) - s.min(axis=1)),
+        _estimate(hits / counts, drawn, lambda s: _ratio(s.min(axis=1), s.max(axis=1))),
+        None,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +15,28 @@ STUDIES: Registry[Study] = Registry("study", __name__, Study)
 
 
 def sections_of(case: StudyCase, rng: np.random.Generator, asked: Sequence[str] = ()) -> dict[str, StudySection]:
-    """Every study that fits the case's medium, by name, each with random numbers of its own; some only where they are asked for."""
-    for name in asked:
+    """Every study that fits the case's medium, by name, each with random numbers of its own; some only where they are asked for.
+
+    One that is asked for may have a parameter: `independent_groups:privileged=sex == 'Male'`.
+    """
+    given = dict(map(_read, asked))
+    for name in given:
         _check_fits(STUDIES.entry(name), case.medium.kind)
-    fitting = {name: entry for name, entry in STUDIES.entries().items() if _is_made(entry, case.medium.kind, asked)}
-    streams = rng.spawn(len(fitting))
-    return {name: entry.make().study(case, stream) for (name, entry), stream in zip(fitting.items(), streams, strict=True)}
+    fitting = {name: entry for name, entry in STUDIES.entries().items() if _is_made(entry, case.medium.kind, tuple(given))}
+    made = {name: entry.with_parameters(given.get(name, {})) for name, entry in fitting.items()}
+    streams = rng.spawn(len(made))
+    return {name: study.study(case, stream) for (name, study), stream in zip(made.items(), streams, strict=True)}
+
+
+def _read(choice: str) -> tuple[str, dict[str, Any]]:
+    """A study's name, and the parameter after the colon; all that follows the first equals sign is its value."""
+    name, has_parameter, rest = choice.partition(":")
+    parameter, is_set, value = rest.partition("=")
+    if has_parameter and not is_set:
+        raise InvalidArgument(f"study {choice!r}: {rest!r} must be a parameter=value, as in accuracy:people=500")
+    number = value.strip().replace("_", "")
+    told: Any = int(number) if number.isdecimal() else float(number) if number.replace(".", "", 1).isdecimal() else value.strip()
+    return name.strip(), {parameter.strip(): told} if has_parameter else {}
 
 
 def _is_made(entry: Entry[Study], kind: str, asked: Sequence[str]) -> bool:

@@ -19,7 +19,7 @@ from evenhand.contract import StudyCase, StudySection
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import DomainError
 from evenhand.limits import Count, check_limits
-from evenhand.measures.coverage.properties import GroupFairness, group_fairness
+from evenhand.measures.coverage.properties import GroupFairness, group_fairness, privileged_fairness
 
 FOUR_FIFTHS = 0.8
 
@@ -28,10 +28,12 @@ FOUR_FIFTHS = 0.8
 class IndependentGroups:
     """Disparate impact, parity difference and parity ratio with intervals, on people whose group was dealt out by chance.
 
-    people: how many are drawn from the data, with replacement.
+    people: how many are drawn from the data, with replacement.  privileged: who is compared with everybody else, as a rule of the
+    language such as `sex == 'Male'`; without one, every protected group is compared with the one that is favoured most.
     """
 
     people: Count = 10_000
+    privileged: str = ""
 
     media: ClassVar[tuple[str, ...]] = ("table", "text")
     on_request: ClassVar[bool] = True
@@ -44,7 +46,12 @@ class IndependentGroups:
         if not case.domain.has_classes:
             raise DomainError("study independent_groups compares favourable shares, and the label has no classes")
         drawn = case.rows[rng.integers(0, len(case.rows), self.people)]
-        found = group_fairness(case.model, dealt(drawn, case.domain, rng), case.domain, rng)
+        rows = dealt(drawn, case.domain, rng)
+        found = (
+            privileged_fairness(case.model, rows, case.domain, rng, self.privileged)
+            if self.privileged
+            else group_fairness(case.model, rows, case.domain, rng)
+        )
         figures: dict[str, Any] = {"shares": {name: share.as_dict() for name, share in found.shares.items()}}
         for name in ("disparate_impact", "parity_difference", "parity_ratio"):
             # A ratio to nobody at all is infinite, which JSON has no word for.

@@ -42,7 +42,7 @@ class ProminentChanges:
         if len(case.model.classes) == 1:
             raise InvalidArgument("study prominent_changes compares labels, but this model answers amounts; use the oracle robustness")
         people = case.rows[rng.permutation(len(case.rows))[: self.people]]
-        how = Perturbation(self.share, self.reach, self.lime_rows, case.rows)
+        how = Perturbation(self.share, self.reach, self.lime_rows, data=case.rows)
         found = robustness(case.model, people, case.domain, rng, how)
         figures = {
             "score": found.score.as_dict(),
