@@ -177,3 +177,14 @@ def test_a_mistake_of_the_user_is_2(home):
     done = home.evenhand("scan", "--method", "temis")
     assert done.returncode == 2
     assert "did you mean 'themis'" in done.stderr
+
+
+def test_what_is_tolerated_passes_with_0(home, tmp_path):
+    tolerant = home.copy(tmp_path / "tolerant")
+    file = tolerant.folder / "evenhand.yaml"
+    file.write_text(file.read_text() + "gate:\n  max_rate: 0.99\n")
+    done = tolerant.evenhand(*SCAN)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(done.stdout)
+    assert told["outcome"] == "pass"
+    assert "within the tolerated 99.00%" in told["reason"]

@@ -15,7 +15,7 @@ from evenhand.campaign.contest import DONE, INTERRUPTED
 from evenhand.campaign.sources import Named, open_dataset, open_model
 from evenhand.campaign.standings import Standings
 from evenhand.cli import output
-from evenhand.cli.output import err, out, say_json, watching
+from evenhand.cli.output import BUDGET, CANDIDATES, MODEL_ROWS, SECONDS, err, out, say_json, watching
 from evenhand.errors import InvalidArgument
 from evenhand.models.budget import Budget
 from evenhand.verbs.bench import BenchOptions, BenchResult, bench
@@ -44,10 +44,10 @@ def bench_command(
     model: list[str] = typer.Option(["mlp"], help="mlp, forest, boosting, svm, or a model file or URL; repeat for several."),
     label: str = typer.Option(None, help="The label column of a table file."),
     coding: str = typer.Option("readable", help="readable, or papers: the integer coding of the published methods."),
-    candidates: int = typer.Option(None, min=1, help="Budget: candidates."),
-    model_rows: int = typer.Option(None, min=1, help="Budget: rows asked of the model."),
-    seconds: float = typer.Option(None, min=0.001, help="Budget: seconds."),
-    cpu_seconds: float = typer.Option(None, min=0.001, help="Budget: CPU-seconds."),
+    candidates: int = CANDIDATES,
+    model_rows: int = MODEL_ROWS,
+    seconds: float = SECONDS,
+    cpu_seconds: float = typer.Option(None, min=0.001, help="How many CPU-seconds it takes.", rich_help_panel=BUDGET),
     seed: list[int] = typer.Option([0], help="Seed; repeat for several."),
     oracle: str = typer.Option(None, help="What counts as unfair: flip, gap:threshold=0.1, ...; default: what fits the model."),
     processes: int = typer.Option(1, min=1, help="Runs made at the same time; the findings do not depend on it."),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import REPORTS, Leaving, leave, names_in, wants_json, watching
-from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
+from evenhand.cli.output import AS_JSON, QUIET, REPORTS, Leaving, leave, names_in, wants_json, watching
+from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, PROTECTED, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
 
 
 def register(app: typer.Typer) -> None:
@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def certify_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
-    protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
+    protected: str = PROTECTED,
     model: str = MODEL,
     trusted: bool = TRUSTED,
     returns: str = RETURNS,
@@ -29,8 +29,8 @@ def certify_command(
     gap: float = typer.Option(0.0, min=0.0, max=0.999, help="Stop when the bounds are this close."),
     max_rate: float = typer.Option(None, min=0.0, max=0.999, help="Tolerated share, instead of the file's gate."),
     report: list[Path] = REPORTS,
-    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+    as_json: bool = AS_JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Prove how much of the domain is treated differently: tree ensembles exactly or by bounds, small ReLU networks by bounds.
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import typer
 
-from evenhand.cli.output import REPORTS, Leaving, leave, names_in, wants_json
-from evenhand.cli.project import CLASSES, DEFAULT_FILE, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
+from evenhand.cli.output import AS_JSON, REPORTS, Leaving, leave, names_in, wants_json
+from evenhand.cli.project import CLASSES, DEFAULT_FILE, PRESET, PROTECTED, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
 
 
 def register(app: typer.Typer) -> None:
@@ -20,7 +20,7 @@ def compare_command(
     first: str = typer.Argument(..., help="A result.json, a folder with one, or a model file or URL: what there was."),
     second: str = typer.Argument(..., help="The same kind of thing: what there is now."),
     file: Path = typer.Option(DEFAULT_FILE, "--project", "-p", help="The project file whose data two models are asked about."),
-    protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
+    protected: str = PROTECTED,
     trusted: bool = TRUSTED,
     returns: str = RETURNS,
     threshold: str = THRESHOLD,
@@ -31,7 +31,7 @@ def compare_command(
     seed: int = typer.Option(0, min=0, help="Seed of the people that are drawn."),
     folder: Path = typer.Option(Path("runs"), help="Where comparison.json and its page go; results: never overwritten."),
     report: list[Path] = REPORTS,
-    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Say whether the second is worse.  Exits with 0 no worse, 1 worse, 2 usage, 3 inconclusive, 4 model failed."""
     from evenhand.verbs.compare import CompareOptions, compare

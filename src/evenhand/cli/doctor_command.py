@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import BY_OUTCOME, MODEL_FAILED, REPORTS, err, placed, say_json, tell, told, wants_json, written
+from evenhand.cli.output import AS_JSON, BY_OUTCOME, MODEL_FAILED, REPORTS, err, placed, say_json, tell, told, wants_json, written
 from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
 
 
@@ -25,7 +25,7 @@ def doctor_command(
     preset: str = PRESET,
     candidates: int = typer.Option(100_000, min=1, help="Say what a scan of this many candidates would cost."),
     report: list[Path] = REPORTS,
-    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Check the model's wiring before anything is trusted.
 

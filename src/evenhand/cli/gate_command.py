@@ -7,13 +7,14 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import REPORTS, Leaving, leave, names_in, wants_json, watching
+from evenhand.cli.output import AS_JSON, QUIET, REPORTS, Leaving, leave, names_in, wants_json, watching
 from evenhand.cli.project import (
     CLASSES,
     DEFAULT_FILE,
     MODEL,
     ORACLE_HELP,
     PRESET,
+    PROTECTED,
     RETURNS,
     THRESHOLD,
     TRUSTED,
@@ -33,7 +34,7 @@ def gate_command(
     baseline: Path = typer.Option(None, help="An earlier result of `gate`, `scan` or `measure`: only what is new or worse fails."),
     witnesses: Path = typer.Option(None, help="A folder of kept pairs that are asked again first, instead of the file's."),
     tolerance: float = typer.Option(0.0, min=0.0, max=0.999, help="By how much a rate may rise above the baseline's."),
-    protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
+    protected: str = PROTECTED,
     oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP),
     model: str = MODEL,
     trusted: bool = TRUSTED,
@@ -45,8 +46,8 @@ def gate_command(
     seconds: float = typer.Option(None, min=0.001, help="Budget of the search: seconds, instead of candidates."),
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
     report: list[Path] = REPORTS,
-    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+    as_json: bool = AS_JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Judge a model by the project's policy: kept pairs, a short search, groups where the policy names them.
 

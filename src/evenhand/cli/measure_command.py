@@ -7,8 +7,20 @@ from typing import Any
 
 import typer
 
-from evenhand.cli.output import REPORTS, Leaving, leave, names_in, wants_json, watching
-from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, ORACLE_HELP, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
+from evenhand.cli.output import AS_JSON, QUIET, REPORTS, Leaving, leave, names_in, wants_json, watching
+from evenhand.cli.project import (
+    CLASSES,
+    DEFAULT_FILE,
+    MODEL,
+    ORACLE_HELP,
+    PRESET,
+    PROTECTED,
+    RETURNS,
+    THRESHOLD,
+    TRUSTED,
+    ModelFlags,
+    load_all,
+)
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.verbs.measure import MeasureOptions, measure
 
@@ -27,7 +39,7 @@ def register(app: typer.Typer) -> None:
 def measure_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
     oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP),
-    protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
+    protected: str = PROTECTED,
     model: str = MODEL,
     trusted: bool = TRUSTED,
     returns: str = RETURNS,
@@ -47,8 +59,8 @@ def measure_command(
     null_draws: int = typer.Option(19, min=0, help="Shuffles behind the null of the proxy effect."),
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
     report: list[Path] = REPORTS,
-    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+    as_json: bool = AS_JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Measure how unfair a model is.  Exits with 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed."""
     as_json = wants_json(as_json)

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from evenhand.cli.output import out, say_json, wants_json
+from evenhand.cli.output import AS_JSON, out, say_json, wants_json
 from evenhand.contract import media_of
 from evenhand.errors import UnknownName
 from evenhand.measures.studies import STUDIES
@@ -25,7 +25,7 @@ def methods(
     name: str = typer.Argument("", help="Show one method with its parameters and its paper."),
     oracles: bool = typer.Option(False, "--oracles", help="List the oracles instead: what counts as unfair, for `scan --oracle`."),
     studies: bool = typer.Option(False, "--studies", help="List the studies instead: what `measure` can look at besides."),
-    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
+    as_json: bool = AS_JSON,
 ) -> None:
     """List the search methods, what each needs of a model and works on, and its published parameters; or the oracles, or the studies."""
     as_json = wants_json(as_json)

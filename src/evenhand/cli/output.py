@@ -41,8 +41,17 @@ def known_endings(paths: Sequence[Path] | None) -> Sequence[Path]:
     return paths or ()
 
 
-REPORTS: Any = typer.Option(None, "--report", help=REPORT_HELP, callback=known_endings)
-"""The option of every command that leaves a result."""
+LEFT = "What is printed and written"
+REPORTS: Any = typer.Option(None, "--report", help=REPORT_HELP, callback=known_endings, rich_help_panel=LEFT)
+AS_JSON: Any = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON.", rich_help_panel=LEFT)
+QUIET: Any = typer.Option(False, "--quiet", "-q", help="No progress.", rich_help_panel=LEFT)
+"""The options of every command that leaves a result."""
+
+BUDGET = "Budget"
+CANDIDATES: Any = typer.Option(None, min=1, help="How many candidates are judged.", rich_help_panel=BUDGET)
+MODEL_ROWS: Any = typer.Option(None, min=1, help="How many rows are asked of the model.", rich_help_panel=BUDGET)
+SECONDS: Any = typer.Option(None, min=0.001, help="How many seconds it takes.", rich_help_panel=BUDGET)
+"""The options of every command with a budget; the first one reached ends a run."""
 
 HEADWAY_FILE = "EVENHAND_HEADWAY"
 """The environment variable that names a file for the headway, where another program watches instead of a person."""

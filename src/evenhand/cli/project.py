@@ -36,6 +36,9 @@ class Loaded:
 
 
 PANEL = "The model, and how its answers are read"
+PROTECTED: Any = typer.Option(None, "--protected", help="Protected columns, separated by commas, instead of the file's.")
+"""The option of every command that compares people."""
+
 MODEL = typer.Option(None, "--model", help="A model file or URL instead of the file's.", rich_help_panel=PANEL)
 TRUSTED = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files.", rich_help_panel=PANEL)
 RETURNS = typer.Option(

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from evenhand.cli.output import (
+    AS_JSON,
     BY_OUTCOME,
+    QUIET,
     REPORTS,
     free_path,
     named_parameters,
@@ -21,7 +23,7 @@ from evenhand.cli.output import (
     watching,
     written,
 )
-from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
+from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, PROTECTED, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
 from evenhand.disk import whole_file
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 
@@ -39,7 +41,7 @@ def repair_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
     repair: list[str] = typer.Option(None, "--repair", "-r", help="A way to mend; repeat for several.  Default: all that fit the model."),
     write: str = typer.Option(None, "--write", help="The repair whose model is written; default: the one shown to be best, else none."),
-    protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
+    protected: str = PROTECTED,
     model: str = MODEL,
     trusted: bool = TRUSTED,
     returns: str = RETURNS,
@@ -55,8 +57,8 @@ def repair_command(
     setting: list[str] = typer.Option(None, "--set", help="A parameter of the one named repair, name=value."),
     output: Path = typer.Option(Path("repair"), "--output", "-o", help="The folder for model and comparison; never overwritten."),
     report: list[Path] = REPORTS,
-    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+    as_json: bool = AS_JSON,
+    quiet: bool = QUIET,
     list_them: bool = typer.Option(False, "--list", help="Say which repairs there are and stop."),
 ) -> None:
     """Mend the model and say what that is worth.  Exits with 0 where a repair is shown to be better, 3 where none is."""

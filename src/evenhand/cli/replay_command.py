@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import BY_OUTCOME, REPORTS, placed, say_json, tell, told, wants_json, written
+from evenhand.cli.output import AS_JSON, BY_OUTCOME, REPORTS, placed, say_json, tell, told, wants_json, written
 from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
 
 
@@ -25,7 +25,7 @@ def replay_command(
     classes: str = CLASSES,
     preset: str = PRESET,
     report: list[Path] = REPORTS,
-    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Ask the model again about a witness.  Exits with 1 when any pair is still treated differently, 0 when none is, 2 usage, 4 model."""
     from evenhand.verbs.replay import replay

@@ -7,13 +7,29 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import REPORTS, Leaving, as_budget, err, leave, named_parameters, names_in, wants_json, watching
+from evenhand.cli.output import (
+    AS_JSON,
+    CANDIDATES,
+    MODEL_ROWS,
+    QUIET,
+    REPORTS,
+    SECONDS,
+    Leaving,
+    as_budget,
+    err,
+    leave,
+    named_parameters,
+    names_in,
+    wants_json,
+    watching,
+)
 from evenhand.cli.project import (
     CLASSES,
     DEFAULT_FILE,
     MODEL,
     ORACLE_HELP,
     PRESET,
+    PROTECTED,
     RETURNS,
     THRESHOLD,
     TRUSTED,
@@ -39,23 +55,23 @@ def scan_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
     method: list[str] = typer.Option(None, "--method", "-m", help="Search method; repeat for several."),
     oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP),
-    protected: str = typer.Option(None, help="Protected columns, separated by commas, instead of the file's."),
+    protected: str = PROTECTED,
     model: str = MODEL,
     trusted: bool = TRUSTED,
     returns: str = RETURNS,
     threshold: str = THRESHOLD,
     classes: str = CLASSES,
     preset: str = PRESET,
-    candidates: int = typer.Option(None, min=1, help="Budget: candidates."),
-    model_rows: int = typer.Option(None, min=1, help="Budget: rows asked of the model."),
-    seconds: float = typer.Option(None, min=0.001, help="Budget: seconds."),
+    candidates: int = CANDIDATES,
+    model_rows: int = MODEL_ROWS,
+    seconds: float = SECONDS,
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
     setting: list[str] = typer.Option(None, "--set", help="A parameter of the method, name=value."),
     report: list[Path] = REPORTS,
     annotated: Path = typer.Option(None, help="Scenes: a folder for the changed pictures of all findings, with COCO annotations."),
     yes: bool = typer.Option(False, "--yes", help="Do not ask before a service is called that is paid for each picture."),
-    as_json: bool = typer.Option(None, "--json/--text", help="JSON or text; default: text on a terminal, else JSON."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+    as_json: bool = AS_JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Search for unfair treatment.  Exits with 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed, 130 interrupted."""
     as_json = wants_json(as_json)
