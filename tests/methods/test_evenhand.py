@@ -174,7 +174,7 @@ def test_the_walks_are_a_sample_of_the_population_restricted_to_plausible_findin
     task_rows = people(6000)
     done = search(Subject(DOMAIN, Desk(gap=6.0), task_rows), 60_000)
     rng = np.random.default_rng(1)
-    plausible = PlausibleSet.drawn(LevelChain.fit(task_rows, DOMAIN, rng), 0.1, 0.3, rng)
+    plausible = PlausibleSet.drawn(LevelChain.fit(task_rows, DOMAIN, rng), Evenhand(), rng)
     draws = plausible.fresh(120_000, rng).rows
     labels = [np.digitize(draws[:, 2] - 6.0 * sex, [40.5, 50.5]) for sex in (0, 1)]
     wanted = draws[labels[0] != labels[1]]

@@ -11,8 +11,9 @@ oracle judges unfair.
    run's facts say so.
 2. Walks.  Thousands of walks stand on findings.  A move draws one column again, near or far, or all columns from one on, by the
    population's own levels; a new place that is plausible and a finding is where the walk goes on.  Such moves leave the population as it
-   is, so the limit of every walk is the population restricted to plausible findings, and the places of all walks are a sample of it.
-   Nobody is asked about twice; known findings are walked through for nothing.
+   is, so the limit of every walk is the population restricted to plausible findings.  A quarter of the walks goes to findings that are not
+   plausible too: their places are a sample of everybody who is treated so.  Nobody is asked about twice; known findings are walked
+   through for nothing.  Where nearly all plausible findings are known, the likelier half of the others counts as plausible, and so on.
 3. Where a question is expensive, cheap trees screen the proposals, with delayed acceptance, which leaves that limit as it is.  Moves that
    bring more new findings for their cost are made more often, which changes the speed of the walks and not their limit.
 
@@ -32,33 +33,16 @@ from evenhand.contract import Candidates, Model, Search, Task, Verdict
 from evenhand.limits import Count, Share, ShareAboveZero, check_limits
 from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.move_shares import MoveShares
+from evenhand.methods.parts.patience import PATIENCE
 from evenhand.methods.parts.plausible_walks import PlausibleSet, PlausibleStates
 from evenhand.methods.parts.screen import Screen, accepted_then, asked_first
 from evenhand.synthesis.level_chain import LevelChain, LevelStates
 
-LOOKED_AT_ONCE = 4096
-"""Rows that are judged together while looking for seeds."""
-
 EXPENSIVE_SECONDS = 12e-6
 """A question that takes less is asked rather than screened: the trees would take as long."""
 
-ROUNDS, FEWEST_WALKS = 20, 512
-"""So many rounds of at least so many walks, or nothing could be learnt about the moves."""
-
-MOST_ENUMERATED = 20_000
-"""A domain of so many people at most is judged whole: a second of questions, and nothing is left to chance."""
-
-SAMPLE = 2_000
-"""People in the sample at least; walks with a seed of their own come first."""
-
-STALE_ROUNDS, STALE_SHARE = 48, 0.002
-"""A search that for so many rounds sees fewer new rows than this share of its walks has seen what it can reach."""
-
-FEWEST_LEARNT_FROM, MOST_LEARNING = 2_000, 2_400_000
-"""A wide table is learnt from fewer rows: the time to learn grows with rows times columns squared."""
-
-LEARNING_SHARE, LEARNING_SECONDS = 0.15, 4e-6
-"""Learning may take this share of a budget of seconds; only where it would take longer, at so much for a cell, is it hurried."""
+ROUNDS = 20
+"""A budget is spent in so many rounds at least, or nothing could be learnt about the moves."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +50,11 @@ class Evenhand:
     """Walks over the plausible findings.
 
     walks: how many walks advance together
-    seeds: how many findings are looked for before walking
-    seed_share: of the budget at most this share goes into looking for them, if anything at all was found
-    learnt_from: how many rows of the data the population is learnt from at most
+    seeds: how many findings are looked for before walking, and people in the sample at most
+    seed_share: of the budget at most this share goes into looking for them; of its seconds at most this share into learning; and this
+        share of the walks is for the sample
+    learnt_cells: how many cells of the data, rows times columns, the population is learnt from at most; a domain of fewer people than
+        such rows is judged whole
     too_rare, too_odd: the share of the population that is unlikeliest, and the share whose cells go together least, given how common each
         of them is by itself; neither counts as plausible
     """
@@ -76,7 +62,7 @@ class Evenhand:
     walks: Count = 8192
     seeds: Count = 2000
     seed_share: ShareAboveZero = 0.25
-    learnt_from: Count = 12_000
+    learnt_cells: Count = 168_000
     too_rare: Share = 0.1
     too_odd: Share = 0.3
 
@@ -87,14 +73,14 @@ class Evenhand:
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Find seeds, then walk until the budget ends or nothing new is left; a small domain is looked at whole."""
-        if (whole := everybody(task)) is not None:
+        if (whole := everybody(task, self._rows(task))) is not None:
             task.facts["enumerated"] = f"all {len(whole):,} people of the domain were judged"
             yield Candidates(whole, "everybody")
             return
-        plausible = PlausibleSet.drawn(self._chain(task, rng), self.too_rare, self.too_odd, rng)
+        plausible = PlausibleSet.drawn(self._chain(task, rng), self, rng)
         seeking = Seeking(task, plausible, self, rng)
         yield from seeking.look()
-        while not seeking.found and seeking.stale < STALE_ROUNDS and task.fitting(1):
+        while not seeking.found and seeking.stale < PATIENCE and task.fitting(1):
             yield from seeking.look_everywhere()
         if seeking.found:
             yield from Walking(seeking, self).go()
@@ -103,20 +89,22 @@ class Evenhand:
 
     def _chain(self, task: Task, rng: np.random.Generator) -> LevelChain:
         """The population, learnt from real rows, else from a sample of the one that was brought along, else from the whole domain."""
-        width = len(task.domain.columns)
-        most = max(FEWEST_LEARNT_FROM, min(self.learnt_from, MOST_LEARNING // width**2))
         if task.population is not None:
-            rows = task.population.sample(most, rng)
+            rows = task.population.sample(self._rows(task), rng)
         elif task.rows is not None and len(task.rows):
-            rows = task.rows[rng.permutation(len(task.rows))[:most]]
+            rows = task.rows[rng.permutation(len(task.rows))[: self._rows(task)]]
         else:
             task.facts["plausible"] = "no data was given: every row of the domain counts as plausible"
-            rows = task.domain.sample(most, rng)
-        affordable = LEARNING_SHARE * task.deadline.seconds_left
-        chain = LevelChain.fit(rows, task.domain, rng, affordable if LEARNING_SECONDS * rows.size > affordable else None)
+            rows = task.domain.sample(self._rows(task), rng)
+        seconds = self.seed_share * task.deadline.seconds_left if task.deadline.is_set else None
+        chain = LevelChain.fit(rows, task.domain, rng, seconds)
         if chain.trees.cut:
             task.facts["population"] = chain.trees.cut
         return chain
+
+    def _rows(self, task: Task) -> int:
+        """How many rows the population is learnt from."""
+        return max(1, self.learnt_cells // len(task.domain.columns))
 
 
 class Seeking:
@@ -137,7 +125,7 @@ class Seeking:
     def look(self) -> Search:
         """Real rows, then fresh draws, within the share of the budget."""
         real, left = self._real(), self.task.left()
-        while self.found < self.method.seeds and self.stale < STALE_ROUNDS and (n := self._room(left)):
+        while self.found < self.method.seeds and self.stale < PATIENCE and (n := self._room(left)):
             rows, real = real[:n], real[n:]
             if len(rows):
                 yield from self._judge(self.plausible.chain.encoded(rows, self.rng), "real rows")
@@ -148,17 +136,22 @@ class Seeking:
         """How many more rows may be looked at, of the share of the budget that was left at the beginning."""
         if self.task.left() <= left * (1.0 - self.method.seed_share):
             return 0
-        share = max(1, int(self.method.seed_share * self.task.fitting(int(LOOKED_AT_ONCE / self.method.seed_share))))
-        return min(LOOKED_AT_ONCE, share, self.task.fitting(LOOKED_AT_ONCE))
+        share = max(1, int(self.method.seed_share * self.task.fitting(int(self.method.walks / self.method.seed_share))))
+        return min(self.method.walks, share, self.task.fitting(self.method.walks))
 
     def look_everywhere(self) -> Search:
         """Plausible rows in turns with rows from anywhere in the domain."""
-        yield from self._judge(self.plausible.fresh(self.task.fitting(LOOKED_AT_ONCE), self.rng), "fresh draws")
-        if self.found or not (n := self.task.fitting(LOOKED_AT_ONCE)):
+        yield from self._judge(self.plausible.fresh(self.some(), self.rng), "fresh draws")
+        if self.found or not self.task.fitting(1):
             return
         self.task.facts["scouted_whole_domain"] = True
         self.plausible = self.plausible.everything()
-        yield from self._judge(self.plausible.chain.encoded(anywhere(self.task, n, self.rng), self.rng), "whole domain")
+        yield from self._judge(self.plausible.chain.encoded(anywhere(self.task, self.some(), self.rng), self.rng), "whole domain")
+
+    def some(self) -> int:
+        """As many rows as go into one of the rounds of what is left, but not too few to be worth a call."""
+        least = self.task.fitting(max(1, self.method.seeds // ROUNDS))
+        return max(least, self.task.fitting(ROUNDS * self.method.walks) // ROUNDS)
 
     def _real(self) -> Rows:
         """Real rows inside the domain, in random order; none where the task brings none."""
@@ -172,7 +165,7 @@ class Seeking:
         states = states if inside.all() else states[inside]
         before = len(self.known)
         unfair = yield from self.known.judge(states.rows, phase)
-        self.stale = self.stale + 1 if len(self.known) - before <= STALE_SHARE * len(states) else 0
+        self.stale = self.stale + 1 if len(self.known) - before <= 1 else 0
         self.looked += len(states)
         if self.is_expensive:
             self.screen.learn(states.copies, unfair)
@@ -186,25 +179,43 @@ class Walking:
     def __init__(self, seeking: Seeking, method: Evenhand) -> None:
         self.task, self.plausible, self.known, self.rng = seeking.task, seeking.plausible, seeking.known, seeking.rng
         self.screen = seeking.screen if seeking.is_expensive else None
-        self.count = min(method.walks, max(FEWEST_WALKS, self.task.fitting(ROUNDS * method.walks) // ROUNDS))
-        seeds = self.plausible.preferred(LevelStates.join(seeking.states))
-        self.here = seeds[self.rng.permutation(len(seeds))[np.arange(self.count) % len(seeds)]]
+        self.count = min(method.walks, seeking.some())
+        seeds = LevelStates.join(seeking.states)
+        self.free = min(len(seeds), method.seeds, max(1, int(method.seed_share * self.count)))
+        listed = self._dealt(self.plausible.preferred(seeds), self.count - self.free)
+        self.here = LevelStates.join([self._dealt(seeds, self.free), listed])
         self.shares = MoveShares(self.plausible.chain, self.count, min(self.task.question_seconds, 1.0))
         self.weights = self._weighed(self.here)
-        self.task.sample = self.here.rows[: max(len(seeds), SAMPLE)]
+        self.task.sample = self.here.rows[: self.free]
+        self.width = 1.0  # how much of what is not plausible is still left out
+        self.method = method
 
     def go(self) -> Search:
-        """Round after round, until the budget is spent or nothing new turns up."""
-        stale = 0
-        while self.task.fitting(1) and stale < STALE_ROUNDS:
+        """Round after round, until the budget is spent or nothing new turns up; wider where the plausible ones are known."""
+        stale = dull = 0
+        while self.task.fitting(1) and stale < PATIENCE:
             asked = yield from self._round(self.shares.draw(self.rng))
-            stale = stale + 1 if asked <= STALE_SHARE * self.count else 0
-        if stale >= STALE_ROUNDS and self.task.fitting(self.count) == self.count:
+            stale = stale + 1 if asked <= 1 else 0
+            dull = dull + 1 if asked * ROUNDS <= self.count else 0
+            if dull >= ROUNDS and self.width > 0.0:
+                self._widen()
+                stale = dull = 0
+        if stale >= PATIENCE and self.task.fitting(self.count) == self.count:
             self.task.facts["stopped"] = "hardly any new row can be reached from the findings: the plausible ones are known"
+
+    def _dealt(self, seeds: LevelStates, count: int) -> LevelStates:
+        """So many places to begin at, each seed as often as any other."""
+        return seeds[self.rng.permutation(len(seeds))[np.arange(count) % len(seeds)]]
+
+    def _widen(self) -> None:
+        """The likelier half of what was left out counts as plausible too; in the end everybody whom the population knows."""
+        self.width = self.width / 2 if self.width > 1 / ROUNDS else 0.0
+        self.plausible = self.plausible.wider(self.method, self.width, self.rng)
+        self.task.facts["widened"] = f"nearly all plausible people were known: {self.width:.0%} of the less plausible stayed left out"
 
     def _round(self, number: int) -> Generator[Candidates, Verdict, int]:
         """Every walk tries one move; says how many rows were new."""
-        there = self.plausible.moved(self.here, self.shares.moves[number], self.rng)
+        there = self.plausible.moved(self.here, self.shares.moves[number], self.free, self.rng)
         weights = self._weighed(there.states)
         if weights is not None and self.weights is not None:
             passed = np.flatnonzero(asked_first(self.weights[there.places], weights, self.rng))
@@ -235,12 +246,12 @@ class Walking:
         return self.screen.weights(states.copies) if self.screen is not None and self.screen.is_ready else None
 
 
-def everybody(task: Task) -> Rows | None:
+def everybody(task: Task, most: int) -> Rows | None:
     """Every possible person of a small domain that the budget allows to judge whole, under one protected combination each."""
     domain = task.domain
     columns = [domain.columns[at] for at in domain.free_places]
     count = np.prod([float(column.cardinality or np.inf) + (column.missing > 0) for column in columns])
-    if count > MOST_ENUMERATED or task.fitting(int(count)) < count:
+    if count > most or task.fitting(int(count)) < count:
         return None
     values = [np.append(np.arange(c.lowest, c.highest + 1), [np.nan] * (c.missing > 0)) for c in columns]
     rows = np.empty((int(count), len(domain.columns)))

@@ -25,12 +25,6 @@ from evenhand.synthesis.guides import Guided, RelationGuide
 from evenhand.synthesis.links import BELOW_ONE, Copies, Link, tree_copy
 from evenhand.synthesis.tree_settings import TreeSettings
 
-MOST_PARENTS = 12
-"""Columns that a tree asks at most: each of them makes more columns to be decoded again after a move."""
-
-MARGINAL_CELLS = 256
-"""Most cells of a column by itself, as many as its tree tells apart."""
-
 
 @dataclass
 class LevelStates:
@@ -103,7 +97,7 @@ class LevelChain:
     @classmethod
     def fit(cls, rows: Rows, domain: TabularDomain, rng: np.random.Generator, seconds: float | None = None) -> LevelChain:
         """Learn the chain, quiet columns first: a move in a lively column at the end changes that column alone."""
-        settings = TreeSettings(parents=MOST_PARENTS, rarer_copies=False, seconds=seconds)
+        settings = TreeSettings(rarer_copies=False, seconds=seconds)
         quiet = sorted(domain.free_places, key=lambda at: entropy(rows[:, at]))
         order = [domain.names[at] for at in (*quiet, *domain.protected_places)]
         trees = ChainedTrees.fit(rows, domain, rng, settings, order=order)
@@ -305,7 +299,7 @@ class Marginal:
     @classmethod
     def of(cls, codes: Reals, column: Column) -> Marginal:
         """Counted; a cell that no row has counts as half a row."""
-        cells = cut(column, codes, MARGINAL_CELLS)
+        cells = cut(column, codes, TreeSettings().cells)
         counts = np.maximum(np.bincount(cells.locate(codes), minlength=cells.count), 0.5)
         return cls(cells, np.log(counts / counts.sum()) - cells.log_width())
 

@@ -15,11 +15,11 @@ from evenhand.synthesis.level_chain import LevelChain, LevelMove
 COLUMN_SECONDS = 2e-7
 """What decoding one cell takes, about, on any machine of these years; only its proportion to a question matters."""
 
-EVEN_SHARE, LARGEST_SHARE = 0.1, 0.12
-"""This share of the moves is made evenly, and none is favoured beyond the other: a column of many values would be all that changes."""
+EVEN_SHARE = 0.1
+"""This share of the moves is made evenly, and none is favoured beyond it: a column of many values would be all that changes."""
 
 FAVOUR = 2.0
-"""Moves are made in proportion to this power of what they bring for their cost."""
+"""Moves are made in proportion to this power of what they bring for their cost, and rows asked about to this power of their chance."""
 
 NEAR = 0.1
 """How far a near move goes at most, of a column's whole distribution: near ones lead from finding to finding more often."""
@@ -46,7 +46,7 @@ class MoveShares:
     def shares(self) -> Reals:
         """How often each move is to be made."""
         worth = (self.found / self.cost) ** FAVOUR
-        worth = np.minimum(worth / worth.sum(), max(LARGEST_SHARE, 1.0 / len(worth)))
+        worth = np.minimum(worth / worth.sum(), max(EVEN_SHARE, 1.0 / len(worth)))
         shares: Reals = (1.0 - EVEN_SHARE) * worth / worth.sum() + EVEN_SHARE / len(worth)
         return shares
 

@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Mask, Reals
 from evenhand.domain.tabular import TabularDomain
+from evenhand.methods.parts.move_shares import FAVOUR
 from evenhand.synthesis.links import Copies
 
 TREES = 6
 """More trees guess hardly better and cost as much as the question that they save."""
 
-FEWEST, MOST, GROWTH = 2_000, 20_000, 1.5
-"""Verdicts that the trees are first grown from and at most, and how many times more there are when they are grown again."""
+VERDICTS = 20_000
+"""The latest verdicts that the trees are grown from at most; first from a tenth of them, and again whenever they have doubled."""
 
-KEENNESS, LEAST = 3.0, 0.01
-"""A row is asked about in proportion to this power of its chance; with a weight of at least this, so that nothing is ruled out."""
+LEAST = 0.01
+"""The weight of a row that the trees think impossible, so that nothing is ruled out."""
 
 
 class Screen:
@@ -48,7 +49,7 @@ class Screen:
         self._size += len(unfair)
         share = float(unfair.mean()) if len(unfair) else 0.0
         self._pace = share if not self._pace else 0.95 * self._pace + 0.05 * share
-        if self._size < max(FEWEST, GROWTH * self._learnt_at):
+        if self._size < max(VERDICTS // 10, 2 * self._learnt_at):
             return False
         return self._grow()
 
@@ -58,18 +59,18 @@ class Screen:
         readable = np.ascontiguousarray(copies[:, self._places])
         for tree, share in self._trees:
             chances += share[tree.apply(readable)]
-        weights: Reals = np.clip((chances / max(self._pace, LEAST)) ** KEENNESS, LEAST, 1.0)
+        weights: Reals = np.clip((chances / max(self._pace, LEAST)) ** FAVOUR, LEAST, 1.0)
         return weights
 
     def _grow(self) -> bool:
         from sklearn.ensemble import ExtraTreesClassifier
 
         self._learnt_at = self._size
-        copies, unfair = np.concatenate(self._copies)[-MOST:], np.concatenate(self._unfair)[-MOST:]
+        copies, unfair = np.concatenate(self._copies)[-VERDICTS:], np.concatenate(self._unfair)[-VERDICTS:]
         self._copies, self._unfair = [copies], [unfair]
         if unfair.all() or not unfair.any() or not self._places.size:
             return False
-        grown = ExtraTreesClassifier(TREES, min_samples_leaf=5, max_features=0.5, random_state=self._fits).fit(copies, unfair)
+        grown = ExtraTreesClassifier(TREES, random_state=self._fits).fit(copies, unfair)
         self._fits += 1
         self._trees = [(each.tree_, _shares(each.tree_)) for each in grown.estimators_]
         return True

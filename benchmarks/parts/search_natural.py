@@ -1,0 +1,182 @@
+"""How natural the search's findings are on grounds that nothing was chosen on, beside `chains`; its constants and ablations.
+
+Methods see one half of the real rows, the judges learn from the other.  Natural is what both judges that are no kin of chained trees
+call so.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from evenhand.arrays import Mask, Rows
+from evenhand.contract import Method
+from evenhand.engine.run import Plan, Run, run
+from evenhand.methods import evenhand as search
+from evenhand.methods import method
+from evenhand.methods.parts import move_shares, plausible_walks, screen
+from evenhand.models.budget import Budget
+from evenhand.models.meter import Meter
+from parts.arena_grounds import DEVELOPMENT, FAMILIES, REPORTED, GroundName, JudgedGround, names, opened
+from parts.natural_judges import KIN, sample_auc
+
+JUDGED_ROWS = 3_000
+MODULES = (search, move_shares, plausible_walks, screen)
+"""Where the constants of the method stand."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One run, judged: findings for each CPU-second, the share that both strangers call natural, and the two-sample AUC."""
+
+    pace: float
+    natural: float
+    lowest: float  # the lower of the strangers' shares
+    lowest_twin: float
+    auc: float | None
+
+    @property
+    def natural_pace(self) -> float:
+        """Natural findings for each CPU-second."""
+        return self.pace * self.natural
+
+
+def judged(done: Run, place: JudgedGround, seed: int) -> Judged:
+    """What the judges say of a run's findings."""
+    rng, found = np.random.default_rng([seed, 3]), done.findings
+    if not len(found):
+        return Judged(0.0, 0.0, 0.0, 0.0, None)
+    some = rng.permutation(len(found))[:JUDGED_ROWS]
+    people, twins = _votes(found.rows[some], place), _votes(found.twins[some], place)
+    sample = done.sample if done.sample is not None else found.rows
+    places = list(place.ground.subject.domain.free_places)
+    auc = sample_auc(sample, _real_findings(place), places, rng)
+    both = np.logical_and.reduce(list(people.values())).mean()
+    lowest = [min(float(mask.mean()) for mask in votes.values()) for votes in (people, twins)]
+    return Judged(len(found) / done.cpu_seconds, float(both), lowest[0], lowest[1], auc)
+
+
+def _votes(rows: Rows, place: JudgedGround) -> dict[str, Mask]:
+    return {name: judge.natural(rows) for name, judge in place.judges.items() if name not in KIN}
+
+
+def _real_findings(place: JudgedGround) -> Rows:
+    """Real people whom no method saw, and whom the model treats unfairly."""
+    subject, rows = place.ground.subject, place.unseen.rows
+    return rows[place.ground.oracle.judge(rows, subject.domain, Meter(subject.model)).unfair]
+
+
+def fought(searcher: Method, place: JudgedGround, seed: int, seconds: float) -> Judged:
+    """One run and what is thought of it."""
+    done = run(searcher, place.ground.subject, Plan(seed, Budget(cpu_seconds=seconds), place.ground.oracle))
+    return judged(done, place, seed)
+
+
+def natural_figures(seed: int, quick: bool) -> dict[str, Any]:
+    """On every reported pair: with every family, or in a quick run with one family each."""
+    chosen = _quick_names() if quick else names(REPORTED, FAMILIES)
+    ours, theirs = [], []
+    for name in chosen:
+        place = opened(name, 2_000)
+        ours.append(fought(method("evenhand"), place, seed, 3.0))
+        theirs.append(fought(method("chains"), place, seed, 3.0))
+        print(f"  {name!s:28} evenhand {_told(ours[-1])}  chains {_told(theirs[-1])}", file=sys.stderr, flush=True)
+    ratios = [mine.natural_pace / max(other.natural_pace, 1e-9) for mine, other in zip(ours, theirs, strict=True)]
+    return {
+        "natural_share_min": round(min(each.lowest for each in ours), 3),
+        "twin_natural_share_min": round(min(each.lowest_twin for each in ours), 3),
+        "sample_auc_max": round(max(each.auc for each in ours if each.auc is not None), 3),
+        "natural_over_chains_median": round(float(np.median(ratios)), 2),
+        "natural_over_chains_min": round(min(ratios), 2),
+    }
+
+
+def _quick_names() -> list[GroundName]:
+    return [GroundName(table, column, FAMILIES[at % len(FAMILIES)]) for at, (table, column) in enumerate(REPORTED)]
+
+
+def _told(each: Judged) -> str:
+    auc = "-" if each.auc is None else f"{each.auc:.3f}"
+    return f"{each.natural_pace:9,.0f} natural/s (shares {each.lowest:.3f}, twins {each.lowest_twin:.3f}, AUC {auc})"
+
+
+# -- constants and ablations ---------------------------------------------------------------------------------------------------
+
+
+def constants() -> dict[str, float]:
+    """Every number that the method's files give a name: parameters and constants."""
+    found = {each.name: float(getattr(search.Evenhand(), each.name)) for each in fields(search.Evenhand)}
+    for module in MODULES:
+        found |= _named_numbers(module)
+    return found
+
+
+def _named_numbers(module: ModuleType) -> dict[str, float]:
+    tree = ast.parse(inspect.getsource(module))
+    named = [each.targets[0].id for each in tree.body if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)]
+    return {name: float(getattr(module, name)) for name in named if name.isupper() and isinstance(getattr(module, name), int | float)}
+
+
+WITHOUT: Mapping[str, Mapping[str, float]] = {
+    "as it is": {},
+    "walks 2,048": {"walks": 2_048},
+    "seeds 200": {"seeds": 200},
+    "seed_share 0.1": {"seed_share": 0.1},
+    "learnt_cells 42,000": {"learnt_cells": 42_000},
+    "nobody too rare": {"too_rare": 0.0},
+    "nobody too odd": {"too_odd": 0.0},
+    "never screened": {"EXPENSIVE_SECONDS": 1.0},
+    "always screened": {"EXPENSIVE_SECONDS": 0.0},
+    "ROUNDS 5": {"ROUNDS": 5},
+    "decoding for nothing": {"COLUMN_SECONDS": 1e-12},
+    "moves made evenly": {"EVEN_SHARE": 1.0},
+    "in proportion": {"FAVOUR": 1.0},
+    "far moves only": {"NEAR": 1.0},
+    "2 screening trees": {"TREES": 2},
+    "screen of 4,000 verdicts": {"VERDICTS": 4_000},
+    "screen rules out nearly all": {"LEAST": 0.2},
+}
+"""Each constant changed by itself."""
+
+
+@contextmanager
+def changed(values: Mapping[str, float]) -> Iterator[search.Evenhand]:
+    """The method with some of its numbers changed for a while."""
+    own = {name: value for name, value in values.items() if name in {each.name for each in fields(search.Evenhand)}}
+    kept = [(module, name, getattr(module, name)) for module in MODULES for name in values if name not in own and hasattr(module, name)]
+    for module, name, _ in kept:
+        setattr(module, name, values[name])
+    try:
+        yield replace(search.Evenhand(), **own)
+    finally:
+        for module, name, value in kept:
+            setattr(module, name, value)
+
+
+def ablation(seed: int, quick: bool) -> list[dict[str, Any]]:
+    """The method without each of its parts, on development grounds."""
+    chosen = (
+        [GroundName("bank", "age", "mlp")] if quick else [GroundName(*pair, family) for pair in DEVELOPMENT[2:3] for family in FAMILIES]
+    )
+    rows = []
+    for label, values in WITHOUT.items():
+        with changed(values) as searcher:
+            told = [fought(searcher, opened(name, 2_000), seed, 1.0 if quick else 4.0) for name in chosen]
+        paces = {f"{name.family}": round(each.natural_pace) for name, each in zip(chosen, told, strict=True)}
+        lowest, aucs = min(each.lowest for each in told), [each.auc for each in told if each.auc is not None]
+        rows.append({"changed": label, **paces, "natural": round(lowest, 3), "auc": round(max(aucs), 3) if aucs else None})
+        print(f"  {rows[-1]}", file=sys.stderr, flush=True)
+    return rows
+
+
+def search_constants(seed: int, quick: bool) -> dict[str, Any]:
+    """How many there are, and how many rows the table of ablations has."""
+    return {"constants": len(constants()), "ablation_rows": len(ablation(seed, quick)) - 1}
