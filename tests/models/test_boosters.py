@@ -85,10 +85,9 @@ def _made(kind: str, folder: Path) -> tuple[Any, Any]:
     return folder / f"model{form}", direct
 
 
-KINDS = (
-    *("xgboost object", "xgboost .json", "xgboost .ubj", "lightgbm object", "lightgbm .txt"),
-    *("catboost object", "catboost base", "catboost .cbm"),
-)
+FIRST = ("xgboost .json", "lightgbm .txt", "catboost .cbm")
+FURTHER = ("xgboost object", "xgboost .ubj", "lightgbm object", "catboost object", "catboost base")
+KINDS = (*FIRST, *(pytest.param(kind, marks=pytest.mark.slow) for kind in FURTHER))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -176,7 +175,7 @@ def test_a_file_that_is_no_booster_and_one_that_is_cut_short(data: Any, tmp_path
         eh.wrap(tmp_path / "model.txt", data)
 
 
-@pytest.mark.parametrize("threshold", [0.3, 0.7])
+@pytest.mark.parametrize("threshold", [0.3, pytest.param(0.7, marks=pytest.mark.slow)])
 def test_a_threshold_of_an_estimators_probabilities_counts_and_is_certified(threshold: float, data: Any) -> None:
     model = eh.wrap(_lightgbm(learning_rate=0.5), data, threshold=threshold)
     granted = model.scores(data.rows).argmax(axis=1) == model.classes.index("yes")

@@ -90,6 +90,11 @@ def test_the_command_line_says_how_answers_are_read(project: Path) -> None:
     _written(project, "percent")
     run = CliRunner().invoke(build(), ["doctor", "--text", "--returns", "percent"])
     assert "percentage" in run.output
+
+
+@pytest.mark.slow
+def test_a_scan_is_told_how_answers_are_read(project: Path) -> None:
+    _written(project, "percent")
     run = CliRunner().invoke(
         build(), ["scan", "--text", "--returns", "score", "--threshold", "60", "--classes", "no,yes", "--candidates", "300", "-q"]
     )

@@ -61,7 +61,10 @@ VERBS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("verb", VERBS)
+LONGER = ("bench", "measure", "compare")
+
+
+@pytest.mark.parametrize("verb", [pytest.param(verb, marks=pytest.mark.slow) if verb in LONGER else verb for verb in VERBS])
 def test_a_regression_goes_through_the_verb_and_its_page_can_be_read(verb: str, tmp_path: Path) -> None:
     result = VERBS[verb]()
     assert result.outcome in ("pass", "violation", "inconclusive")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import err, free_path, out, say_json, watching
+from evenhand.cli.output import err, free_path, out, say_json, told, watching
 from evenhand.engine import witness
 
 
@@ -35,7 +35,7 @@ def demo(
     say_json(shown.result.as_dict(), free_path(shown.folder / "result.json"))
     page = shown.result.report(free_path(shown.folder / "report.html"))
     _say("")
-    _say(shown.result.summary())
+    _say(told(shown.result))
     _say(f"\nA project to play with is in {shown.folder}: `cd {shown.folder}`, then `evenhand scan`.")
     if shown.replay_line:
         _say(f"Ask the model again about the first pair: `{shown.replay_line}`")
