@@ -21,7 +21,7 @@ from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.chunks import Stream, write_rows
 from evenhand.synthesis.companions import beside, learn_companions
 from evenhand.synthesis.completion import completed, partial_rows
-from evenhand.synthesis.model_files import load_model, save_model
+from evenhand.synthesis.population_files import load_model, save_model
 from evenhand.synthesis.stored_trees import StoredTree
 from evenhand.synthesis.wishes import Wishes
 

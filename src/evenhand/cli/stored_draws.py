@@ -57,7 +57,7 @@ class StoredDraw:
 def keep_model(source: Any, path: Path) -> Path:
     """What was learnt, in a file."""
     from evenhand.synthesis.chained_trees import ChainedTrees
-    from evenhand.synthesis.model_files import save_model
+    from evenhand.synthesis.population_files import save_model
     from evenhand.synthesis.steered_trees import SteeredTrees
 
     if not isinstance(source, ChainedTrees | SteeredTrees):
@@ -70,7 +70,7 @@ def draw_from(path: Path, draw: StoredDraw) -> None:
     import numpy as np
 
     from evenhand.synthesis.chunks import Stream, write_rows
-    from evenhand.synthesis.model_files import load_model
+    from evenhand.synthesis.population_files import load_model
 
     if draw.has_wishes:
         raise InvalidArgument("--model draws what was learnt; give --wishes and --preset when it is learnt (together with --save)")

@@ -62,7 +62,7 @@ def save_model(population: ChainedTrees | SteeredTrees, path: str | Path) -> Pat
     >>> import tempfile, numpy as np
     >>> from evenhand import datasets
     >>> from evenhand.synthesis.chained_trees import ChainedTrees
-    >>> from evenhand.synthesis.model_files import load_model, save_model
+    >>> from evenhand.synthesis.population_files import load_model, save_model
     >>> data = datasets.load("credit")
     >>> trees = ChainedTrees.fit(data.rows, data.domain, np.random.default_rng(0))
     >>> with tempfile.TemporaryDirectory() as folder:
