@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import AS_JSON, BY_OUTCOME, MODEL_FAILED, REPORTS, err, placed, say_json, tell, told, wants_json, written
+from evenhand.cli.output import AS_JSON, BY_OUTCOME, MODEL_FAILED, REPORTS, Leaving, err, placed, say_json, tell, told, wants_json, written
 from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
 
 
@@ -37,9 +37,10 @@ def doctor_command(
     if getattr(loaded.model, "is_costly", False):
         err.print(f"The model is asked about at most {most_rows_asked(loaded.model, loaded.data):,} rows.", soft_wrap=True)
     result = doctor(loaded.model, loaded.data, candidates=candidates)
-    pages = written(result, report, loaded.place)
+    where = Leaving(loaded.project.scan.runs, place=loaded.place)
+    pages = written(result, report, where)
     if wants_json(as_json):
-        say_json(placed(result, loaded.place))
+        say_json(placed(result, where))
     else:
         tell("\n".join([told(result), *(f"Report: {page}" for page in pages)]))
     raise typer.Exit(MODEL_FAILED if result.failed else BY_OUTCOME[result.outcome])

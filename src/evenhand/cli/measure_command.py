@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from evenhand.cli.project import (
     load_all,
 )
 from evenhand.domain.causal_graph import CausalGraph
+from evenhand.verbs.build_gate import every_group, policy_of, ruled
 from evenhand.verbs.measure import MeasureOptions, measure
 
 STUDY_HELP = (
@@ -58,6 +60,7 @@ def measure_command(
     study: list[str] = typer.Option(None, "--study", help=STUDY_HELP),
     null_draws: int = typer.Option(19, min=0, help="Shuffles behind the null of the proxy effect."),
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
+    baseline: Path = typer.Option(None, help="An earlier result: only what is new or worse fails."),
     report: list[Path] = REPORTS,
     as_json: bool = AS_JSON,
     quiet: bool = QUIET,
@@ -77,4 +80,6 @@ def measure_command(
     with watching(quiet or as_json) as watch:
         options = MeasureOptions(**chosen, watch=watch)
         result = measure(loaded.model, loaded.data, protected=names_in(protected), oracle=judge, seed=used_seed, options=options)
-    leave(result, Leaving(settings.runs, "measurement", report, as_json, loaded.place))
+    policy = every_group(policy_of(replace(loaded.project.gate, max_rate=max_rate)), result.as_dict(), max_gap)
+    ruling = ruled(result.as_dict(), policy, baseline or loaded.project.gate.baseline)
+    leave(result, Leaving(settings.runs, "measurement", report, as_json, loaded.place, ruling))

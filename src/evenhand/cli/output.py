@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from evenhand.contract import Headway, Result, Watch
 from evenhand.disk import sealed, write_whole
+from evenhand.engine.policy import PolicyRuling
 from evenhand.errors import BudgetSpent, EvenhandError, InvalidArgument, MethodError, ModelError, StoreError, UnclearAnswers
 from evenhand.models.budget import Budget
 
@@ -106,39 +107,42 @@ class Leaving:
     reports: Sequence[Path] | None = None  # files to write instead of the page, each in the format of its ending
     as_json: bool = False
     place: Mapping[str, Any] = field(default_factory=dict)  # the project file and its lines
+    ruling: PolicyRuling | None = None  # what a policy says with its baseline and waivers, in place of the result's own
 
 
 def leave(result: Result, where: Leaving) -> NoReturn:
     """Keep the result and its page, say what it is and where they are, and exit with its outcome."""
     pages = kept(result, where)
     if where.as_json:
-        say_json(placed(result, where.place))
+        say_json(placed(result, where))
     else:
-        tell(f"{told(result)}\n\nReport: {', '.join(str(page) for page in pages)}")
+        ruled = f"{where.ruling.outcome.upper()} by the policy: {where.ruling.reason}.\n\n" if where.ruling else ""
+        tell(f"{ruled}{told(result)}\n\nReport: {', '.join(str(page) for page in pages)}")
     if getattr(result, "is_interrupted", False):
         err.print("interrupted: everything so far is kept; the same command continues where it stopped", soft_wrap=True)
         raise typer.Exit(INTERRUPTED)
-    raise typer.Exit(BY_OUTCOME[result.outcome])
+    raise typer.Exit(BY_OUTCOME[where.ruling.outcome if where.ruling else result.outcome])
 
 
 def kept(result: Result, where: Leaving) -> list[Path]:
     """Write the result and its pages, none over anything that is there; the pages' paths."""
-    say_json(placed(result, where.place), free_path(where.folder / f"{where.name}.json"))
+    say_json(placed(result, where), free_path(where.folder / f"{where.name}.json"))
     page = "report" if where.name == "result" else where.name
-    return written(result, where.reports or [where.folder / f"{page}.html"], where.place)
+    return written(result, where.reports or [where.folder / f"{page}.html"], where)
 
 
-def written(result: Result, reports: Sequence[Path] | None, place: Mapping[str, Any] | None = None) -> list[Path]:
+def written(result: Result, reports: Sequence[Path] | None, where: Leaving | None = None) -> list[Path]:
     """Write the result to each of these files in the format of its ending, over nothing that is there."""
     from evenhand.report import write
 
-    content = placed(result, place or {})
+    content = placed(result, where or Leaving(Path()))
     return [write(content, free_path(path)) for path in reports or ()]
 
 
-def placed(result: Result, place: Mapping[str, Any]) -> dict[str, Any]:
-    """The result's dictionary with the project file that it comes from, so that other tools can point at its lines."""
-    content = result.as_dict()
+def placed(result: Result, where: Leaving) -> dict[str, Any]:
+    """The result's dictionary with what a policy says of it, and with the project file, so that other tools can point at its lines."""
+    content, place = result.as_dict(), where.place
+    content = where.ruling.on(content) if where.ruling else content
     if not place:
         return content
     header = content["header"]

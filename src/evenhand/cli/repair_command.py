@@ -12,6 +12,7 @@ from evenhand.cli.output import (
     BY_OUTCOME,
     QUIET,
     REPORTS,
+    Leaving,
     free_path,
     named_parameters,
     names_in,
@@ -89,7 +90,7 @@ def repair_command(
                 watch,
             ),
         )
-    written(result, report, loaded.place)
+    written(result, report, Leaving(output, place=loaded.place))
     _leave(result, write, free_path(output), as_json)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import AS_JSON, BY_OUTCOME, REPORTS, placed, say_json, tell, told, wants_json, written
+from evenhand.cli.output import AS_JSON, BY_OUTCOME, REPORTS, Leaving, placed, say_json, tell, told, wants_json, written
 from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
 
 
@@ -32,9 +32,10 @@ def replay_command(
 
     loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset))
     result = replay(which, loaded.model, loaded.data, folders=(loaded.project.scan.runs, Path.cwd()))
-    pages = written(result, report, loaded.place)
+    where = Leaving(loaded.project.scan.runs, place=loaded.place)
+    pages = written(result, report, where)
     if wants_json(as_json):
-        say_json(placed(result, loaded.place))
+        say_json(placed(result, where))
     else:
         tell("\n".join([told(result), *(f"Report: {page}" for page in pages)]))
     raise typer.Exit(BY_OUTCOME[result.outcome])

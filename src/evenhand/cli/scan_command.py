@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -43,6 +44,7 @@ from evenhand.engine import witness
 from evenhand.engine.gate import Gate
 from evenhand.errors import InvalidArgument
 from evenhand.methods import METHODS
+from evenhand.verbs.build_gate import policy_of, ruled
 from evenhand.verbs.scan import DEFAULT_METHODS, Options, scan
 
 
@@ -67,6 +69,7 @@ def scan_command(
     seconds: float = SECONDS,
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
     setting: list[str] = typer.Option(None, "--set", help="A parameter of the method, name=value."),
+    baseline: Path = typer.Option(None, help="An earlier result: only what is new or worse fails."),
     report: list[Path] = REPORTS,
     annotated: Path = typer.Option(None, help="Scenes: a folder for the changed pictures of all findings, with COCO annotations."),
     yes: bool = typer.Option(False, "--yes", help="Do not ask before a service is called that is paid for each picture."),
@@ -98,7 +101,8 @@ def scan_command(
         witness.save(kept, settings.runs / "witnesses")
     if annotated is not None:
         err.print(f"changed pictures with annotations: {result.annotated(annotated)}", markup=False, highlight=False, soft_wrap=True)
-    leave(result, Leaving(settings.runs, "result", report, as_json, loaded.place))
+    ruling = ruled(result.as_dict(), replace(policy_of(loaded.project.gate), groups=()), baseline or loaded.project.gate.baseline)
+    leave(result, Leaving(settings.runs, "result", report, as_json, loaded.place, ruling))
 
 
 def _confirm_price(loaded: Loaded, yes: bool) -> None:

@@ -89,9 +89,22 @@ class Baseline:
         then = {pair["id"] for pair in self.before["witnesses"]}
         return "the baseline knows this pair" if name in then else ""
 
+    def _conditions(self) -> list[Mapping[str, Any]]:
+        """The baseline's conditions; where it was judged by no policy, its figures of groups, of which those that differ are violations."""
+        body = self.before["body"]
+        figures = [
+            {
+                **one,
+                "name": f"{one['metric']} by {one['attribute']}",
+                "outcome": "violation" if one.get("verdict") == "different" else "pass",
+            }
+            for one in body.get("groups") or ()
+        ]
+        return [*(body.get("conditions") or ()), *figures]
+
     def _condition(self, each: Held) -> str:
         """Another condition: known where the baseline violated it too and the two intervals are not apart."""
-        old = next((one for one in self.before["body"].get("conditions") or () if one["name"] == each.name), None)
+        old = next((one for one in self._conditions() if one["name"] == each.name), None)
         if old is None or old.get("outcome") != "violation":
             return ""
         if each.low is None or each.high is None or old.get("low") is None or old.get("high") is None:

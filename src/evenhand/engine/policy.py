@@ -194,11 +194,12 @@ class Policy:
         results: dictionaries of `scan`, `measure`, `certify` or `replay`.  today: the day that waivers are held against.
         """
         day = today or datetime.now(UTC).date()
-        held = [self._standing(each, baseline, day) for result in results for each in self._held(result)]
+        searched = any(result["verb"] == "scan" for result in results)
+        held = [self._standing(each, baseline, day) for result in results for each in self._held(result, searched)]
         missing = [_missing(limit) for limit in self.groups if not any(_is_of(each, limit) for each in held)]
         return PolicyRuling((*held, *missing))
 
-    def _held(self, result: Mapping[str, Any]) -> Iterator[Held]:
+    def _held(self, result: Mapping[str, Any], searched: bool) -> Iterator[Held]:
         if result["verb"] == "replay":
             yield from (_pair(check) for check in result["checks"])
             return
@@ -210,7 +211,7 @@ class Policy:
             proof = body.get("certificate") or {}
             bounds = proof.get("lower"), proof.get("upper")
             yield Held("proved share", result["outcome"], result["reason"], bounds[0], bounds[1], tolerated=self.gate.max_rate)
-        elif result["verb"] == "scan" or not self.groups:
+        elif result["verb"] == "scan" or not searched:  # a measurement beside a search says nothing new of the rate
             yield self._rate(result)
         if self.worst_gap is not None and result["verb"] == "scan":
             yield self._worst(result)

@@ -25,7 +25,7 @@ def brief(result: Mapping[str, Any]) -> str:
 def fragment(result: Mapping[str, Any]) -> str:
     """The verdict, the rates, the checks and the first pairs as plain HTML."""
     record = read(result)
-    cards = witness_cards.pairs_of(record)[:MOST_PAIRS]
+    cards = witness_cards.pairs_of(record, MOST_PAIRS)
     tables = [table for table in (_rates(record), _checks(record), _pairs(cards)) if table is not None]
     shown = [card for card in cards if card.pictures]
     return frame.filled("notebook.html.j2", tables=tables, shown=shown, **page.banner(record))

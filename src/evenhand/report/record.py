@@ -239,10 +239,10 @@ def made_schema() -> dict[str, Any]:
 
 def read(result: Mapping[str, Any]) -> Record:
     """A result given as a dictionary, checked; one of version 1 is converted first."""
-    fault = _fault(content := plain(result))
-    if fault:
-        raise InvalidArgument(f"result: {fault}; pass what as_dict() of a result or evenhand.report.load returns")
-    return Record.model_validate(version_1.converted(content))
+    try:
+        return _checked(plain(result))
+    except _Fault as fault:
+        raise InvalidArgument(f"result: {fault}; pass what as_dict() of a result or evenhand.report.load returns") from None
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -252,14 +252,20 @@ def load(path: Path) -> dict[str, Any]:
     if path.is_dir():
         raise StoreError(f"{path} is a folder; name the result.json in it")
     content = read_sealed(path, required=False)
-    wrong = _fault(content)
-    if wrong:
-        raise StoreError(f"{path} is not a result that can be rendered: {wrong}")
+    try:
+        _checked(plain(content))
+    except _Fault as fault:
+        raise StoreError(f"{path} is not a result that can be rendered: {fault}") from None
     return version_1.converted(content)
 
 
 def plain(value: Any) -> Any:
     """The same content in JSON's own types: text keys, lists, None for what is not a finite number."""
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -274,19 +280,23 @@ def plain(value: Any) -> Any:
     return plain(item()) if callable(item) else str(value)
 
 
-def _fault(content: object) -> str:
-    """What keeps this from being a result; empty when nothing does."""
+class _Fault(Exception):
+    """What keeps something from being a result."""
+
+
+def _checked(content: object) -> Record:
+    """A plain dictionary as a result of the present version; a fault where it is none."""
     if not isinstance(content, dict) or not (version_1.is_old(content) or "evenhand_result" in content):
-        return 'it has no "evenhand_result": it is not a result of Evenhand'
+        raise _Fault('it has no "evenhand_result": it is not a result of Evenhand')
     version = content.get("evenhand_result", 1)
     if isinstance(version, bool) or version not in (1, VERSION):
-        return f"it has version {version!r} of the result format, and this release reads versions 1 and {VERSION}; use a newer release"
+        known = f"this release reads versions 1 and {VERSION}; use a newer release"
+        raise _Fault(f"it has version {version!r} of the result format, and {known}")
     try:
-        Record.model_validate(plain(version_1.converted(content)))
+        return Record.model_validate(version_1.converted(content))
     except ValidationError as faults:
         first = faults.errors(include_url=False)[0]
         place = ".".join(str(step) for step in first["loc"])
-        return f"{place}: {first['msg'].lower()}"
+        raise _Fault(f"{place}: {first['msg'].lower()}") from None
     except version_1.NotConvertible as fault:
-        return str(fault)
-    return ""
+        raise _Fault(str(fault)) from None

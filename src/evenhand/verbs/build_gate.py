@@ -161,6 +161,25 @@ def _baseline(options: GateOptions, content: Mapping[str, Any]) -> Baseline | No
     return Baseline(load(given) if isinstance(given, Path) else given, content, options.tolerance)
 
 
+def ruled(content: Mapping[str, Any], policy: Policy, baseline: Path | None) -> PolicyRuling | None:
+    """What a policy says of one result where there is a baseline or a waiver; None where the result's own ruling stands."""
+    if baseline is None and not policy.waivers:
+        return None
+    return policy.judge([content], _baseline(GateOptions(baseline=baseline), content))
+
+
+def every_group(policy: Policy, content: Mapping[str, Any], most: float) -> Policy:
+    """The policy; without limits of groups of its own, with one for every figure that was measured."""
+    if policy.groups:
+        return policy
+    named = {figure["metric"]: figure["unit"] for figure in content["body"].get("groups") or ()}
+    limits = tuple(
+        GroupLimit(name, least=1 - most) if unit == "ratio" else GroupLimit(name, most=most if unit == "share" else 0.0)
+        for name, unit in named.items()
+    )
+    return replace(policy, groups=limits)
+
+
 def _baseline_told(baseline: Baseline | None) -> dict[str, Any] | None:
     if baseline is None:
         return None

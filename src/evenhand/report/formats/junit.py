@@ -16,6 +16,7 @@ from evenhand.report.sections import witness_cards
 endings = (".xml",)
 
 MOST_PAIRS = 10
+MOST_EVIDENCE = 1_000  # pairs that are looked at for a failing case
 VERDICT = "verdict"
 
 Evidence: TypeAlias = list[tuple[str, str]]
@@ -85,7 +86,7 @@ def _seconds(check: CheckRecord) -> float:
 
 def _evidence(record: Record) -> Evidence:
     """Every pair in words, with the method that found it."""
-    cards = zip(record.witnesses, witness_cards.pairs_of(record), strict=True)
+    cards = zip(record.witnesses, witness_cards.pairs_of(record, MOST_EVIDENCE), strict=False)
     return [(w.method, f"{p.headline}: {p.outcome} becomes {p.twin_outcome} (evenhand replay {p.id})") for w, p in cards]
 
 

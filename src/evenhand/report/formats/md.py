@@ -212,7 +212,7 @@ def _where(record: Record) -> str:
 
 
 def _pairs(record: Record) -> str:
-    cards = witness_cards.pairs_of(record)
+    cards = witness_cards.pairs_of(record, MOST_PAIRS)
     if not cards:
         return "## Evidence\n\nNo pairs." if record.verb in ("scan", "certify") else ""
     lines = [
@@ -230,7 +230,7 @@ def _pairs(record: Record) -> str:
         ]
         for card in cards[:MOST_PAIRS]
     ]
-    more = f"\n\n{len(cards) - MOST_PAIRS:,} more pairs are in the result." if len(cards) > MOST_PAIRS else ""
+    more = f"\n\n{len(record.witnesses) - MOST_PAIRS:,} more pairs are in the result." if len(record.witnesses) > MOST_PAIRS else ""
     told = f"\n\nTo ask the model again: {code(f'evenhand replay {cards[0].id}')}" if record.verb != "certify" else ""
     return "## Evidence: pairs\n\n" + table(["Witness", "What differs", "Outcome", "How it differs from a real row"], lines) + more + told
 

@@ -19,6 +19,7 @@ endings = (".sarif", ".sarif.json")
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 RULE = "individual-discrimination"
 CHECK_RULE = "fairness-check"
+MOST_RESULTS = 5_000  # what code scanning shows of one run
 BASES = {
     "SRCROOT": {"description": {"text": "The folder that the command was started in: the root of the repository."}},
     "RUN": {"description": {"text": "The folder of the run, which holds result.json and the folder witnesses."}},
@@ -43,7 +44,7 @@ def _run(record: Record) -> dict[str, Any]:
         "originalUriBaseIds": BASES,
         "columnKind": "utf16CodeUnits",
         "results": [
-            *(_result(pair, record) for pair in witness_cards.pairs_of(record)),
+            *(_result(pair, record) for pair in witness_cards.pairs_of(record, MOST_RESULTS)),
             *(_violated(check, record) for check in record.checks if check.outcome == "violation" and not record.witnesses),
         ],
         "properties": {

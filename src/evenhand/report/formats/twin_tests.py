@@ -48,7 +48,7 @@ def _rates(record: Record) -> str:
 
 
 def _pairs(record: Record) -> str:
-    cards = witness_cards.pairs_of(record)[:MOST_PAIRS]
+    cards = witness_cards.pairs_of(record, MOST_PAIRS)
     if not cards:
         return "## Pairs\n\n" + missing("pairs")
     rows = [

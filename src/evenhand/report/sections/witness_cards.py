@@ -20,6 +20,8 @@ MOST_SHARED = 14
 """Shared cells that a card shows at once; the others are folded."""
 
 PAIRS_AT_ONCE = 6
+MOST_COUNTED = 10_000  # pairs whose cells are counted
+MOST_CARDS = 60  # on a page; a table of pairs (.csv) and the Parquet files of a run hold all
 """Pairs that are open at first; the others are folded."""
 
 MOST_COLUMNS = 12
@@ -79,11 +81,13 @@ def section(record: Record) -> Section | None:
     """The section of pairs; a verb that looks for none has none."""
     if not record.witnesses and record.verb not in ("scan", "certify"):
         return None
-    cards = pairs_of(record)
+    cards = pairs_of(record, MOST_CARDS)
     one, many = nouns(record)
     html = filled(
         "sections/witnesses.html.j2",
         pairs=cards,
+        total=len(record.witnesses),
+        counted=min(len(record.witnesses), MOST_COUNTED),
         at_once=PAIRS_AT_ONCE,
         directions=directions(record),
         differences=picture(record) if not any(card.pictures for card in cards) else None,
@@ -125,7 +129,7 @@ def _nothing(record: Record) -> str:
 
 def picture(record: Record) -> Markup | None:
     """In how many pairs each column differs between the twins, and from the real row; None without pairs."""
-    every, total = differences(record), len(record.witnesses)
+    every, total = differences(record), min(len(record.witnesses), MOST_COUNTED)
     if not every:
         return None
     rows = [_difference_row(name, twins, real, total) for name, twins, real in every[:MOST_COLUMNS]]
@@ -138,10 +142,10 @@ def _difference_row(name: str, twins: int, real: int, total: int) -> BarRow:
     return BarRow(short(words.text(name, 400), 26), f"twins {twins:,} · real row {real:,}", shown)
 
 
-def pairs_of(record: Record) -> list[PairCard]:
-    """All witnesses as cards, in the result's order; pictures of the first ones, as many as a page may hold."""
+def pairs_of(record: Record, most: int | None = None) -> list[PairCard]:
+    """All witnesses, or the first ones, as cards in the result's order; pictures of the first ones, as many as a page may hold."""
     classes = [words.text(name) for name in record.header.domain.classes]
-    cards = [_pair(place, witness, record.protected, classes) for place, witness in enumerate(record.witnesses, 1)]
+    cards = [_pair(place, witness, record.protected, classes) for place, witness in enumerate(record.witnesses[:most], 1)]
     weights = accumulate(card.weight for card in cards)
     return [
         card if weight <= MOST_PICTURE_BYTES or not card.pictures else replace(card, pictures={}, has_no_room=True)
@@ -204,7 +208,7 @@ def directions(record: Record) -> list[Direction]:
         tuple(
             sorted([(_protected(w, w.person, record), words.text(w.outcome)), (_protected(w, w.twin, record), words.text(w.twin_outcome))])
         )
-        for w in record.witnesses
+        for w in record.witnesses[:MOST_COUNTED]
         if w.outcome != w.twin_outcome
     )
     return [Direction((side[0], side[1]), count) for side, count in sides.most_common()]
@@ -218,7 +222,7 @@ def _protected(witness: WitnessRecord, who: dict[str, object], record: Record) -
 
 def differences(record: Record) -> list[tuple[str, int, int]]:
     """For each column that is not alike everywhere: in how many pairs the twins differ, and in how many the real row does."""
-    twins = Counter(name for w in record.witnesses for name in w.differing)
-    real = Counter(name for w in record.witnesses for name in w.changed)
+    twins = Counter(name for w in record.witnesses[:MOST_COUNTED] for name in w.differing)
+    real = Counter(name for w in record.witnesses[:MOST_COUNTED] for name in w.changed)
     names = sorted({*twins, *real}, key=lambda name: (-twins[name], -real[name], name))
     return [(name, twins[name], real[name]) for name in names]
