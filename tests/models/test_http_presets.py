@@ -86,3 +86,15 @@ def test_mistakes_are_named() -> None:
 def test_answers_on_one_line_are_one_for_each_row() -> None:
     assert fitting_values([[0.1, 0.9, 0.4]], 3) == [0.1, 0.9, 0.4]
     assert fitting_values([[0.1, 0.9]], 1) == [[0.1, 0.9]]
+
+
+@pytest.mark.parametrize("preset", ["dataframe_split", "sagemaker_csv"])
+def test_a_regression_behind_an_endpoint_says_amounts(preset: str) -> None:
+    frame = DATA.frame.drop(columns="loan").assign(wage=1000.0 + 30 * DATA.rows[:, 3] + 200 * DATA.rows[:, 2] + DATA.rows[:, 0] / 7)
+    data = eh.open(frame, label="wage", protected=["sex"])
+    wage = lambda cells: 1000 + 30 * cells["pay"].astype(float) + 200 * (cells["sex"] == "male")  # noqa: E731
+    with serving(preset, data.domain.names, wage) as url:
+        model = eh.wrap(url, data, preset=preset)
+        assert np.allclose(model.scores(data.rows[:50])[:, 0], wage(frame[:50]))
+        assert "amount" in eh.doctor(model, data).header.details["reading"]
+        assert eh.scan(model, data, budget=eh.Budget(candidates=100), oracle="amounts:tolerance=50").outcome == "violation"

@@ -148,3 +148,22 @@ def test_an_abstention_is_a_label_of_its_own() -> None:
     result = eh.scan(eh.wrap(says, data), data, budget=BUDGET, options=SMALL)
     assert set(data.domain.label.values) == {"yes", "no", "ask"}
     assert result.outcome == "violation"
+
+
+def test_a_regression_in_an_onnx_file_says_amounts(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    from onnx import TensorProto, helper, numpy_helper
+
+    weights = np.array([[9.0], [0.0], [20.0], [0.0]], dtype=np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "rent",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, 1])],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), str(tmp_path / "rent.onnx"))
+    model = eh.wrap(tmp_path / "rent.onnx", DATA)
+    assert np.allclose(model.scores(DATA.rows)[:, 0], (DATA.rows @ weights)[:, 0])
+    assert eh.scan(model, DATA, budget=BUDGET, oracle="amounts:tolerance=15", options=SMALL).outcome == "violation"

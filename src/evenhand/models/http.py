@@ -28,6 +28,7 @@ from evenhand.errors import DataError, InvalidArgument, ModelFailed, WrongAnswer
 from evenhand.limits import Count, NotNegative, Positive, WholeNumber, check_limits
 from evenhand.media.png import png_bytes
 from evenhand.media.scene import Picture
+from evenhand.models.amount_models import AmountModel
 from evenhand.models.answer_shapes import Reader, declared_or_own
 from evenhand.models.function import FunctionClassifier
 from evenhand.models.http_presets import CSV_KIND, csv_body, fitting_values, named_scores, preset_of, tensor_values
@@ -229,6 +230,36 @@ class Endpoint:
     def fingerprint(self) -> str:
         """A digest of URL and template as written; no header enters it."""
         return f"http-{self.settings.digest()}"
+
+
+@dataclass(frozen=True, eq=False)
+class AmountEndpoint(AmountModel):
+    """The regression behind an `HttpModel`: one number for each row."""
+
+    settings: HttpModel | None = None
+    is_costly: ClassVar[bool] = True  # the meter never asks a row twice
+
+    def without_memory(self) -> AmountEndpoint:
+        """The same endpoint, asked about every row again."""
+        assert self.settings is not None
+        return amount_endpoint(replace(self.settings, cache=None), self.domain, self.output)
+
+    def fingerprint(self) -> str:
+        """A digest of URL and template as written; no header enters it."""
+        assert self.settings is not None
+        return f"http-{self.settings.digest()}"
+
+
+def amount_endpoint(settings: HttpModel, domain: TabularDomain, output: int | None = None) -> AmountEndpoint:
+    """An endpoint whose answers are amounts."""
+    questions, rows_as = Questions(settings, domain.names), settings.rows_as
+    assert rows_as is not None
+
+    def ask(rows: Rows) -> Any:
+        return np.asarray(named_scores(questions.values(records_of(rows, domain, rows_as)), ()), dtype=np.float64)
+
+    batch = questions.at_once * settings.concurrency * 4
+    return AmountEndpoint(ask, domain, "codes", output=output, batch_rows=batch, settings=settings)
 
 
 class EndpointReader:

@@ -75,6 +75,15 @@ class OnnxModel:
         return f"onnx-{self.session.digest}"
 
 
+def onnx_amounts(path: str | Path, domain: TabularDomain, takes: Takes | None = None) -> Callable[[Rows], Any]:
+    """What an ONNX file that holds a regression says of rows of codes."""
+    session = open_onnx(path)
+    kind = takes or ("frame" if len(session.inputs) > 1 or _is_text(session) else "codes")
+    _check_inputs(session.inputs, domain, session.file)
+    model = OnnxModel(session, domain, kind, Reader(("amount",), ("amount",), 0), session.outputs[0].name)
+    return model._answers
+
+
 def from_onnx(
     path: str | Path,
     domain: TabularDomain,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.contract import Model
-from evenhand.models.http import SETTLING_ROWS, Endpoint, EndpointReader, HttpModel, HttpTemplate
+from evenhand.models.http import SETTLING_ROWS, Endpoint, EndpointReader, HttpModel, HttpTemplate, amount_endpoint
 from evenhand.models.model_wishes import ModelWishes
 from evenhand.models.trial_rows import PAID_TRIAL
 
@@ -31,6 +31,8 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
         raise wishes.refuse("a recognition template", "give an HttpModel or a URL")
     settings = given if isinstance(given, HttpModel) else HttpModel(given, preset=wishes.preset)
     settings = settings if settings.returns is not None else replace(settings, returns=wishes.returns)
+    if wishes.asked == "rows" and wishes.domain.label is not None and wishes.domain.label.is_amount:
+        return amount_endpoint(settings, wishes.domain, wishes.output)
     if wishes.asked == "rows":
         return Endpoint(settings, wishes.domain, wishes.classes, wishes.trial(PAID_TRIAL if wishes.data is not None else SETTLING_ROWS))
     return wishes.behind(EndpointReader(settings, wishes.names, wishes.settled))

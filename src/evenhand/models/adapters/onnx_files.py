@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from evenhand.contract import Model
+from evenhand.models.amount_models import wrap_amounts
 from evenhand.models.model_wishes import ModelWishes
 
 
@@ -16,11 +18,14 @@ def accepts(given: Any) -> bool:
 
 def adapt(given: Path, wishes: ModelWishes) -> Model:
     """Through the one session; with torch settings as a torch module, whose gradients and layers can be read."""
-    from evenhand.models.onnx import from_onnx, onnx_classifier
+    from evenhand.models.onnx import from_onnx, onnx_amounts, onnx_classifier
     from evenhand.models.onnx_torch import torch_from_onnx
 
     if wishes.asked == "rows" and wishes.torch is not None:
         return torch_from_onnx(given, wishes.domain, wishes.classes, wishes.torch)
+    if wishes.asked == "rows" and wishes.domain.label is not None and wishes.domain.label.is_amount:
+        asked = onnx_amounts(given, wishes.domain, wishes.takes)
+        return wrap_amounts(asked, wishes.domain, replace(wishes.amounts, takes="codes"))
     if wishes.asked == "rows":
         return from_onnx(given, wishes.domain, wishes.classes, wishes.takes, wishes.trial())
     if wishes.asked == "scenes":
