@@ -182,3 +182,33 @@ def test_start_stop_and_go_on(entered, store):
     while site.dashboard.commands.running() and time.monotonic() < ends:
         time.sleep(0.1)
     assert not site.dashboard.commands.running()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "column"), [("text", "job"), ("scenes", "change")])
+def test_other_media_are_shown_and_asked(browser, tmp_path, kind, column):
+    """The demo of a medium: its pages, its findings as pairs, and a what-if that shows what the model is shown."""
+    from evenhand.engine import witness
+    from evenhand.report import write
+    from evenhand.verbs.demo import demo
+
+    made = demo(kind, tmp_path / kind, candidates=60)
+    for kept in made.result.witnesses:
+        witness.save(kept, made.folder / "runs" / "witnesses")
+    write(made.result.as_dict(), made.folder / "result.json")
+    with served(tmp_path) as site:
+        enter(browser, site)
+        for path in pages_of(site):
+            if "/as/" not in path:
+                look(browser, site, path)
+        project = site.dashboard.catalogue.projects()[0]
+        browser.open(f"{site.address}/what-if?project={project.id}")
+        browser.until("!!document.getElementById('answers')", 60)
+        shown = "document.querySelector('.twin-list').innerHTML"
+        before = browser.run(shown)
+        assert ("<img" if kind == "scenes" else "<q>") in before
+        browser.tab_to(f"it.tagName == 'SELECT' && it.labels[0].innerText.startsWith({column!r})")
+        browser.press("ArrowDown")
+        assert browser.until(f"{shown} != {before!r} && {shown}", 60) != before
+        assert browser.errors == []
+        browser.open("about:blank")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ def _comparison(request: Request) -> Response:
     catalogue = dashboard_of(request).catalogue
     known = [entry for entry in catalogue.entries() if entry.kind == "result" and not entry.fault and entry.estimate is not None]
     chosen = [next((entry for entry in known if entry.id == request.query_params.get(name)), None) for name in ("first", "second")]
+    chosen[0] = chosen[0] or _before(chosen[1], known)
     choices = known[:MOST_CHOICES] + [entry for entry in chosen if entry is not None and entry not in known[:MOST_CHOICES]]
     context: dict[str, Any] = {"title": "Compare", "choices": choices, "first": chosen[0], "second": chosen[1], "fault": "", "told": None}
     if chosen[0] is not None and chosen[1] is not None:
@@ -39,6 +41,18 @@ def _comparison(request: Request) -> Response:
         except EvenhandError as fault:
             context["fault"] = str(fault)
     return page(request, "compare.html.j2", context)
+
+
+def _before(entry: StoreEntry | None, known: Sequence[StoreEntry]) -> StoreEntry | None:
+    """The last run of the same thing before this one."""
+    if entry is None:
+        return None
+    alike = [each for each in known if each.moment < entry.moment and _thing(each) == _thing(entry)]
+    return max(alike, key=lambda each: each.moment, default=None)
+
+
+def _thing(entry: StoreEntry) -> object:
+    return entry.verb, entry.data, entry.medium, entry.protected
 
 
 @lru_cache(maxsize=16)

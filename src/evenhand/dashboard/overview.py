@@ -70,9 +70,9 @@ def _runs(request: Request) -> Response:
         "wanted": wanted,
         "sort": sort,
         "order": "down" if is_descending else "up",
-        "verbs": _values(every, "verb"),
-        "media": _values(every, "medium"),
-        "statuses": _values(every, "status"),
+        "verbs": _values(every, "verb", wanted.verb),
+        "media": _values(every, "medium", wanted.medium),
+        "statuses": _values(every, "status", wanted.status),
         "all": len(every),
         "running": [entry for entry in every if entry.state == "running" and not entry.fault],
         "counts": {word: sum(entry.status == word for entry in every) for word in ("violation", "pass", "inconclusive")},
@@ -80,8 +80,9 @@ def _runs(request: Request) -> Response:
     return page(request, "runs.html.j2", context)
 
 
-def _values(entries: Sequence[StoreEntry], name: str) -> list[str]:
-    return sorted({value for entry in entries if (value := str(getattr(entry, name)))})
+def _values(entries: Sequence[StoreEntry], name: str, wanted: str) -> list[str]:
+    """All values of the store, and the one that is asked for even if there is none of it."""
+    return sorted({value for value in (*(str(getattr(entry, name)) for entry in entries), wanted) if value})
 
 
 ROUTES = [Route("/", runs)]
