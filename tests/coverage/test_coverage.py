@@ -23,6 +23,7 @@ from evenhand.measures.coverage.properties import (
     individual_fairness,
     privileged_fairness,
     robustness,
+    success_score,
 )
 from evenhand.measures.coverage.surrogate import Imitated, SurrogateSettings, grow
 from evenhand.report.sections.searches import tree_of
@@ -224,3 +225,13 @@ def test_a_privileged_group_may_be_any_rule():
     assert list(found.shares) == ["sex == 'm' and job == 'a'", "not (sex == 'm' and job == 'a')"]
     with pytest.raises(InvalidArgument, match="must hold for some people and not for others"):
         privileged_fairness(Rule(), rows, DOMAIN, np.random.default_rng(0), "age >= 18")
+
+
+def test_the_success_score_counts_the_neighbours_of_failing_seeds():
+    rows = people(500, 8)
+    seeds, both = individual_fairness(Rule(), rows, DOMAIN), success_score(Rule(), rows, DOMAIN, np.random.default_rng(0))
+    assert both.n > len(rows)
+    assert both.estimate > seeds.score.estimate  # around an unfair seed most are unfair
+    fair = rows.copy()
+    fair[:, 3] = 99.0
+    assert success_score(Rule(), fair, DOMAIN, np.random.default_rng(0)).n == 500

@@ -111,6 +111,21 @@ class Estimate:
     high: float
 
 
+def success_score(model: Model, seeds: Rows, domain: TabularDomain, rng: np.random.Generator, how: Perturbation | None = None) -> Interval:
+    """The paper's SS: the share of failing tests among the seeds and the neighbours of those that failed, by their prominent cells."""
+    how = how or Perturbation()
+    unfair = seeds[individual_fairness(model, seeds, domain).failing]
+    if not len(unfair):
+        return clopper_pearson(0, len(seeds))
+    barred = np.isin(np.arange(seeds.shape[1]), domain.protected_places)
+    lime = Lime.prepare(seeds if how.data is None else how.data, how.lime_rows, domain, rng)
+    lime = lime.answered(model.scores(lime.rows))
+    chosen = top_columns(lime.weights(unfair, labels_of(model.scores(unfair))), how.share, barred)
+    around = neighbours(unfair, chosen, domain, how.reach).rows
+    further = int(individual_fairness(model, around, domain).failing.sum()) if len(around) else 0
+    return clopper_pearson(len(unfair) + further, len(seeds) + len(around))
+
+
 @dataclass(frozen=True)
 class GroupFairness:
     """Favourable shares by group, and what Fairlearn makes of them."""
