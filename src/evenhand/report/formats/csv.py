@@ -10,6 +10,7 @@ from evenhand.report import words
 from evenhand.report.record import Record, WitnessRecord
 
 endings = (".csv",)
+tells_outcome = False  # a plain list of pairs
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """What a spreadsheet would take for the beginning of a formula; a number is none."""

@@ -8,6 +8,7 @@ from evenhand.report.formats.md import code, table
 from evenhand.report.record import Record
 
 endings = (".four-fifths.md",)
+tells_outcome = False  # evidence for others to judge: it has no pass mark
 
 SOURCES = (
     LegalSource("Uniform Guidelines on Employee Selection Procedures", "29 CFR § 1607.4(D)", "1978"),

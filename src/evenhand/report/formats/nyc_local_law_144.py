@@ -9,6 +9,7 @@ from evenhand.report.evidence import LegalSource, missing, opening, selection_ta
 from evenhand.report.record import Record
 
 endings = (".nyc144.md",)
+tells_outcome = False  # evidence for others to judge: it has no pass mark
 
 SOURCES = (
     LegalSource("Local Law 144 of 2021", "NYC Administrative Code § 20-870 to 20-874", "enforced from 2023-07-05"),

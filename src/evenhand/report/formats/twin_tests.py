@@ -10,6 +10,7 @@ from evenhand.report.record import Record
 from evenhand.report.sections import witness_cards
 
 endings = (".twin-tests.md",)
+tells_outcome = False  # evidence for others to judge: it has no pass mark
 
 SOURCES = (
     LegalSource("Title VII of the Civil Rights Act of 1964", "42 U.S.C. § 2000e-2(a), disparate treatment", "as amended 1991"),
