@@ -181,6 +181,7 @@ def _opened_picture(content: Callable[[], bytes], name: str = "a.png") -> Callab
 add("picture_far_too_large", _opened_picture(lambda: png(60_000, 60_000, _zeros(1))))
 add("picture_just_too_large", _opened_picture(lambda: png(9_000, 9_000, _zeros(232))))
 add("picture_that_is_a_program", _opened_picture(lambda: b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "a.jpg"))
+add("picture_with_a_part_longer_than_it", _opened_picture(lambda: png(4, 4, _zeros(4))[:33] + b"\x7e\0\0\x17IDAT\x08"))
 add("picture_cut_short", _opened_picture(lambda: png(64, 64, zlib.compress(b"\0" * 5000)[:20])))
 
 

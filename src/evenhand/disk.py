@@ -19,6 +19,7 @@ BLANK = "0" * 64
 LINE_DIGITS = 16
 _FIRST_TEXT = re.compile(r'\{\s*"([^"]*)":\s*"([^"]*)"')
 MOST_JSON_BYTES = 1 << 30
+MOST_TEXT_BYTES = 1 << 26
 DEEPEST = 200
 """So deep JSON may nest; what Evenhand writes is far from it, and Python's own reader would exhaust the stack."""
 
@@ -162,6 +163,16 @@ def read_bytes(path: Path, most: int = MOST_JSON_BYTES) -> bytes:
         return path.read_bytes()
     except OSError as fault:
         raise StoreError(f"cannot read {path}: {fault.strerror or fault}") from None
+
+
+def read_utf8(path: Path, most: int = MOST_TEXT_BYTES) -> str:
+    """The file's text; StoreError, in one line, where there is none."""
+    data = read_bytes(path, most)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        line = data[: fault.start].count(b"\n") + 1
+        raise StoreError(f"{path}:{line}: byte {data[fault.start]:#04x} is not UTF-8; save the file as UTF-8") from None
 
 
 def read_sealed(path: Path, required: bool = True) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,9 @@ from evenhand.errors import DataError, EvenhandError, require
 MOST_PIXELS = 40_000_000
 FORMATS = ("JPEG", "PNG", "BMP", "WEBP", "TIFF")
 """Not all that Pillow reads: some formats start other programs."""
+
+
+PNG_HEAD = b"\x89PNG\r\n\x1a\n"
 
 
 @contextmanager
@@ -40,3 +44,17 @@ def check_picture(path: Path) -> None:
     """Refuse a picture by its head, before anybody unfolds it."""
     with open_picture(path):
         pass
+    _check_chunks(path)
+
+
+def _check_chunks(path: Path) -> None:
+    """Refuse a PNG file whose chunks are longer than it is: readers make room for what a chunk promises."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        if file.read(len(PNG_HEAD)) != PNG_HEAD:
+            return
+        while len(head := file.read(8)) == 8:
+            length = int.from_bytes(head[:4], "big")
+            if length > size - file.tell():
+                raise DataError(f"{path} cannot be read as a picture: a part of it promises {length:,} bytes, and it has {size:,} in all")
+            file.seek(length + 4, os.SEEK_CUR)

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.arrays import Rows
 from evenhand.datasets.albums.reading import read_table
 from evenhand.datasets.dataset import Dataset
+from evenhand.disk import read_utf8
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.domain.yamltext import Document, read_yaml
 from evenhand.errors import DataError
@@ -119,7 +120,7 @@ def read_text_yaml(file: Path, label: str | None = None) -> tuple[Templates, Wor
     templates: ["{name} is a {job}", {text: "{name} sleeps", label: calm}]
     words: {job: [nurse, clerk], name: {gender: {woman: [Emily, Anne], man: [Greg, Brad]}}}
     """
-    document = read_yaml(file.read_text(encoding="utf-8-sig"), str(file))
+    document = read_yaml(read_utf8(file), str(file))
     content = document.value
     if not isinstance(content, dict) or not isinstance(content.get("templates"), list) or not isinstance(content.get("words"), dict):
         raise document.error("the file must hold templates: [...] and words: {...}", ())

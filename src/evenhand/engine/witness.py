@@ -35,6 +35,8 @@ FEW_CELLS = 2
 """So many cells beside the protected ones are told in a witness's sentence: a scene and what is changed in it."""
 
 VERSION = 2
+KINDS = {"id": str, "protected": list, "person": dict, "twin": dict, "changed": dict, "method": str, "pictures": dict, "texts": dict}
+"""What a witness's file holds, where anything else would be met only later."""
 
 NEAREST = 3
 """How many of the nearest real rows are tried for each finding."""
@@ -390,7 +392,10 @@ def load(path: Path) -> Witness:
     known, later = set(Witness.__dataclass_fields__), {"oracle", "answers", "pictures", "texts"}  # which files of earlier versions lack
     if set(content) | later != known:
         raise StoreError(f"{path}: fields {sorted((set(content) | later) ^ known)} are missing or unknown")
+    wrong = [name for name, kind in KINDS.items() if not isinstance(content.get(name, kind()), kind)]
     answers = content.get("answers")
+    if wrong or not (answers is None or (isinstance(answers, list) and len(answers) == 2)):
+        raise StoreError(f"{path}: field {(wrong or ['answers'])[0]!r} is not what a witness holds there")
     told = {**content, "protected": tuple(content["protected"]), "answers": tuple(answers) if answers else None}
     pictures = read_pictures(content.get("pictures", {}), path.parent)
     check_pictures(pictures, sums if isinstance(sums, dict) else {}, path)

@@ -288,7 +288,13 @@ def factorized(answers: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
     if answers.dtype == object:
         import pandas as pd
 
-        places, distinct = pd.factorize(answers, use_na_sentinel=False)
+        try:
+            places, distinct = pd.factorize(answers, use_na_sentinel=False)
+        except TypeError:  # lists and mappings cannot be told apart by what they hold
+            wrong = next(value for value in answers if isinstance(value, list | dict | set))
+            raise WrongAnswer(
+                f"the model answered with {str(wrong)[:100]!r}, which is no label; expected a text or a number per row"
+            ) from None
         return [plain(value) for value in distinct], np.asarray(places, dtype=np.intp)
     values, inverse = np.unique(answers, return_inverse=True)
     return [plain(value) for value in values], inverse.reshape(-1).astype(np.intp)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from evenhand.disk import whole_file
+from evenhand.disk import read_utf8, whole_file
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError
 from evenhand.synthesis import families
@@ -85,11 +86,13 @@ def read_wishes(path: Path, graph: Graph, domain: TabularDomain) -> Wishes:
     """What a person changed in the table, as wishes."""
     if not path.is_file():
         raise ConstraintError("there is no such file", file=str(path))
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
+    try:
+        reader = csv.DictReader(io.StringIO(read_utf8(path), newline=""), restval="")
         if reader.fieldnames is None or not set(FIELDS) <= set(reader.fieldnames):
             raise ConstraintError(f"expected a table with the columns {', '.join(FIELDS)}", file=str(path), line=1)
         edited = list(reader)
+    except csv.Error as fault:
+        raise ConstraintError(f"this is no table: {fault}", file=str(path)) from fault
     return Wishes.parse(_differences(lines_of(graph, domain), edited, domain), domain)
 
 

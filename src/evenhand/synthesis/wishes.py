@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from evenhand.disk import read_utf8
 from evenhand.domain.columns import Column, Value
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import ConstraintError, InvalidArgument, UnknownName
+from evenhand.errors import ConstraintError, InvalidArgument, StoreError, UnknownName
 
 Action = Literal["add", "modify", "delete"]
 _KEYS = {"column", "association", "value", "range", "distribution", "frequencies", "factor", "shift", "missing", "unique", "isUnique"}
@@ -94,10 +95,10 @@ class Wishes:
         import yaml
 
         try:
-            words = yaml.safe_load(Path(file).read_text(encoding="utf-8")) or {}
-        except OSError as fault:
-            raise ConstraintError(f"the file cannot be read: {fault.strerror or fault}", file=str(file)) from fault
-        except yaml.YAMLError as fault:
+            words = yaml.safe_load(read_utf8(Path(file))) or {}
+        except StoreError as fault:
+            raise ConstraintError(f"the file cannot be read: {fault}", file=str(file)) from fault
+        except (yaml.YAMLError, ValueError, RecursionError) as fault:
             raise ConstraintError(f"this is no YAML: {fault}", file=str(file)) from fault
         if not isinstance(words, Mapping):
             raise ConstraintError("expected add:, modify:, delete:, rules: or presets: at the top", file=str(file), line=1)

@@ -1,0 +1,64 @@
+"""Everything that reads a file or a message ends in a value or in one of our own errors, whatever was changed in what it reads."""
+
+import base64
+import json
+import resource
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+from evenhand.disk import sealed
+from evenhand.errors import StoreError
+from parts.fuzzed_readers import READERS, crashes, reading_crash
+
+for library in ("cv2", "PIL"):
+    pytest.importorskip(library)
+
+NAMES = {reader.file: reader for reader in READERS}
+HEAD = b"action,kind,source,value,column,outcome,share,low,high,distribution,error\n"
+
+CRASHED = {
+    "a mapping as a label": ("answer.json", b'{"predictions": ["yes", {"a": 1}]}'),
+    "a table of constraints that is no UTF-8": ("constraints.csv", HEAD + b"\xbc"),
+    "a table of constraints with a short line": ("constraints.csv", HEAD + b",number,,,a\n"),
+    "wishes that are no UTF-8": ("wishes.yaml", b"delete:\n- column: \xea"),
+    "texts that are no UTF-8": ("texts.yaml", b"templates: [\xea]"),
+}
+
+
+@pytest.mark.parametrize(("file", "content"), CRASHED.values(), ids=CRASHED)
+def test_what_crashed_once_is_refused(file: str, content: bytes, tmp_path: Path):
+    assert reading_crash(NAMES[file], content, tmp_path) == ""
+
+
+@pytest.mark.parametrize("field", ["pictures", "protected", "person", "answers"])
+def test_a_witness_that_holds_another_kind_is_refused(field: str, tmp_path: Path):
+    told = json.loads(NAMES["witness.json"].seeds()[0])
+    del told["checksum"]
+    file = tmp_path / "witness.json"
+    file.write_text(sealed({**told, field: 1.5}))
+    with pytest.raises(StoreError, match=f"field '{field}' is not what a witness holds there"):
+        NAMES["witness.json"].read(file)
+
+
+def test_a_picture_whose_part_is_longer_than_it_takes_no_room(tmp_path: Path):
+    content = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAAAAACMmsGifgAAF0lEQVQIHWNkYASC")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert reading_crash(NAMES["a.png"], content, tmp_path) == ""
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500 * 1024
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("file", NAMES)
+def test_changed_contents_are_read_or_refused(file: str):
+    assert crashes(NAMES[file], 12, np.random.default_rng(0)) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("file", NAMES)
+def test_many_changed_contents_are_read_or_refused(file: str):
+    assert crashes(NAMES[file], 500, np.random.default_rng(1)) == {}
