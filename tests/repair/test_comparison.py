@@ -239,3 +239,20 @@ def test_wrong_wishes_are_named():
         eh.repair(model, DATA, options=RepairOptions("themis", "themis"))
     with pytest.raises(InvalidArgument, match="seeds"):
         RepairOptions(seeds=0)
+
+
+def test_a_repair_is_judged_by_the_goal_that_is_named():
+    """A gap between groups that falls is better for groups, no evidence for flips; chance is better for no goal; a floor is kept."""
+    made = outcomes({"spd": 0.02}, noise=0.001)
+    assert compare(made, ROLES, HEADER, RepairTerms())["mine"].verdict == "no evidence of improvement"
+    found = compare(made, ROLES, HEADER, RepairTerms(goal="groups"))
+    assert (found["mine"].verdict, found.best.name) == ("better", "mine")
+    assert "gap between protected groups" in found.sentence
+    assert compare(made, ROLES, HEADER, RepairTerms(goal="groups", floor=0.95))["mine"].verdict == "better, at a price"
+    assert compare(made, ROLES, HEADER, RepairTerms(goal="groups", floor=0.5))["mine"].verdict == "better"
+    for goal in ("flips", "groups", "worst_case"):
+        assert compare(outcomes({}), ROLES, HEADER, RepairTerms(goal=goal)).best is None
+    narrower = outcomes({"worst_gap": 0.3}, noise=0.001)
+    assert compare(narrower, ROLES, HEADER, RepairTerms(goal="worst_case"))["mine"].verdict == "better"
+    with pytest.raises(UnknownName, match="goal of a repair"):
+        RepairTerms(goal="profit")

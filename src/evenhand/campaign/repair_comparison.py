@@ -23,6 +23,7 @@ from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import Header
 from evenhand.engine.result import Telling, result_dict
 from evenhand.errors import UnknownName
+from evenhand.limits import Share, check_limits
 from evenhand.measures.repair_measures import AS_GIVEN, BY_MEASURE, MEASURES
 from evenhand.repairs.parts.case import Role
 from evenhand.report.rendered import Rendered
@@ -33,8 +34,28 @@ if TYPE_CHECKING:
 
 Verdict = Literal["better", "better, at a price", "no evidence of improvement", "worse", "trivial", "control", "alarm", "not possible"]
 PRIMARY = ("if_o", "if_r", "found_anew")
-NEEDED = ("if_o", "found_anew")
-"""Figures that must improve: among real people, and for another method."""
+"""Figures whose changes are taken as ratios: shares of unfair treatment, which may be small."""
+
+
+@dataclass(frozen=True)
+class RepairGoal:
+    """What a repair is for.  needed: figures that must fall.  guarded: figures that must not rise."""
+
+    needed: tuple[str, ...]
+    guarded: tuple[str, ...]
+
+    @property
+    def first(self) -> str:
+        """The figure that ranks repairs."""
+        return self.needed[0]
+
+
+GOALS: dict[str, RepairGoal] = {
+    "flips": RepairGoal(("if_o", "found_anew"), PRIMARY),
+    "groups": RepairGoal(("spd",), ("spd", "aod")),
+    "worst_case": RepairGoal(("worst_gap",), ("worst_gap", "found_anew")),
+}
+"""Among real people and for another method; between groups; between the two twins that are furthest apart."""
 
 ALARM = 0.995
 """A model that gives this share of people one and the same answer, though their true labels differ more, decides nothing."""
@@ -81,10 +102,25 @@ class RepairLine:
 
 @dataclass(frozen=True)
 class RepairTerms:
-    """What counts as shown: the confidence, and how much accuracy may be lost."""
+    """What counts as shown: the goal, the confidence, how much accuracy may be lost, and below what it may not fall.
+
+    goal: flips, groups or worst_case.  floor: the accuracy that must be kept; None for the loss alone.
+    """
 
     confidence: float = 0.95
     tolerance: float = 0.01
+    goal: str = "flips"
+    floor: Share | None = None
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+        if self.goal not in GOALS:
+            raise UnknownName("goal of a repair", self.goal, GOALS)
+
+    @property
+    def aim(self) -> RepairGoal:
+        """The figures that the goal means."""
+        return GOALS[self.goal]
 
 
 @dataclass(frozen=True)
@@ -114,16 +150,18 @@ class RepairComparison(Rendered):
     def best(self) -> RepairLine | None:
         """Of the repairs that are shown to be better, the one with the fewest unfairly treated real people; None where there is none."""
         better = [line for line in self.lines if line.verdict == "better"]
-        return min(better, key=lambda line: (line.means["if_o"].estimate, -line.means["accuracy"].estimate), default=None)
+        return min(better, key=lambda line: (line.means[self.terms.aim.first].estimate, -line.means["accuracy"].estimate), default=None)
 
     @property
     def sentence(self) -> str:
         """The whole comparison in one sentence."""
         if self.best is None:
             return "No repair is shown to be better than what was there."
-        change = self.best.changes["if_o"].mean
+        first = self.terms.aim.first
+        change = self.best.changes[first].mean
+        what = "among held-out real people the share who are treated unfairly" if first == "if_o" else BY_MEASURE[first].meaning
         return (
-            f"{self.best.name} is better: among held-out real people the share who are treated unfairly changes by "
+            f"{self.best.name} is better: {what} changes by "
             f"{100 * change.estimate:+.2f} points, and accuracy by {100 * self.best.changes['accuracy'].mean.estimate:+.2f} points."
         )
 
@@ -198,7 +236,7 @@ def compare(outcomes: Sequence[SeedOutcome], roles: Mapping[str, RepairRole], he
     facts = [outcome.facts["seed"] for outcome in outcomes]
     design = Design(float(np.mean([f["held_out"] / f["rows_to_train"] for f in facts])), terms.confidence)
     desk = _Desk(list(outcomes), roles, design, terms, names)
-    lines = _with_front([desk.given(), *desk.lines()])
+    lines = _with_front([desk.given(), *desk.lines()], terms.aim.first)
     notes = tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes)) + desk.warnings(lines)
     return RepairComparison(header, tuple(outcomes), tuple(lines), refused, terms, notes, outcomes[0].models)
 
@@ -244,7 +282,7 @@ class _Desk:
         """
         changes = {name: self.changes(name, self.reference(name)) for name in self.names}
         repairs = [name for name in self.names if self.roles[name].role == "repair"]
-        rises = [(name, measure) for name in repairs for measure in PRIMARY]
+        rises = [(name, measure) for name in repairs for measure in self.terms.aim.guarded]
         corrected: dict[str, dict[str, float]] = {name: {} for name in self.names}
         better = [max((changes[name][m].falls for m in self.needed(name)), default=1.0) for name in repairs]
         for name, value in zip(repairs, holm(better), strict=True):
@@ -255,7 +293,7 @@ class _Desk:
 
     def needed(self, name: str) -> list[str]:
         """The figures that must fall: those that were above zero before."""
-        return [m for m in NEEDED if np.nansum(self.over_seeds(self.reference(name), m)) > 0]
+        return [m for m in self.terms.aim.needed if np.nansum(self.over_seeds(self.reference(name), m)) > 0]
 
     def line(self, name: str, changes: dict[str, Change], adjusted: dict[str, float]) -> RepairLine:
         """One repair with its verdict."""
@@ -285,7 +323,7 @@ class _Desk:
         alpha, reference = 1 - self.terms.confidence, self.reference(name)
         if len(self.outcomes) < 2:
             return "no evidence of improvement", "one seed cannot tell a repair from chance; give at least three"
-        worse = [m for m in PRIMARY if adjusted[f"rise_{m}"] <= alpha]
+        worse = [m for m in self.terms.aim.guarded if adjusted[f"rise_{m}"] <= alpha]
         needed = self.needed(name)
         if worse:
             return "worse", f"{_listed(worse)} rose"
@@ -296,12 +334,17 @@ class _Desk:
             what = f"a fall of {_listed(missing or needed)} is not shown against {reference} over {len(self.outcomes)} seeds"
             chance = f" (p = {adjusted['improvement']:.2g}, corrected for all repairs)"
             return "no evidence of improvement", what + chance
-        return self.price(changes["accuracy"], _listed([m for m in PRIMARY if changes[m].falls <= alpha]))
+        return self.price(
+            changes["accuracy"], _listed([m for m in self.terms.aim.guarded if changes[m].falls <= alpha]), self.means(name)["accuracy"]
+        )
 
-    def price(self, change: Change, improved: str) -> tuple[Verdict, str]:
+    def price(self, change: Change, improved: str, accuracy: PairedMean) -> tuple[Verdict, str]:
         """Whether accuracy is shown to be kept."""
         low = change.mean.low
         lost = -change.mean.estimate
+        floor = self.terms.floor
+        if floor is not None and (accuracy.low if accuracy.low is not None else accuracy.estimate) < floor:
+            return "better, at a price", f"{improved} fell, but an accuracy of at least {floor:.2%} is not shown"
         if low is not None and -low <= self.terms.tolerance:
             return "better", f"{improved} fell, and accuracy falls by at most {max(0.0, -low):.2%}"
         bound = "" if low is None else f", at most {-low:.2%}"
@@ -342,16 +385,16 @@ def _beats(first: RepairLine, second: RepairLine) -> bool:
     return bool(at_least and first.means["if_o"].estimate <= second.means["if_o"].estimate)
 
 
-def _with_front(lines: Sequence[RepairLine]) -> list[RepairLine]:
+def _with_front(lines: Sequence[RepairLine], figure: str) -> list[RepairLine]:
     """Marks the lines that no other one beats in both accuracy and unfairness."""
     from dataclasses import replace
 
     judged = [line for line in lines if line.name != AS_GIVEN]
-    return [replace(line, on_front=line in judged and not any(_dominates(o, line) for o in judged)) for line in lines]
+    return [replace(line, on_front=line in judged and not any(_dominates(o, line, figure) for o in judged)) for line in lines]
 
 
-def _dominates(first: RepairLine, second: RepairLine) -> bool:
-    a, b = ((line.means["accuracy"].estimate, -line.means["if_o"].estimate) for line in (first, second))
+def _dominates(first: RepairLine, second: RepairLine, figure: str) -> bool:
+    a, b = ((line.means["accuracy"].estimate, -line.means[figure].estimate) for line in (first, second))
     return a[0] >= b[0] and a[1] >= b[1] and a != b
 
 

@@ -55,6 +55,8 @@ def repair_command(
     seed: int = typer.Option(0, min=0, help="The first seed."),
     candidates: int = typer.Option(20_000, min=1, help="Candidates of each search."),
     tolerance: float = typer.Option(0.01, min=0.0, max=1.0, help="How much accuracy may be lost."),
+    goal: str = typer.Option("flips", help="What must improve: flips (single people), groups (the gap between them) or worst_case."),
+    floor: float = typer.Option(None, min=0.0, max=1.0, help="The accuracy that must be kept, beside the tolerated loss."),
     setting: list[str] = typer.Option(None, "--set", help="A parameter of the one named repair, name=value."),
     output: Path = typer.Option(Path("repair"), "--output", "-o", help="The folder for model and comparison; never overwritten."),
     report: list[Path] = REPORTS,
@@ -86,7 +88,7 @@ def repair_command(
                 seeds,
                 seed,
                 Effort(candidates),
-                RepairTerms(tolerance=tolerance),
+                RepairTerms(tolerance=tolerance, goal=goal, floor=floor),
                 watch,
             ),
         )

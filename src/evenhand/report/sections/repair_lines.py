@@ -15,8 +15,13 @@ from evenhand.report.record import Record
 
 TONES = {"better": "good", "better, at a price": "unsure", "worse": "bad", "alarm": "bad", "no evidence of improvement": "unsure"}
 GIVEN = "as_given"
-UNFAIR, RIGHT = "if_o", "accuracy"
-"""The two figures of the picture: unfairly treated held-out people, and accuracy."""
+RIGHT = "accuracy"
+AIMS = {
+    "flips": ("if_o", "unfairly treated among held-out people"),
+    "groups": ("spd", "gap between groups in favourable outcomes"),
+    "worst_case": ("worst_gap", "widest gap of scores between twins"),
+}
+"""The figure that a goal is about, which the picture holds against accuracy."""
 
 
 def section(record: Record) -> Section | None:
@@ -28,7 +33,7 @@ def section(record: Record) -> Section | None:
     lines, measures = told["lines"], told.get("measures") or []
     html = filled(
         "sections/repairs.html.j2",
-        picture=pareto(lines),
+        picture=pareto(lines, _goal(details)),
         left_out=[words.text(line["name"], 40) for line in lines if line.get("verdict") == "alarm"],
         figures=_figures(lines, measures, _alpha(details)),
         measures=[{name: words.text(each.get(name), 200) for name in ("title", "meaning", "better")} for each in measures],
@@ -55,27 +60,33 @@ def _terms(details: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def pareto(lines: Sequence[Mapping[str, Any]]) -> Markup | None:
+def _goal(details: Mapping[str, Any]) -> str:
+    terms = details.get("terms")
+    return str(terms.get("goal", "flips")) if isinstance(terms, Mapping) else "flips"
+
+
+def pareto(lines: Sequence[Mapping[str, Any]], goal: str = "flips") -> Markup | None:
     """Every repair a dot with its intervals, and the front of what nothing beats; constant answers would squeeze all others."""
-    shown = [line for line in lines if line.get("verdict") != "alarm" and line.get("name") != GIVEN and _is_drawn(line)]
+    figure, title = AIMS.get(goal, AIMS["flips"])
+    shown = [line for line in lines if line.get("verdict") != "alarm" and line.get("name") != GIVEN and _is_drawn(line, figure)]
     if not shown:
         return None
-    dots = [_dot(line) for line in shown]
+    dots = [_dot(line, figure) for line in shown]
     front = sorted((dot.x, dot.y) for dot, line in zip(dots, shown, strict=True) if line.get("on_front"))
     edges = [Line("what nothing beats in both", front, "front", is_dashed=True)] if len(front) > 1 else []
-    across = Axis.over([dot.x for dot in dots], "unfairly treated among held-out people", "share", floor=0.0)
+    across = Axis.over([dot.x for dot in dots], title, "share", floor=0.0)
     up = Axis.over([dot.y for dot in dots], "accuracy", "share")
     told = "; ".join(f"{dot.name}: accuracy {dot.y:.1%}, unfair {dot.x:.1%}" for dot in dots)
     return plot(Plot(told, across, up, edges, dots, WIDE))
 
 
-def _is_drawn(line: Mapping[str, Any]) -> bool:
+def _is_drawn(line: Mapping[str, Any], figure: str) -> bool:
     means = line.get("means") or {}
-    return all((means.get(name) or {}).get("estimate") is not None for name in (UNFAIR, RIGHT))
+    return all((means.get(name) or {}).get("estimate") is not None for name in (figure, RIGHT))
 
 
-def _dot(line: Mapping[str, Any]) -> Dot:
-    x, y = line["means"][UNFAIR], line["means"][RIGHT]
+def _dot(line: Mapping[str, Any], figure: str) -> Dot:
+    x, y = line["means"][figure], line["means"][RIGHT]
     low = None if x.get("low") is None else max(0.0, x["low"])
     whiskers = Whiskers(low, x.get("high"), y.get("low"), y.get("high"))
     return Dot(words.text(line["name"], 40), x["estimate"], y["estimate"], f"point {words.text(line.get('role'), 20)}", whiskers)
