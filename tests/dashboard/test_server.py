@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 
 import pytest
@@ -22,7 +21,6 @@ from evenhand.errors import EvenhandError, InvalidArgument, MissingExtra
 def test_it_listens_to_this_machine_only():
     with listen(0) as made:
         assert made.getsockname()[0] == "127.0.0.1"
-        made.listen()
         with pytest.raises(InvalidArgument, match="in use"):
             listen(made.getsockname()[1])
 
@@ -73,9 +71,12 @@ def test_the_command_prints_an_address_that_opens_and_ends_with_ctrl_c(store):
     )  # fmt: skip
     try:
         address = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", process.stdout.readline())[0]
-        time.sleep(1)
         with urllib.request.urlopen(address, timeout=30) as answer:
             assert answer.status == 200
+        token = address.partition("token=")[2]
+        live = urllib.request.Request(f"{address.partition('?')[0]}events", headers={"x-evenhand-token": token})
+        page = urllib.request.urlopen(live, timeout=30)  # an open page that follows what goes on
+        assert page.readline().startswith(b"data:")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
         assert "Traceback" not in out + err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -47,13 +47,13 @@ def _search(dashboard: Dashboard, path: str) -> dict[str, Any]:
 
 
 async def events(request: Request) -> Response:
-    """The stream; it ends when the page is closed."""
-    return StreamingResponse(_told(dashboard_of(request)), media_type="text/event-stream")
+    """The stream; it ends when the page is closed, or the server is."""
+    return StreamingResponse(_told(dashboard_of(request), request.app.state.is_ending), media_type="text/event-stream")
 
 
-async def _told(dashboard: Dashboard) -> AsyncIterator[str]:
+async def _told(dashboard: Dashboard, is_ending: Callable[[], bool]) -> AsyncIterator[str]:
     last, silent = "", 0
-    while True:
+    while not is_ending():
         now = json.dumps(await run_in_threadpool(going_on, dashboard))
         if now != last or silent >= SILENT_ROUNDS:
             yield f"data: {now}\n\n"

@@ -30,8 +30,10 @@ def serve(store: Path, port: int | None, is_trusted: bool, tell: Callable[[str],
     tell("Only this machine can reach it, and only with this address.  Ctrl-C ends it; scans that were started from it go on.")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background: commands started from here must hear Ctrl-C
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    settings = uvicorn.Config(app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1, lifespan="off")
-    uvicorn.Server(settings).run(sockets=[listening])
+    settings = uvicorn.Config(app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=3, lifespan="off")
+    server = uvicorn.Server(settings)
+    app.state.is_ending = lambda: server.should_exit
+    server.run(sockets=[listening])
 
 
 def listen(port: int | None) -> socket.socket:
@@ -42,6 +44,7 @@ def listen(port: int | None) -> socket.socket:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             made.bind(("127.0.0.1", one))
+            made.listen()  # at once: whoever follows the printed address waits instead of being refused
             return made
         except OSError:
             made.close()
