@@ -1,6 +1,6 @@
-"""What the search can show: speed beside FairSIFT and AFT, the engine on boosted trees, certify on a hundred trees.
+"""What the search can show: natural findings, what it knows of its own list, speed beside FairSIFT and AFT, the engine, certify.
 
-The figures of `parts/search_speed.py`; those of naturalness, rates and budgets are made by parts of their own and belong here too.
+Each group of figures is made by a part of its own: `parts/search_natural.py`, `search_known.py`, `search_speed.py`.
 """
 
 # ruff: noqa: I001  (common comes first: it fixes the number of threads)
@@ -11,6 +11,8 @@ import sys
 
 from parts import common
 
+from parts.search_known import known_figures
+from parts.search_natural import natural_figures, search_constants
 from parts.search_speed import speed_figures
 
 QUICK_SEED = 900_000
@@ -20,7 +22,11 @@ QUICK_SEED = 900_000
 def main() -> int:
     """Measure and write."""
     given = common.options(__doc__ or "")
-    common.write_figures(speed_figures(given.seed + (QUICK_SEED if given.quick else 0), given.quick), given.json)
+    seed = given.seed + (QUICK_SEED if given.quick else 0)
+    figures = {}
+    for part in (natural_figures, search_constants, known_figures, speed_figures):
+        figures |= part(seed, given.quick)
+    common.write_figures(figures, given.json)
     return 0
 
 

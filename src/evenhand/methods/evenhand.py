@@ -17,6 +17,8 @@ oracle judges unfair.
 3. Where a question is expensive, cheap trees screen the proposals, with delayed acceptance, which leaves that limit as it is.  Moves that
    bring more new findings for their cost are made more often, which changes the speed of the walks and not their limit.
 
+How much of it is known is told by fresh draws: the share of the affected ones among them who are in the list already.
+
 No choice sees the clock: costs are declared, or measured once before the run and kept with it.
 """
 
@@ -28,10 +30,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.arrays import Index, Reals, Rows
+from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.contract import Candidates, Model, Search, Task, Verdict
 from evenhand.limits import Count, Share, ShareAboveZero, check_limits
 from evenhand.methods.parts.known import Known
+from evenhand.methods.parts.known_share import KnownShare
 from evenhand.methods.parts.move_shares import MoveShares
 from evenhand.methods.parts.patience import PATIENCE
 from evenhand.methods.parts.plausible_walks import PlausibleSet, PlausibleStates
@@ -42,7 +45,8 @@ EXPENSIVE_SECONDS = 12e-6
 """A question that takes less is asked rather than screened: the trees would take as long."""
 
 ROUNDS = 20
-"""A budget is spent in so many rounds at least, or nothing could be learnt about the moves."""
+"""A budget is spent in so many rounds at least, or nothing could be learnt about the moves; after the questions of so many rounds
+everybody is drawn afresh."""
 
 
 @dataclass(frozen=True)
@@ -187,14 +191,17 @@ class Walking:
         self.shares = MoveShares(self.plausible.chain, self.count, min(self.task.question_seconds, 1.0))
         self.weights = self._weighed(self.here)
         self.task.sample = self.here.rows[: self.free]
+        self.known_share = KnownShare(max(1, int(method.seed_share * method.seeds)))
         self.width = 1.0  # how much of what is not plausible is still left out
         self.method = method
 
     def go(self) -> Search:
         """Round after round, until the budget is spent or nothing new turns up; wider where the plausible ones are known."""
-        stale = dull = 0
+        stale = dull = since = 0  # questions since everybody was drawn afresh
         while self.task.fitting(1) and stale < PATIENCE:
-            asked = yield from self._round(self.shares.draw(self.rng))
+            is_due = since >= ROUNDS * self.count
+            asked = yield from self._round(self.shares.far if is_due else self.shares.draw(self.rng))
+            since = 0 if is_due else since + asked
             stale = stale + 1 if asked <= 1 else 0
             dull = dull + 1 if asked * ROUNDS <= self.count else 0
             if dull >= ROUNDS and self.width > 0.0:
@@ -215,9 +222,11 @@ class Walking:
 
     def _round(self, number: int) -> Generator[Candidates, Verdict, int]:
         """Every walk tries one move; says how many rows were new."""
-        there = self.plausible.moved(self.here, self.shares.moves[number], self.free, self.rng)
+        move = self.shares.moves[number]
+        is_far = number == self.shares.far  # everybody is drawn afresh, and nobody screened: these say what is known
+        there = self.plausible.moved(self.here, move, self.free, self.rng)
         weights = self._weighed(there.states)
-        if weights is not None and self.weights is not None:
+        if weights is not None and self.weights is not None and not is_far:
             passed = np.flatnonzero(asked_first(self.weights[there.places], weights, self.rng))
             there, weights = there[passed], weights[passed]
         if (fitting := self.task.fitting(len(there.places))) < len(there.places):
@@ -226,15 +235,25 @@ class Walking:
         unfair = yield from self.known.judge_likely(there.states.rows, "walk", there.likelihood)
         new = self.known.is_new
         self.shares.pay(number, self.count, int(new.sum()), int((unfair & new).sum()))
-        self._go_on(there, np.flatnonzero(unfair), weights)
+        if is_far:
+            self._note_known(unfair & (there.places >= self.free), new)
+        self._go_on(there, np.flatnonzero(unfair), weights, is_screened=not is_far)
         if self.screen is not None and self.screen.learn(there.states.copies[new], unfair[new]):
             self.weights = self._weighed(self.here)
         return int(new.sum())
 
-    def _go_on(self, there: PlausibleStates, unfair: Index, weights: Reals | None) -> None:
+    def _note_known(self, unfair: Mask, new: Mask) -> None:
+        """How many of the fresh affected people were in the list before."""
+        self.known_share.add(int((unfair & ~new).sum()), int(unfair.sum()))
+        if self.known_share.share is not None:
+            self.task.facts["known_share"] = round(self.known_share.share, 3)
+            self.task.facts["known"] = self.known_share.sentence
+
+    def _go_on(self, there: PlausibleStates, unfair: Index, weights: Reals | None, is_screened: bool) -> None:
         """Walks whose new place is a finding go there."""
         if weights is not None and self.weights is not None:
-            unfair = unfair[accepted_then(self.weights[there.places[unfair]], weights[unfair], self.rng)]
+            if is_screened:
+                unfair = unfair[accepted_then(self.weights[there.places[unfair]], weights[unfair], self.rng)]
             self.weights[there.places[unfair]] = weights[unfair]
         self.here.put(there.places[unfair], there.states, unfair)
 

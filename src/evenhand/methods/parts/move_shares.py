@@ -39,6 +39,12 @@ class MoveShares:
         self.found: Reals = walks / self.columns
         self.cost: Reals = walks * (COLUMN_SECONDS * self.columns + question_seconds)
 
+    @property
+    def far(self) -> int:
+        """The number of the move that draws everything again."""
+        whole = [number for number, move in enumerate(self.moves) if move.position == 0 and move.reach >= 1.0]
+        return whole[-1]  # of a single column alone both are the same
+
     def draw(self, rng: np.random.Generator) -> int:
         """The number of the next move."""
         return int(rng.choice(len(self.moves), p=self.shares()))
