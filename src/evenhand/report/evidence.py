@@ -47,8 +47,7 @@ def opening(title: str, record: Record, sources: Sequence[LegalSource]) -> str:
     header = record.header
     measured = (
         f"Measured {code(header.date or 'at an unknown date')} with Evenhand {code(header.evenhand or 'unknown')} ({record.verb}), data "
-        f"{code(header.data.name or 'unnamed')} ({words.number(header.data.rows)} rows), model {code(header.model.digest or 'unknown')}. "
-        f"Its own outcome, by the project's engineering tolerances and by no law: {record.outcome}."
+        f"{code(header.data.name or 'unnamed')} ({words.number(header.data.rows)} rows), model {code(header.model.digest or 'unknown')}."
     )
     lines = [
         f"# {title}",
