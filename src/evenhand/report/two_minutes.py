@@ -173,7 +173,7 @@ def _rate_rows(record: Record) -> list[ToleranceRow]:
     if rate is None or not rate.is_measured or rate.low is None or rate.high is None or "classes" in record.body.studies:
         return []
     name = words.population(rate.population)[0]
-    caption = f"{words.percent(rate.estimate)} ({words.percent(rate.low)} to {words.percent(rate.high)}, {words.level(rate.confidence)})"
+    caption = f"{words.percent(rate.estimate)} ({words.percent(rate.low)} to {words.percent(rate.high)})"
     return [ToleranceRow(name, caption, rate.low, rate.high, rate.estimate, _tolerated(record))]
 
 

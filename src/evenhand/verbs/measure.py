@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 FEWEST_FOR_TREES = 50
 STREAM_STEP = 1_000
+OTHER_PARTS = 5
+"""Parts of a measurement beside groups: individuals, plausible people, a natural search, oracles, studies."""
 
 
 @dataclass(frozen=True)
@@ -240,6 +242,7 @@ class _Measurer:
     options: MeasureOptions
     seed: int
     oracle: OracleChoice | None = None
+    begun: list[str] = field(default_factory=list)  # parts, for who watches
 
     def all(self) -> Measurement:
         looked = preflight(
@@ -308,8 +311,16 @@ class _Measurer:
         return self.options.rate_rows or DRAWN
 
     def _say(self, what: str) -> None:
+        """One more part has begun; the parts are the groupings, the curves and what stands in OTHER_PARTS."""
+        self.begun.append(what)
         if self.options.watch:
-            self.options.watch(Headway("measure", note=what))
+            total = len(self.domain.protected) + 1 + OTHER_PARTS
+            self.options.watch(Headway("measure", min(len(self.begun) - 1, total), total, what))
+
+    def _go_on(self, what: str) -> None:
+        """The same part, further on."""
+        if self.options.watch:
+            self.options.watch(Headway("measure", max(0, len(self.begun) - 1), len(self.domain.protected) + 1 + OTHER_PARTS, what))
 
     def _rng(self, part: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, 7, part])
@@ -348,12 +359,13 @@ class _Measurer:
             return None, None, []
         if len(self.data.rows) < FEWEST_FOR_TREES:
             return None, None, [f"{len(self.data.rows)} rows are too few to learn plausible people from; {FEWEST_FOR_TREES} would do"]
+        self._say("plausible people are learnt")
         trees = ChainedTrees.fit(self.data.rows, self.domain, self._rng(2))
         stream = RateStream(trees, self.domain, self.model, oracle, self._rng(3))
         stream.share.confidence = self.options.confidence
         for n in range(STREAM_STEP, self._drawn + STREAM_STEP, STREAM_STEP):
             stream.advance(min(n, self._drawn))
-            self._say(stream.sentence)
+            self._go_on(stream.sentence)
         return stream.as_dict(), self._weighted(trees, oracle), []
 
     def _weighted(self, trees: ChainedTrees, oracle: Oracle) -> WeightedRate | None:

@@ -162,7 +162,7 @@ def search(judge: Judge[Any], limits: ProofLimits, watch: Watch | None = None) -
             outcome.boxes += len(weights)
             frontier.put(judged.halves, judged.weights)
             step = _step(outcome, frontier, begun)
-            _note(outcome, step, watch)
+            _note(outcome, step, limits, watch)
             if ended := _reached(limits, step):
                 outcome.ended = ended
                 break
@@ -184,12 +184,14 @@ def _step(outcome: ProofOutcome, frontier: Frontier[Any], begun: float) -> Step:
     return Step(outcome.unfair, upper, outcome.boxes, frontier.size, time.monotonic() - begun)
 
 
-def _note(outcome: ProofOutcome, step: Step, watch: Watch | None) -> None:
-    """Keep steps at growing distances, so that a long search leaves a short curve."""
+def _note(outcome: ProofOutcome, step: Step, limits: ProofLimits, watch: Watch | None) -> None:
+    """Keep steps at growing distances, so that a long search leaves a short curve; who watches sees the time that is left."""
     if not outcome.steps or step.open == 0 or step.boxes >= 1.05 * outcome.steps[-1].boxes:
         outcome.steps.append(step)
     if watch is not None:
-        watch(Headway("certify", step.boxes, None, f"between {step.lower:.4%} and {step.upper:.4%}; {step.open:,} boxes open"))
+        told = f"between {step.lower:.4%} and {step.upper:.4%}; {step.boxes:,} boxes, {step.open:,} open"
+        done, total = (step.boxes, limits.boxes) if limits.seconds is None else (int(step.seconds), round(limits.seconds))
+        watch(Headway("certify", done, total, told))
 
 
 def _reached(limits: ProofLimits, step: Step) -> str:
