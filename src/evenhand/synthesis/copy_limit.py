@@ -20,7 +20,7 @@ FIRST_DRAWS = 2_000
 DRAWS = 20_000
 """Rows drawn to see how many repeat one: a few first, which settle most tables."""
 NEGLIGIBLE = 0.002
-ONE_SIDED_95 = 1.645
+ONE_SIDED_99 = 2.326
 ROUNDS = 8
 """Times that a row is drawn again at most; fixed cells may leave little else than known rows."""
 
@@ -85,7 +85,7 @@ def _due(counts: Index) -> _Mass:
     """What fresh rows owe to learnt ones that occur so many times, at the lower end of what chance leaves open."""
     n = int(counts.sum())
     total = 1.0 - float((counts == 1).sum()) / n
-    total = max(0.0, total - ONE_SIDED_95 * float(np.sqrt(total * (1 - total) / n)))
+    total = max(0.0, total - ONE_SIDED_99 * float(np.sqrt(total * (1 - total) / n)))
     alone = min(total, 2.0 * float((counts == 2).sum()) / n)
     return _Mass(alone, total - alone)
 
