@@ -59,8 +59,8 @@ class Slow:
 def test_work_is_ended_by_the_alarm() -> None:
     started = time.monotonic()
     with pytest.raises(TimeOver), stopping(Deadline.after(0.05)):
-        busy(5)
-    assert time.monotonic() - started < 1
+        busy(8)
+    assert time.monotonic() - started < 6
 
 
 def test_the_alarm_waits_for_what_must_not_be_left_by_half() -> None:
@@ -118,7 +118,7 @@ def test_a_run_ends_in_time_whatever_the_method_does(method: object) -> None:
     started = time.monotonic()
     done = run(method, SUBJECT, Plan(0, Budget(seconds=0.2)))  # type: ignore[arg-type]
     assert done.ended == "budget spent"
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 6  # a fifth of what the slow method would take by itself
 
 
 class Slowed:
@@ -139,8 +139,8 @@ class Slowed:
 def test_of_a_slow_model_as_much_is_asked_as_there_is_time_for() -> None:
     subject = type(SUBJECT)(SUBJECT.domain, Slowed(SUBJECT.model, 0.0005), SUBJECT.rows)  # type: ignore[arg-type]
     done = run(Themis(margin=0.0), subject, Plan(0, Budget(seconds=1.0)))
-    assert done.ledger.model_rows > 700  # half of what would fit if nothing else took time
-    assert done.wall_seconds < 2
+    assert done.ledger.model_rows > 150  # 2,000 would fit if nothing else took time; a busy machine takes much of it
+    assert done.wall_seconds < 5
 
 
 def test_a_scan_takes_the_seconds_that_it_was_given_and_says_what_was_cut() -> None:
@@ -149,7 +149,7 @@ def test_a_scan_takes_the_seconds_that_it_was_given_and_says_what_was_cut() -> N
     slow = Slowed(model, 0.0003)
     started = time.monotonic()
     result = eh.scan(slow, data, methods=["themis"], budget=Budget(seconds=1.5))  # type: ignore[arg-type]
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 8  # ten thousand rows for each rate alone would take longer
     assert 0 < result.rate.interval.n < 1000
     assert any("the rate in the population “data” is from" in note for note in result.notes)
     assert "Note: time was short" in result.summary()
