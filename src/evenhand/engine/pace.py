@@ -24,6 +24,9 @@ PROBE_ROWS = (32, 512, 4096)
 PROBE_SECONDS = 0.02
 """A question is timed on more and more rows, until they take so long; what a call costs whatever its size is left out."""
 
+MOSTLY_WAITING = 0.05
+"""A model that works less than this share of the time that it takes is waiting for something else."""
+
 
 @dataclass
 class Pace:
@@ -76,12 +79,13 @@ def question_seconds(subject: Subject, oracle: Oracle, seed: int) -> float:
     if getattr(subject.model, "is_costly", False):
         return float("inf")
     rows = _probe_rows(subject, seed)
-    before, cost = _timed(rows[: PROBE_ROWS[0]], subject, oracle), float("inf")
+    before = _timed(rows[: PROBE_ROWS[0]], subject, oracle)
+    cost = before.seconds / PROBE_ROWS[0]
     for few, many in pairwise(PROBE_ROWS):
-        took = _timed(rows[:many], subject, oracle)
-        cost = max(took - before, 0.1 * took) / (many - few)
-        if took > PROBE_SECONDS:
+        if before.wall > PROBE_SECONDS:
             break
+        took = _timed(rows[:many], subject, oracle)
+        cost = max(took.seconds - before.seconds, 0.1 * took.seconds) / (many - few)
         before = took
     return cost
 
@@ -93,7 +97,20 @@ def _probe_rows(subject: Subject, seed: int) -> Rows:
     return subject.rows[np.arange(PROBE_ROWS[-1]) % len(subject.rows)]
 
 
-def _timed(rows: Rows, subject: Subject, oracle: Oracle) -> float:
-    started = time.process_time()
+@dataclass(frozen=True)
+class Timing:
+    """How long something took on the processor's clock, and on the wall's."""
+
+    processor: float
+    wall: float
+
+    @property
+    def seconds(self) -> float:
+        """On the processor's clock, which other programs do not slow down; on the wall's for what mostly waits."""
+        return self.wall if self.processor < MOSTLY_WAITING * self.wall else self.processor
+
+
+def _timed(rows: Rows, subject: Subject, oracle: Oracle) -> Timing:
+    started, since = time.process_time(), time.monotonic()
     oracle.judge(rows, subject.domain, Meter(subject.model, remembers=False))
-    return time.process_time() - started
+    return Timing(time.process_time() - started, time.monotonic() - since)
