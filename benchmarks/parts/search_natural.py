@@ -33,6 +33,11 @@ MODULES = (search, move_shares, plausible_walks, screen)
 """Where the constants of the method stand."""
 
 
+BESIDE_BEFORE = {"mlp": (78_478, 139_175), "boosting": (10_530, 14_450), "forest": (15_072, 15_422)}
+"""Natural findings per CPU-second on adult, protected sex, of the method of commit c0c68e5 and of the one that took its place: one run of
+3 CPU-seconds each, seed 11, both at the same time on one machine, 2026-11-17."""
+
+
 @dataclass(frozen=True)
 class Judged:
     """One run, judged: findings for each CPU-second, the share that both strangers call natural, and the two-sample AUC."""
@@ -83,6 +88,7 @@ def fought(searcher: Method, place: JudgedGround, seed: int, seconds: float) -> 
 def natural_figures(seed: int, quick: bool) -> dict[str, Any]:
     """On every reported pair: with every family, or in a quick run with one family each."""
     chosen = _quick_names() if quick else names(REPORTED, FAMILIES)
+    print(f"  natural/s before and after on adult sex, 2026-11-17: {BESIDE_BEFORE}", file=sys.stderr)
     ours, theirs = [], []
     for name in chosen:
         place = opened(name, 2_000)
