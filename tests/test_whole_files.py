@@ -34,6 +34,7 @@ BARE_WRITES = re.compile(
 WHOLE = re.compile(r"whole_file|\bnew\b|\btemporary\b|fdopen")
 KNOWN = {
     "dashboard/commands.py",  # what a command prints, while it prints
+    "synthesis/population_files.py",  # into memory
     "synthesis/chunks.py",  # into the temporary file of a stream
     "models/zoo.py",  # through its own whole_file
     "models/dense.py",

@@ -90,22 +90,15 @@ class Baseline:
         return "the baseline knows this pair" if name in then else ""
 
     def _conditions(self) -> list[Mapping[str, Any]]:
-        """The baseline's conditions; where it was judged by no policy, its figures of groups, of which those that differ are violations."""
+        """The baseline's conditions; where it was judged by no policy, its figures of groups, of which those that differ count."""
         body = self.before["body"]
-        figures = [
-            {
-                **one,
-                "name": f"{one['metric']} by {one['attribute']}",
-                "outcome": "violation" if one.get("verdict") == "different" else "pass",
-            }
-            for one in body.get("groups") or ()
-        ]
+        figures = [{**one, "name": f"{one['metric']} by {one['attribute']}"} for one in body.get("groups") or ()]
         return [*(body.get("conditions") or ()), *figures]
 
     def _condition(self, each: Held) -> str:
         """Another condition: known where the baseline violated it too and the two intervals are not apart."""
         old = next((one for one in self._conditions() if one["name"] == each.name), None)
-        if old is None or old.get("outcome") != "violation":
+        if old is None or (old.get("outcome") != "violation" and old.get("verdict") != "different"):
             return ""
         if each.low is None or each.high is None or old.get("low") is None or old.get("high") is None:
             return "the baseline violates it too"

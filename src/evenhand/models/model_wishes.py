@@ -116,7 +116,8 @@ class ModelWishes:
         trial, domain = self.trial(SHOWN_TRIAL), self.domain
         if domain.label is not None and domain.label.is_amount:
             return classifier
-        own = classifier.classes if self.classes is not None or classifier.classes != self.names else None
+        is_silent = self.classes is None and domain.label is None  # then the classifier's own classes are all that is known
+        own = classifier.classes if self.classes is not None or is_silent or classifier.classes != self.names else None
         reader = declared_or_own(domain, own) if self.classes is not None else reader_for(domain, own, _second(classifier, domain, own))
         return classifier.settled(reader, self.medium.show(trial.rows), trial)
 
