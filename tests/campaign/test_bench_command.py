@@ -39,6 +39,7 @@ def people(tmp_path):
 WORDS = ("--dataset", "people.csv", "--label", "decision", "--model", "model.npz", "--candidates", 400, "--no-likeness")
 
 
+@pytest.mark.slow
 def test_several_protected_sets_give_records_parquet_and_a_page(people):
     more = ("--protected", "group", "--protected", "group,sex", "--seed", 0, "--seed", 1, "--folder", "kept")
     outputs = ("--json", "records.json", "--parquet", "records.parquet", "--report", "page.html")

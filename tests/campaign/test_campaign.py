@@ -195,4 +195,4 @@ def test_the_table_of_records_has_one_row_per_run(given):
 def test_cpu_seconds_end_a_run(given):
     (record,) = conduct([Entrant("themis", (("margin", 0.0), ("batch", 500)))], [given], [0], Terms(Budget(cpu_seconds=0.1), pool_rows=500))
     assert record["status"] == "done"
-    assert 0.1 <= record["cpu_seconds"] < 0.5
+    assert 0.05 <= record["cpu_seconds"] < 0.5  # a batch that would not fit any more is not begun

@@ -80,7 +80,7 @@ NASTY_TEXTS = [
     "%",
     "@",
 ]
-QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 
 
 def assert_same(back: pd.DataFrame, frame: pd.DataFrame) -> None:
