@@ -147,6 +147,7 @@ def test_a_fair_model_passes_only_with_enough_evidence(project):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_broken_model_exits_with_4(project):
     (project / "evenhand.yaml").write_text(
         (project / "evenhand.yaml").read_text().replace("model: model.npz", "model: http://127.0.0.1:9/none")

@@ -88,6 +88,7 @@ def test_a_planted_model_fails_then_only_what_is_new_fails_and_kept_pairs_are_as
     assert build() == 0
 
 
+@pytest.mark.slow
 def test_a_planted_model_fails_and_tiny_data_are_inconclusive(repository: Path) -> None:
     assert build("--planted") == 1
     assert build("--rows", "40") == 3

@@ -75,6 +75,7 @@ def test_finds_several_times_as_much_as_chance_where_findings_are_rare(shape):
     assert search(subject).ledger.findings > 3 * chance
 
 
+@pytest.mark.slow
 def test_one_input_in_ten_thousand_is_found_at_the_ends_of_the_domain():
     needle = shapes()["needle"]
     subject = Subject(needle.domain, needle.model, needle.domain.sample(800, np.random.default_rng(3)))

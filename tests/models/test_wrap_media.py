@@ -126,6 +126,7 @@ def test_a_function_gets_prepared_pictures():
     assert_alike(eh.wrap(half, ALBUM, prepare=Preparation(12)), brightness(PICTURES))
 
 
+@pytest.mark.slow
 def test_estimators_of_pictures_in_memory_and_in_files(tmp_path):
     import skops.io
     from sklearn.naive_bayes import GaussianNB

@@ -46,6 +46,7 @@ def case(data):
     return Case.of(subject, run(METHODS.make("gradient_generation"), subject, Plan(0, Budget(candidates=1_500))).findings)
 
 
+@pytest.mark.slow
 def test_a_torch_classifier_behind_an_album_can_be_fitted_again(case, data):
     assert isinstance(case.model, Trainable)
     right = np.mean(case.model.scores(data.rows).argmax(axis=1) == data.labels)

@@ -98,6 +98,7 @@ def test_witnesses_name_scene_change_and_loss_and_are_replayed(result, data):
     assert not any(witness.replay(one, data.domain, perfect).is_unfair for one in result.witnesses)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_findings_from_a_fresh_medium(result):
     again = eh.open("streets", settings=CHOICES)
     model = shown(again.medium, Simulated(handicap={"traffic light": 1.5}))
