@@ -39,6 +39,7 @@ from evenhand.values import (
     Task,
     Verdict,
     Watch,
+    has_twins,
     join_verdicts,
     labels_of,
     media_of,
@@ -89,6 +90,7 @@ __all__ = [  # what is imported from here and defined in values.py
     "Task",
     "Verdict",
     "Watch",
+    "has_twins",
     "join_verdicts",
     "labels_of",
     "media_of",
@@ -549,7 +551,8 @@ class PairOracle(Oracle, Protocol):
 class Study(Protocol):
     """A measure of what the rows of some media show; `measure` makes every one that fits the data, under its file's name.
 
-    One with the class attribute `on_request = True` is made only where it is asked for by name.
+    One with the class attribute `on_request = True` is made only where it is asked for by name; one with `needs_twins = True` only where
+    the medium shows twins.
     """
 
     media: ClassVar[tuple[str, ...]]  # the kinds of media that it looks at

@@ -321,6 +321,11 @@ def media_of(method: object) -> tuple[str, ...]:
     return tuple(getattr(method, "media", ()))
 
 
+def has_twins(medium: Medium | None) -> bool:
+    """Whether a medium shows another value in another way; all do but an album that was opened without an editor."""
+    return bool(getattr(medium, "has_twins", True))
+
+
 def name_of(method: Method) -> str:
     """What a method is called: its file's name, or its class's where it comes from another package."""
     home, _, stem = type(method).__module__.rpartition(".")

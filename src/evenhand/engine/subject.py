@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from evenhand.arrays import Labels, Reals, Rows
-from evenhand.contract import Medium, Model, Oracle, Population
+from evenhand.contract import Medium, Model, Oracle, Population, has_twins
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.measures.rate_stream import RateStream
@@ -68,6 +68,11 @@ def subject_of(model: Model, data: Data, protected: Sequence[str] | None, popula
         raise InvalidArgument("protected: name at least one protected column; nothing is protected in this domain")
     if not len(data.rows):
         raise DataError(f"{data.name}: no row lies inside the domain")
+    if not has_twins(getattr(data, "medium", None)):
+        raise InvalidArgument(
+            f"{data.name} was opened without an editor, so that no picture has a twin: `measure` compares its groups; choose an editor for "
+            "anything else"
+        )
     return Subject(
         domain,
         model,

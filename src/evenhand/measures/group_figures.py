@@ -24,6 +24,8 @@ Verdict = Literal["different", "not shown", "insufficient"]
 CALIBRATION_STRATA = 20
 SAME_TEST = {"disparate_impact": "statistical_parity", "equalized_odds": "average_odds"}
 """Figures that ask in another unit whether the same shares are equal."""
+LESS_IS_BETTER = ("false_omission", "absolute_error")
+"""Figures of which a group would rather have less; of the outcomes that a person hopes for, it would rather have more."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,10 @@ class GroupPart:
     is_enough: bool
 
 
+def _value(part: GroupPart) -> float:
+    return 0.0 if part.estimate is None else part.estimate
+
+
 @dataclass(frozen=True)
 class Figure:
     """One metric over one division of the rows."""
@@ -77,6 +83,14 @@ class Figure:
     def insufficient(self) -> tuple[GroupPart, ...]:
         """The groups that are too small for a gap that matters to be noticed."""
         return tuple(part for part in self.groups if not part.is_enough)
+
+    @property
+    def worst(self) -> GroupPart | None:
+        """The group with the lowest value among those with enough rows; with the highest where less is better."""
+        known = [part for part in self.groups if part.is_enough and part.estimate is not None]
+        if not known:
+            return None
+        return max(known, key=_value) if self.metric.partition("[")[0] in LESS_IS_BETTER else min(known, key=_value)
 
     @property
     def none(self) -> float:
@@ -111,7 +125,7 @@ class Figure:
             "metric": self.metric, "title": self.title, "meaning": self.meaning, "attribute": self.attribute, "unit": self.unit,
             "verdict": self.verdict, "p_value": self.test.p_value, "p_adjusted": self.adjusted, "test": self.test.kind,
             **self.size.as_dict(), "exact_bounds": self.exact, "groups": [vars(part) for part in self.groups], "curve": self.curve,
-            "estimate_all_groups": self.every,
+            "estimate_all_groups": self.every, "worst": self.worst.name if self.worst else None,
         }  # fmt: skip
 
 

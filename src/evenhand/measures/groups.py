@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -55,10 +56,10 @@ def _title(domain: TabularDomain, name: str, code: float) -> str:
 
 
 def groupings(rows: Rows, domain: TabularDomain) -> list[Grouping]:
-    """One for every protected column that has groups, and one for all of them together."""
+    """One for every protected column that has groups, one for every two of them, and one for all of them together."""
     named = [name for name in domain.protected if not is_continuum(rows, domain, name)]
-    found = [grouping_of(rows, domain, [name]) for name in named]
-    return [*found, grouping_of(rows, domain, named)] if len(named) > 1 else found
+    together = [(name,) for name in named] + list(combinations(named, 2)) + ([tuple(named)] if len(named) > 2 else [])
+    return [grouping_of(rows, domain, names) for names in together]
 
 
 def continua(rows: Rows, domain: TabularDomain) -> list[str]:

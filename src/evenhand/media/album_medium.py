@@ -100,6 +100,11 @@ class AlbumMedium:
         return "album"
 
     @property
+    def has_twins(self) -> bool:
+        """Whether another value shows another picture; without twins only groups can be compared."""
+        return all(getattr(editor, "makes_twins", True) for editor in self.editors)
+
+    @property
     def doubt(self) -> str:
         """A learned editor changes more than its attribute."""
         learned = [editor.attribute for editor in self.editors if getattr(editor, "learns", True)]

@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.arrays import Labels
 from evenhand.claims import Claim
-from evenhand.contract import Headway, Medium, Model, Oracle, Outcome, StudyCase, StudySection, Watch
+from evenhand.contract import Headway, Medium, Model, Oracle, Outcome, StudyCase, StudySection, Watch, has_twins
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.tabular import TabularDomain
 from evenhand.domain.twins import Comparison as ComparedValues
@@ -54,6 +54,10 @@ if TYPE_CHECKING:
 
 FEWEST_FOR_TREES = 50
 STREAM_STEP = 1_000
+BY_CLASS = ("statistical_parity", "equal_opportunity", "predictive_equality", "calibration")
+"""What is measured of each class against all others where there are more than two."""
+LEADING = ("label_accuracy", "accuracy", "statistical_parity")
+"""The figure of groups that leads where nothing is said about individuals: the first of these that was measured."""
 OTHER_PARTS = 5
 """Parts of a measurement beside groups: individuals, plausible people, a natural search, oracles, studies."""
 
@@ -163,7 +167,8 @@ class Measurement(Rendered):
             "alarms": list(self.alarms),
             "notes": list(self.notes),
         }
-        sentences = [self.individual[0].rate.sentence, *(told for section in self.studies.values() for told in section.sentences)]
+        first = [each.rate.sentence for each in self.individual[:1]] or [sentence for sentence in (worst_sentence(self.figures),) if sentence]
+        sentences = [*first, *(told for section in self.studies.values() for told in section.sentences)]
         return result_dict(self, Telling(sentences, self._checks(), (), body))
 
     def _checks(self) -> list[dict[str, Any]]:
@@ -263,6 +268,7 @@ class _Measurer:
         comparison = self._comparison()
         alarms = comparison.alarms if comparison else ()
         notes = [*answer.notes, *notes, *(comparison.notes if comparison else ())]
+        notes += [] if has_twins(self._medium) else ["the pictures have no twins: groups are compared, and nothing is said about individuals"]
         studies = self._studies(answer)
         claim = whole_claim(individual, figures, self.options)
         if alarms:
@@ -334,6 +340,8 @@ class _Measurer:
         return ready(chosen, self.data.rows, self.domain, self.model)
 
     def _individual(self, oracle: Oracle) -> tuple[IndividualRate, ...]:
+        if not has_twins(self._medium):
+            return ()
         self._say("individuals: random, real and distinct people")
         rng, n = self._rng(1), self._drawn
         real = real_sample(self.data.rows, self.options.rate_rows, self.domain, self.model.model, rng)
@@ -417,8 +425,10 @@ class _Measurer:
             return gaps.largest_of([gaps.pair_gap(gaps.share_bounds(column, rows, level)) for column in columns])
 
         found = [Figure(*facts, sizes(settings.confidence), test, settings.alpha, test.p_value, sizes=sizes)]
+        if (right := answer.rightness) and (each := figure(BY_NAME["accuracy"], right, grouping, settings, rng)):
+            found += [replace(each, metric="label_accuracy", title="Accuracy of the label", meaning="share whose label is said")]
         for name, outcomes in answer.by_class(self.model.classes):
-            for metric in ("statistical_parity", "equal_opportunity"):
+            for metric in BY_CLASS:
                 each = figure(BY_NAME[metric], outcomes, grouping, settings, rng)
                 found += [replace(each, metric=f"{metric}[{name}]", title=f"{each.title}: {name}")] if each else []
         return found
@@ -461,16 +471,28 @@ class _Measurer:
 
 def whole_claim(individual: Sequence[IndividualRate], figures: Sequence[Figure], options: MeasureOptions) -> Claim:
     """That no real person and no group is treated differently beyond what is tolerated."""
-    real = individual[0].rate
+    real = individual[0].rate if individual else None
     unclear = [each for each in figures if _is_open(each, options.max_gap)]
     return Claim(
         "measure",
-        _beyond(real, options.max_rate) or _groups_beyond(figures, options.max_gap),
+        (_beyond(real, options.max_rate) if real else "") or _groups_beyond(figures, options.max_gap),
         f"no difference is proven, but {len(unclear)} of {len(figures)} figures cannot be judged from so few rows"
         if unclear or not figures
         else "",
-        "no person and no group was seen to be treated differently beyond what is tolerated",
+        f"{'no person and no group' if real else 'no group'} was seen to be treated differently beyond what is tolerated",
     )
+
+
+def worst_sentence(figures: Sequence[Figure]) -> str:
+    """The group that fares worst in the leading figure, over every value and intersection; empty where no group has enough rows."""
+    leading = next((name for name in LEADING if any(each.metric == name for each in figures)), "")
+    parts = [(each, each.worst) for each in figures if each.metric == leading]
+    known = [(each, part) for each, part in parts if part is not None and part.estimate is not None]
+    if not known:
+        return ""
+    figure, worst = min(known, key=lambda one: one[1].estimate or 0.0)
+    bounds = f"{worst.low:.1%} to {worst.high:.1%}, {worst.rows:,} rows"
+    return f"{figure.title} is lowest for {figure.attribute} = {worst.name}: {worst.estimate:.1%} ({bounds})"
 
 
 def _beyond(real: Rate, tolerated: float) -> str:

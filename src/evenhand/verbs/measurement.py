@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Labels, Mask, Reals
+from evenhand.arrays import Labels, Mask, Reals, Scores
 from evenhand.contract import labels_of
 from evenhand.domain.columns import listing
 from evenhand.domain.tabular import TabularDomain
@@ -29,6 +29,7 @@ class Answer:
     truth: NDArray[np.intp] | None  # positions in the model's classes, -1 unknown
     is_probability: bool
     notes: tuple[str, ...]
+    scores: Scores | None = None  # (n, classes), where they are probabilities
 
     def by_class(self, classes: Sequence[Any]) -> Iterator[tuple[str, Outcomes]]:
         """Each class against all others."""
@@ -36,7 +37,16 @@ class Answer:
             truth = None
             if self.truth is not None:
                 truth = np.where(self.truth < 0, UNKNOWN, self.truth == place).astype(np.int8)
-            yield str(name), Outcomes(self.labels == place, truth, weights=self.outcomes.weights)
+            score = None if self.scores is None else self.scores[:, place].astype(np.float64)
+            yield str(name), Outcomes(self.labels == place, truth, score, weights=self.outcomes.weights)
+
+    @property
+    def rightness(self) -> Outcomes | None:
+        """Whether the label itself was said, whatever outcome is favourable; None without labels."""
+        if self.truth is None:
+            return None
+        truth = np.where(self.truth < 0, UNKNOWN, 1).astype(np.int8)
+        return Outcomes(self.labels == self.truth, truth, weights=self.outcomes.weights)
 
 
 def answer_of(
@@ -56,7 +66,8 @@ def answer_of(
     is_probability = not model.is_hard and bool(scores.min() >= -1e-6 and np.allclose(scores.sum(axis=1), 1.0, atol=1e-3))
     score = None if model.is_hard else scores[:, favourable].sum(axis=1).astype(np.float64)
     outcomes = Outcomes(favourable[said], deserved, score if is_probability else None, weights=heavy)
-    return Answer(outcomes, said, truth, is_probability, tuple(_notes(model, truth, favourable, is_probability)))
+    notes = tuple(_notes(model, truth, favourable, is_probability))
+    return Answer(outcomes, said, truth, is_probability, notes, scores if is_probability else None)
 
 
 def _favourable(domain: TabularDomain, classes: Sequence[Any]) -> Mask:
@@ -169,8 +180,8 @@ def summary_of(result: Mapping[str, Any]) -> str:
     body, details = result["body"], result["header"]["details"]
     lines = [f"{str(result['outcome']).upper()}: {result['reason']}."]
     lines += [f"ALARM: {alarm}." for alarm in body["alarms"]]
-    lines += ["", "Individuals"]
-    lines += [_individual_line(each) for each in body["rates"]]
+    if body["rates"]:
+        lines += ["", "Individuals", *(_individual_line(each) for each in body["rates"])]
     if body["anytime"]:
         lines.append(f"  anytime  {body['anytime']['sentence']}")
     if body["weighted"]:
@@ -208,6 +219,8 @@ def _group_line(each: Mapping[str, Any]) -> str:
     if every is not None and each["estimate"] != every:
         size += f" [{amount(every, each['unit'])} with insufficient groups]"
     mark = {"different": "DIFFERENT", "not shown": "no difference shown", "insufficient": "INSUFFICIENT"}[each["verdict"]]
+    if each["verdict"] == "different" and each.get("worst"):
+        mark += f", lowest: {each['worst']}"
     p_value = "p < 1e-6" if each["p_adjusted"] < 1e-6 else f"p = {each['p_adjusted']:.3g}"
     return f"  {each['title']:<28} by {each['attribute']:<16} {size:<28} {p_value:<11} {mark}"
 

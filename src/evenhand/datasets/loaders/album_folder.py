@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from evenhand.contract import DataWishes, Editor, MediumProposal
 from evenhand.datasets.album_data import from_album
@@ -16,6 +16,7 @@ from evenhand.domain.protected_words import concept_of
 from evenhand.errors import DataError, InvalidArgument, UnknownName
 from evenhand.media.album import Album
 from evenhand.media.editors import EDITORS, editor_for
+from evenhand.media.without_twins import NONE, WithoutTwins
 
 LEARNED = "latent_difference"
 """The editor of pictures that were not drawn, where none is chosen: it needs nothing but the core."""
@@ -30,7 +31,8 @@ class AlbumFolder:
 
     layout: how the folder is laid out; found out where none is given.  size: the side of the pictures in pixels.
     limit: at most so many pictures, drawn by `seed`; 0 for all.  names: other names for values, as in {gender: {"0": man, "1": woman}}.
-    editor: what makes twins; by default drawn portraits are drawn again, and others mirrored in a latent space.
+    editor: what makes twins; by default drawn portraits are drawn again, and others mirrored in a latent space.  `none`: no twins, so that
+    `measure` compares groups only; this is the default where an attribute has more than two values.
     editor_share: the share of the pictures that an editor learns from where it must learn; they are no part of the data.
     between: for an attribute with more than two values, the two groups to compare, as in {race: [[white], [black, indian]]}.
     """
@@ -70,13 +72,21 @@ class AlbumFolder:
 
     def _parts(self, album: Album, wishes: DataWishes) -> tuple[Album, Album]:
         """What editors learn from, and what is tested: others where one learns, else all pictures."""
-        kind: Any = EDITORS.entry(self._editor_name(album)).make
-        if not getattr(kind, "learns", True) or not any(isinstance(each, str) for each in wishes.protected):
+        if not self._learns(album, wishes):
             return album, album
         return album.split(self.editor_share, wishes.tools.rng)
 
-    def _editor_name(self, album: Album) -> str:
-        return self.editor or ("rerender" if album.is_synthetic else LEARNED)
+    def _learns(self, album: Album, wishes: DataWishes) -> bool:
+        """Whether some attribute gets an editor that learns from pictures."""
+        name = self._editor_name(album, wishes)
+        is_asked = name != NONE and any(isinstance(each, str) for each in wishes.protected)
+        return is_asked and bool(getattr(EDITORS.entry(name).make, "learns", True))
+
+    def _editor_name(self, album: Album, wishes: DataWishes) -> str:
+        if self.editor or album.is_synthetic:
+            return self.editor or "rerender"
+        has_many = any(len(album.attribute(name).values) > 2 for name in wishes.protected_names)
+        return NONE if has_many else LEARNED
 
     def propose(self, source: Path, wishes: DataWishes) -> MediumProposal:
         """The layout that it found; attributes whose names suggest protection where none is named."""
@@ -90,8 +100,13 @@ class AlbumFolder:
         many = [name for name in named if len(album.attribute(name).values) > 2]
         lines = [f"album of layout {layout!r}; attributes: {', '.join(album.attributes)}"]
         lines += [] if wishes.protected else [f"protected attributes were guessed from their names: {', '.join(named)}"]
-        lines += [f"{name!r} has more than two values; choose two groups with `between: {{{name}: [[...], [...]]}}`" for name in many]
-        return MediumProposal({"layout": layout, "size": self.size, "editor": self.editor or LEARNED}, named, tuple(lines))
+        lines += [
+            f"{name!r} has more than two values: groups are compared, without twins; for twins choose two groups with "
+            f"`between: {{{name}: [[...], [...]]}}` and an editor"
+            for name in many
+        ]
+        editor = self.editor or (NONE if many else LEARNED)
+        return MediumProposal({"layout": layout, "size": self.size, "editor": editor}, named, tuple(lines))
 
     def _first_pictures(self, folder: Path, wishes: DataWishes) -> Album:
         try:
@@ -113,4 +128,5 @@ class AlbumFolder:
         return LAYOUTS.entry(layout).make().read(folder, Reading(wishes.label, self.size, self.limit or None, self.seed, self.names))
 
     def _made(self, attribute: str, album: Album, wishes: DataWishes) -> Editor:
-        return editor_for(self._editor_name(album), album, attribute, wishes.tools)
+        name = self._editor_name(album, wishes)
+        return WithoutTwins(attribute) if name == NONE else editor_for(name, album, attribute, wishes.tools)

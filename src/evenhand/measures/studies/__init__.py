@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.contract import Study, StudyCase, StudySection, media_of
+from evenhand.contract import Medium, Study, StudyCase, StudySection, has_twins, media_of
 from evenhand.errors import InvalidArgument
 from evenhand.registry import Entry, Registry
 
@@ -21,8 +21,8 @@ def sections_of(case: StudyCase, rng: np.random.Generator, asked: Sequence[str] 
     """
     given = dict(map(_read, asked))
     for name in given:
-        _check_fits(STUDIES.entry(name), case.medium.kind)
-    fitting = {name: entry for name, entry in STUDIES.entries().items() if _is_made(entry, case.medium.kind, tuple(given))}
+        _check_fits(STUDIES.entry(name), case.medium)
+    fitting = {name: entry for name, entry in STUDIES.entries().items() if _is_made(entry, case.medium, tuple(given))}
     made = {name: entry.with_parameters(given.get(name, {})) for name, entry in fitting.items()}
     streams = rng.spawn(len(made))
     return {name: study.study(case, stream) for (name, study), stream in zip(made.items(), streams, strict=True)}
@@ -39,10 +39,17 @@ def _read(choice: str) -> tuple[str, dict[str, Any]]:
     return name.strip(), {parameter.strip(): told} if has_parameter else {}
 
 
-def _is_made(entry: Entry[Study], kind: str, asked: Sequence[str]) -> bool:
-    return kind in media_of(entry.make) and (entry.name in asked or not getattr(entry.make, "on_request", False))
+def _is_made(entry: Entry[Study], medium: Medium, asked: Sequence[str]) -> bool:
+    is_wanted = entry.name in asked or not getattr(entry.make, "on_request", False)
+    return is_wanted and medium.kind in media_of(entry.make) and not _lacks_twins(entry, medium)
 
 
-def _check_fits(entry: Entry[Study], kind: str) -> None:
-    if kind not in media_of(entry.make):
-        raise InvalidArgument(f"study {entry.name} looks at {', '.join(media_of(entry.make))}, and the data is of the kind {kind}")
+def _lacks_twins(entry: Entry[Study], medium: Medium) -> bool:
+    return getattr(entry.make, "needs_twins", False) and not has_twins(medium)
+
+
+def _check_fits(entry: Entry[Study], medium: Medium) -> None:
+    if medium.kind not in media_of(entry.make):
+        raise InvalidArgument(f"study {entry.name} looks at {', '.join(media_of(entry.make))}, and the data is of the kind {medium.kind}")
+    if _lacks_twins(entry, medium):
+        raise InvalidArgument(f"study {entry.name} compares twins, and the pictures were opened without an editor; choose one")

@@ -117,6 +117,7 @@ class EditorJury:
     watched: int = 3
 
     media: ClassVar[tuple[str, ...]] = ("album",)
+    needs_twins: ClassVar[bool] = True
 
     def study(self, case: StudyCase, rng: np.random.Generator) -> StudySection:
         """Every protected attribute's twins, read by classifiers that have not seen the pictures."""

@@ -122,6 +122,7 @@ class LeaningStudy:
     """Every two values of every protected attribute, all pictures shown under both."""
 
     media: ClassVar[tuple[str, ...]] = ("album", "portraits")
+    needs_twins: ClassVar[bool] = True
 
     def study(self, case: StudyCase, rng: np.random.Generator) -> StudySection:
         """Net changes with exact intervals that hold together; weighed where the twins are a learned editor's."""

@@ -76,6 +76,7 @@ class NeuronStudy:
     bins: int = BINS
 
     media: ClassVar[tuple[str, ...]] = ("album", "portraits")
+    needs_twins: ClassVar[bool] = True
 
     def study(self, case: StudyCase, rng: np.random.Generator) -> StudySection:
         """Related neurons and coverage, layer by layer; nothing but a sentence where layers cannot be read."""

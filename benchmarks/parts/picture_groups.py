@@ -1,0 +1,94 @@
+"""Groups of labelled pictures: whether the figures are Fairlearn's, whether their bounds hold together, and whom they blame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import evenhand as eh
+from evenhand.datasets.dataset import Dataset
+from evenhand.measures.group import BY_NAME, Outcomes
+from evenhand.measures.group_figures import GroupSettings, corrected, figure
+from evenhand.measures.groups import groupings
+from evenhand.models.attribute_readers import linear_reader
+from evenhand.models.wrap import wrap
+from evenhand.verbs.measure import Measurement, MeasureOptions, measure
+
+SAME = {
+    "accuracy": "accuracy_score",
+    "statistical_parity": "selection_rate",
+    "equal_opportunity": "true_positive_rate",
+    "predictive_equality": "false_positive_rate",
+    "predictive_parity": "precision_score",
+}
+WATCHED = ("accuracy", "equal_opportunity", "predictive_equality", "statistical_parity")
+
+
+def untwinned(folder: str, protected: tuple[str, ...], favourable: str, size: int = 32, limit: int = 0) -> Dataset:
+    """Photographs with the gender as label, compared by groups only."""
+    return eh.open(folder, label="gender", favourable=favourable, protected=protected, settings={"size": size, "limit": limit, "editor": "none"})
+
+
+def half_trained(data: Dataset, seed: int) -> Any:
+    """A linear classifier of the label that has learnt from every second picture."""
+    album: Any = data.medium.album
+    half = np.arange(len(album)) % 2 == 0
+    reader = linear_reader(album.pictures[half], album.label.codes[half], album.label.values, np.random.default_rng(seed))
+    return wrap(reader, data)
+
+
+def largest_difference(model: Any, data: Dataset, seed: int) -> float:
+    """Between a group's value here and Fairlearn's, over every metric that both have, every value and every intersection."""
+    measured = measure(model, data, seed=seed, options=MeasureOptions(groups_only=True))
+    said = model.scores(data.rows).argmax(axis=1)
+    good = np.array([name in data.domain.label.favourable for name in model.classes])
+    truth = np.isin(data.frame[data.domain.label.column].to_numpy(), list(data.domain.label.favourable))
+    scores = model.scores(data.rows)[:, good].sum(axis=1)
+    worst = 0.0
+    for grouping in groupings(data.rows, data.domain):
+        for name, theirs in _theirs(truth.astype(int), good[said].astype(int), scores, np.array(grouping.names)[grouping.codes]).items():
+            worst = max(worst, _apart(measured, name, grouping.name, theirs))
+    return worst
+
+
+def _theirs(truth: Any, said: Any, scores: Any, groups: Any) -> dict[str, dict[str, float]]:
+    import fairlearn.metrics
+    import sklearn.metrics
+    from fairlearn.metrics import MetricFrame
+
+    found = {}
+    for ours, name in SAME.items():
+        metric = getattr(fairlearn.metrics, name, None) or getattr(sklearn.metrics, name)
+        found[ours] = MetricFrame(metrics=metric, y_true=truth, y_pred=said, sensitive_features=groups).by_group.to_dict()
+    means = MetricFrame(metrics=fairlearn.metrics.mean_prediction, y_true=truth, y_pred=scores, sensitive_features=groups)
+    surplus = MetricFrame(metrics=lambda y_true, y_pred: float(np.mean(y_true - y_pred)), y_true=truth, y_pred=scores, sensitive_features=groups)
+    return {**found, "mean_score": means.by_group.to_dict(), "calibration": surplus.by_group.to_dict()}
+
+
+def _apart(measured: Measurement, metric: str, attribute: str, theirs: dict[str, float]) -> float:
+    """Groups without a row that counts have no value here, and 0 or nothing there."""
+    parts = [part for part in measured.figure(metric, attribute).groups if part.rows and part.estimate is not None]
+    return max((abs(float(part.estimate or 0.0) - theirs[part.name]) for part in parts), default=0.0)
+
+
+def simulated(rights: np.ndarray, sizes: np.ndarray, draws: int, seed: int) -> dict[str, float]:
+    """Pictures of groups that are read rightly with known shares: how often all bounds hold, and how often groups are said to differ."""
+    rng = np.random.default_rng([seed, 11])
+    held = blamed = 0
+    for _ in range(draws):
+        codes = np.repeat(np.arange(len(sizes)), sizes)
+        truth = (rng.random(len(codes)) < 0.5).astype(np.int8)
+        chosen = np.where(rng.random(len(codes)) < rights[codes], truth == 1, truth == 0)
+        grouping = _grouping(codes, len(sizes))
+        figures = [figure(BY_NAME[name], Outcomes(chosen, truth), grouping, GroupSettings(draws=499), rng) for name in WATCHED]
+        accuracy = next(each for each in figures if each is not None and each.metric == "accuracy")
+        held += all(part.low <= rights[at] <= part.high for at, part in enumerate(accuracy.groups) if part.low is not None)
+        blamed += any(each.verdict == "different" for each in corrected([each for each in figures if each is not None]))
+    return {"coverage": held / draws, "blamed": blamed / draws}
+
+
+def _grouping(codes: np.ndarray, count: int) -> Any:
+    from evenhand.measures.groups import Grouping
+
+    return Grouping("group", codes.astype(np.intp), tuple(f"group {place}" for place in range(count)))
