@@ -27,7 +27,9 @@ WATCHED = ("accuracy", "equal_opportunity", "predictive_equality", "statistical_
 
 def untwinned(folder: str, protected: tuple[str, ...], favourable: str, size: int = 32, limit: int = 0) -> Dataset:
     """Photographs with the gender as label, compared by groups only."""
-    return eh.open(folder, label="gender", favourable=favourable, protected=protected, settings={"size": size, "limit": limit, "editor": "none"})
+    return eh.open(
+        folder, label="gender", favourable=favourable, protected=protected, settings={"size": size, "limit": limit, "editor": "none"}
+    )
 
 
 def half_trained(data: Dataset, seed: int) -> Any:
@@ -62,7 +64,9 @@ def _theirs(truth: Any, said: Any, scores: Any, groups: Any) -> dict[str, dict[s
         metric = getattr(fairlearn.metrics, name, None) or getattr(sklearn.metrics, name)
         found[ours] = MetricFrame(metrics=metric, y_true=truth, y_pred=said, sensitive_features=groups).by_group.to_dict()
     means = MetricFrame(metrics=fairlearn.metrics.mean_prediction, y_true=truth, y_pred=scores, sensitive_features=groups)
-    surplus = MetricFrame(metrics=lambda y_true, y_pred: float(np.mean(y_true - y_pred)), y_true=truth, y_pred=scores, sensitive_features=groups)
+    surplus = MetricFrame(
+        metrics=lambda y_true, y_pred: float(np.mean(y_true - y_pred)), y_true=truth, y_pred=scores, sensitive_features=groups
+    )
     return {**found, "mean_score": means.by_group.to_dict(), "calibration": surplus.by_group.to_dict()}
 
 

@@ -167,7 +167,9 @@ class Measurement(Rendered):
             "alarms": list(self.alarms),
             "notes": list(self.notes),
         }
-        first = [each.rate.sentence for each in self.individual[:1]] or [sentence for sentence in (worst_sentence(self.figures),) if sentence]
+        first = [each.rate.sentence for each in self.individual[:1]] or [
+            sentence for sentence in (worst_sentence(self.figures),) if sentence
+        ]
         sentences = [*first, *(told for section in self.studies.values() for told in section.sentences)]
         return result_dict(self, Telling(sentences, self._checks(), (), body))
 
@@ -268,7 +270,9 @@ class _Measurer:
         comparison = self._comparison()
         alarms = comparison.alarms if comparison else ()
         notes = [*answer.notes, *notes, *(comparison.notes if comparison else ())]
-        notes += [] if has_twins(self._medium) else ["the pictures have no twins: groups are compared, and nothing is said about individuals"]
+        notes += (
+            [] if has_twins(self._medium) else ["the pictures have no twins: groups are compared, and nothing is said about individuals"]
+        )
         studies = self._studies(answer)
         claim = whole_claim(individual, figures, self.options)
         if alarms:
