@@ -5,7 +5,7 @@ The values that they speak of are those of `values.py`, and can be imported from
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
@@ -37,6 +37,7 @@ from evenhand.values import (
     StudyCase,
     StudySection,
     Task,
+    TaskEnd,
     Verdict,
     Watch,
     has_twins,
@@ -88,6 +89,7 @@ __all__ = [  # what is imported from here and defined in values.py
     "StudyCase",
     "StudySection",
     "Task",
+    "TaskEnd",
     "Verdict",
     "Watch",
     "has_twins",
@@ -559,6 +561,25 @@ class Study(Protocol):
 
     def study(self, case: StudyCase, rng: np.random.Generator) -> StudySection:
         """What was seen, judged once."""
+
+
+@runtime_checkable
+class Work(Protocol):
+    """What every worker needs, and what it does with it.  It is sent to each worker once, so it must survive pickling."""
+
+    def open(self) -> Callable[[Any], Any]:
+        """Make ready, once in each worker; what is returned carries out one task after the other."""
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Carries out independent tasks, here or elsewhere.  It never changes an answer: only when it comes."""
+
+    def carry_out(self, work: Work, tasks: Sequence[Any]) -> Generator[TaskEnd, None, None]:
+        """The end of every task, once each, in the order in which they end.  Closing it ends every worker that it started.
+
+        A fault of a task is handed over as its end; a worker that dies is replaced, and its task tried again a few times.
+        """
 
 
 @runtime_checkable

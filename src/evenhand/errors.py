@@ -15,6 +15,7 @@ EvenhandError
     MissingAbility     the method needs gradients, activations or scores that this model does not offer
   MethodError          a search method broke its contract or crashed
   RegistryError        a file among the plug-ins that does not hold what its folder asks for
+  WorkerError          work that was sent elsewhere and did not come back: the worker died, or its cluster is out of reach
   StoreError           a run folder that cannot be written, read or continued
   MissingExtra         an optional dependency is not installed; names the extra (also an ImportError)
   BudgetSpent          not a fault: raised inside a method when the budget ends, caught by the engine
@@ -101,6 +102,10 @@ class MethodError(EvenhandError):
 
 class RegistryError(EvenhandError):
     """A file among the plug-ins does not hold what its folder asks for."""
+
+
+class WorkerError(EvenhandError):
+    """Work that was sent to another process did not come back."""
 
 
 class StoreError(EvenhandError):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Index, Labels, Mask, Reals, Rows, Scores
 from evenhand.claims import Claim
 from evenhand.deadline import NEVER, Deadline
+from evenhand.errors import EvenhandError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,6 +181,15 @@ class Headway:
 
 Watch: TypeAlias = Callable[[Headway], None]
 """Called while something long goes on.  It shows, and measures nothing; what it raises ends the work."""
+
+
+@dataclass(frozen=True)
+class TaskEnd:
+    """How one task of an executor ended: with an answer, or with a fault that says why there is none."""
+
+    place: int  # among the tasks
+    answer: Any = None
+    fault: EvenhandError | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import threading
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ from evenhand.campaign.bench_records import Arena
 from evenhand.campaign.campaign_folder import CampaignFolder, frame_of
 from evenhand.campaign.conduct import Settings, conduct
 from evenhand.campaign.contest import Entrant, Terms
+from evenhand.campaign.executors.local import Local
 from evenhand.campaign.sources import Given, Named
 from evenhand.contract import Model
 from evenhand.datasets.dataset import from_frame
@@ -85,7 +87,7 @@ def broken_methods(monkeypatch):
 @pytest.mark.slow
 def test_the_findings_do_not_depend_on_the_number_of_processes(given, tmp_path):
     one = conduct(["themis", "chains"], [given], [0, 1], TERMS)
-    two = conduct(["themis", "chains"], [given], [0, 1], TERMS, Settings(2, tmp_path / "two", keep_findings=True))
+    two = conduct(["themis", "chains"], [given], [0, 1], TERMS, Settings(Local(2), tmp_path / "two", keep_findings=True))
     assert [(r["method"], r["seed"], r["status"]) for r in one] == [(r["method"], r["seed"], r["status"]) for r in two]
     assert [r["findings_digest"] for r in one] == [r["findings_digest"] for r in two]
     assert [r["id"] for r in one] == [r["id"] for r in two]
@@ -97,7 +99,7 @@ def test_the_findings_do_not_depend_on_the_number_of_processes(given, tmp_path):
 @pytest.mark.slow
 def test_a_process_that_dies_takes_only_its_own_run_with_it(given, tmp_path):
     deadly = Given(replace(given.arena, model=Deadly(PLANTED.model), model_name="deadly"))
-    records = conduct(["themis"], [deadly, given], [0], TERMS, Settings(2, tmp_path))
+    records = conduct(["themis"], [deadly, given], [0], TERMS, Settings(Local(2), tmp_path))
     assert [r["status"] for r in records] == ["failed", "done"]
     assert "exit code 7" in records[0]["reason"]
     assert len(CampaignFolder(tmp_path).records()) == 1  # nothing stands in the way of trying again
@@ -170,10 +172,10 @@ def test_mistakes_are_said_before_anything_runs(given, table_file):
         conduct(["themis"], [given, Named(str(table_file), ("grup",), "forest", "decision")], [0], TERMS)
     with pytest.raises(InvalidArgument, match="--model 'mpl'"):
         conduct(["themis"], [Named("credit", ("sex",), "mpl")], [0], TERMS)
-    with pytest.raises(InvalidArgument, match="processes=0"):
-        Settings(processes=0)
+    with pytest.raises(InvalidArgument, match="workers=0"):
+        Local(workers=0)
     with pytest.raises(InvalidArgument, match="cannot be sent to another process"):
-        conduct(["themis"], [Given(replace(given.arena, model=Black(lambda rows: rows)))], [0], TERMS, Settings(2))
+        conduct(["themis"], [Given(replace(given.arena, model=Black(threading.Lock())))], [0], TERMS, Settings(Local(2)))
 
 
 def test_records_are_never_overwritten(tmp_path):

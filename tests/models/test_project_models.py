@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.cli.project import open_model
+from evenhand.campaign.opened_project import project_model
 from evenhand.datasets.album_data import from_album
 from evenhand.domain.project_file import ModelSource, read_project
 from evenhand.errors import DomainError, InvalidArgument
@@ -26,7 +26,7 @@ def test_pictures_are_prepared_as_the_file_says(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     data = from_album(synthetic_faces(20, np.random.default_rng(0), 24), ["tone"])
     bright = data.medium.show(data.rows).mean(axis=(1, 2, 3)) > 100
-    assert np.array_equal(open_model(told, data).scores(data.rows).argmax(axis=1), bright)
+    assert np.array_equal(project_model(told, data).scores(data.rows).argmax(axis=1), bright)
 
 
 def test_a_recogniser_is_named_and_set(tmp_path):
@@ -36,7 +36,7 @@ def test_a_recogniser_is_named_and_set(tmp_path):
     told = source(tmp_path, "model: {path: street, objects: {least: 0.6, cache: answers}}\n")
     assert told == ModelSource(path=tmp_path / "street", objects={"least": 0.6, "cache": str(tmp_path / "answers")})
     data = open_project(tmp_path / "evenhand.yaml").data
-    answers = open_model(told, data).detections(data.rows[:2])
+    answers = project_model(told, data).detections(data.rows[:2])
     assert min(one.score for answer in answers for one in answer) >= 0.6
     assert list((tmp_path / "answers").iterdir())
 
@@ -48,9 +48,9 @@ def test_a_key_may_stand_in_the_environment(tmp_path, monkeypatch):
     told = source(tmp_path, "model: {path: azure, objects: {endpoint: 'http://127.0.0.1:9', key: '${OWN_VISION_KEY}'}}\n")
     data = open_project(tmp_path / "evenhand.yaml").data
     with pytest.raises(InvalidArgument, match="OWN_VISION_KEY, which is not set"):
-        open_model(told, data)
+        project_model(told, data)
     monkeypatch.setenv("OWN_VISION_KEY", "s3cret")
-    model = open_model(told, data)
+    model = project_model(told, data)
     assert model.recogniser.key == "s3cret"
     assert "s3cret" not in repr(model) + repr(told) + model.fingerprint()
 

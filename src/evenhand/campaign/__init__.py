@@ -1,1 +1,1 @@
-"""Many runs: methods x data sets x protected columns x models x seeds, in local processes, resumable, all judged alike."""
+"""Many runs: methods x data sets x protected columns x models x seeds, by whoever carries them out, resumable, all judged alike."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from evenhand.disk import digest_of, private_folder, read_bytes, read_sealed, sealed, whole_file, write_whole
+from evenhand.disk import digest_of, locked, private_folder, read_bytes, read_sealed, sealed, whole_file, write_whole
 from evenhand.engine.findings import Findings
-from evenhand.engine.store import findings_table
+from evenhand.engine.store import append_event, findings_table, read_events
 from evenhand.errors import StoreError
 
 if TYPE_CHECKING:
@@ -42,15 +43,47 @@ class CampaignFolder:
         """Write a record, once."""
         self._new(self._file(str(record["id"])), sealed(plain(record)).encode())
 
-    def keep_findings(self, identity: str, found: Findings, domain: TabularDomain, classes: tuple[Any, ...]) -> None:
-        """Write a run's findings as Parquet, once."""
-        import pyarrow.parquet as parquet
+    def sound_record(self, identity: str) -> dict[str, Any] | None:
+        """The record of a run; one that is damaged is set aside and told in the log, so that the run is made again."""
+        try:
+            return self.record(identity)
+        except StoreError as fault:
+            self.set_aside(identity)
+            self.log("damaged", str(fault))
+            return None
 
-        content = io.BytesIO()
-        parquet.write_table(findings_table(found, domain, classes), content, compression="zstd")
+    def by_order(self) -> dict[str, dict[str, Any]]:
+        """Every sound record by the digest of what was ordered."""
+        files = sorted((self.path / "records").glob("*.json"))
+        found = [kept for file in files if (kept := self.sound_record(file.stem)) is not None]
+        return {record["order"]: record for record in found if "order" in record}
+
+    def keep_findings(self, identity: str, content: bytes) -> None:
+        """Write a run's findings, once; those of a run whose record was never written make way for the same ones."""
         file = self.path / "findings" / f"{identity}.parquet"
-        self._new(file, content.getvalue())
-        self._new(file.with_suffix(".parquet.sha256"), digest_of(content.getvalue()).encode())
+        for left in (file, file.with_suffix(".parquet.sha256")):
+            left.unlink(missing_ok=True)
+        self._new(file, content)
+        self._new(file.with_suffix(".parquet.sha256"), digest_of(content).encode())
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder for this process, so that two campaigns never mix."""
+        with ExitStack() as held:
+            try:
+                private_folder(self.path)
+                held.enter_context(locked(self.path / "lock"))
+            except OSError as fault:
+                raise StoreError(f"cannot write to {self.path}: {fault.strerror or fault}") from fault
+            yield
+
+    def log(self, event: str, detail: str = "") -> None:
+        """Append one line to the campaign's log."""
+        append_event(self.path / "log.jsonl", event, detail)
+
+    def events(self) -> list[dict[str, Any]]:
+        """What happened to the campaign, line by line."""
+        return read_events(self.path / "log.jsonl")
 
     def findings(self, identity: str) -> pd.DataFrame:
         """A run's findings as a table; StoreError where the file is not the one that was written."""
@@ -99,6 +132,15 @@ class CampaignFolder:
         with whole_file(final) as new:
             frame.to_parquet(new, index=False)
         return final
+
+
+def findings_parquet(found: Findings, domain: TabularDomain, classes: tuple[Any, ...]) -> bytes:
+    """A run's findings as the content of a Parquet file."""
+    import pyarrow.parquet as parquet
+
+    content = io.BytesIO()
+    parquet.write_table(findings_table(found, domain, classes), content, compression="zstd")
+    return content.getvalue()
 
 
 def write_parquet(records: Sequence[Mapping[str, Any]], path: Path) -> Path:

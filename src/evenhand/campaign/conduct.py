@@ -1,20 +1,20 @@
-"""conduct(): a whole campaign, in this process or in several, with the same findings whatever their number."""
+"""conduct(): a whole campaign, whoever carries it out, with the same findings whatever their number.  Only this process writes."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from evenhand.campaign.campaign_folder import CampaignFolder
-from evenhand.campaign.contest import DONE, ContestCell, Entrant, Terms
-from evenhand.campaign.making import Job, Made, in_this_process
+from evenhand.campaign.contest import DONE, FAILED, INTERRUPTED, ContestCell, Entrant, Terms
+from evenhand.campaign.executors.serial import Serial
+from evenhand.campaign.making import CampaignWork, MadeRun, RunOrder
 from evenhand.campaign.sources import ArenaSource
-from evenhand.contract import Headway, Watch
+from evenhand.contract import Executor, Headway, Watch
 from evenhand.errors import InvalidArgument
-from evenhand.limits import Count, check_limits
 
 RUNS = "runs"
 """What a campaign's own headway is about; that of a single run names the run."""
@@ -24,14 +24,13 @@ RUNS = "runs"
 class Settings:
     """How a campaign is carried out; none of it changes what is found."""
 
-    processes: Count = 1
+    executor: Executor = field(default_factory=Serial)
     folder: Path | None = None  # where records are kept; a campaign with one can be continued
     keep_findings: bool = False
     retry: bool = False
     watch: Watch | None = None  # told of every finished run, and in a single process of each run's headway too
 
     def __post_init__(self) -> None:
-        check_limits(self)
         if self.keep_findings and self.folder is None:
             raise InvalidArgument("keep_findings needs a folder to keep them in")
 
@@ -40,7 +39,6 @@ def conduct(
     methods: Sequence[str | Entrant], sources: Sequence[ArenaSource], seeds: Sequence[int], terms: Terms, settings: Settings | None = None
 ) -> list[dict[str, Any]]:
     """One record for every method, source and seed, in that order of sources, then seeds, then methods."""
-    settings = settings or Settings()
     entrants = [Entrant(each) if isinstance(each, str) else each for each in methods]
     for entrant in entrants:
         entrant.make()  # an unknown name is said before anything runs
@@ -48,30 +46,82 @@ def conduct(
         raise InvalidArgument("a campaign needs at least one method, one source and one seed")
     for source in sources:
         source.check()
-    cells = tuple(ContestCell(entrant, seed) for seed in seeds for entrant in entrants)
-    folder = CampaignFolder(settings.folder) if settings.folder else None
-    job = Job(tuple(sources), cells, terms, folder, settings.keep_findings, settings.retry)
-    records = _gathered(job, settings)
-    if folder is not None:
-        folder.write_tables(records)
+    cells = [ContestCell(entrant, seed) for seed in seeds for entrant in entrants]
+    return carried_out(sources, [RunOrder(place, cell, terms) for place in range(len(sources)) for cell in cells], settings)
+
+
+def carried_out(sources: Sequence[ArenaSource], orders: Sequence[RunOrder], settings: Settings | None = None) -> list[dict[str, Any]]:
+    """The record of every ordered run, in the order given: from the folder where it was made before, else made now."""
+    settings = settings or Settings()
+    watch = settings.watch if isinstance(settings.executor, Serial) else None
+    work = CampaignWork(tuple(sources), settings.keep_findings, watch)
+    with ExitStack() as held:
+        folder = CampaignFolder(settings.folder) if settings.folder else None
+        if folder is not None:
+            held.enter_context(folder.locked())
+        records = _Gathering(work, orders, settings, folder).records()
+        if folder is not None:
+            folder.write_tables(records)
     return records
 
 
-def _gathered(job: Job, settings: Settings) -> list[dict[str, Any]]:
-    if settings.processes == 1:
-        made: Generator[Made, None, None] = in_this_process(job, settings.watch)
-    else:
-        from evenhand.campaign.workers import in_processes
+@dataclass
+class _Gathering:
+    """The records as they come."""
 
-        made = in_processes(job, settings.processes)
-    order = {cell: at for at, cell in enumerate(job.cells)}
-    records = []
-    with closing(made):  # whatever happens, no process stays behind
-        for place, cell, record in made:
-            records.append((place, order[cell], record))
-            if settings.watch:
-                settings.watch(Headway(RUNS, len(records), len(job.sources) * len(job.cells), _told(record)))
-    return [record for *_, record in sorted(records, key=lambda each: each[:2])]  # the campaign's order, whoever finished first
+    work: CampaignWork
+    orders: Sequence[RunOrder]
+    settings: Settings
+    folder: CampaignFolder | None
+    gathered: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    def records(self) -> list[dict[str, Any]]:
+        digests = [self.work.digest(order) if self.folder is not None else "" for order in self.orders]
+        self._take_kept(digests)
+        missing = [place for place in range(len(self.orders)) if place not in self.gathered]
+        self._log("started", f"{len(self.orders)} runs, {len(self.gathered)} of them made before")
+        ends = self.settings.executor.carry_out(self.work, [self.orders[place] for place in missing])
+        with closing(ends):  # whatever happens, no process stays behind
+            for end in ends:
+                place = missing[end.place]
+                made = MadeRun(self.work.died(self.orders[place], end.fault)) if end.fault is not None else end.answer
+                self._take(place, self._kept({**made.record, "order": digests[place]}, made.findings))
+                if made.record["status"] == INTERRUPTED:
+                    break
+        self._log("interrupted" if len(self.gathered) < len(self.orders) else "finished", f"{len(missing)} runs were missing")
+        return [self.gathered[place] for place in sorted(self.gathered)]
+
+    def _take_kept(self, digests: Sequence[str]) -> None:
+        """What the folder has; a failure is made again where that is wanted."""
+        kept = self.folder.by_order() if self.folder is not None else {}
+        for place, digest in enumerate(digests):
+            record = kept.get(digest)
+            if record is None:
+                continue
+            if self.settings.retry and record["status"] == FAILED and self.folder is not None:
+                self.folder.set_aside(record["id"])
+            else:
+                self._take(place, record)
+
+    def _kept(self, record: dict[str, Any], findings: bytes | None) -> dict[str, Any]:
+        """The record, on disk where it is finished and there is a folder; one that is there already is never replaced."""
+        if self.folder is None or not record["id"] or record["status"] == INTERRUPTED:
+            return record
+        if (known := self.folder.sound_record(record["id"])) is not None:
+            return known
+        if findings is not None:
+            self.folder.keep_findings(record["id"], findings)
+        self.folder.keep(record)
+        return record
+
+    def _take(self, place: int, record: dict[str, Any]) -> None:
+        self.gathered[place] = record
+        if self.settings.watch:
+            self.settings.watch(Headway(RUNS, len(self.gathered), len(self.orders), _told(record)))
+
+    def _log(self, event: str, detail: str) -> None:
+        if self.folder is not None:
+            self.folder.log(event, detail)
 
 
 def _told(record: dict[str, Any]) -> str:

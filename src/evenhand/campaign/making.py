@@ -1,83 +1,97 @@
-"""Makes the runs of a campaign one by one: opens each source once, skips what is on disk, records failures and goes on."""
+"""Makes the runs of a campaign one by one, in whichever process: opens each source once and records failures.  Writes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+import evenhand
 from evenhand.campaign.arena_ground import Ground
-from evenhand.campaign.campaign_folder import CampaignFolder, plain
-from evenhand.campaign.contest import FAILED, INTERRUPTED, ContestCell, Terms, contend, header_of
+from evenhand.campaign.campaign_folder import findings_parquet, plain
+from evenhand.campaign.contest import EDITION, FAILED, ContestCell, Terms, code_digest, contend
 from evenhand.campaign.sources import ArenaSource
 from evenhand.contract import Headway, Watch
-from evenhand.engine.findings import Findings
-from evenhand.engine.store import run_id
 from evenhand.errors import EvenhandError
 
 
 @dataclass(frozen=True)
-class Job:
-    """All runs of a campaign: every cell on every source."""
+class RunOrder:
+    """One run to be made: the place of its source, who searches with which seed, and under which terms."""
+
+    place: int
+    cell: ContestCell
+    terms: Terms
+
+
+@dataclass(frozen=True)
+class MadeRun:
+    """What comes back of a run: its record, and its findings as Parquet where they are to be kept."""
+
+    record: dict[str, Any]
+    findings: bytes | None = None
+
+
+@dataclass(frozen=True)
+class CampaignWork:
+    """What a worker needs to make any run of a campaign."""
 
     sources: tuple[ArenaSource, ...]
-    cells: tuple[ContestCell, ...]
-    terms: Terms
-    folder: CampaignFolder | None = None
     keep_findings: bool = False
-    retry: bool = False  # make runs again that failed before
+    watch: Watch | None = None  # told of each run's headway, where it is made in this process
 
-    def died(self, place: int, cell: ContestCell, reason: str) -> dict[str, Any]:
+    def open(self) -> Callable[[RunOrder], MadeRun]:
+        """One who makes runs; the last ground stays open."""
+        return Maker(self).make
+
+    def died(self, order: RunOrder, fault: EvenhandError) -> dict[str, Any]:
         """The record of a run whose source could not be opened or whose process died; it has no id, and is made again next time."""
-        told = {"id": "", "method": cell.entrant.name, **self.sources[place].describe(), "seed": cell.seed}
-        return {**told, "status": FAILED, "reason": reason}
+        cell = order.cell
+        told = {"id": "", "method": cell.entrant.name, **self.sources[order.place].describe(), "seed": cell.seed}
+        return {**told, "status": FAILED, "reason": f"{type(fault).__name__}: {fault}"}
+
+    def digest(self, order: RunOrder) -> str:
+        """Twenty hexadecimal digits of what fixes a run, told without opening its model."""
+        cell = order.cell
+        method = [cell.entrant.method, [list(pair) for pair in cell.entrant.parameters], code_digest(cell.entrant.method)]
+        fixed = [self._source_digest(order.place), method, cell.seed, asdict(order.terms), EDITION, evenhand.__version__]
+        return hashlib.sha256(json.dumps(fixed, sort_keys=True, default=str).encode()).hexdigest()[:20]
+
+    def _source_digest(self, place: int) -> str:
+        known: dict[int, str] = self.__dict__.setdefault("_digests", {})  # files are read once, not for every run
+        if place not in known:
+            known[place] = self.sources[place].digest()
+        return known[place]
 
 
 class Maker:
     """Makes runs in this process; keeps the last ground open."""
 
-    def __init__(self, job: Job, watch: Watch | None = None) -> None:
-        self.job, self.watch = job, watch
-        self.ground: Callable[[int], Ground | EvenhandError] = lru_cache(maxsize=1)(self._open)
+    def __init__(self, work: CampaignWork) -> None:
+        self.work = work
+        self.ground: Callable[[int, str | None, int], Ground | EvenhandError] = lru_cache(maxsize=1)(self._open)
 
-    def _open(self, place: int) -> Ground | EvenhandError:
-        terms = self.job.terms
+    def _open(self, place: int, oracle: str | None, pool_rows: int) -> Ground | EvenhandError:
         try:
-            ground = Ground(self.job.sources[place].open(), terms.oracle, terms.pool_rows)
+            ground = Ground(self.work.sources[place].open(), oracle, pool_rows)
             _ = ground.subject, ground.oracle
         except EvenhandError as fault:
             return fault  # kept, so that a broken model is not opened again for every method
         return ground
 
-    def make(self, place: int, cell: ContestCell) -> dict[str, Any]:
-        """The record of one run, from disk where it was made before."""
-        ground = self.ground(place)
+    def make(self, order: RunOrder) -> MadeRun:
+        """The record of one run."""
+        ground = self.ground(order.place, order.terms.oracle, order.terms.pool_rows)
         if isinstance(ground, EvenhandError):
-            return self.job.died(place, cell, f"{type(ground).__name__}: {ground}")
-        folder = self.job.folder
-        if folder is None:
-            return self._contend(cell, ground)[0]
-        identity = run_id(header_of(cell, ground, self.job.terms))
-        kept = folder.record(identity)
-        if kept is not None and not (self.job.retry and kept["status"] == FAILED):
-            return kept
-        if kept is not None:
-            folder.set_aside(identity)
-        return self._make_and_keep(cell, ground, folder)
-
-    def _contend(self, cell: ContestCell, ground: Ground) -> tuple[dict[str, Any], Findings | None]:
-        return contend(cell, ground, self.job.terms, _named(f"{cell.entrant.name} (seed {cell.seed})", self.watch))
-
-    def _make_and_keep(self, cell: ContestCell, ground: Ground, folder: CampaignFolder) -> dict[str, Any]:
-        record, found = self._contend(cell, ground)
-        if record["status"] == INTERRUPTED:
-            return record
-        if found is not None and self.job.keep_findings:
-            folder.keep_findings(record["id"], found, ground.subject.domain, ground.subject.model.classes)
-        folder.keep(record)
-        made: dict[str, Any] = plain(record)
-        return made
+            return MadeRun(self.work.died(order, ground))
+        told = _named(f"{order.cell.entrant.name} (seed {order.cell.seed})", self.work.watch)
+        record, found = contend(order.cell, ground, order.terms, told)
+        if found is None or not self.work.keep_findings:
+            return MadeRun(plain(record))
+        return MadeRun(plain(record), findings_parquet(found, ground.subject.domain, ground.subject.model.classes))
 
 
 def _named(what: str, watch: Watch | None) -> Watch | None:
@@ -88,18 +102,3 @@ def _named(what: str, watch: Watch | None) -> Watch | None:
             watch(replace(headway, what=what))
 
     return told if watch is not None else None
-
-
-Made = tuple[int, ContestCell, dict[str, Any]]
-"""The place of a source, a cell, and the record of its run there."""
-
-
-def in_this_process(job: Job, watch: Watch | None = None) -> Generator[Made, None, None]:
-    """Every record, as it is made; an interrupted run is the last one."""
-    maker = Maker(job, watch)
-    for place in range(len(job.sources)):
-        for cell in job.cells:
-            record = maker.make(place, cell)
-            yield place, cell, record
-            if record["status"] == INTERRUPTED:
-                return

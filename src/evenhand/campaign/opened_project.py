@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evenhand.contract import DataWishes, DifferentiablePictureModel, EditorTools, Loader
+from evenhand.contract import DataWishes, DifferentiablePictureModel, EditorTools, Loader, Model
 from evenhand.datasets.dataset import Dataset, from_frame
 from evenhand.datasets.loaders import loader_of_kind
-from evenhand.domain.project_file import MediumSource, Project, read_project
+from evenhand.domain.project_file import MediumSource, ModelSource, Project, read_project
 from evenhand.errors import DomainError, EvenhandError
 from evenhand.media.album import Album
 
@@ -74,3 +75,36 @@ def _attribute_reader(album: Album, attribute: str, rng: np.random.Generator) ->
     from evenhand.models.picture_training import train
 
     return train("vgg", replace(album, label=album.attribute(attribute)), rng)
+
+
+def project_model(source: ModelSource, data: Dataset, trusted: bool = False, answers: Path | None = None) -> Model:
+    """The model of a project file, asked about what the data shows; a recogniser's answers are kept in the folder `answers`."""
+    from evenhand.models.http import HttpModel
+    from evenhand.models.model_wishes import ObjectSettings
+    from evenhand.models.preparation import Preparation
+    from evenhand.models.wrap import wrap
+
+    inner: Any = _file_or_name(source.path) if source.path is not None else None
+    if source.url is not None:
+        inner = HttpModel(url=source.url, **source.http)
+    return wrap(
+        inner,
+        data,
+        classes=source.classes,
+        takes=source.takes,
+        returns=source.returns,
+        threshold=source.threshold,
+        output=source.output,
+        trusted=source.trusted or trusted,
+        prepare=Preparation(**_tuples(source.prepare)) if source.prepare else None,
+        objects=ObjectSettings(**{"cache": answers if data.medium.kind == "scenes" else None, **_tuples(source.objects)}),
+    )
+
+
+def _tuples(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
+
+
+def _file_or_name(path: Path) -> Path | str:
+    """The file, or, where there is none and it has no ending, the name of a recogniser or of a Python object."""
+    return path if path.exists() or (path.suffix and ":" not in path.name) else path.name

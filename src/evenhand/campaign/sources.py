@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from evenhand.campaign.bench_records import Arena
+from evenhand.domain.project_file import read_project
+from evenhand.engine.digest import domain_digest, rows_digest
 from evenhand.errors import DomainError, InvalidArgument
+
+PROJECT_MODEL = "project"
+"""Stands for the model that a project file names."""
 
 if TYPE_CHECKING:
     from evenhand.contract import Model
@@ -26,6 +33,9 @@ class ArenaSource(Protocol):
 
     def open(self) -> Arena:
         """Load the table and the model."""
+
+    def digest(self) -> str:
+        """What tells it from other sources, their content included, without opening the model."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,11 @@ class Named:
 
     def check(self) -> None:
         """The table is there and has these columns, and the model's name is one."""
-        check_model(self.model, self._data())
+        data = self._data()
+        if self.model != PROJECT_MODEL:
+            check_model(self.model, data)
+        elif Path(self.dataset).suffix not in (".yaml", ".yml"):
+            raise InvalidArgument(f"--model {PROJECT_MODEL} stands for the model of a project file, which {self.dataset} is not")
 
     def _data(self) -> Dataset:
         data = open_dataset(self.dataset, self.label, self.coding)
@@ -58,7 +72,22 @@ class Named:
     def open(self) -> Arena:
         """Load the table; load or train the model."""
         data = self._data()
-        return Arena(data, data.domain.protected, open_model(self.model, data, self.trusted), self.model)
+        return Arena(data, data.domain.protected, self._model(data), self.model)
+
+    def _model(self, data: Dataset) -> Model:
+        if self.model != PROJECT_MODEL:
+            return open_model(self.model, data, self.trusted)
+        from evenhand.campaign.opened_project import project_model
+
+        source = read_project(Path(self.dataset)).model
+        if source is None:
+            raise InvalidArgument(f"{self.dataset} names no model; add `model: model.skops` (or .onnx, a URL, ...)")
+        return project_model(source, data, self.trusted)
+
+    def digest(self) -> str:
+        """As named, with the content of every file that is named."""
+        named = [self.dataset, self.protected, self.model, self.label, self.coding]
+        return hashlib.sha256(repr([*named, content_digest(self.dataset), content_digest(self.model)]).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -77,6 +106,32 @@ class Given:
     def open(self) -> Arena:
         """The arena itself."""
         return self.arena
+
+    def digest(self) -> str:
+        """Of rows, labels, domain and model."""
+        data, domain = self.arena.data, self.arena.data.domain.protect(*self.arena.protected)
+        parts = [data.name, self.arena.model_name, rows_digest(data.rows), domain_digest(domain), self.arena.model.fingerprint()]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def content_digest(name: str) -> str:
+    """Of a file, of a folder's files, or of a project file with the data and the model that it names; empty for other names."""
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") and path.is_file():
+        project = read_project(path)
+        parts = [path, project.data.path if project.data else None, project.model.path if project.model else None]
+        return _digest_of_files([part for part in parts if part is not None and part.exists()])
+    return _digest_of_files([path]) if (path.suffix and path.is_file()) or path.is_dir() else ""
+
+
+def _digest_of_files(parts: Sequence[Path]) -> str:
+    told = hashlib.sha256()
+    for part in parts:
+        for file in sorted(each for each in part.rglob("*") if each.is_file()) if part.is_dir() else [part]:
+            told.update(file.name.encode())
+            with file.open("rb") as opened:
+                told.update(hashlib.file_digest(opened, "sha256").digest())
+    return told.hexdigest()
 
 
 def open_dataset(name: str, label: str | None, coding: str) -> Dataset:

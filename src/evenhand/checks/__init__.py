@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evenhand.checks.adapter_checks import for_adapter
 from evenhand.checks.editor_checks import for_editor
+from evenhand.checks.executor_checks import check_answers_are_those_of_this_process, executor_example, for_executor
 from evenhand.checks.format_checks import for_format
 from evenhand.checks.loader_checks import for_loader
 from evenhand.checks.medium_checks import for_medium
@@ -19,8 +20,11 @@ from evenhand.checks.result_checks import for_result
 __all__ = [
     "Power",
     "Trial",
+    "check_answers_are_those_of_this_process",
+    "executor_example",
     "for_adapter",
     "for_editor",
+    "for_executor",
     "for_format",
     "for_loader",
     "for_medium",

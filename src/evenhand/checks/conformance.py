@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.campaign.executors import EXECUTORS
 from evenhand.checks import examples
 from evenhand.checks.adapter_checks import for_adapter
 from evenhand.checks.editor_checks import for_editor
+from evenhand.checks.executor_checks import executor_example, for_executor
 from evenhand.checks.format_checks import for_format
 from evenhand.checks.loader_checks import for_loader
 from evenhand.checks.medium_checks import for_medium
@@ -171,6 +173,14 @@ def _formats(entry: Entry[Any]) -> dict[str, Promise]:
     return _bound(for_format(), entry.make(), _record())
 
 
+def _executors(entry: Entry[Any]) -> dict[str, Promise]:
+    def tried(check: Callable[..., None]) -> None:
+        with executor_example(entry.name) as executor:
+            check(executor)
+
+    return {check.__name__.removeprefix("check_"): (lambda check=check: tried(check)) for check in for_executor()}  # type: ignore[misc]
+
+
 KINDS: dict[str, Kind] = {
     "method": Kind(METHODS, _methods),
     "oracle": Kind(ORACLES, _oracles),
@@ -182,4 +192,5 @@ KINDS: dict[str, Kind] = {
     "loader": Kind(LOADERS, _loaders),
     "adapter": Kind(ADAPTERS, _adapters),
     "format": Kind(FORMATS, _formats),
+    "executor": Kind(EXECUTORS, _executors),
 }

@@ -12,10 +12,12 @@ from rich.table import Table
 
 from evenhand.campaign.conduct import RUNS, Settings
 from evenhand.campaign.contest import DONE, INTERRUPTED
+from evenhand.campaign.executors import executor_for
+from evenhand.campaign.executors.serial import Serial
 from evenhand.campaign.sources import Named, open_dataset, open_model
 from evenhand.campaign.standings import Standings
 from evenhand.cli import output
-from evenhand.cli.output import BUDGET, CANDIDATES, MODEL_ROWS, SECONDS, err, out, say_json, watching
+from evenhand.cli.output import BUDGET, CANDIDATES, CLUSTER, MODEL_ROWS, SECONDS, err, out, say_json, watching
 from evenhand.errors import InvalidArgument
 from evenhand.models.budget import Budget
 from evenhand.verbs.bench import BenchOptions, BenchResult, bench
@@ -50,7 +52,10 @@ def bench_command(
     cpu_seconds: float = typer.Option(None, min=0.001, help="How many CPU-seconds it takes.", rich_help_panel=BUDGET),
     seed: list[int] = typer.Option([0], help="Seed; repeat for several."),
     oracle: str = typer.Option(None, help="What counts as unfair: flip, gap:threshold=0.1, ...; default: what fits the model."),
-    processes: int = typer.Option(1, min=1, help="Runs made at the same time; the findings do not depend on it."),
+    workers: int = typer.Option(
+        1, "--workers", "--processes", min=1, help="Runs made at the same time, each in a process; the findings do not depend on it."
+    ),
+    cluster: str = CLUSTER,
     folder: Path = typer.Option(None, help="Keep every run's record here as it is made; the same command continues an interrupted one."),
     keep_findings: bool = typer.Option(False, "--keep-findings", help="Keep the findings too, as Parquet in the folder."),
     retry: bool = typer.Option(False, "--retry", help="Make runs again that failed before."),
@@ -72,10 +77,11 @@ def bench_command(
     pairs = product(chosen_tables(dataset, protected), dict.fromkeys(model))
     sources = [Named(table, columns, name, label, coding, trusted) for (table, columns), name in pairs]
     methods, seeds = chosen_methods(method), tuple(dict.fromkeys(seed))
-    few = processes == 1 and len(methods) * len(sources) * len(seeds) <= FEW_RUNS
+    few = workers == 1 and not cluster and len(methods) * len(sources) * len(seeds) <= FEW_RUNS
+    executor = executor_for(None if cluster else workers, cluster) or Serial()
     try:
         with watching(quiet, only=None if few else RUNS) as watch:
-            options = BenchOptions(oracle, likeness, repair, Settings(processes, folder, keep_findings, retry, watch))
+            options = BenchOptions(oracle, likeness, repair, Settings(executor, folder, keep_findings, retry, watch))
             result = bench(methods, sources, budget=budget, seeds=seeds, options=options)
     except KeyboardInterrupt:
         err.print(

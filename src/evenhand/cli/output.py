@@ -53,6 +53,11 @@ CANDIDATES: Any = typer.Option(None, min=1, help="How many candidates are judged
 MODEL_ROWS: Any = typer.Option(None, min=1, help="How many rows are asked of the model.", rich_help_panel=BUDGET)
 SECONDS: Any = typer.Option(None, min=0.001, help="How many seconds it takes.", rich_help_panel=BUDGET)
 """The options of every command with a budget; the first one reached ends a run."""
+WORK = "Work sharing"
+WORKERS: Any = typer.Option(
+    None, min=1, help="Share it among so many processes; what is found does not depend on it.", rich_help_panel=WORK
+)
+CLUSTER: Any = typer.Option(None, help="Share it among a Dask cluster: the scheduler's address, tcp://HOST:8786.", rich_help_panel=WORK)
 
 HEADWAY_FILE = "EVENHAND_HEADWAY"
 """The environment variable that names a file for the headway, where another program watches instead of a person."""

@@ -99,7 +99,7 @@ def _classes(text: str, label: Sequence[Any]) -> tuple[Any, ...]:
 
 def load_all(file: Path, flags: ModelFlags | None = None, *, may_lack_labels: bool = False) -> Loaded:
     """The project, its data and its model, which `flags` may replace.  Rows of a table may lack their label where that is allowed."""
-    from evenhand.campaign.opened_project import open_project
+    from evenhand.campaign.opened_project import open_project, project_model
 
     opened = open_project(file)
     data = _with_unlabelled(opened.project) if may_lack_labels and opened.project.medium is None else opened.data
@@ -108,7 +108,7 @@ def load_all(file: Path, flags: ModelFlags | None = None, *, may_lack_labels: bo
     if source is None:
         raise DomainError("the file names no model; add `model: model.skops` (or .onnx, a URL, ...), or pass --model", file=str(file))
     answers = opened.project.scan.runs / "answers"
-    return Loaded(opened.project, data, open_model(source, data, flags.trusted, answers), place_of(file))
+    return Loaded(opened.project, data, project_model(source, data, flags.trusted, answers), place_of(file))
 
 
 def place_of(file: Path) -> dict[str, Any]:
@@ -134,36 +134,3 @@ def _with_unlabelled(project: Project) -> Dataset:
 def _given(model: str, trusted: bool) -> ModelSource:
     is_url = model.startswith(("http://", "https://"))
     return ModelSource(url=model, trusted=trusted) if is_url else ModelSource(path=Path(model), trusted=trusted)
-
-
-def open_model(source: ModelSource, data: Dataset, trusted: bool = False, answers: Path | None = None) -> Model:
-    """The model of a project file, asked about what the data shows; a recogniser's answers are kept in the folder `answers`."""
-    from evenhand.models.http import HttpModel
-    from evenhand.models.model_wishes import ObjectSettings
-    from evenhand.models.preparation import Preparation
-    from evenhand.models.wrap import wrap
-
-    inner: Any = _file_or_name(source.path) if source.path is not None else None
-    if source.url is not None:
-        inner = HttpModel(url=source.url, **source.http)
-    return wrap(
-        inner,
-        data,
-        classes=source.classes,
-        takes=source.takes,
-        returns=source.returns,
-        threshold=source.threshold,
-        output=source.output,
-        trusted=source.trusted or trusted,
-        prepare=Preparation(**_tuples(source.prepare)) if source.prepare else None,
-        objects=ObjectSettings(**{"cache": answers if data.medium.kind == "scenes" else None, **_tuples(source.objects)}),
-    )
-
-
-def _tuples(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
-
-
-def _file_or_name(path: Path) -> Path | str:
-    """The file, or, where there is none and it has no ending, the name of a recogniser or of a Python object."""
-    return path if path.exists() or (path.suffix and ":" not in path.name) else path.name

@@ -6,8 +6,7 @@ import threading
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from evenhand.campaign.opened_project import OpenedProject, open_project
-from evenhand.cli.project import open_model
+from evenhand.campaign.opened_project import OpenedProject, open_project, project_model
 from evenhand.contract import Medium, Model, Oracle
 from evenhand.dashboard.catalogue import Catalogue, ProjectPlace
 from evenhand.domain.tabular import TabularDomain
@@ -95,7 +94,9 @@ class OpenedSubjects:
         if source is None:
             raise DomainError("the file names no model; add `model: model.skops` (or .onnx, a URL, ...)", file=file.name)
         try:
-            return open_model(replace(source, trusted=self.is_trusted), opened.data, self.is_trusted, opened.project.scan.runs / "answers")
+            return project_model(
+                replace(source, trusted=self.is_trusted), opened.data, self.is_trusted, opened.project.scan.runs / "answers"
+            )
         except UntrustedModel as fault:
             raise UntrustedModel(f"{fault}  From here: start the dashboard with --trusted.") from None
 

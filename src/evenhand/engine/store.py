@@ -112,17 +112,12 @@ class RunFolder:
 
     def log(self, event: str, detail: str = "") -> None:
         """Append one line to the log."""
-        line = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "event": event} | ({"detail": detail} if detail else {})
-        with self._writing(), os.fdopen(os.open(self.path / "log.jsonl", os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600), "a") as log:
-            log.write(sealed_line(line))
+        with self._writing():
+            append_event(self.path / "log.jsonl", event, detail)
 
     def events(self) -> list[dict[str, Any]]:
         """What happened to the run, line by line; a last line that was cut off has not happened."""
-        file = self.path / "log.jsonl"
-        if not file.exists():
-            return []
-        lines = read_bytes(file, MOST_LOG_BYTES).decode("utf-8", "replace").splitlines(keepends=True)
-        return [unsealed_line(line, file) for line in lines if line.endswith("\n") or _LINE_END.search(line)]
+        return read_events(self.path / "log.jsonl")
 
     def append(self, journal: Journal, findings: Findings, domain: TabularDomain, classes: tuple[Any, ...]) -> None:
         """Add one part: what was judged, and what was found among it."""
@@ -204,6 +199,21 @@ class RunFolder:
         if (self.path / name).exists():
             raise StoreError(f"{self.path / name} exists already, and results are never overwritten")
         write_whole(self.path / name, text, private=True)
+
+
+def append_event(file: Path, event: str, detail: str = "") -> None:
+    """One more sealed line in a log."""
+    line = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "event": event} | ({"detail": detail} if detail else {})
+    with os.fdopen(os.open(file, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600), "a") as log:
+        log.write(sealed_line(line))
+
+
+def read_events(file: Path) -> list[dict[str, Any]]:
+    """The lines of a log; a last one that was cut off has not happened."""
+    if not file.exists():
+        return []
+    lines = read_bytes(file, MOST_LOG_BYTES).decode("utf-8", "replace").splitlines(keepends=True)
+    return [unsealed_line(line, file) for line in lines if line.endswith("\n") or _LINE_END.search(line)]
 
 
 def _parquet(table: pa.Table) -> bytes:

@@ -98,7 +98,7 @@ class BenchOptions:
 
     oracle: what counts as unfair; None for what fits each model: labels that differ, amounts apart, objects.
     likeness: also the slower figures of naturalness.  repair: also retrain on each run's findings.
-    settings: processes, the folder that keeps records and continues them, who is told of the headway; none changes what is found.
+    settings: who carries it out, the folder that keeps records and continues them, who is told of the headway; none changes what is found.
     """
 
     oracle: str | None = None
