@@ -145,7 +145,20 @@ def _landmarks(present: Reals, most: int) -> tuple[Reals, Reals]:
     if not len(others):
         return distinct[frequent], np.empty(0)
     cells = int(np.clip(len(others) * most // len(present), 1, most))
-    return distinct[frequent], np.unique(np.quantile(others, np.linspace(0, 1, cells + 1), method="lower"))
+    return distinct[frequent], np.unique(
+        np.concatenate([np.quantile(others, np.linspace(0, 1, cells + 1), method="lower"), tails(others, cells)])
+    )
+
+
+def tails(ascending: Reals, cells: int) -> Reals:
+    """Borders in the first and the last of so many cells of equal weight, each with half the rows of the one before.
+
+    The place inside a cell is uniform, and a heavy tail is far from that.
+    """
+    rows = len(ascending) // cells
+    steps = 2 ** np.arange(max(rows, 1).bit_length() - 1) if rows > 1 else np.empty(0, dtype=np.intp)
+    found: Reals = ascending[np.concatenate([steps, len(ascending) - 1 - steps]).astype(np.intp)]
+    return found
 
 
 def _integer_cells(column: Column, singles: Reals, borders: Reals, has_missing: bool) -> Cells:

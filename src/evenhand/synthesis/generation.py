@@ -218,16 +218,22 @@ class _Planner:
         return low, high
 
     def _choose(self, place: int, edges: Sequence[Edge], rng: np.random.Generator) -> tuple[Edge | None, float]:
-        """The three cases: own constraint, smallest divergence for a GenNode, smallest error for the others."""
+        """The three cases: own constraint, smallest divergence for a GenNode, smallest error for the others.
+
+        Divergences are of drawn values; among edges that chance alone may tell apart, the one with the smallest error is taken.
+        """
         if not edges:
             return None, 0.0
         if not self.graph.can_generate(place):
             return min(edges, key=lambda edge: edge.error + self.errors[edge.source]), 0.0
         own = self.graph.numbers[place]
         reference = _draw(own, np.zeros(PILOT_ROWS, dtype=np.intp), self.unfitted, rng)
-        divergences = [self._divergence(edge, own, reference, rng) for edge in edges]
-        best = int(np.argmin(divergences))
-        return edges[best], divergences[best]
+        divergences = np.array([self._divergence(edge, own, reference, rng) for edge in edges])
+        span = float(own.low[0]), float(own.high[0])
+        chance = kl_divergence(reference, _draw(own, np.zeros(PILOT_ROWS, dtype=np.intp), self.unfitted, rng), span)
+        alike = np.flatnonzero(divergences <= divergences.min() + chance)
+        best = min(alike, key=lambda at: edges[at].error + self.errors[edges[at].source])
+        return edges[best], float(divergences[best])
 
     def _divergence(self, edge: Edge, own: Fits, reference: Reals, rng: np.random.Generator) -> float:
         assert edge.fits is not None

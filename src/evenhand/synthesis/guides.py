@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.arrays import Mask, Reals, Rows
+from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.domain.columns import Column, Kind
 from evenhand.domain.tabular import TabularDomain
 from evenhand.synthesis.cells import Cells, cut, grid_of
@@ -21,6 +21,9 @@ from evenhand.synthesis.links import BELOW_ONE, Copies, Link
 
 LEAK = 1e-5
 """The part of the levels, the lowest ones, that is left to rows that break a relation: near 0 numbers are told apart most finely."""
+FEWEST_TO_COMPARE = 200
+COMPARED_GROUPS, COMPARED_CELLS = 32, 64
+"""Groups of a neighbour in order, and cells of a column, between which a number and its distance are compared."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class RelationGuide:
     limits: tuple[Reals, Reals] | None = field(default=None, repr=False)  # of all columns
     within: tuple[float, float] | None = None
     middle: float = 0.0  # stands for a missing reference
+    by_distance: bool = True  # whether the distance from its neighbour in order says more than the number itself
 
     @property
     def is_total(self) -> bool:
@@ -51,7 +55,31 @@ class RelationGuide:
     @property
     def is_distance(self) -> bool:
         """Whether the link holds how far the column is from its neighbour in order."""
+        return self._can_be_distance and self.by_distance
+
+    @property
+    def _can_be_distance(self) -> bool:
         return bool((self.above or self.below) and self.step and not self.is_total)
+
+    def told_better(self, rows: Rows) -> RelationGuide:
+        """The guide that takes its column by the distance, or as it is: by which of them is told better, given the neighbour in order.
+
+        A date follows another by so many days; a score that is cut off at its highest value keeps that value.
+        """
+        near = replace(self, by_distance=True)
+        if not near.is_distance or len(rows) < FEWEST_TO_COMPARE:
+            return near
+        base, codes = near.base(rows), rows[:, self.at]
+        known = ~np.isnan(codes)
+        groups = _quantile_groups(base[known])
+        bits = [
+            _surprise(
+                cut(replace(self.column, low=low, high=high, missing=0.0, values=()), cells, COMPARED_CELLS), cells, groups, self.step
+            )
+            for cells in (codes[known], near.rounded(codes - base)[known])
+            for low, high in [(cells.min(), cells.max())]
+        ]
+        return replace(near, by_distance=bits[1] <= bits[0])
 
     def base(self, rows: Rows) -> Reals:
         """What a distance is counted from: the largest number below the column, else the smallest above it."""
@@ -334,6 +362,7 @@ def _guides(
             step = 10.0**-grid if isinstance(grid, int) else 0.0
             middle = _middle(rows, [pair.first for pair in above] or [pair.second for pair in below])
             guide = RelationGuide(at, column, step, derivations, above, below, totals, (domain.low, domain.high), middle=middle)
+            guide = guide.told_better(rows)
             yield at, guide if not guide.is_total else replace(guide, above=(), below=(), totals=())
 
 
@@ -341,3 +370,20 @@ def _middle(rows: Rows, places: list[int]) -> float:
     if not places or np.isnan(rows[:, places]).all():
         return 0.0
     return float(np.nanmedian(rows[:, places]))
+
+
+def _quantile_groups(cells: Reals) -> Index:
+    borders = np.unique(np.quantile(cells, np.linspace(0, 1, COMPARED_GROUPS + 1)[1:-1], method="lower"))
+    groups: Index = np.searchsorted(borders, cells, side="right")
+    return groups
+
+
+def _surprise(cells: Cells, codes: Reals, groups: Index, step: float) -> float:
+    """Nats for each row that its cell takes to tell, given its group: less where a group's cells are few and narrow."""
+    places = cells.locate(codes)
+    counts = np.bincount(groups * cells.count + places, minlength=(groups.max() + 1) * cells.count).reshape(-1, cells.count)
+    whole = counts.sum(axis=1, keepdims=True)
+    codes_in_cell = np.maximum(np.where(cells.width > 0, cells.width / (1.0 if cells.column.is_integral else step), 1.0), 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        told = np.where(counts > 0, counts * np.log(counts / whole / codes_in_cell), 0.0)
+    return -float(told.sum()) / len(codes)

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.domain.columns import Column
-from evenhand.synthesis.cells import Cells, grid_of
+from evenhand.synthesis.cells import Cells, grid_of, tails
 from evenhand.synthesis.links import Copies
 
 RIDGE = 1e-6
@@ -87,7 +87,8 @@ def rest_cells(rests: Reals, trend: Trend, most: int, has_missing: bool) -> Cell
     """Intervals of what is left of a column, wide enough for every valid cell under every expectation."""
     reach = trend.column.highest - trend.column.lowest + 2 * trend.half_step + 1.0
     present = rests[~np.isnan(rests)]
-    inner = np.unique(np.quantile(present, np.linspace(0, 1, min(most, max(2, len(present) // 2))), method="linear"))
+    count = min(most, max(2, len(present) // 2))
+    inner = np.concatenate([np.quantile(present, np.linspace(0, 1, count), method="linear"), tails(np.sort(present), count)])
     edges = np.unique(np.concatenate([[-reach], inner, [reach]]))
     pseudo = Column(trend.column.name, "real", low=-reach, high=reach, missing=trend.column.missing)
     places = np.minimum(np.arange(len(edges)), len(edges) - 2)

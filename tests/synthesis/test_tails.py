@@ -1,0 +1,56 @@
+"""What chained trees do at the ends of numbers: heavy tails, and values at which a number is cut off."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evenhand.arrays import Rows
+from evenhand.domain.columns import Column
+from evenhand.domain.tabular import TabularDomain
+from evenhand.synthesis.cells import cut
+from evenhand.synthesis.chained_trees import ChainedTrees
+
+
+def drawn_from(rows: Rows, columns: tuple[Column, ...], n: int) -> Rows:
+    rng = np.random.default_rng(1)
+    return ChainedTrees.fit(rows, TabularDomain(columns), rng).sample(n, rng)
+
+
+def test_a_heavy_tail_keeps_its_highest_quantiles():
+    rng = np.random.default_rng(4)
+    amounts = np.round(np.exp(rng.normal(3, 1.5, 6_000)), 2)
+    group = np.where(amounts > np.median(amounts), 1.0, 0.0)
+    columns = (Column("group", "category", ("low", "high")), Column("amount", "real", low=0.0, high=float(amounts.max())))
+    made = drawn_from(np.column_stack([group, amounts]), columns, 30_000)[:, 1]
+    for level in (0.99, 0.999, 0.001, 0.01):
+        assert np.quantile(made, level) == pytest.approx(np.quantile(amounts, level), rel=0.25), level
+
+
+def test_the_last_cells_of_a_tail_have_fewer_and_fewer_rows():
+    amounts = np.sort(np.random.default_rng(5).pareto(1.2, 20_000))
+    cells = cut(Column("amount", "real", low=0.0, high=float(amounts[-1])), amounts, 256)
+    counts = np.bincount(cells.locate(amounts), minlength=cells.count)
+    assert (np.diff(counts[-7:]) <= 0).all()
+    assert counts[-7] <= 20
+
+
+def test_a_number_that_is_cut_off_keeps_its_last_value_beside_an_order():
+    rng = np.random.default_rng(6)
+    whole = np.round(np.minimum(rng.normal(0.8, 0.2, 4_000), 1.0), 3).clip(0.2)
+    part = np.round(whole * rng.beta(5, 3, 4_000), 3) - 0.001
+    columns = (Column("part", "real", low=-0.001, high=1.0), Column("whole", "real", low=0.2, high=1.0))
+    made = drawn_from(np.column_stack([part, whole]), columns, 10_000)
+    assert (made[:, 0] < made[:, 1]).mean() >= 0.999
+    assert (made[:, 1] == 1.0).mean() == pytest.approx((whole == 1.0).mean(), abs=0.02)
+
+
+def test_a_date_follows_another_by_its_distance():
+    rng = np.random.default_rng(7)
+    start = rng.integers(10_000, 18_000, 3_000)
+    end = start + 1 + rng.geometric(0.3, 3_000)
+    columns = (Column("start", "date", low=10_000, high=18_000), Column("end", "date", low=10_000, high=18_100))
+    made = drawn_from(np.column_stack([start, end]).astype(float), columns, 5_000)
+    lengths = made[:, 1] - made[:, 0]
+    assert lengths.min() > 0
+    assert np.quantile(lengths, [0.5, 0.9]) == pytest.approx(np.quantile(end - start, [0.5, 0.9]), abs=1)
