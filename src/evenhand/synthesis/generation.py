@@ -232,7 +232,7 @@ class _Planner:
         span = float(own.low[0]), float(own.high[0])
         chance = kl_divergence(reference, _draw(own, np.zeros(PILOT_ROWS, dtype=np.intp), self.unfitted, rng), span)
         alike = np.flatnonzero(divergences <= divergences.min() + chance)
-        best = min(alike, key=lambda at: edges[at].error + self.errors[edges[at].source])
+        best = min(alike.tolist(), key=lambda at: edges[at].error + self.errors[edges[at].source])
         return edges[best], float(divergences[best])
 
     def _divergence(self, edge: Edge, own: Fits, reference: Reals, rng: np.random.Generator) -> float:
