@@ -10,21 +10,22 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import evenhand as eh
 from evenhand import report
 from evenhand.report.record import plain
-from evenhand.verbs.demo import demo
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "report"))
+sys.path[:0] = [str(ROOT / "tests" / "report"), str(ROOT / "tests" / "browser")]
 
+import medium_results
 import sample_results
 import verb_results
+from chromium import CHROMIUM, chromium
 
-MEDIA = ("pictures", "scenes", "text")
+__all__ = ["CHROMIUM", "cells", "chromium", "formats_by_verb", "many_findings", "of_medium", "of_verb", "poisoned", "verbs"]
+
 STRUCTURE = frozenset(
     ("verb", "outcome", "verdict", "unit", "role", "standing", "kind", "metric", "population", "better", "picture", "pictures", "ended")
 )
@@ -51,19 +52,21 @@ def of_verb(verb: str) -> dict[str, Any]:
 
 
 @cache
-def of_medium(medium: str) -> dict[str, Any]:
-    """A small scan of another medium."""
-    with TemporaryDirectory() as folder:
-        content: dict[str, Any] = plain(demo(medium, folder, candidates=30).result.as_dict())
-    return content
+def of_medium(verb: str, medium: str) -> dict[str, Any] | None:
+    """A small result of a verb on another medium; None where the verb refuses the medium in words."""
+    made = medium_results.result(verb, medium)
+    return None if made is None else plain(made.as_dict())
 
 
-def cells(with_media: bool = True) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every verb on a table, and a scan of every other medium."""
+def cells() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every verb on a table and on every other medium that it takes."""
     for verb in verbs():
         yield verb, of_verb(verb)
-    for medium in MEDIA if with_media else ():
-        yield f"scan of {medium}", of_medium(medium)
+    for medium in medium_results.MEDIA:
+        for verb in medium_results.MAKERS:
+            content = of_medium(verb, medium)
+            if content is not None:
+                yield f"{verb} of {medium}", content
 
 
 def poisoned(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,16 +113,17 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def formats_by_verb(with_media: bool = True) -> float:
-    """The share of verb x format x medium cells that render and parse."""
+def formats_by_verb() -> dict[str, float | int]:
+    """The share of verb x format x medium cells that render and parse, and how many cells that are."""
     done = []
-    for _, content in cells(with_media):
-        for name in report.known_formats():
+    for name, content in cells():
+        for form in report.known_formats():
             try:
-                done.append(parses(name, report.render(content, name)))
-            except Exception:
+                done.append(parses(form, report.render(content, form)))
+            except Exception as fault:
+                print(f"{name} as {form}: {fault}")
                 done.append(False)
-    return sum(done) / len(done)
+    return {"formats_by_verb": sum(done) / len(done), "format_cells": len(done)}
 
 
 def many_findings(count: int) -> dict[str, Any]:

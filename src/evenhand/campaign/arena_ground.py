@@ -47,7 +47,8 @@ class Ground:
     @cached_property
     def rate(self) -> Rate:
         """How often it happens among real rows."""
-        return judged_samples(self.subject, self.oracle, Sampling(self.rate_rows), np.random.default_rng([SEED, 2]))[0].rate
+        sampling = Sampling(self.rate_rows, is_first_only=True)
+        return judged_samples(self.subject, self.oracle, sampling, np.random.default_rng([SEED, 2]))[0].rate
 
     @cached_property
     def plausibility(self) -> Plausibility | None:

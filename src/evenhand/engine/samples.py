@@ -51,7 +51,7 @@ def judged_samples(
     """
     meter = Meter(subject.model)
     judged: list[JudgedSample] = []
-    draws = _draws(subject, sampling.rows)
+    draws = _draws(subject, sampling.rows)[: 1 if sampling.is_first_only else None]
     for left, draw in zip(range(len(draws), 0, -1), draws, strict=True):
         if judged and deadline.is_over:
             break
@@ -76,6 +76,7 @@ class Sampling:
 
     rows: int | None = None
     confidence: float = 0.95
+    is_first_only: bool = False  # the most realistic population alone
 
 
 def _draws(subject: Subject, most: int | None) -> list[Callable[[np.random.Generator], Sample]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +40,15 @@ def _data(name: Any, places: Iterable[Path]) -> str:
         return name if isinstance(name, str) else ""
     if not name or name != Path(name).name:
         return ""
+    return next((DATA_URI + base64.b64encode(each).decode("ascii") for each in _found(name, places) if each.startswith(SIGNATURE)), "")
+
+
+def _found(name: str, places: Iterable[Path]) -> Iterator[bytes]:
+    """What files of this name hold; a name that no file can have is none."""
     for place in places:
-        file = place / name
-        if file.is_file() and file.stat().st_size <= LARGEST_BYTES:
-            content = file.read_bytes()
-            return DATA_URI + base64.b64encode(content).decode("ascii") if content.startswith(SIGNATURE) else ""
-    return ""
+        try:
+            file = place / name
+            if file.is_file() and file.stat().st_size <= LARGEST_BYTES:
+                yield file.read_bytes()
+        except (OSError, ValueError):  # too long for a file's name, or with a zero in it
+            continue

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from evenhand.campaign.arena_ground import POOL_ROWS
 from evenhand.campaign.campaign_folder import frame_of
 from evenhand.campaign.conduct import Settings, conduct
 from evenhand.campaign.contest import DONE, FAILED, INTERRUPTED, Entrant, Terms
@@ -17,6 +18,7 @@ from evenhand.contract import Outcome
 from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import Header
 from evenhand.engine.result import Telling, result_dict
+from evenhand.limits import Count, check_limits
 from evenhand.models.budget import Budget
 from evenhand.report.rendered import Rendered
 
@@ -98,13 +100,18 @@ class BenchOptions:
 
     oracle: what counts as unfair; None for what fits each model: labels that differ, amounts apart, objects.
     likeness: also the slower figures of naturalness.  repair: also retrain on each run's findings.
+    pool_rows: plausible rows judged outside every budget, which say what there is to be found; fewer where a row is expensive to show.
     settings: who carries it out, the folder that keeps records and continues them, who is told of the headway; none changes what is found.
     """
 
     oracle: str | None = None
     likeness: bool = False
     repair: bool = False
+    pool_rows: Count = POOL_ROWS
     settings: Settings = field(default_factory=Settings)
+
+    def __post_init__(self) -> None:
+        check_limits(self)
 
 
 def bench(
@@ -122,7 +129,7 @@ def bench(
     """
     options, budget = options or BenchOptions(), budget or Budget(candidates=100_000)
     grounds = [Named(each) if isinstance(each, str) else each for each in sources]
-    terms = Terms(budget, options.oracle, options.likeness, options.repair)
+    terms = Terms(budget, options.oracle, options.likeness, options.repair, pool_rows=options.pool_rows)
     records = conduct(methods, grounds, seeds, terms, options.settings)
     return BenchResult(_header(records, terms, seeds), tuple(records))
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from importlib import resources
 
 from markupsafe import Markup
 
+from evenhand.report.words import printable
+
 TONES = 6
 """Lines and dots with a colour of their own; the others are grey."""
+
+
+def escape(told: object) -> str:
+    """Words for a picture: invisible and broken characters written out, markup escaped."""
+    return html.escape(printable(str(told)))
 
 
 def tone(place: int) -> str:

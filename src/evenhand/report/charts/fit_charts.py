@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from markupsafe import Markup
 
-from evenhand.report.charts.canvas import fixed, label, scaled, short
+from evenhand.report.charts.canvas import escape, fixed, label, scaled, short
 
 PANEL = (280.0, 150.0)
 BOX = (160.0, 38.0)

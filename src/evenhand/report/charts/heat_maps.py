@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 from markupsafe import Markup
 
-from evenhand.report.charts.canvas import fixed, label, short
+from evenhand.report.charts.canvas import escape, fixed, label, short
 
 STRONGEST = 0.7
 """Opacity of the strongest square: words on it stay readable."""

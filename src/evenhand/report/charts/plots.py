@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 from markupsafe import Markup
 
-from evenhand.report.charts.canvas import Axis, label, scaled, short, tone
+from evenhand.report.charts.canvas import Axis, escape, label, scaled, short, tone
 
 LETTER_WIDTH, LETTER_HEIGHT = 6.4, 12.0
 MOST_NAME = 26

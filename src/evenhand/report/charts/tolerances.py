@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 from markupsafe import Markup
 
-from evenhand.report.charts.canvas import Axis, fluid, told_rows
+from evenhand.report.charts.canvas import Axis, escape, fluid, told_rows
 from evenhand.report.charts.rows import place
 
 TALL = 74

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 from markupsafe import Markup
 
-from evenhand.report.charts.canvas import fixed, label
+from evenhand.report.charts.canvas import escape, fixed, label
 
 WIDE, BOX, LINE, GAP = 232.0, 218.0, 18.0, 34.0
 

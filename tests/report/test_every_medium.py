@@ -1,0 +1,47 @@
+"""The result of every verb on every medium is rendered in every format, with attacks in every text too, and shows itself in a notebook."""
+
+from __future__ import annotations
+
+import re
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from evenhand import report
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+from parts.report_grid import medium_results, of_medium, parses, poisoned
+
+MEDIA = [pytest.param(kind, marks=[] if kind == "text" else pytest.mark.slow) for kind in medium_results.MEDIA]
+REFUSED = {("certify", kind) for kind in medium_results.MEDIA} | {("repair", kind) for kind in ("portraits", "text", "scenes")}
+"""What cannot be looked into is not certified, and without labels nothing is mended: both say so in words."""
+
+
+@pytest.mark.parametrize("kind", MEDIA)
+@pytest.mark.parametrize("verb", medium_results.MAKERS)
+def test_a_result_is_rendered_in_every_format(verb: str, kind: str) -> None:
+    content = of_medium(verb, kind)
+    assert (content is None) == ((verb, kind) in REFUSED)
+    if content is None:
+        return
+    jsonschema.validate(content, report.schema())
+    assert content["header"]["medium"]["kind"] == kind or verb in ("bench", "synth")
+    for name in report.known_formats():
+        assert parses(name, report.render(content, name)), name
+        attacked = report.render(poisoned(content), name)
+        attacked.encode("utf-8")
+        assert parses(name, attacked), name
+    shown = medium_results.result(verb, kind)._repr_html_()
+    assert not re.search(r"<script|<style|\bon[a-z]+=", shown)
+    assert ET.fromstring(shown).tag == "div"
+    assert repr(medium_results.result(verb, kind)).startswith(f"<{verb} of ")
+
+
+def test_a_name_that_no_file_can_have_is_no_picture(tmp_path: Path) -> None:
+    content = of_medium("scan", "text")
+    assert content is not None
+    pairs = [{**content["witnesses"][0], "pictures": {"person": name}} for name in ("long" * 2000, "zero\0.png", "../outside.png")]
+    assert "<img" not in report.write({**content, "witnesses": pairs}, tmp_path / "page.html").read_text(encoding="utf-8")
