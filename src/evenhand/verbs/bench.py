@@ -107,8 +107,8 @@ class BenchOptions:
     oracle: str | None = None
     likeness: bool = False
     repair: bool = False
-    pool_rows: Count = POOL_ROWS
     settings: Settings = field(default_factory=Settings)
+    pool_rows: Count = POOL_ROWS
 
     def __post_init__(self) -> None:
         check_limits(self)
