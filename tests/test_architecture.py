@@ -35,7 +35,7 @@ def told_tree():
 def real_tree():
     folders = [path.parent for path in PACKAGE.rglob("__init__.py")]
     packages = [folder.relative_to(PACKAGE).as_posix() + "/" for folder in folders if folder != PACKAGE]
-    shared = ("editors/parts/", "operators/parts/")  # told beside their packages
+    shared = ("editors/parts/", "operators/parts/", "executors/parts/")  # told beside their packages
     return [*(name for name in packages if not name.endswith(shared)), *(path.name for path in PACKAGE.glob("*.py"))]
 
 

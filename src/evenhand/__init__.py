@@ -32,6 +32,8 @@ _HOMES = {
     "Waiver": "evenhand.engine.policy",
     "assert_fair": "evenhand.integrations.fairness_assertion",
     "bench": "evenhand.verbs.bench",
+    "CampaignOptions": "evenhand.verbs.campaign",
+    "run_campaign": "evenhand.verbs.campaign",
     "certify": "evenhand.verbs.certify",
     "compare": "evenhand.verbs.compare",
     "datasets": "",
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from evenhand.synthesis.strategies import strategies
     from evenhand.verbs.bench import BenchOptions, bench
     from evenhand.verbs.build_gate import GateOptions, gate
+    from evenhand.verbs.campaign import CampaignOptions, run_campaign
     from evenhand.verbs.certify import certify
     from evenhand.verbs.compare import CompareOptions, compare
     from evenhand.verbs.doctor import doctor
@@ -84,6 +87,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BenchOptions",
     "Budget",
+    "CampaignOptions",
     "CausalGraph",
     "Column",
     "CompareOptions",
@@ -117,6 +121,7 @@ __all__ = [
     "planted",
     "repair",
     "replay",
+    "run_campaign",
     "scan",
     "strategies",
     "synth",

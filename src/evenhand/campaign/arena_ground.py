@@ -31,7 +31,7 @@ class Ground:
 
     arena: Arena
     oracle_name: str | None = None
-    pool_rows: int = POOL_ROWS
+    pool_rows: int = POOL_ROWS  # 0 where findings are not judged as a test set
     rate_rows: int = 10_000
 
     @cached_property
@@ -52,9 +52,9 @@ class Ground:
 
     @cached_property
     def plausibility(self) -> Plausibility | None:
-        """What is natural; None where there are too few real rows to say, or rows only number what is shown."""
+        """What is natural; None where nobody asks, there are too few real rows to say, or rows only number what is shown."""
         rows = self.subject.rows
-        if rows is None or len(rows) < FEWEST or self.subject.domain.numbers_things:
+        if not self.pool_rows or rows is None or len(rows) < FEWEST or self.subject.domain.numbers_things:
             return None
         rng = np.random.default_rng([SEED, 3])
         chosen = rows if len(rows) <= MOST_REAL_ROWS else rows[rng.choice(len(rows), MOST_REAL_ROWS, replace=False)]

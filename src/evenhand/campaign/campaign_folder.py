@@ -52,11 +52,14 @@ class CampaignFolder:
             self.log("damaged", str(fault))
             return None
 
-    def by_order(self) -> dict[str, dict[str, Any]]:
-        """Every sound record by the digest of what was ordered."""
-        files = sorted((self.path / "records").glob("*.json"))
-        found = [kept for file in files if (kept := self.sound_record(file.stem)) is not None]
-        return {record["order"]: record for record in found if "order" in record}
+    def by_order(self, leave_out: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
+        """Every sound record by the digest of what was ordered, without the parts that are left out."""
+        found: dict[str, dict[str, Any]] = {}
+        for file in sorted((self.path / "records").glob("*.json")):
+            kept = self.sound_record(file.stem)
+            if kept is not None and "order" in kept:
+                found[kept["order"]] = {name: part for name, part in kept.items() if name not in leave_out}
+        return found
 
     def keep_findings(self, identity: str, content: bytes) -> None:
         """Write a run's findings, once; those of a run whose record was never written make way for the same ones."""
@@ -119,11 +122,12 @@ class CampaignFolder:
         except OSError as fault:
             raise StoreError(f"cannot write {file}: {fault.strerror or fault}; what was saved before is intact") from fault
 
-    def write_tables(self, records: Sequence[Mapping[str, Any]]) -> list[Path]:
-        """`records.parquet` and `curves.parquet`: made from the records, so they are replaced by newer ones."""
+    def write_tables(self, records: Sequence[Mapping[str, Any]], curves: bool = True) -> list[Path]:
+        """`records.parquet` and, where they are at hand, `curves.parquet`: made from the records, so they are replaced by newer ones."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            return [self._table(name, frame) for name, frame in (("records", frame_of(records)), ("curves", curves_of(records)))]
+            written = [self._table("records", frame_of(records))]
+            return [*written, self._table("curves", curves_of(records))] if curves else written
         except OSError as fault:
             raise StoreError(f"cannot write to {self.path}: {fault.strerror or fault}; the records themselves are intact") from fault
 

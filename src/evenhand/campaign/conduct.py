@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,7 @@ class Settings:
     keep_findings: bool = False
     retry: bool = False
     watch: Watch | None = None  # told of every finished run, and in a single process of each run's headway too
+    leave_out: tuple[str, ...] = ()  # parts of a record that are kept on disk alone, where there are too many runs for memory
 
     def __post_init__(self) -> None:
         if self.keep_findings and self.folder is None:
@@ -61,7 +62,7 @@ def carried_out(sources: Sequence[ArenaSource], orders: Sequence[RunOrder], sett
             held.enter_context(folder.locked())
         records = _Gathering(work, orders, settings, folder).records()
         if folder is not None:
-            folder.write_tables(records)
+            folder.write_tables(records, curves="curve" not in settings.leave_out)
     return records
 
 
@@ -93,7 +94,7 @@ class _Gathering:
 
     def _take_kept(self, digests: Sequence[str]) -> None:
         """What the folder has; a failure is made again where that is wanted."""
-        kept = self.folder.by_order() if self.folder is not None else {}
+        kept = self.folder.by_order(self.settings.leave_out) if self.folder is not None else {}
         for place, digest in enumerate(digests):
             record = kept.get(digest)
             if record is None:
@@ -114,8 +115,8 @@ class _Gathering:
         self.folder.keep(record)
         return record
 
-    def _take(self, place: int, record: dict[str, Any]) -> None:
-        self.gathered[place] = record
+    def _take(self, place: int, record: Mapping[str, Any]) -> None:
+        self.gathered[place] = {name: part for name, part in record.items() if name not in self.settings.leave_out}
         if self.settings.watch:
             self.settings.watch(Headway(RUNS, len(self.gathered), len(self.orders), _told(record)))
 
@@ -124,7 +125,7 @@ class _Gathering:
             self.folder.log(event, detail)
 
 
-def _told(record: dict[str, Any]) -> str:
+def _told(record: Mapping[str, Any]) -> str:
     """The run that has just ended, and how, where it is not done."""
     named = " ".join(str(record[name]) for name in ("dataset", "protected", "model", "method"))
     return named if record["status"] == DONE else f"{named}: {record['status']}"

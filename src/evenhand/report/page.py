@@ -66,6 +66,7 @@ TITLES = {
     "repair": "repair comparison",
     "synth": "synthetic rows",
     "bench": "methods side by side",
+    "campaign": "many models",
     "compare": "models side by side",
     "doctor": "examination of a model",
     "replay": "replay",

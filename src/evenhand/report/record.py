@@ -20,7 +20,7 @@ VERSION = 2
 
 SCHEMA_FILE = f"result_version_{VERSION}.schema.json"
 
-Verb = Literal["scan", "measure", "certify", "repair", "synth", "bench", "compare", "doctor", "replay", "gate"]
+Verb = Literal["scan", "measure", "certify", "repair", "synth", "bench", "campaign", "compare", "doctor", "replay", "gate"]
 
 
 class RecordPart(BaseModel):

@@ -23,6 +23,7 @@ SUBJECTS = {
     "repair": "Ways to mend the model, against each other and against chance",
     "synth": "Synthetic rows against the real ones",
     "bench": "Methods of search under one budget",
+    "campaign": "Many models, each searched and measured under the same terms",
     "compare": "What has changed from the first to the second",
     "doctor": "How the model is wired",
     "replay": "Pairs that were kept, asked again",
@@ -81,7 +82,11 @@ def two_minutes(record: Record) -> list[BriefLine]:
 def _what(record: Record) -> str:
     header, (_, many) = record.header, nouns(record)
     subject = SUBJECTS.get(record.verb, words.title(record.verb)).format(many=many)
-    kind = f" of the model {words.text(header.model.kind, 60)}" if header.model.kind and record.verb not in ("synth", "bench") else ""
+    kind = (
+        f" of the model {words.text(header.model.kind, 60)}"
+        if header.model.kind and record.verb not in ("synth", "bench", "campaign")
+        else ""
+    )
     protected = listed([words.text(name, 60) for name in record.protected])
     told = f"; protected: {protected}" if protected else ""
     return f"{subject}{kind if record.verb in ('doctor', 'certify', 'replay', 'gate') else ''}{told}."
