@@ -34,7 +34,7 @@ USUAL_COLUMNS = 32
 MOST_EXPECTED = 1 << 21
 """Room for this many distinct candidates is made at once, so that a usual run never rebuilds its table of keys."""
 
-ROWS_PER_PART = 100_000
+ROWS_PER_PART, CELLS_PER_PART = 100_000, 3_200_000
 SECONDS_PER_PART = 5.0
 
 FIRST_TIMED_ROWS = 512
@@ -293,13 +293,15 @@ class Court:
     def findings(self) -> Findings:
         """All findings so far."""
         self._gather()
-        return self._pile[:]
+        return self._pile.whole()
 
     def _save_now_and_then(self) -> None:
         if self.reach.folder is None:
             return
         waiting = self.heard.size - self._saved_keys
-        if waiting >= ROWS_PER_PART or (waiting and time.monotonic() - self._saved_at > SECONDS_PER_PART):
+        if waiting >= min(ROWS_PER_PART, CELLS_PER_PART // len(self.domain.columns)) or (
+            waiting and time.monotonic() - self._saved_at > SECONDS_PER_PART
+        ):
             self.save()
 
     def save(self) -> None:
@@ -312,9 +314,9 @@ class Court:
         novel = np.ones(len(keys), dtype=bool) if known is None else known < 0
         memory = self.heard.recall(np.arange(chosen.start, chosen.stop)[novel])
         self._gather()
-        findings = self._pile[self._saved_findings :]
+        findings = self._pile.since(self._saved_findings)
         if known is not None and len(findings):
-            findings = findings[self._archive.find(self.domain.keys(findings.rows)) < 0]  # type: ignore[operator]
+            findings = findings[self._archive.find(findings.keys(self.domain)) < 0]  # type: ignore[operator]
         if novel.any():
             journal = Journal(keys[novel], memory.labels, memory.gap, memory.unfair, np.concatenate(self._costs)[novel])
             self.reach.folder.append(journal, findings, self.domain, outcome_names(self.plan.oracle, self.meter))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Index, Mask, Reals, Rows
+from evenhand.arrays import Index, Keys, Mask, Reals, Rows
 from evenhand.contract import ShownPairs, Verdict
 from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.kept_pairs import KeptPairs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +28,7 @@ LEAST_LIKELY = -1e30
 class Findings:
     """Inputs judged unfair, one entry each, with the twin that shows it best."""
 
-    rows: Rows
-    twins: Rows
+    pairs: KeptPairs
     outcomes: NDArray[np.int16]  # (n, 2): label of the row and of its twin, as positions in the model's classes
     gap: Reals
     valid: Mask  # whether the row keeps the domain's constraints
@@ -37,7 +37,25 @@ class Findings:
     answers: Reals  # (n, 2): the scores or amounts that were compared; NaN where labels were
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.pairs)
+
+    @property
+    def rows(self) -> Rows:
+        """The codes of the rows; of a wide table unpacked, so ask for few findings at once."""
+        return self.pairs.rows
+
+    @property
+    def twins(self) -> Rows:
+        """The codes of the twins, likewise."""
+        return self.pairs.twins
+
+    def stretches(self) -> Iterator[Findings]:
+        """All of them in turn, so few at once that their codes can be unpacked."""
+        return (self[part] for part in self.pairs.stretches())
+
+    def keys(self, domain: TabularDomain) -> Keys:
+        """One key a finding, equal for rows that are twins of each other."""
+        return np.concatenate([np.empty(0, np.uint64), *(domain.keys(part.rows) for part in self.stretches())])
 
     def __getitem__(self, chosen: Any) -> Findings:
         return Findings(**{f.name: getattr(self, f.name)[chosen] for f in fields(self)})
@@ -45,26 +63,45 @@ class Findings:
     @classmethod
     def none(cls, columns: int) -> Findings:
         """No findings yet."""
-        empty = np.empty((0, columns))
+        pairs = KeptPairs.plain(np.empty((0, columns)), np.empty((0, columns)))
+        empty = np.empty(0)
         return cls(
-            empty, empty, np.empty((0, 2), np.int16), np.empty(0), np.empty(0, bool), np.empty(0, np.intp), np.empty(0, dtype=object),
-            np.empty((0, 2)),
-        )  # fmt: skip
+            pairs, np.empty((0, 2), np.int16), empty, empty.astype(bool), empty.astype(np.intp), empty.astype(object), np.empty((0, 2))
+        )
+
+    def replaced(self, places: Index, by: Findings, domain: TabularDomain) -> Findings:
+        """The same with others at some places; number and phase stay."""
+        changed = {name: getattr(self, name).copy() for name in ("outcomes", "gap", "valid", "answers")}
+        for name, values in changed.items():
+            values[places] = getattr(by, name)
+        rows, twins = self.rows.copy(), self.twins.copy()
+        rows[places], twins[places] = by.rows, by.twins
+        return replace(self, pairs=KeptPairs.of(rows, twins, domain.columns), **changed)
 
     @classmethod
     def join(cls, parts: Sequence[Findings], columns: int) -> Findings:
         """All parts as one."""
-        if not parts:
-            return cls.none(columns)
-        return cls(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)})
+        full = [part for part in parts if len(part)] or [cls.none(columns)]
+        if len(full) == 1:
+            return full[0]
+        others = [f.name for f in fields(cls) if f.name != "pairs"]
+        return cls(
+            pairs=KeptPairs.join([part.pairs for part in full]),
+            **{name: np.concatenate([getattr(part, name) for part in full]) for name in others},
+        )
 
     def frame(self, domain: TabularDomain, classes: Sequence[Any]) -> pd.DataFrame:
         """People in the data's own words: the row, its twin's changed cells, both outcomes."""
         import pandas as pd
 
-        people, twins = domain.decode(self.rows), domain.decode(self.twins)
-        shown = {name: twins[name] for name in domain.names if _may_change(domain, name) or self._differs(domain.place(name))}
-        added: dict[str, Any] = {f"{RESERVED}twin.{name}": cells.to_numpy() for name, cells in shown.items()}
+        rows, twins = self.rows, self.twins
+        people = domain.decode(rows)
+        shown = [
+            (column, twins[:, place])
+            for place, column in enumerate(domain.columns)
+            if _may_change(domain, column.name) or not np.array_equal(rows[:, place], twins[:, place], equal_nan=True)
+        ]
+        added: dict[str, Any] = {f"{RESERVED}twin.{column.name}": column.decode(codes).to_numpy() for column, codes in shown}
         added |= self._said(classes)
         added[f"{RESERVED}gap"] = self.gap
         added[f"{RESERVED}valid"] = self.valid
@@ -78,10 +115,6 @@ class Findings:
         first, second = (each.item() if isinstance(each, np.generic) else each for each in pair)
         return first, second
 
-    def _differs(self, place: int) -> bool:
-        """Whether any twin has another cell there."""
-        return not np.array_equal(self.rows[:, place], self.twins[:, place], equal_nan=True)
-
     def _said(self, classes: Sequence[Any]) -> dict[str, Any]:
         """Both outcomes; of a regression the amounts themselves, and scores beside labels where scores were compared."""
         if len(classes) == 1:
@@ -94,31 +127,33 @@ class Findings:
 
 
 class FindingsPile:
-    """Findings as they come, in arrays with room to grow: the whole is at hand at any moment, without being put together."""
+    """Findings as they come, part by part."""
 
     def __init__(self, columns: int) -> None:
-        self._room = Findings.none(columns)
-        self._size = 0
+        self._columns = columns
+        self._parts: list[Findings] = []
 
     def __len__(self) -> int:
-        return self._size
+        return sum(len(part) for part in self._parts)
 
     def add(self, part: Findings) -> None:
         """Append a part."""
-        end = self._size + len(part)
-        if end > len(self._room):
-            self._room = Findings(**{f.name: self._grown(getattr(self._room, f.name), 2 * end) for f in fields(Findings)})
-        for each in fields(Findings):
-            getattr(self._room, each.name)[self._size : end] = getattr(part, each.name)
-        self._size = end
+        self._parts.append(part)
 
-    def __getitem__(self, chosen: slice) -> Findings:
-        return self._room[: self._size][chosen]
+    def since(self, place: int) -> Findings:
+        """Those from a place on."""
+        kept, end = [], len(self)
+        for part in reversed(self._parts):
+            if end <= place:
+                break
+            end -= len(part)
+            kept.append(part[max(0, place - end) :])
+        return Findings.join(kept[::-1], self._columns)
 
-    def _grown(self, array: NDArray[Any], room: int) -> NDArray[Any]:
-        bigger = np.empty((room, *array.shape[1:]), dtype=array.dtype)
-        bigger[: self._size] = array[: self._size]
-        return bigger
+    def whole(self) -> Findings:
+        """All of them, as one part from now on."""
+        self._parts = [Findings.join(self._parts, self._columns)]
+        return self._parts[0]
 
 
 def _may_change(domain: TabularDomain, name: str) -> bool:
@@ -137,8 +172,7 @@ def findings_of(
     likely = np.zeros(labels.shape) if likelihood is None else likelihood[found]
     pairs = verdict.pairs if verdict.pairs is not None else _twins_apart(rows[found], labels, domain, likely)
     return Findings(
-        rows=pairs.rows,
-        twins=pairs.partners,
+        pairs=KeptPairs.of(pairs.rows, pairs.partners, domain.columns),
         outcomes=pairs.labels.astype(np.int16),
         gap=verdict.gap[found].astype(np.float64),
         valid=domain.keeps_constraints(pairs.rows),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from math import comb
@@ -21,6 +21,7 @@ from evenhand.disk import private_folder, read_sealed, sealed, write_whole
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.exhibits import check_pictures, exhibit, picture_sums, read_pictures, restore_pair, write_pictures
 from evenhand.engine.findings import Findings, findings_of
+from evenhand.engine.kept_pairs import CELLS_AT_ONCE
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 from evenhand.models.meter import Meter
 from evenhand.oracles import oracle_of, oracle_text
@@ -112,7 +113,7 @@ def shrink(findings: Findings, real: Rows | None, hearing: Hearing) -> tuple[Fin
         return findings, np.full(len(findings), -1, dtype=np.intp), findings.rows
     if isinstance(hearing.medium, Restoring):
         return _shrink_to_parents(findings, real, hearing, hearing.medium)
-    shrunk = _Shrunk(findings)
+    shrunk = _Shrunk(findings, hearing.domain)
     try:
         with stopping(hearing.deadline):
             for neighbour in nearest(findings.rows, real, hearing.domain).T:
@@ -128,14 +129,15 @@ def shrink(findings: Findings, real: Rows | None, hearing: Hearing) -> tuple[Fin
 class _Shrunk:
     """The fewest changed cells so far of each finding, and the real row that they lead to; -1 before any was tried."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: Findings, domain: TabularDomain) -> None:
+        self._domain = domain
         self.best, self.real = findings, np.full(len(findings), -1, dtype=np.intp)
-        self._fewest = np.full(len(findings), findings.rows.shape[1] + 1)
+        self._fewest = np.full(len(findings), len(domain.columns) + 1)
 
     def take(self, moved: Findings, neighbour: Index, changed: Index) -> None:
         """Keep what has fewer changed cells than before."""
         better = changed < self._fewest
-        self.best = _where(better, moved, self.best)
+        self.best = self.best.replaced(np.flatnonzero(better), moved[better], self._domain)
         self._fewest, self.real = np.where(better, changed, self._fewest), np.where(better, neighbour, self.real)
 
 
@@ -193,7 +195,8 @@ def _shrink_towards(findings: Findings, target: Rows, hearing: Hearing) -> Findi
     best, solved = findings, np.zeros(len(findings), dtype=bool)
     for size in range(EXHAUSTIVE + 1):
         best, solved = _try_choices(best, findings.rows, target, _Choices(differs, solved, size), hearing)
-    return _where(solved, best, _put_back(findings, target, differs & ~solved[:, None], hearing))
+    left = _put_back(findings, target, differs & ~solved[:, None], hearing)
+    return left.replaced(np.flatnonzero(solved), best[solved], hearing.domain)
 
 
 @dataclass(frozen=True)
@@ -206,23 +209,34 @@ class _Choices:
 
 
 def _try_choices(best: Findings, rows: Rows, target: Rows, choices: _Choices, hearing: Hearing) -> tuple[Findings, Mask]:
-    differs, solved = choices.differs, choices.solved
-    trials, owners = [], []
-    for line in np.flatnonzero(~solved):
-        if comb(int(differs[line].sum()), choices.size) > MOST_CHOICES:
+    """Every choice in turn, of as many findings at once as are no burden; the first that is still unfair is taken."""
+    solved = choices.solved.copy()
+    for trials, owners in _chosen_trials(rows, target, choices):
+        judged, hit_owner = _judge(trials, owners, hearing)
+        first_hit, at = np.unique(hit_owner, return_index=True)
+        solved[first_hit] = True
+        best = best.replaced(first_hit, judged[at], hearing.domain)
+    return best, solved
+
+
+def _chosen_trials(rows: Rows, target: Rows, choices: _Choices) -> Iterator[tuple[Rows, Index]]:
+    """The trials of some findings and whose they are; of one finding all at once."""
+    trials: list[Rows] = []
+    owners: list[Any] = []
+    for line in np.flatnonzero(~choices.solved):
+        differs = choices.differs[line]
+        if comb(int(differs.sum()), choices.size) > MOST_CHOICES:
             continue  # too many to try each: its cells are put back one after the other
-        for choice in combinations(np.flatnonzero(differs[line]), choices.size):
-            trial = _mixed(target[line], rows[line], differs[line])
+        for choice in combinations(np.flatnonzero(differs), choices.size):
+            trial = _mixed(target[line], rows[line], differs)
             trial[list(choice)] = rows[line, list(choice)]
             trials.append(trial)
             owners.append(line)
-    if not trials:
-        return best, solved
-    judged, hit_owner = _judge(np.array(trials), np.array(owners), hearing)
-    first_hit, at = np.unique(hit_owner, return_index=True)
-    fresh = np.zeros(len(solved), dtype=bool)
-    fresh[first_hit] = True
-    return _replace_at(best, first_hit, judged[at]), solved | fresh
+        if len(trials) * rows.shape[1] >= CELLS_AT_ONCE:
+            yield np.array(trials), np.array(owners)
+            trials, owners = [], []
+    if trials:
+        yield np.array(trials), np.array(owners)
 
 
 def _mixed(target: Rows, row: Rows, differs: Mask) -> Rows:
@@ -235,9 +249,7 @@ def _put_back(findings: Findings, target: Rows, differs: Mask, hearing: Hearing)
     differs = differs.copy()
     while differs.any() and not hearing.deadline.is_over:
         owners, cells = np.nonzero(differs)
-        trials = best.rows[owners]
-        trials[np.arange(len(owners)), cells] = target[owners, cells]
-        judged, hits = _judge(trials, np.arange(len(owners)), hearing)
+        judged, hits = _judge_each(best.rows, target, _CellsBack(owners, cells), hearing)
         differs[:] = False if not len(hits) else differs
         if not len(hits):
             break
@@ -245,12 +257,40 @@ def _put_back(findings: Findings, target: Rows, differs: Mask, hearing: Hearing)
         order = np.lexsort((-judged.gap, owners[hits]))
         winner_of, at = np.unique(owners[hits][order], return_index=True)
         picked = order[at]
-        best = _replace_at(best, winner_of, judged[picked])
+        best = best.replaced(winner_of, judged[picked], hearing.domain)
         alive = np.zeros_like(differs)
         alive[owners[hits], cells[hits]] = True
         differs &= alive
         differs[winner_of, cells[hits[picked]]] = False
     return best
+
+
+@dataclass(frozen=True)
+class _CellsBack:
+    """Which findings get which of their cells back, one at a time."""
+
+    owners: Index
+    cells: Index
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    def stretches(self, columns: int) -> Iterator[tuple[int, _CellsBack]]:
+        """In turn, with the number of the first, so few at once that their rows are no burden."""
+        step = max(1, CELLS_AT_ONCE // columns)
+        return ((at, _CellsBack(self.owners[at : at + step], self.cells[at : at + step])) for at in range(0, len(self), step))
+
+
+def _judge_each(rows: Rows, target: Rows, back: _CellsBack, hearing: Hearing) -> tuple[Findings, Index]:
+    """The trials that are still unfair, and which ones these are."""
+    found, hits = [], [np.empty(0, dtype=np.intp)]
+    for begin, some in back.stretches(rows.shape[1]):
+        trials = rows[some.owners]
+        trials[np.arange(len(some)), some.cells] = target[some.owners, some.cells]
+        judged, hit = _judge(trials, np.arange(begin, begin + len(some)), hearing)
+        found.append(judged)
+        hits.append(hit)
+    return Findings.join(found, rows.shape[1]), np.concatenate(hits)
 
 
 def _judge(rows: Rows, owners: Index, hearing: Hearing) -> tuple[Findings, Index]:
@@ -267,22 +307,12 @@ def _differing(rows: Rows, target: Rows, domain: TabularDomain) -> Mask:
     return differs
 
 
-def _where(mask: Mask, yes: Findings, no: Findings) -> Findings:
-    return _replace_at(no, np.flatnonzero(mask), yes[np.flatnonzero(mask)])
-
-
-def _replace_at(findings: Findings, places: Index, by: Findings) -> Findings:
-    changed = findings[np.arange(len(findings))]  # a copy
-    for name in ("rows", "twins", "outcomes", "gap", "valid", "answers"):
-        getattr(changed, name)[places] = getattr(by, name)
-    return changed
-
-
 def select(findings: Findings, domain: TabularDomain, most: int) -> Index:
     """Up to `most` findings for people to look at: possible people first, each kind of change in turn, widest gap first."""
     if not len(findings):
         return np.empty(0, dtype=np.intp)
-    first, second = domain.own_combination(findings.rows), domain.own_combination(findings.twins)
+    own = [(domain.own_combination(part.rows), domain.own_combination(part.twins)) for part in findings.stretches()]
+    first, second = (np.concatenate(each) for each in zip(*own, strict=True))
     change = first * len(domain.combinations) + second
     order = np.lexsort((-findings.gap, ~findings.valid, change))
     starts = np.flatnonzero(np.diff(change[order], prepend=np.iinfo(np.intp).min))
@@ -299,11 +329,12 @@ def witnesses_of(findings: Findings, real: Rows | None, hearing: Hearing) -> lis
     shrunk, real_rows, cells = shrink(findings, real, hearing)
     names, fingerprint = outcome_names(oracle, model), model.fingerprint()
     kept: dict[str, Witness] = {}
+    rows, twins = shrunk.rows, shrunk.twins
     for place in range(len(shrunk)):
-        person, twin = (_cells(rows[place], domain) for rows in (shrunk.rows, shrunk.twins))
+        person, twin = _cells(rows[place], domain), _cells(twins[place], domain)
         changed = {}
         if real_rows[place] >= 0:
-            differs = _differing(shrunk.rows[[place]], cells[[place]], domain)[0]
+            differs = _differing(rows[[place]], cells[[place]], domain)[0]
             real_cells = _cells(cells[place], domain)
             changed = {name: {"real": real_cells[name], "witness": person[name]} for name in np.array(domain.names)[differs]}
         first, second = shrunk.said(place, names)
@@ -322,7 +353,7 @@ def witnesses_of(findings: Findings, real: Rows | None, hearing: Hearing) -> lis
             model=fingerprint,
             oracle=oracle_text(oracle),
             answers=answers if np.isfinite(answers).all() else None,
-            **asdict(exhibit(np.stack([shrunk.rows[place], shrunk.twins[place]]), medium)),
+            **asdict(exhibit(np.stack([rows[place], twins[place]]), medium)),
         )
         kept.setdefault(witness.id, witness)
     return list(kept.values())

@@ -27,7 +27,7 @@ from evenhand.measures.rates import DRAWN
 from evenhand.measures.rules import JudgedRows, Rules, mine_in_time
 from evenhand.measures.shared_vocabulary import check_vocabulary
 from evenhand.measures.studies.classes import ClassMeasure, class_measure
-from evenhand.measures.typicality import Typicality, typicality
+from evenhand.measures.typicality import MOST_ROWS, Typicality, typicality
 from evenhand.media.scenes import Scenes
 from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
@@ -94,7 +94,7 @@ class _Searches:
         """How many different rows were found; one run finds each of them once."""
         if len(self.runs) <= 1:
             return sum(len(r.findings) for r in self.runs)
-        return len(np.unique(np.concatenate([subject.domain.keys(r.findings.rows) for r in self.runs])))
+        return len(np.unique(np.concatenate([r.findings.keys(subject.domain) for r in self.runs])))
 
 
 def scan(
@@ -180,7 +180,8 @@ def _natural(subject: Subject, found: Findings, budget: Budget, rng: np.random.G
     """How likely findings are beside real rows; only where a row is made of columns, and where no clock runs."""
     if subject.rows is None or budget.seconds is not None or getattr(subject.medium, "is_listed", False) or subject.domain.numbers_things:
         return None
-    return typicality(subject.rows, found.rows, subject.domain, rng)
+    some = found if len(found) <= MOST_ROWS else found[rng.choice(len(found), MOST_ROWS, replace=False)]
+    return typicality(subject.rows, some.rows, subject.domain, rng)
 
 
 def _unfair_rows(sample: JudgedSample, subject: Subject) -> tuple[int, ...] | None:
@@ -267,12 +268,10 @@ def _worst(seen: Sequence[Findings], subject: Subject, names: Sequence[Any]) -> 
     if not any(len(found) for found in seen):
         return {}
     found = max((found for found in seen if len(found)), key=lambda found: float(found.gap.max()))
-    at = int(np.argmax(found.gap))
-    cells = [
-        {c.name: c.value(code) for c, code in zip(subject.domain.columns, rows[at], strict=True)} for rows in (found.rows, found.twins)
-    ]
-    labels = found.said(at, names)
-    return {"person": cells[0], "twin": cells[1], "outcome": labels[0], "twin_outcome": labels[1], "gap": float(found.gap[at])}
+    worst = found[[int(np.argmax(found.gap))]]
+    cells = [{c.name: c.value(code) for c, code in zip(subject.domain.columns, rows[0], strict=True)} for rows in (worst.rows, worst.twins)]
+    labels = worst.said(0, names)
+    return {"person": cells[0], "twin": cells[1], "outcome": labels[0], "twin_outcome": labels[1], "gap": float(worst.gap[0])}
 
 
 def _evidence(real: Findings, found: Findings, subject: Subject, hearing: witness.Hearing, most: int) -> list[witness.Witness]:

@@ -1,0 +1,95 @@
+"""Findings of wide tables are kept in few bytes, and nobody can tell from their codes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.contract import Verdict
+from evenhand.domain.columns import Column
+from evenhand.domain.tabular import TabularDomain
+from evenhand.engine.findings import Findings, FindingsPile, findings_of
+from evenhand.engine.kept_pairs import WIDE_COLUMNS, KeptPairs
+
+KINDS = (
+    Column("c", "category", tuple("abcdef"), missing=0.1),
+    Column("byte", "integer", low=-100, high=154),
+    Column("word", "integer", low=-9, high=65_000, missing=0.2),
+    Column("long", "integer", low=0, high=10**12),
+    Column("real", "real", low=-1.0, high=1.0, missing=0.1),
+)
+WIDE = tuple(
+    Column(f"{each.name}{at}", each.kind, each.values, low=each.low, high=each.high, missing=each.missing)
+    for at in range(12)
+    for each in KINDS
+)
+DOMAIN = TabularDomain((*WIDE, Column("sex", "category", ("f", "m"))), protected=("sex",))
+
+
+def found(n: int, seed: int) -> Findings:
+    rng = np.random.default_rng(seed)
+    verdict = Verdict(np.ones(n, dtype=bool), rng.random(n), np.tile(np.array([0, 1], np.int16), (n, 1)))
+    return findings_of(DOMAIN.sample(n, rng), verdict, DOMAIN, np.arange(n), "test")
+
+
+def nbytes(pairs: KeptPairs) -> int:
+    return pairs.small.nbytes + pairs.middle.nbytes + pairs.numbers.nbytes + pairs.cells.nbytes
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 40), st.integers(0, 2**32 - 1))
+def test_codes_come_back_exactly(n, seed):
+    rows = DOMAIN.sample(n, np.random.default_rng(seed))
+    twins = rows.copy()
+    twins[:, -1] = 1 - twins[:, -1]
+    kept = KeptPairs.of(rows, twins, DOMAIN.columns)
+    np.testing.assert_array_equal(kept.rows, rows)
+    np.testing.assert_array_equal(kept.twins, twins)
+
+
+def test_a_wide_table_takes_less_than_half_the_bytes_of_its_rows_alone():
+    findings = found(500, 0)
+    assert len(DOMAIN.columns) >= WIDE_COLUMNS
+    assert nbytes(findings.pairs) < findings.rows.nbytes / 2
+
+
+@pytest.mark.parametrize("code", [0.5, -101.0, 155.0, np.nan, np.inf])
+def test_codes_that_do_not_fit_their_column_are_kept_as_they_are(code):
+    rows = DOMAIN.sample(5, np.random.default_rng(0))
+    rows[3, 1] = code
+    kept = KeptPairs.of(rows, rows, DOMAIN.columns)
+    np.testing.assert_array_equal(kept.rows, rows)
+    joined = KeptPairs.join([found(4, 1).pairs, kept])
+    np.testing.assert_array_equal(joined.rows[4:], rows)
+
+
+def test_parts_whose_twins_differ_in_other_columns_join():
+    rows = DOMAIN.sample(6, np.random.default_rng(2))
+    first, second = rows[:3].copy(), rows[3:].copy()
+    first[:, -1], second[:, 1] = 1 - first[:, -1], 7.0
+    joined = KeptPairs.join([KeptPairs.of(rows[:3], first, DOMAIN.columns), KeptPairs.of(rows[3:], second, DOMAIN.columns)])
+    np.testing.assert_array_equal(joined.rows, rows)
+    np.testing.assert_array_equal(joined.twins, np.concatenate([first, second]))
+
+
+def test_a_pile_gives_the_tail_and_the_whole():
+    parts = [found(n, n) for n in (3, 5, 2)]
+    pile = FindingsPile(len(DOMAIN.columns))
+    for part in parts:
+        pile.add(part)
+    whole = np.concatenate([part.rows for part in parts])
+    np.testing.assert_array_equal(pile.since(4).rows, whole[4:])
+    assert len(pile.since(10)) == 0
+    np.testing.assert_array_equal(pile.whole().rows, whole)
+    np.testing.assert_array_equal(pile.whole().keys(DOMAIN), DOMAIN.keys(whole))
+
+
+def test_some_are_replaced():
+    findings, others = found(6, 3), found(2, 4)
+    changed = findings.replaced(np.array([1, 4]), others, DOMAIN)
+    np.testing.assert_array_equal(changed.rows[[1, 4]], others.rows)
+    np.testing.assert_array_equal(changed.twins[[0, 5]], findings.twins[[0, 5]])
+    assert changed.gap[1] == others.gap[0]
+    assert findings.gap[1] != others.gap[0]
