@@ -40,7 +40,7 @@ class _Squares:
 @pytest.fixture(scope="module")
 def measured() -> eh.Measurement:
     data = eh.open(_album(), protected=["race", "sex"], favourable="yes")
-    return eh.measure(eh.wrap(_Squares(), data), data, options=eh.MeasureOptions(draws=199))
+    return eh.measure(eh.wrap(_Squares(), data), data, options=eh.MeasureOptions(draws=199, smallest_gap=0.3))
 
 
 def test_many_values_need_no_twins(measured: eh.Measurement) -> None:
