@@ -72,6 +72,7 @@ class DataWishes:
     label: str | None = None
     favourable: tuple[Any, ...] = ()
     protected: tuple[str | Editor, ...] = ()
+    folder: Path | None = None  # where relative paths among the settings begin; here without
 
     @property
     def protected_names(self) -> tuple[str, ...]:

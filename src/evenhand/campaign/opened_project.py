@@ -28,10 +28,15 @@ class OpenedProject:
     data: Dataset
 
 
-def open_project(file: str | Path) -> OpenedProject:
-    """The project in an evenhand.yaml, and its data."""
+def open_project(file: str | Path, settings: Mapping[str, Any] | None = None) -> OpenedProject:
+    """The project in an evenhand.yaml, and its data; `settings` go before those of its medium."""
     project = read_project(file)
+    if settings and project.medium is None:
+        raise DomainError(f"{', '.join(settings)}: for pictures, and the file describes a table", file=str(file))
     if project.medium is not None:
+        if settings:
+            project = replace(project, medium=replace(project.medium, settings={**project.medium.settings, **settings}))
+        assert project.medium is not None
         data = _in_medium(project.medium, project, Path(file))
         return OpenedProject(replace(project, declared=data.domain), data)
     if project.data is None:
@@ -43,7 +48,8 @@ def _in_medium(medium: MediumSource, project: Project, file: Path) -> Dataset:
     """The data of a medium; whatever is wrong with its settings is told with their line."""
     try:
         loader = _configured(medium)
-        wishes = DataWishes(editor_tools(project.scan.seed, file.parent), medium.label, medium.favourable, medium.protected)
+        tools = editor_tools(project.scan.seed, file.parent)
+        wishes = DataWishes(tools, medium.label, medium.favourable, medium.protected, file.parent)
         return loader.load(project.data.path if project.data else medium.kind, wishes)
     except DomainError:
         raise

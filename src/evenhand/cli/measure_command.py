@@ -12,14 +12,19 @@ from evenhand.cli.output import AS_JSON, QUIET, REPORTS, Leaving, leave, names_i
 from evenhand.cli.project import (
     CLASSES,
     DEFAULT_FILE,
+    EDITOR,
+    GENERATOR,
+    JURY,
     MODEL,
     ORACLE_HELP,
+    PAIRS,
     PRESET,
     PROTECTED,
     RETURNS,
     THRESHOLD,
     TRUSTED,
     ModelFlags,
+    PictureFlags,
     load_all,
 )
 from evenhand.domain.causal_graph import CausalGraph
@@ -48,6 +53,10 @@ def measure_command(
     threshold: str = THRESHOLD,
     classes: str = CLASSES,
     preset: str = PRESET,
+    editor: str = EDITOR,
+    jury: list[str] = JURY,
+    pairs: str = PAIRS,
+    generator: str = GENERATOR,
     weights: str = typer.Option(None, help="A column of the table that holds the rows' weights."),
     graph: Path = typer.Option(None, help="A causal graph (YAML: `column: [cause, ...]`) for the resampled oracle."),
     smallest_gap: float = typer.Option(0.1, help="The gap between groups that matters."),
@@ -67,7 +76,8 @@ def measure_command(
 ) -> None:
     """Measure how unfair a model is.  Exits with 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed."""
     as_json = wants_json(as_json)
-    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset), may_lack_labels=True)
+    own = PictureFlags(editor, jury or (), pairs, generator, trusted)
+    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset), may_lack_labels=True, pictures=own)
     settings = loaded.project.scan
     chosen: dict[str, Any] = {
         "weights": weights, "graph": CausalGraph.load(graph) if graph else None, "smallest_gap": smallest_gap, "max_gap": max_gap,

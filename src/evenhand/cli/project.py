@@ -55,6 +55,46 @@ PRESET = typer.Option(None, "--preset", help=f"The format in which a URL is spok
 """The options of every command that asks a model: which one, and how its answers are read."""
 
 
+PICTURE_PANEL = "Pictures: what you bring yourself (module:object, .onnx, a torch file)"
+EDITOR = typer.Option(None, "--editor", help="What makes twins: a name, or an editor of your own.", rich_help_panel=PICTURE_PANEL)
+JURY = typer.Option(
+    None, "--jury", help="A reader that confirms twins, as in race=race.onnx; repeat for several.", rich_help_panel=PICTURE_PANEL
+)
+PAIRS = typer.Option(None, "--pairs", help="A folder of ready-made twins: VALUE/FILE.", rich_help_panel=PICTURE_PANEL)
+GENERATOR = typer.Option(None, "--generator", help="A latent space of pictures.", rich_help_panel=PICTURE_PANEL)
+"""The options of commands that compare twins of pictures."""
+
+
+@dataclass(frozen=True)
+class PictureFlags:
+    """What the command line says of twins; it goes before what the file says."""
+
+    editor: str | None = None
+    jury: Sequence[str] = ()
+    pairs: str | None = None
+    generator: str | None = None
+    trusted: bool = False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As settings of an album, files taken from here; nothing where nothing is said."""
+        told: dict[str, Any] = {"editor": self.editor, "pairs": self.pairs, "generator": self.generator}
+        found: dict[str, Any] = {name: _from_here(value) for name, value in told.items() if value}
+        if self.pairs:
+            found["editor"] = ""
+        if self.jury:
+            parts = [each.partition("=") for each in self.jury]
+            if any(not value for _, _, value in parts):
+                raise InvalidArgument(f"--jury {list(self.jury)} must be ATTRIBUTE=READER, such as race=race.onnx")
+            found["jury"] = {name.strip(): _from_here(value.strip()) for name, _, value in parts}
+        return {**found, "trusted": True} if found and self.trusted else found
+
+
+def _from_here(value: str) -> str:
+    """A file or folder of this place by its whole path; a name stays a name."""
+    return str(Path(value).resolve()) if Path(value).exists() else value
+
+
 @dataclass(frozen=True)
 class ModelFlags:
     """What the command line says of the model; it goes before what the file says."""
@@ -97,18 +137,34 @@ def _classes(text: str, label: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(known.get(name.strip(), name.strip()) for name in text.split(","))
 
 
-def load_all(file: Path, flags: ModelFlags | None = None, *, may_lack_labels: bool = False) -> Loaded:
+def load_all(
+    file: Path, flags: ModelFlags | None = None, *, may_lack_labels: bool = False, pictures: PictureFlags | None = None
+) -> Loaded:
     """The project, its data and its model, which `flags` may replace.  Rows of a table may lack their label where that is allowed."""
     from evenhand.campaign.opened_project import open_project, project_model
 
-    opened = open_project(file)
-    data = _with_unlabelled(opened.project) if may_lack_labels and opened.project.medium is None else opened.data
     flags = flags or ModelFlags()
+    _check_openable(file, flags)
+    opened = open_project(file, pictures.settings if pictures else None)
+    data = _with_unlabelled(opened.project) if may_lack_labels and opened.project.medium is None else opened.data
     source = flags.over(opened.project.model, data.domain.label.values if data.domain.label else ())
     if source is None:
         raise DomainError("the file names no model; add `model: model.skops` (or .onnx, a URL, ...), or pass --model", file=str(file))
     answers = opened.project.scan.runs / "answers"
     return Loaded(opened.project, data, project_model(source, data, flags.trusted, answers), place_of(file))
+
+
+def _check_openable(file: Path, flags: ModelFlags) -> None:
+    """Tell what is wrong with the model's file or name before pictures or scenes are read, which may take long."""
+    from evenhand.domain.project_file import read_project
+    from evenhand.models.own_parts import PartWishes, is_own_part, opened_part
+
+    project = read_project(file)
+    source = flags.over(project.model, ())
+    given = None if project.medium is None or source is None or source.path is None else _file_or_name(source.path)
+    if given is not None and is_own_part(str(given)):
+        assert source is not None
+        opened_part(str(given), PartWishes("model", trusted=source.trusted or flags.trusted))
 
 
 def place_of(file: Path) -> dict[str, Any]:

@@ -7,7 +7,22 @@ from pathlib import Path
 import typer
 
 from evenhand.cli.output import AS_JSON, BY_OUTCOME, REPORTS, Leaving, placed, say_json, tell, told, wants_json, written
-from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
+from evenhand.cli.project import (
+    CLASSES,
+    DEFAULT_FILE,
+    EDITOR,
+    GENERATOR,
+    JURY,
+    MODEL,
+    PAIRS,
+    PRESET,
+    RETURNS,
+    THRESHOLD,
+    TRUSTED,
+    ModelFlags,
+    PictureFlags,
+    load_all,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -24,13 +39,18 @@ def replay_command(
     threshold: str = THRESHOLD,
     classes: str = CLASSES,
     preset: str = PRESET,
+    editor: str = EDITOR,
+    jury: list[str] = JURY,
+    pairs: str = PAIRS,
+    generator: str = GENERATOR,
     report: list[Path] = REPORTS,
     as_json: bool = AS_JSON,
 ) -> None:
     """Ask the model again about a witness.  Exits with 1 when any pair is still treated differently, 0 when none is, 2 usage, 4 model."""
     from evenhand.verbs.replay import replay
 
-    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset))
+    own = PictureFlags(editor, jury or (), pairs, generator, trusted)
+    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset), pictures=own)
     result = replay(which, loaded.model, loaded.data, folders=(loaded.project.scan.runs, Path.cwd()))
     where = Leaving(loaded.project.scan.runs, place=loaded.place)
     pages = written(result, report, where)

@@ -27,8 +27,12 @@ from evenhand.cli.output import (
 from evenhand.cli.project import (
     CLASSES,
     DEFAULT_FILE,
+    EDITOR,
+    GENERATOR,
+    JURY,
     MODEL,
     ORACLE_HELP,
+    PAIRS,
     PRESET,
     PROTECTED,
     RETURNS,
@@ -36,6 +40,7 @@ from evenhand.cli.project import (
     TRUSTED,
     Loaded,
     ModelFlags,
+    PictureFlags,
     load_all,
 )
 from evenhand.contract import Method, Watch
@@ -64,6 +69,10 @@ def scan_command(
     threshold: str = THRESHOLD,
     classes: str = CLASSES,
     preset: str = PRESET,
+    editor: str = EDITOR,
+    jury: list[str] = JURY,
+    pairs: str = PAIRS,
+    generator: str = GENERATOR,
     candidates: int = CANDIDATES,
     model_rows: int = MODEL_ROWS,
     seconds: float = SECONDS,
@@ -78,7 +87,8 @@ def scan_command(
 ) -> None:
     """Search for unfair treatment.  Exits with 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed, 130 interrupted."""
     as_json = wants_json(as_json)
-    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset))
+    own = PictureFlags(editor, jury or (), pairs, generator, trusted)
+    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset), pictures=own)
     _confirm_price(loaded, yes)
     settings = loaded.project.scan
     given = as_budget(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.contract import Editor
+from evenhand.contract import Editor, PictureModel
 from evenhand.datasets.dataset import Dataset
 from evenhand.domain.tabular import Label
 from evenhand.errors import InvalidArgument
@@ -19,15 +20,28 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def from_album(album: Album, protected: Sequence[str | Editor], favourable: Sequence[str] = (), label: str = "label") -> Dataset:
+@dataclass(frozen=True, eq=False)
+class OwnParts:
+    """What the user brings beside an editor: readers by what they read, and a latent space."""
+
+    jury: Mapping[str, PictureModel] = field(default_factory=dict)
+    generator: Any = None
+
+
+def from_album(
+    album: Album, protected: Sequence[str | Editor], favourable: Sequence[str] = (), label: str = "label", own: OwnParts | None = None
+) -> Dataset:
     """The pictures whose label and protected attributes are known.
 
-    `protected` holds editors, or names of attributes where portraits can be drawn again; `label` is what the label's column is called.
+    `protected` holds editors, or names of attributes where portraits can be drawn again; `label` is what the label's column is called;
+    `own` what the user brings beside them.
     """
     said = album.label.codes >= 0
     labelled = album if said.all() or not album.label.values else album[np.flatnonzero(said)]
     declared = Label(label, album.label.values, tuple(favourable)) if album.label.values else None
     medium = AlbumMedium.of(labelled, [_editor(each, album) for each in protected], declared)
+    if own is not None:
+        medium = replace(medium, jury=own.jury, generator=own.generator)
     return Dataset(album.name, _frame(medium.album, medium, label), medium.domain, shown_by=medium)
 
 

@@ -76,14 +76,13 @@ def weighed(case: StudyCase, turned: Turned, rng: np.random.Generator) -> Weighe
     classes = tuple(str(name) for name in case.model.classes)
     if case.labels is None or (case.labels < 0).any():
         return _unweighed("true labels of all pictures are needed to train an independent reader of the label")
-    parts = _halves(case.labels, case.rows[:, case.domain.place(turned.attribute)].astype(np.intp), rng)
-    if parts is None:
+    pictures = case.medium.show(case.rows)
+    readers = _given(case, classes) or _trained(case, pictures, turned.attribute, rng)
+    if readers is None:
         return _unweighed(
             f"fewer than {FEWEST_IN_CELL} pictures of some label under each value of {turned.attribute!r} in each half: "
-            "no independent reader of the label can be trained"
+            "no independent reader of the label can be trained, and none is given as a jury"
         )
-    pictures = case.medium.show(case.rows)
-    readers = _trained(pictures, case.labels, classes, parts, rng)
     own = Movement(turned.said_lower, turned.said_higher, len(classes))
     other = Movement(readers.read(case.medium.show(turned.lower)), readers.read(case.medium.show(turned.higher)), len(classes))
     beyond, bounds = _bounds(own.steps - other.steps, case.confidence)
@@ -139,7 +138,23 @@ def _balanced(places: Index, labels: Labels, values: Labels, rng: np.random.Gene
     return np.concatenate([cell if len(cell) == most else rng.choice(cell, most) for cell in cells])
 
 
-def _trained(pictures: Pictures, labels: Labels, classes: tuple[str, ...], parts: tuple[Index, Index], rng: np.random.Generator) -> Readers:
+def _given(case: StudyCase, classes: tuple[str, ...]) -> Readers | None:
+    """The user's own reader of the label, for both halves; it must know the classifier's classes."""
+    column = case.domain.label.column if case.domain.label else ""
+    reader = getattr(case.medium, "jury", {}).get(column)
+    if reader is None or tuple(str(name) for name in reader.classes) != classes:
+        return None
+    return Readers(reader, reader, np.zeros(len(case.rows), dtype=bool))
+
+
+def _trained(case: StudyCase, pictures: Pictures, attribute: str, rng: np.random.Generator) -> Readers | None:
+    """Two readers of the label, of pictures in which it is as common under one value as under another; None where there are too few."""
+    labels = case.labels
+    assert labels is not None
+    parts = _halves(labels, case.rows[:, case.domain.place(attribute)].astype(np.intp), rng)
+    if parts is None:
+        return None
+    classes = tuple(str(name) for name in case.model.classes)
     first, second = (attribute_reader(pictures[part], labels[part], classes, rng) for part in parts)
     second_half = np.ones(len(labels), dtype=bool)
     second_half[parts[0]] = False

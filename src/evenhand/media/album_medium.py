@@ -7,7 +7,7 @@ get rows of their own.  Twins are made when they are asked for, in small batches
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Labels, Mask, Rows
-from evenhand.contract import Editor, EditsAlbums, Pictures, Redraws
+from evenhand.contract import Editor, EditsAlbums, PictureModel, Pictures, Redraws
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.errors import DataError, InvalidArgument
@@ -71,6 +71,8 @@ class AlbumMedium:
     album: Album
     editors: tuple[Editor, ...]
     label: Label | None = None
+    jury: Mapping[str, PictureModel] = field(default_factory=dict, repr=False)  # readers that the user brings, by what they read
+    generator: Any = field(default=None, repr=False)  # a latent space of the user's
     made: MadePictures = field(init=False, repr=False)
     _twins: KeptTwins = field(init=False, repr=False, default_factory=KeptTwins)
     _restored: dict[tuple[int, ...], NDArray[np.uint8]] = field(init=False, repr=False, default_factory=dict)

@@ -38,7 +38,7 @@ class LimiPictures:
     points: drawn to find the boundary, and probed around it.
     per_class: at most so many clear points of each class.
     step: lambda, how far to either side of the boundary is probed.
-    space: the latent space, pca or autoencoder.
+    space: the latent space, pca or autoencoder, where the data brings no generator of its own.
     dimensions: at most so many of it, and a quarter of the pictures.
     """
 
@@ -76,7 +76,9 @@ class LimiPictures:
             )
         rows = seed_pictures(task, rng)[:FITTING_PICTURES]
         pictures = medium.show(rows)
-        space = fitted_space(self.space, pictures, max(1, min(self.dimensions, len(rows) // 4)), rng)
+        space = getattr(medium, "generator", None) or fitted_space(
+            self.space, pictures, max(1, min(self.dimensions, len(rows) // 4)), rng
+        )
         plane = separating(space.encode(pictures), task.domain.own_combination(rows) > 0)
         task.facts["latent_space"] = space.name
         return LatentGround(medium, space, plane)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from evenhand.contract import DataWishes, Editor, MediumProposal
 from evenhand.datasets.album_data import from_album
+from evenhand.datasets.given_parts import GivenParts, is_made_for_albums
 from evenhand.datasets.albums import LAYOUTS
 from evenhand.datasets.albums.reading import Reading
 from evenhand.datasets.dataset import Dataset
+from evenhand.datasets.ready_pairs import with_pairs
 from evenhand.domain.protected_words import concept_of
 from evenhand.errors import DataError, InvalidArgument, UnknownName
 from evenhand.media.album import Album
@@ -35,6 +37,11 @@ class AlbumFolder:
     `measure` compares groups only; this is the default where an attribute has more than two values.
     editor_share: the share of the pictures that an editor learns from where it must learn; they are no part of the data.
     between: for an attribute with more than two values, the two groups to compare, as in {race: [[white], [black, indian]]}.
+
+    What the user brings is an object, `module:object`, an ONNX file or a torch file.  editor: may be one of these, also one for each
+    attribute, as in {race: mine:edit}.  pairs: a folder of ready-made twins.  jury: readers by what they read, as in {race: race.onnx,
+    gender: mine:net}, which confirm twins and stand in for the readers that are trained otherwise.  generator: a latent space.
+    exact: that twins of one's own differ in nothing but the attribute.  trusted: allows torch files and pickles among these.
     """
 
     kind: ClassVar[str] = "album"
@@ -44,9 +51,14 @@ class AlbumFolder:
     limit: int = 0
     seed: int = 0
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    editor: str = ""
+    editor: Any = ""
     editor_share: float = 1 / 3
     between: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    pairs: str = ""
+    jury: Any = None
+    generator: Any = ""
+    exact: bool = False
+    trusted: bool = False
 
     def claims(self, source: object) -> int:
         """An album, or a folder in a layout that it knows."""
@@ -61,32 +73,55 @@ class AlbumFolder:
         """One row for every picture whose label and protected attributes are known."""
         if not wishes.protected:
             raise InvalidArgument("protected: name at least one attribute of the album; a picture's twin shows another value of it")
+        parts = GivenParts.opened(self, wishes)  # before the pictures are read: what cannot be opened is told at once
         album = source if isinstance(source, Album) else self._read(Path(str(source)), wishes)
         for name, groups in self.between.items():
             if len(groups) != 2:
                 raise InvalidArgument(f"between: {name!r} needs two groups of values, such as [[white], [black, indian]], not {groups!r}")
             album = album.between(name, tuple(groups[0]), tuple(groups[1]))
-        learning, tested = self._parts(album, wishes)
-        editors = [each if not isinstance(each, str) else self._made(each, learning, wishes) for each in wishes.protected]
-        return from_album(tested, editors, wishes.favourable, wishes.label or "label")
+        parts.check(album, wishes)
+        if parts.pairs:
+            album = with_pairs(album, parts.pairs)
+        own = parts.own(album, wishes.label or "label")
+        tools = wishes.tools if own.generator is None else replace(wishes.tools, latent=lambda *_: own.generator)
+        learning, tested = self._parts(album, wishes, parts)
+        editors = [self._made(each, learning, replace(wishes, tools=tools), parts) for each in wishes.protected]
+        return from_album(tested, editors, wishes.favourable, wishes.label or "label", own)
 
-    def _parts(self, album: Album, wishes: DataWishes) -> tuple[Album, Album]:
+    def _parts(self, album: Album, wishes: DataWishes, parts: GivenParts) -> tuple[Album, Album]:
         """What editors learn from, and what is tested: others where one learns, else all pictures."""
-        if not self._learns(album, wishes):
+        if not any(self._learns(each, album, wishes, parts) for each in wishes.protected):
             return album, album
         return album.split(self.editor_share, wishes.tools.rng)
 
-    def _learns(self, album: Album, wishes: DataWishes) -> bool:
-        """Whether some attribute gets an editor that learns from pictures."""
-        name = self._editor_name(album, wishes)
-        is_asked = name != NONE and any(isinstance(each, str) for each in wishes.protected)
-        return is_asked and bool(getattr(EDITORS.entry(name).make, "learns", True))
+    def _learns(self, each: str | Editor, album: Album, wishes: DataWishes, parts: GivenParts) -> bool:
+        """Whether an attribute gets an editor that learns from the album's pictures."""
+        if not isinstance(each, str) or any(one.attribute == each for one in parts.pairs):
+            return False
+        chosen = parts.editors.get(each)
+        if chosen is not None:
+            return is_made_for_albums(chosen) and bool(getattr(chosen, "learns", True))
+        name = self._editor_name(each, album, wishes)
+        return name != NONE and bool(getattr(EDITORS.entry(name).make, "learns", True))
 
-    def _editor_name(self, album: Album, wishes: DataWishes) -> str:
-        if self.editor or album.is_synthetic:
-            return self.editor or "rerender"
+    def _editor_name(self, attribute: str, album: Album, wishes: DataWishes) -> str:
+        """The editor of this package for an attribute."""
+        named = self.editor.get(attribute, "") if isinstance(self.editor, Mapping) else self.editor
+        if named or album.is_synthetic:
+            return str(named) or "rerender"
         has_many = any(len(album.attribute(name).values) > 2 for name in wishes.protected_names)
         return NONE if has_many else LEARNED
+
+    def _made(self, each: str | Editor, album: Album, wishes: DataWishes, parts: GivenParts) -> Editor:
+        if not isinstance(each, str):
+            return each
+        ready = next((one for one in parts.pairs if one.attribute == each), None)
+        if ready is not None:
+            return ready
+        if each in parts.editors:
+            return parts.editor(each, album, wishes.tools)
+        name = self._editor_name(each, album, wishes)
+        return WithoutTwins(each) if name == NONE else editor_for(name, album, each, wishes.tools)
 
     def propose(self, source: Path, wishes: DataWishes) -> MediumProposal:
         """The layout that it found; attributes whose names suggest protection where none is named."""
@@ -126,7 +161,3 @@ class AlbumFolder:
             known = ", ".join(LAYOUTS.entries())
             raise DataError(f"{folder}: none of the known layouts ({known}); name it with layout, or add attributes.csv")
         return LAYOUTS.entry(layout).make().read(folder, Reading(wishes.label, self.size, self.limit or None, self.seed, self.names))
-
-    def _made(self, attribute: str, album: Album, wishes: DataWishes) -> Editor:
-        name = self._editor_name(album, wishes)
-        return WithoutTwins(attribute) if name == NONE else editor_for(name, album, attribute, wishes.tools)

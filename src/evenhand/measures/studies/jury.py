@@ -122,12 +122,19 @@ class EditorJury:
     def study(self, case: StudyCase, rng: np.random.Generator) -> StudySection:
         """Every protected attribute's twins, read by classifiers that have not seen the pictures."""
         order = rng.permutation(len(case.rows))
-        learning, read = order[: len(order) // 2], order[len(order) // 2 :]
+        half = 0 if self._is_given(case) else len(order) // 2
+        learning, read = order[:half], order[half:]
         parts = [self._one(case, name, learning, read, rng) for name in case.domain.protected]
         figures = {"editors": [part.figures for part in parts]}
         return StudySection(figures, sum((part.sentences for part in parts), ()), sum((part.claims for part in parts), ()))
 
+    def _is_given(self, case: StudyCase) -> bool:
+        """Whether the user brings a reader of every protected attribute, so that none need be trained."""
+        return set(case.domain.protected) <= set(given_jury(case))
+
     def _one(self, case: StudyCase, attribute: str, learning: Index, read: Index, rng: np.random.Generator) -> StudySection:
+        if self._is_given(case):
+            return self._by_given(case, attribute, read, rng)
         known = {attribute: _protected(case, attribute), **self._others(case, attribute, learning)}
         own = KnownValues(known[attribute].values, known[attribute].codes[learning])
         if not own.is_readable:
@@ -138,6 +145,14 @@ class EditorJury:
         facts = facts_of(_edit(case, attribute, read, rng), {name: KnownValues(e.values, e.codes[read]) for name, e in known.items()}, jury)
         return StudySection(facts.as_dict(), tuple(facts.lines()), (facts.claim,))
 
+    def _by_given(self, case: StudyCase, attribute: str, read: Index, rng: np.random.Generator) -> StudySection:
+        """Read by the user's jury: the attribute, and whatever else it reads that is known of the pictures."""
+        jury = {name: reader for name, reader in given_jury(case).items() if name == attribute or _has_column(case, name)}
+        known = {name: _protected(case, name) if name == attribute else _as_read(case, name, reader) for name, reader in jury.items()}
+        values = {name: KnownValues(each.values, each.codes[read]) for name, each in known.items()}
+        facts = facts_of(_edit(case, attribute, read, rng), values, jury)
+        return StudySection({**facts.as_dict(), "given": sorted(jury)}, tuple(facts.lines()), (facts.claim,))
+
     def _others(self, case: StudyCase, attribute: str, learning: Index) -> dict[str, KnownValues]:
         """The label first, then other columns with a few well-filled values."""
         if case.frame is None:
@@ -147,6 +162,23 @@ class EditorJury:
         found = {name: _of_frame(case, name) for name in names if name != attribute and name in case.frame.columns}
         readable = [name for name, each in found.items() if KnownValues(each.values, each.codes[learning]).is_readable]
         return {name: found[name] for name in readable[: self.watched]}
+
+
+def given_jury(case: StudyCase) -> Mapping[str, PictureModel]:
+    """Readers that the user brings, by what they read."""
+    found: Mapping[str, PictureModel] = getattr(case.medium, "jury", {})
+    return found
+
+
+def _has_column(case: StudyCase, name: str) -> bool:
+    return case.frame is not None and name in case.frame.columns
+
+
+def _as_read(case: StudyCase, name: str, reader: PictureModel) -> KnownValues:
+    """What the table says, in the order of the reader's values."""
+    places = {str(value): place for place, value in enumerate(reader.classes)}
+    codes = [places.get(str(cell), -1) for cell in case.frame[name]]
+    return KnownValues(tuple(str(value) for value in reader.classes), np.array(codes, dtype=np.intp))
 
 
 def _protected(case: StudyCase, name: str) -> KnownValues:
