@@ -1,4 +1,4 @@
-"""Editors, ready-made twins, juries and generators that a user brings: objects, module:object, ONNX, torch; in Python, file and command line."""
+"""Editors, ready-made twins, juries and generators that a user brings: in Python, in the project file, on the command line."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def _folder(tmp_path: Path, **settings: object) -> Path:
     (tmp_path / "pictures" / "attributes.csv").write_text("\n".join(lines))
     (tmp_path / "own_squares.py").write_text(MODULE)
     medium = {"kind": "album", "size": SIDE, **settings}
-    told = {"version": 1, "medium": medium, "label": {"column": "verdict", "favourable": ["yes"]}, "protected": ["tone"], "data": "pictures",
-            "model": "own_squares:lean"}  # fmt: skip
+    told = {"version": 1, "medium": medium, "label": {"column": "verdict", "favourable": ["yes"]}, "protected": ["tone"]}
+    told |= {"data": "pictures", "model": "own_squares:lean"}
     (tmp_path / "evenhand.yaml").write_text(json.dumps(told))
     return tmp_path / "evenhand.yaml"
 
@@ -146,15 +146,19 @@ def test_pictures_without_a_ready_twin_are_left_out(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_used_is_told(settings: dict[str, object], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
-        data = eh.open(_album(), label="verdict", protected=["tone"], favourable="yes", settings=settings)
-        data.medium.show(data.domain.twin(data.rows[:4], np.array([1, 0, 1, 0])))
+        _first_twins(settings)
+
+
+def _first_twins(settings: dict[str, object]) -> np.ndarray:
+    data = eh.open(_album(), label="verdict", protected=["tone"], favourable="yes", settings=settings)
+    return data.medium.show(data.domain.twin(data.rows[:4], np.array([1, 0, 1, 0])))
 
 
 def test_nets_take_and_give_values_from_0_to_1() -> None:
     torch = pytest.importorskip("torch")
 
     class Darken(torch.nn.Module):
-        def forward(self, pictures, wanted):  # noqa: ANN001, ANN202
+        def forward(self, pictures, wanted):
             level = torch.where(wanted > 0, 130 / 255, 200 / 255)[:, None, None, None].to(pictures.dtype)
             top = level.expand(-1, 3, 8, pictures.shape[3])
             return torch.cat([top, pictures[:, :, 8:]], dim=2)

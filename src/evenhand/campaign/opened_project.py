@@ -90,7 +90,7 @@ def project_model(source: ModelSource, data: Dataset, trusted: bool = False, ans
     from evenhand.models.preparation import Preparation
     from evenhand.models.wrap import wrap
 
-    inner: Any = _file_or_name(source.path) if source.path is not None else None
+    inner: Any = file_or_name(source.path) if source.path is not None else None
     if source.url is not None:
         inner = HttpModel(url=source.url, **source.http)
     return wrap(
@@ -111,6 +111,6 @@ def _tuples(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
 
 
-def _file_or_name(path: Path) -> Path | str:
+def file_or_name(path: Path) -> Path | str:
     """The file, or, where there is none and it has no ending, the name of a recogniser or of a Python object."""
     return path if path.exists() or (path.suffix and ":" not in path.name) else path.name

@@ -137,9 +137,7 @@ def _classes(text: str, label: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(known.get(name.strip(), name.strip()) for name in text.split(","))
 
 
-def load_all(
-    file: Path, flags: ModelFlags | None = None, *, may_lack_labels: bool = False, pictures: PictureFlags | None = None
-) -> Loaded:
+def load_all(file: Path, flags: ModelFlags | None = None, *, may_lack_labels: bool = False, pictures: PictureFlags | None = None) -> Loaded:
     """The project, its data and its model, which `flags` may replace.  Rows of a table may lack their label where that is allowed."""
     from evenhand.campaign.opened_project import open_project, project_model
 
@@ -156,12 +154,13 @@ def load_all(
 
 def _check_openable(file: Path, flags: ModelFlags) -> None:
     """Tell what is wrong with the model's file or name before pictures or scenes are read, which may take long."""
+    from evenhand.campaign.opened_project import file_or_name
     from evenhand.domain.project_file import read_project
     from evenhand.models.own_parts import PartWishes, is_own_part, opened_part
 
     project = read_project(file)
     source = flags.over(project.model, ())
-    given = None if project.medium is None or source is None or source.path is None else _file_or_name(source.path)
+    given = None if project.medium is None or source is None or source.path is None else file_or_name(source.path)
     if given is not None and is_own_part(str(given)):
         assert source is not None
         opened_part(str(given), PartWishes("model", trusted=source.trusted or flags.trusted))

@@ -24,18 +24,23 @@ class PartSettings(Protocol):
     @property
     def editor(self) -> Any:
         """What makes twins."""
+
     @property
     def pairs(self) -> str:
         """A folder of ready-made twins."""
+
     @property
     def jury(self) -> Any:
         """Readers by what they read."""
+
     @property
     def generator(self) -> Any:
         """A latent space."""
+
     @property
     def exact(self) -> bool:
         """Whether these twins differ in the attribute alone."""
+
     @property
     def trusted(self) -> bool:
         """Whether files that can run code may be opened."""
@@ -61,9 +66,7 @@ class GivenParts:
     def opened(cls, settings: PartSettings, wishes: DataWishes) -> GivenParts:
         """Everything that is named, opened or imported; editors and spaces of the package by name are not among it."""
         base, trusted = wishes.folder or Path(), settings.trusted
-        editors = {
-            name: given for name, given in _by_attribute(settings.editor, wishes, "editor").items() if given and is_own_part(given)
-        }
+        editors = {name: given for name, given in _by_attribute(settings.editor, wishes, "editor").items() if given and is_own_part(given)}
         jury = _by_attribute(settings.jury, wishes, "jury")
         return cls(
             {name: opened_part(given, PartWishes("editor", base, trusted)) for name, given in editors.items()},
@@ -97,7 +100,7 @@ class GivenParts:
         learns = bool(getattr(part, "learns", True)) and not self.exact
         return GivenEditor(attribute, edits_of(part), f"editor {self.names[attribute]}", learns)
 
-    def own(self, album: Album, label: str) -> OwnParts:
+    def own(self, album: Album) -> OwnParts:
         """The readers, asked about some of the pictures, and the generator, told how large a picture is."""
         known = {name: album.attributes.get(name, album.label) for name in self.jury}
         readers = {

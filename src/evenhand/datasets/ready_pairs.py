@@ -49,7 +49,8 @@ class ReadyPairs:
         others = [[value for code, value in enumerate(own.values) if code != mine] for mine in own.codes]
         is_alone = len(own.values) == 2
         return np.array(
-            [all(self.file(name, value, is_alone) for value in values) for name, values in zip(album.sources, others, strict=True)], dtype=bool
+            [all(self.file(name, value, is_alone) for value in values) for name, values in zip(album.sources, others, strict=True)],
+            dtype=bool,
         )
 
     def twins(self, album: Album) -> Pictures:
@@ -66,7 +67,9 @@ class ReadyPairs:
             if file is None:
                 raise DataError(f"pairs={str(self.folder)!r}: no twin of {album.sources[place]} as {own.values[codes[place]]!r}")
             pictures[place] = read_square(file, pictures.shape[1])
-        return replace(album, pictures=pictures, attributes={**album.attributes, self.attribute: Attribute(own.values, codes)}, factors=None)
+        return replace(
+            album, pictures=pictures, attributes={**album.attributes, self.attribute: Attribute(own.values, codes)}, factors=None
+        )
 
 
 def with_pairs(album: Album, pairs: Sequence[ReadyPairs]) -> Album:

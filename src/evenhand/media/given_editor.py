@@ -47,4 +47,6 @@ class GivenEditor:
         if len(turned):
             wanted = [own.values[code] for code in codes[turned]]
             pictures[turned] = as_bytes(self.edits(album.pictures[turned], wanted, codes[turned].astype(np.int64)))
-        return replace(album, pictures=pictures, attributes={**album.attributes, self.attribute: Attribute(own.values, codes)}, factors=None)
+        return replace(
+            album, pictures=pictures, attributes={**album.attributes, self.attribute: Attribute(own.values, codes)}, factors=None
+        )

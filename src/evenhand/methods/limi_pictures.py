@@ -76,9 +76,7 @@ class LimiPictures:
             )
         rows = seed_pictures(task, rng)[:FITTING_PICTURES]
         pictures = medium.show(rows)
-        space = getattr(medium, "generator", None) or fitted_space(
-            self.space, pictures, max(1, min(self.dimensions, len(rows) // 4)), rng
-        )
+        space = getattr(medium, "generator", None) or fitted_space(self.space, pictures, max(1, min(self.dimensions, len(rows) // 4)), rng)
         plane = separating(space.encode(pictures), task.domain.own_combination(rows) > 0)
         task.facts["latent_space"] = space.name
         return LatentGround(medium, space, plane)

@@ -1,4 +1,7 @@
-"""A reader of one attribute that the user brings: anything that `wrap` takes, asked about pictures.  Its answers are in the order of the values."""
+"""A reader of one attribute that the user brings: anything that `wrap` takes, asked about pictures.
+
+Its answers are in the order of the attribute's values.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,9 @@ class JuryReader:
         return replace(self.wrapped, medium=medium).scores(medium.rows) if len(pictures) else np.zeros((0, len(self.classes)))
 
 
-def jury_reader(given: Any, attribute: str, values: Sequence[str], pictures: Pictures, codes: Labels, *, trusted: bool = False) -> JuryReader:
+def jury_reader(
+    given: Any, attribute: str, values: Sequence[str], pictures: Pictures, codes: Labels, *, trusted: bool = False
+) -> JuryReader:
     """The user's reader of an attribute with these values; some pictures whose value is known tell how its answers are read."""
     some = np.flatnonzero(codes >= 0)[:FIRST]
     data = ReadPictures(LoosePictures(pictures[some], Label(attribute, tuple(values))), codes[some])

@@ -54,7 +54,9 @@ def opened_part(given: object, wishes: PartWishes) -> Any:
         return load_torch(file, wishes.trusted)
     if file.suffix.lower() in PICKLES:
         return load_pickle(file, wishes.trusted)
-    raise InvalidArgument(f"{wishes.what}={str(given)!r} has the ending {file.suffix!r}; expected .onnx, {', '.join(TORCH)} or module:object")
+    raise InvalidArgument(
+        f"{wishes.what}={str(given)!r} has the ending {file.suffix!r}; expected .onnx, {', '.join(TORCH)} or module:object"
+    )
 
 
 def part_name(given: object) -> str:

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 from evenhand.contract import DataWishes, Editor, MediumProposal
 from evenhand.datasets.album_data import from_album
-from evenhand.datasets.given_parts import GivenParts, is_made_for_albums
 from evenhand.datasets.albums import LAYOUTS
 from evenhand.datasets.albums.reading import Reading
 from evenhand.datasets.dataset import Dataset
+from evenhand.datasets.given_parts import GivenParts, is_made_for_albums
 from evenhand.datasets.ready_pairs import with_pairs
 from evenhand.domain.protected_words import concept_of
 from evenhand.errors import DataError, InvalidArgument, UnknownName
@@ -82,7 +82,7 @@ class AlbumFolder:
         parts.check(album, wishes)
         if parts.pairs:
             album = with_pairs(album, parts.pairs)
-        own = parts.own(album, wishes.label or "label")
+        own = parts.own(album)
         tools = wishes.tools if own.generator is None else replace(wishes.tools, latent=lambda *_: own.generator)
         learning, tested = self._parts(album, wishes, parts)
         editors = [self._made(each, learning, replace(wishes, tools=tools), parts) for each in wishes.protected]
