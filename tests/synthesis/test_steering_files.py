@@ -184,3 +184,14 @@ def test_the_command_writes_rows_and_explains(app, tmp_path, monkeypatch):
     edited = ["synth", "credit", "--rows", "20", "-o", "b.parquet", "--synthesiser", "graph", "--wishes", "why/constraints.csv"]
     assert runner.invoke(app, edited, catch_exceptions=False).exit_code == 0
     assert len(pd.read_parquet("b.parquet")) == 20
+
+
+def test_the_command_learns_from_part_of_a_large_file_and_warns_of_a_small_one(app, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = DOMAIN.decode(people(900, 3)).assign(granted=np.arange(900) % 2)
+    frame.to_parquet("people.parquet")
+    wanted = ["synth", "people.parquet", "--label", "granted", "--protected", "sex", "--no-quality", "--rows", "30", "--out", "a.csv"]
+    done = CliRunner().invoke(app, [*wanted, "--most-rows", "150"], catch_exceptions=False)
+    assert "learnt from 150 of 900 rows" in done.output
+    assert "Warning: learnt from 150 rows only" in done.output
+    assert list(pd.read_csv("a.csv").columns) == ["sex", "region", "age", "pay"]

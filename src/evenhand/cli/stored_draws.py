@@ -22,25 +22,52 @@ class OpenedTable:
     companions: tuple[Companion, ...] = ()
 
 
-def open_table(name: str, label: str | None, beside: bool) -> OpenedTable:
+@dataclass(frozen=True)
+class TableAsked:
+    """A table by name or file, and how it is to be read."""
+
+    name: str
+    label: str | None = None
+    protected: tuple[str, ...] = ()
+    beside: bool = True  # make up the columns that no model should learn from
+    most_rows: int = 1_000_000  # of a Parquet file
+    seed: int = 0
+
+    def frame(self) -> Any:
+        """The cells; of a Parquet file with more rows, so many drawn evenly."""
+        import numpy as np
+
+        from evenhand.domain.frames import PARQUET, read_table
+        from evenhand.domain.parquet_sample import sample_parquet
+
+        path = Path(self.name)
+        if path.suffix.lower() not in PARQUET:
+            return read_table(path)
+        drawn = sample_parquet(path, self.most_rows, np.random.default_rng([self.seed, 8]))
+        if not drawn.is_whole:
+            tell(f"note: learnt from {len(drawn.frame):,} of {drawn.rows_in_file:,} rows, drawn evenly; --most-rows sets how many")
+        return drawn.frame
+
+
+def open_table(asked: TableAsked) -> OpenedTable:
     """A table by name or file; columns that no model should learn from are made up beside it, or named and left out."""
     from evenhand.cli.bench_command import open_dataset
     from evenhand.datasets.dataset import from_frame
-    from evenhand.domain.frames import read_table
-    from evenhand.domain.infer import propose
+    from evenhand.datasets.loaders.table_files import ENDINGS
+    from evenhand.domain.infer import InferWishes, propose
     from evenhand.synthesis.companions import learn_companions
 
-    path = Path(name)
-    if path.suffix not in (".csv", ".parquet"):
-        return OpenedTable(open_dataset(name, label, "readable"))
-    frame = read_table(path)
-    proposal = propose(frame, suggestions=False)
-    unused = [column for column in proposal.left_out if column != label]
-    if not beside:
-        for column in unused:
-            tell(f"note: column {column!r} is left out: {proposal.left_out[column]}")
-    data = from_frame(frame, proposal.domain, path.stem) if label is None else open_dataset(name, label, "readable")
-    return OpenedTable(data, learn_companions(frame, unused) if beside else ())
+    path = Path(asked.name)
+    if path.suffix.lower() not in ENDINGS:
+        data = open_dataset(asked.name, asked.label, "readable")
+        return OpenedTable(data.protect(*asked.protected) if asked.protected else data)
+    frame = asked.frame()
+    proposal = propose(frame, InferWishes(asked.label, protected=asked.protected), suggestions=False)
+    if not asked.beside:
+        for column, why in proposal.left_out.items():
+            tell(f"note: column {column!r} is left out: {why}")
+    companions = learn_companions(frame, list(proposal.left_out)) if asked.beside else ()
+    return OpenedTable(from_frame(frame, proposal.domain, path.stem), companions)
 
 
 @dataclass(frozen=True)

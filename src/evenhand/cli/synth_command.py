@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from evenhand.cli.output import REPORTS, free_path, out, tell, watching, written
-from evenhand.cli.stored_draws import StoredDraw, complete, draw_from, keep_model, open_table, write_suite
+from evenhand.cli.stored_draws import StoredDraw, TableAsked, complete, draw_from, keep_model, open_table, write_suite
 from evenhand.disk import write_whole
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ def synth_command(
     unfitted: str = typer.Option("range", help="graph: numbers that no distribution fits come from their range, or by quantiles."),
     explain: Path | None = typer.Option(None, help="Write the graph as picture and editable table into this folder, and no rows."),
     label: str | None = typer.Option(None, help="The label column of a table file; it is not synthesised."),
+    protected: str | None = typer.Option(
+        None, help="Protected columns, separated by commas: their gaps in the label are kept and told of."
+    ),
+    most_rows: int = typer.Option(1_000_000, min=1, help="Rows to learn from at most, of a Parquet file, which is read in pieces."),
     seed: int = typer.Option(0, help="The same seed gives the same rows."),
     quality: bool = typer.Option(True, help="Measure the fit on held-out rows and print it; costs a second fit."),
     save: Path | None = typer.Option(
@@ -51,7 +55,8 @@ def synth_command(
     if model is not None:
         draw_from(model, draw)
         return
-    opened = open_table(data, label, beside and given is None)
+    names = tuple(name.strip() for name in (protected or "").split(",") if name.strip())
+    opened = open_table(TableAsked(data, label, names, beside and given is None, most_rows, seed))
     table = opened.data
     if suite is not None:
         write_suite(suite, table, draw)
@@ -70,6 +75,8 @@ def synth_command(
     with watching(quiet=False) as watch:
         left = result.write(free_path(output), watch)
     tell(f"{result.reason}: {left.path}")
+    if result.caution:
+        tell(f"Warning: {result.caution}")
     for each in result.companions:
         tell(f"note: {each.note}")
     if quality and result.quality is not None:

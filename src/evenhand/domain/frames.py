@@ -7,6 +7,7 @@ import difflib
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -97,11 +98,22 @@ def _check_exists(path: Path) -> None:
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     import pandas as pd
-    import pyarrow as pa
 
+    with checked_parquet(path):
+        return pd.read_parquet(path)
+
+
+@contextmanager
+def checked_parquet(path: Path) -> Iterator[Any]:
+    """An open Parquet file, or a DataError that says what is wrong with it; faults of what is read from it are told alike."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    _check_exists(path)
     try:
         _check_parquet(path)
-        return pd.read_parquet(path)
+        with parquet.ParquetFile(path) as file:
+            yield file
     except (OSError, ValueError, TypeError, KeyError, MemoryError, pa.ArrowException) as fault:
         told = " ".join(str(fault).split())[:300] or type(fault).__name__
         raise DataError(f"{path} is not a readable Parquet file: {told}") from fault

@@ -16,6 +16,8 @@ from evenhand.synthesis.decimals import decimals_of
 
 NEAREST_KNOWN = 1e-9
 """A decoded real closer than this share of its column's range to a value of the data is that value."""
+REPEATED = 8
+"""Rows for each distinct value from which on values count as few although they are many: a rate of the day, a price of a list."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,8 @@ def cut(column: Column, codes: Reals, most: int) -> Cells:
 def _landmarks(present: Reals, most: int) -> tuple[Reals, Reals]:
     """Values that deserve a cell of their own, and quantiles of the others."""
     distinct, counts = np.unique(present, return_counts=True)
-    if len(distinct) <= most:
+    is_repeated = len(distinct) <= 2 * most and len(present) >= REPEATED * len(distinct)
+    if len(distinct) <= most or is_repeated:
         return distinct, np.empty(0)
     frequent = counts >= max(2.0, len(present) / most)
     others = np.repeat(distinct[~frequent], counts[~frequent])

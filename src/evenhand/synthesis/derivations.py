@@ -57,6 +57,7 @@ class Computation:
     column: Column
     decimals: int | None
     is_total: bool = True
+    empties: bool = False  # whether it is missing wherever one of the others is
 
     @property
     def target(self) -> int:
@@ -72,7 +73,8 @@ class Computation:
         """A result outside the column's range is none."""
         codes = self.equation.value(rows)
         codes = np.rint(codes) if self.column.is_integral else codes if self.decimals is None else np.round(codes, self.decimals)
-        return Told(self.column.inside(codes) & ~np.isnan(codes), codes)
+        known = self.column.inside(codes) & ~np.isnan(codes)
+        return Told(known | (np.isnan(rows[:, self.inputs]).any(axis=1) & self.empties), np.where(known, codes, np.nan))
 
     def room(self, at: int, rows: Rows, later: frozenset[int], limits: tuple[Reals, Reals]) -> tuple[Reals, Reals]:
         """The range that is left to an input, given the inputs before it, so that the result can still lie in its column's range."""
@@ -251,7 +253,8 @@ class _Reader:
                 found = _linear(other, self._place) or _power(other, self._place)
                 if found is not None and found.places and target not in found.places:
                     equation = Equation(target, found.places, found.weights, found.constant, found.is_product)
-                    yield Computation(equation, self.domain.columns[target], self._decimals(target))
+                    empties = _missing_together(self.rows[:, target], self.rows[:, found.places])
+                    yield Computation(equation, self.domain.columns[target], self._decimals(target), empties=empties)
                     return
 
     def _decimals(self, at: int) -> int | None:
@@ -286,6 +289,12 @@ class _Reader:
 
     def _column(self, name: parser.Name) -> Column:
         return self.domain.columns[self._place(name)]
+
+
+def _missing_together(target: Reals, inputs: Rows) -> bool:
+    """Whether a cell is missing in every row that lacks an input, and there are such rows."""
+    lacking = np.isnan(inputs).any(axis=1)
+    return bool(lacking.any() and np.isnan(target[lacking]).all())
 
 
 @dataclass(frozen=True)

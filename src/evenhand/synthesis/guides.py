@@ -40,6 +40,7 @@ class RelationGuide:
     limits: tuple[Reals, Reals] | None = field(default=None, repr=False)  # of all columns
     within: tuple[float, float] | None = None
     middle: float = 0.0  # stands for a missing reference
+    fills: bool = False  # whether a cell that follows from others is never missing
     by_distance: bool = True  # whether the distance from its neighbour in order says more than the number itself
 
     @property
@@ -219,7 +220,8 @@ class Guided:
         """The level from which on a cell is missing."""
         if not self.link.cells.has_missing:
             return np.ones(len(copies))
-        return self.link.stretch(np.full(len(copies), np.nan), copies)[0]
+        top = self.link.stretch(np.full(len(copies), np.nan), copies)[0]
+        return np.where(self._told.known, 1.0, top) if self.guide.fills else top
 
     def _levels(self, copies: Copies) -> tuple[Reals, Reals]:
         """The link's levels at the ends of the window; both 0 where there is no room."""
@@ -256,7 +258,7 @@ class Guided:
         missing, told = np.isnan(codes), self._told
         low, high = self._window
         with np.errstate(invalid="ignore"):
-            as_told = np.where(np.isnan(told.codes), missing, missing | (codes == told.codes))
+            as_told = np.where(np.isnan(told.codes), missing, (missing & (not self.guide.fills)) | (codes == told.codes))
             inside = missing | ((codes >= low) & (codes <= high))
         return np.where(told.known, as_told, self._usable(copies) & inside)
 
@@ -362,8 +364,13 @@ def _guides(
             step = 10.0**-grid if isinstance(grid, int) else 0.0
             middle = _middle(rows, [pair.first for pair in above] or [pair.second for pair in below])
             guide = RelationGuide(at, column, step, derivations, above, below, totals, (domain.low, domain.high), middle=middle)
-            guide = guide.told_better(rows)
+            guide = replace(guide.told_better(rows), fills=_never_missing(guide.told(rows), cells))
             yield at, guide if not guide.is_total else replace(guide, above=(), below=(), totals=())
+
+
+def _never_missing(told: Told, cells: Reals) -> bool:
+    followed = told.known & ~np.isnan(told.codes)
+    return bool(followed.any() and not np.isnan(cells[followed]).any())
 
 
 def _middle(rows: Rows, places: list[int]) -> float:

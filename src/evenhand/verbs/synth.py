@@ -13,6 +13,7 @@ import numpy as np
 from evenhand.arrays import Rows
 from evenhand.claims import Claim
 from evenhand.contract import Outcome, Watch
+from evenhand.domain.relations import FEWEST_ROWS
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.digest import rows_digest
 from evenhand.engine.gate import Gate
@@ -83,6 +84,15 @@ class SynthResult(Rendered):
         return synthesis_quality(self.fit, self.data.rows, labels, self.data.domain, np.random.default_rng([self.seed, 2]))
 
     @property
+    def caution(self) -> str:
+        """What a small table cannot tell; empty for one that is large enough."""
+        count = len(self.data.rows)
+        if count >= FEWEST_FOR_QUALITY:
+            return ""
+        relations = "" if count >= FEWEST_ROWS else f", and no relation between columns is believed below {FEWEST_ROWS}"
+        return f"learnt from {count:,} rows only: how well they are matched is not measured below {FEWEST_FOR_QUALITY}{relations}"
+
+    @property
     def outcome(self) -> Outcome:
         """Rows are made; nothing is judged."""
         return Gate.rule(Claim("rows", holds=self.reason)).outcome
@@ -126,7 +136,9 @@ class SynthResult(Rendered):
         """The versioned JSON that every rendering reads."""
         quality = {"quality": self.quality.as_dict()} if self.quality is not None else {}
         body = {"synthesis": {"sentence": f"{self.reason}.", "rows": self.rows, **self._fit(), **quality}}
-        told = [f"{self.reason}."] + ([f"{self.quality.sentence()}.", *self.quality.warnings] if self.quality is not None else [])
+        told = [f"{self.reason}.", *([f"{self.caution}."] if self.caution else [])] + (
+            [f"{self.quality.sentence()}.", *self.quality.warnings] if self.quality is not None else []
+        )
         return result_dict(self, Telling(told, (), (), body))
 
     def _fit(self) -> dict[str, Any]:

@@ -6,22 +6,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+
 from evenhand.contract import DataWishes
 from evenhand.datasets.dataset import Dataset, from_frame
-from evenhand.domain.frames import as_frame, read_table
+from evenhand.domain.frames import PARQUET, as_frame, read_table
 from evenhand.domain.infer import infer
+from evenhand.domain.parquet_sample import sample_parquet
+from evenhand.limits import Count, check_limits
 
 ENDINGS = (".csv", ".tsv", ".txt", ".data", ".parquet", ".pq")
 
 
 @dataclass(frozen=True)
 class TableFiles:
-    """Reads a table; `delimiter` is found out where none is given."""
+    """Reads a table; `delimiter` is found out where none is given; of a Parquet file at most `most_rows`, drawn evenly with `seed`."""
 
     kind: ClassVar[str] = "table"
 
     delimiter: str = ""
     encoding: str = "utf-8"
+    most_rows: Count | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_limits(self)
 
     def claims(self, source: object) -> int:
         """A frame for sure, a file by its ending."""
@@ -40,4 +49,6 @@ class TableFiles:
         return from_frame(frame, domain, Path(str(source)).stem if is_file else "data")
 
     def _read(self, path: Path) -> object:
+        if self.most_rows is not None and path.suffix.lower() in PARQUET:
+            return sample_parquet(path, self.most_rows, np.random.default_rng(self.seed)).frame
         return read_table(path, delimiter=self.delimiter or None, encoding=self.encoding)
