@@ -243,6 +243,20 @@ def join_verdicts(parts: Sequence[Verdict], combinations: int) -> Verdict:
 
 
 @dataclass
+class Learnt:
+    """What several runs of one method on the same data learn once: from the data and a seed of its own, never from one run's."""
+
+    seed: int
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    def once(self, name: str, learn: Callable[[np.random.Generator], Any]) -> Any:
+        """What was learnt under this name; learnt now where it was not."""
+        if name not in self.kept:
+            self.kept[name] = learn(np.random.default_rng([self.seed, 8]))
+        return self.kept[name]
+
+
+@dataclass
 class Task:
     """What a method may look at: the domain, the metered model, and real rows with their labels when there are any."""
 
@@ -259,6 +273,11 @@ class Task:
     heard: Heard | None = None  # every row that was judged in this run, with its verdict; None outside of a run
     question_seconds: float = float("inf")  # what one candidate costs to judge; infinite where the budget counts questions
     sample: Rows | None = None  # what a method can say of the population restricted to findings: one row for each place of it
+    learnt: Learnt | None = None  # where this run is one of several on the same data
+
+    def once(self, name: str, rng: np.random.Generator, learn: Callable[[np.random.Generator], Any]) -> Any:
+        """What depends on the data alone: learnt with this run's generator, or once for several runs with theirs."""
+        return learn(rng) if self.learnt is None else self.learnt.once(name, learn)
 
     def predict(self, rows: Rows) -> Labels:
         """Labels of rows, counted by the meter."""

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import typer
 
+from evenhand.campaign.executors import executor_for
 from evenhand.cli.output import (
     AS_JSON,
     CANDIDATES,
+    CLUSTER,
     MODEL_ROWS,
     QUIET,
     REPORTS,
     SECONDS,
+    WORKERS,
     Leaving,
     as_budget,
     err,
@@ -77,6 +80,8 @@ def scan_command(
     model_rows: int = MODEL_ROWS,
     seconds: float = SECONDS,
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
+    workers: int = WORKERS,
+    cluster: str = CLUSTER,
     setting: list[str] = typer.Option(None, "--set", help="A parameter of the method, name=value."),
     baseline: Path = typer.Option(None, help="An earlier result: only what is new or worse fails."),
     report: list[Path] = REPORTS,
@@ -105,7 +110,7 @@ def scan_command(
             oracle=oracle or loaded.project.oracle,
             budget=given,
             seed=settings.seed if seed is None else seed,
-            options=_options(loaded, watch),
+            options=replace(_options(loaded, watch), executor=executor_for(workers, cluster, loaded.model)),
         )
     for kept in result.witnesses:
         witness.save(kept, settings.runs / "witnesses")

@@ -99,6 +99,7 @@ class Court:
         self.heard = Heard(len(self.domain.combinations), min(plan.budget.candidates or 1 << 11, MOST_EXPECTED))
         self.task = Task(self.domain, self.meter, subject.rows, subject.labels, subject.population, fitting=self.fitting, left=self.left)
         self.task.medium, self.task.heard, self.task.deadline = subject.medium, self.heard, self.meter.deadline
+        self.task.learnt = plan.learnt
         self.paces = self._paces(subject)
         self._archive = Archive(self.reach.folder.journal() if self.reach.folder else None)
         self._pile = FindingsPile(len(self.domain.columns))

@@ -15,6 +15,7 @@ from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.oracles import OracleChoice, oracle_of, ready, usual_oracle
 from evenhand.oracles.flip import LabelFlip
+from evenhand.values import Learnt
 
 
 class Data(Protocol):
@@ -58,6 +59,7 @@ class Plan:
     budget: Budget
     oracle: Oracle = field(default_factory=LabelFlip)
     beside: RateStream | None = None  # no part of what fixes a run: it draws from a generator of its own
+    learnt: Learnt | None = None  # what the shards of one run learn together
     question_seconds: float | None = None  # what one candidate costs to judge, as an earlier run measured it; None: measured
 
 

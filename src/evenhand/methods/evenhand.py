@@ -92,6 +92,11 @@ class Evenhand:
             task.facts["stopped"] = "every row that could be reached is known, and none of them is unfair"
 
     def _chain(self, task: Task, rng: np.random.Generator) -> LevelChain:
+        """The population, learnt once where the work is shared out."""
+        chain: LevelChain = task.once(f"level chain {self!r}", rng, lambda own: self._learnt(task, own))
+        return chain
+
+    def _learnt(self, task: Task, rng: np.random.Generator) -> LevelChain:
         """The population, learnt from real rows, else from a sample of the one that was brought along, else from the whole domain."""
         if task.population is not None:
             rows = task.population.sample(self._rows(task), rng)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.contract import Describing, Doubtful, Method, Model, Population, Watch, name_of, outcome_names
+from evenhand.campaign.sharded_run import shard_count, sharded_run, write_findings
+from evenhand.contract import Describing, Doubtful, Executor, Growing, Method, Model, Population, Watch, media_of, name_of, outcome_names
 from evenhand.deadline import NEVER, Deadline
 from evenhand.engine import witness
 from evenhand.engine.findings import Findings
@@ -52,6 +53,7 @@ class Options:
     most_witnesses: pairs that are kept for people to look at.
     gate: when the scan passes.  folder: where runs are kept, to be continued after an interruption.  watch: who is told of the headway.
     stream_share: people drawn beside the search for the anytime rate, per candidate; outside the budget, 0 for none.
+    executor: who shares the work, in shards of the budget; what is found does not depend on how many there are.  None: one search, here.
     """
 
     population: Population | None = None
@@ -61,6 +63,7 @@ class Options:
     folder: Path | None = None
     watch: Watch | None = None
     stream_share: Share = 0.1
+    executor: Executor | None = None
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -221,10 +224,10 @@ def _search(methods: Sequence[Method], subject: Subject, plan: Plan, options: Op
     """Every method's run; the failure of one of several does not end the others."""
     searched = _Searches()
     for left, method in zip(range(len(methods), 0, -1), methods, strict=True):
-        folder = RunFolder.for_header(options.folder, recording.header.for_run(method)) if options.folder else None
+        folder = RunFolder.for_header(options.folder, _run_header(method, subject, plan, options, recording)) if options.folder else None
         timed = replace(plan, budget=timed_budget(plan.budget, recording.deadline.part(1 / left)))
         try:
-            searched.runs.append(_one(method, subject, timed, folder, options.watch))
+            searched.runs.append(_one(method, subject, timed, folder, options))
         except EvenhandError as fault:
             if len(methods) == 1:
                 raise
@@ -236,19 +239,43 @@ def _search(methods: Sequence[Method], subject: Subject, plan: Plan, options: Op
     return searched
 
 
-def _one(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None, watch: Watch | None) -> Run:
+def _makes_pictures(method: Method, subject: Subject) -> bool:
+    """Whether the method adds what it makes to the medium: such rows are numbered as they come, so one search makes them all."""
+    return isinstance(subject.medium, Growing) and bool(media_of(method))
+
+
+def _run_header(method: Method, subject: Subject, plan: Plan, options: Options, recording: Recording) -> dict[str, Any]:
+    """What fixes a run; one that is made in shards is another than one that is not."""
+    fixed = recording.header.for_run(method)
+    return (
+        fixed
+        if options.executor is None or _makes_pictures(method, subject)
+        else {**fixed, "shards": shard_count(plan.budget, getattr(options.executor, "workers", 1))}
+    )
+
+
+def _one(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None, options: Options) -> Run:
     """A run, kept in its folder when it has one.  The header makes a repeated run equal, so it is replayed from its journal."""
     if folder is None:
-        return run(method, subject, plan, None, watch)
+        return _made(method, subject, plan, folder, options)
     with folder.locked():
-        if folder.journal() is not None:
+        if folder.journal() is not None or (folder.path / "shards").exists():
             folder.log("resumed")
-        finished = run(method, subject, plan, folder, watch)
+        finished = _made(method, subject, plan, folder, options)
         if finished.ended == "interrupted":
             folder.log("interrupted", f"{finished.ledger.candidates} candidates")
         elif folder.result is None:
+            if "shards" in finished.facts:
+                write_findings(folder, finished, subject.domain, outcome_names(plan.oracle, subject.model))
             folder.finish(finished.as_dict())
     return finished
+
+
+def _made(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None, options: Options) -> Run:
+    """By whoever works."""
+    if options.executor is None or _makes_pictures(method, subject):
+        return run(method, subject, plan, folder, options.watch)
+    return sharded_run(method, subject, plan, options.executor, folder, options.watch)
 
 
 def where(samples: Sequence[JudgedSample], subject: Subject, rng: np.random.Generator, deadline: Deadline = NEVER) -> Rules:

@@ -47,6 +47,11 @@ def space_named(name: str, task: Task, rng: np.random.Generator) -> LatentSpace:
         raise UnknownName("latent space", name, (*spaces(), "task"))
     if task.rows is None or not len(task.rows):
         raise InvalidArgument(f"space={name!r} is learnt from data; pass some rows, or bring along a fitted population")
+    return task.once(f"space {name}", rng, lambda own: _learnt(name, task, own))  # type: ignore[no-any-return]
+
+
+def _learnt(name: str, task: Task, rng: np.random.Generator) -> LatentSpace:
+    assert task.rows is not None
     kind = synthesiser(name)
     if spaced(kind.name) == "chained-trees":
         return _chained(kind, task, rng)
