@@ -157,7 +157,7 @@ class Candidates:
 
     places: where `task.heard` keeps these rows, for a method that has entered them there; the engine then does not key them again.
     likelihood: (n, combinations) how plausible each row is under each protected combination; of several twins with another outcome the most
-    plausible one is shown.
+    plausible one is shown.  Minus infinity: nobody would believe in such a person.  Where only they differ, the finding is set aside.
     """
 
     rows: Rows

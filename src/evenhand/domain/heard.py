@@ -26,6 +26,11 @@ class Heard:
         self._labels = np.empty((combinations, expected), dtype=np.int16)
 
     @property
+    def combinations(self) -> int:
+        """How many people each row stands for."""
+        return len(self._labels)
+
+    @property
     def entered(self) -> int:
         """How many distinct rows have a place."""
         return self._table.size

@@ -17,6 +17,7 @@ from evenhand.arrays import Index, Keys, Mask, Rows
 from evenhand.contract import Candidates, Headway, Task, Verdict, Watch, join_verdicts, outcome_names, shows_pairs
 from evenhand.domain.heard import Heard
 from evenhand.domain.seen import KeyTable
+from evenhand.domain.shown_twins import is_believable
 from evenhand.engine.findings import Findings, FindingsPile, findings_of
 from evenhand.engine.interrupts import uninterrupted
 from evenhand.engine.pace import Pace, question_seconds
@@ -67,7 +68,8 @@ class Discovery(NamedTuple):
     cpu_seconds: float
 
 
-class Waiting(NamedTuple):
+@dataclass(frozen=True)
+class Waiting:
     """Unfair rows of one batch whose twins have not been looked up yet."""
 
     phase: str
@@ -75,6 +77,31 @@ class Waiting(NamedTuple):
     verdict: Verdict
     candidates: Index
     likelihood: NDArray[np.floating] | None
+    is_aside: bool = False  # only people whom nobody would believe in show what is unfair
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def kind(self) -> tuple[str, bool, bool]:
+        """What can be made findings of together."""
+        return self.phase, self.likelihood is None, self.is_aside
+
+    def split(self) -> tuple[Waiting, ...]:
+        """Those that plausible people show, and those that are set aside."""
+        if self.likelihood is None:
+            return (self,)
+        believed = is_believable(self.verdict.labels, self.likelihood)
+        if self.verdict.pairs is not None:  # the oracle compares something else than labels
+            believed = np.isfinite(self.likelihood).sum(axis=1) >= 2
+        return (self,) if believed.all() else (self._only(believed), replace(self._only(~believed), is_aside=True))
+
+    def _only(self, chosen: Mask) -> Waiting:
+        told = self.verdict
+        pairs = None if told.pairs is None else told.pairs[chosen]
+        verdict = Verdict(told.unfair[chosen], told.gap[chosen], told.labels[chosen], pairs)
+        likelihood = None if self.likelihood is None else self.likelihood[chosen]
+        return replace(self, rows=self.rows[chosen], verdict=verdict, candidates=self.candidates[chosen], likelihood=likelihood)
 
 
 @dataclass(frozen=True)
@@ -102,7 +129,7 @@ class Court:
         self.task.learnt = plan.learnt
         self.paces = self._paces(subject)
         self._archive = Archive(self.reach.folder.journal() if self.reach.folder else None)
-        self._pile = FindingsPile(len(self.domain.columns))
+        self._pile, self._aside = FindingsPile(len(self.domain.columns)), FindingsPile(len(self.domain.columns))
         self._waiting: list[Waiting] = []
         self._waiting_rows = 0
         self._costs: list[NDArray[np.int32]] = []  # of the rows that are not saved yet, batch by batch
@@ -260,20 +287,23 @@ class Court:
         found = fresh[unfair]
         kept = Verdict(unfair[unfair], verdict.gap[unfair], verdict.labels[unfair], verdict.pairs)
         likelihood = None if candidates.likelihood is None else candidates.likelihood[found]
-        self._waiting.append(Waiting(candidates.phase, candidates.rows[found], kept, self.ledger.candidates + found, likelihood))
-        self.ledger.findings += len(found)
-        self._waiting_rows += len(found)
+        waiting = Waiting(candidates.phase, candidates.rows[found], kept, self.ledger.candidates + found, likelihood)
+        for each in filter(len, waiting.split()):
+            self._waiting.append(each)
+            self._waiting_rows += len(each)
+            self.ledger.findings += 0 if each.is_aside else len(each)
         if self._waiting_rows * self.price >= self.rows_at_once:
             self._gather()
 
     def _gather(self) -> None:
         """Make findings of what waits, one part for each stretch of one phase."""
-        for (phase, _), stretch in groupby(self._waiting, key=lambda waiting: (waiting.phase, waiting.likelihood is None)):
+        for (phase, _, is_aside), stretch in groupby(sorted(self._waiting, key=lambda each: each.is_aside), key=lambda each: each.kind):
             group = list(stretch)
             verdict = join_verdicts([each.verdict for each in group], len(self.domain.combinations))
             rows, numbers = np.concatenate([each.rows for each in group]), np.concatenate([each.candidates for each in group])
             told = [each.likelihood for each in group if each.likelihood is not None]
-            self._pile.add(findings_of(rows, verdict, self.domain, numbers, phase, np.concatenate(told) if told else None))
+            pile = self._aside if is_aside else self._pile
+            pile.add(findings_of(rows, verdict, self.domain, numbers, phase, np.concatenate(told) if told else None))
         self._waiting.clear()
         self._waiting_rows = 0
 
@@ -295,6 +325,23 @@ class Court:
         """All findings so far."""
         self._gather()
         return self._pile.whole()
+
+    def aside(self) -> Findings:
+        """What is unfair too, but only between people whom the method would not believe in."""
+        self._gather()
+        return self._aside[:]
+
+    def settle(self) -> None:
+        """The search is over: where nobody plausible was found, those who were set aside are what was found; else the reader is told of
+        them."""
+        self._gather()
+        if len(self._aside) and not len(self._pile):
+            self._pile, self._aside = self._aside, self._pile
+            self.ledger.findings = len(self._pile)
+            self.task.facts["plausible_findings"] = "none: every finding is a person, or has a twin, that is hardly plausible"
+        elif len(self._aside):
+            more = "more people are treated so, but they or their twins are hardly plausible: they are not in the list"
+            self.task.facts["set_aside"] = f"{len(self._aside):,} {more}"
 
     def _save_now_and_then(self) -> None:
         if self.reach.folder is None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Keys, Mask, Reals, Rows
 from evenhand.contract import ShownPairs, Verdict
+from evenhand.domain.shown_twins import LEAST_LIKELY
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.kept_pairs import KeptPairs
 
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
 
 RESERVED = "evenhand."
 """Prefix of the columns that a findings table adds to the domain's own."""
-
-LEAST_LIKELY = -1e30
-"""What an impossible twin's log-likelihood counts as: it may still be the only one with another label."""
-
 
 @dataclass(frozen=True)
 class Findings:
@@ -195,6 +192,6 @@ def _twins_apart(rows: Rows, labels: NDArray[np.int16], domain: TabularDomain, l
     other = (labels != labels[line, first][:, None]) & ~impossible
     fallback = ~impossible & (np.arange(labels.shape[1]) != first[:, None])
     shown = np.where(other.any(axis=1)[:, None], other, fallback)
-    second = np.argmax(np.where(shown, np.maximum(likely, LEAST_LIKELY), -np.inf), axis=1)
+    second = np.argmax(np.where(shown, np.maximum(likely, 2 * LEAST_LIKELY), -np.inf), axis=1)
     said = np.stack([labels[line, first], labels[line, second]], axis=1)
     return ShownPairs(domain.twin(rows, first), domain.twin(rows, second), said, np.full((len(rows), 2), np.nan))

@@ -39,6 +39,7 @@ class Run:
     wall_seconds: float
     curve: tuple[Discovery, ...] = ()  # findings against queries while it went on, thinned
     sample: Rows | None = None  # of the population restricted to findings, where the method draws one
+    aside: Findings | None = None  # what is unfair too, but only between people whom the method would not believe in
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the findings themselves, for JSON."""
@@ -72,11 +73,12 @@ def run(method: Method, subject: Subject, plan: Plan, folder: RunFolder | None =
         court.save()
         court.log("crashed", f"{type(fault).__name__}: {fault}")
         raise MethodError(f"method {name} crashed after {court.ledger.candidates} candidates: {type(fault).__name__}: {fault}") from fault
+    court.settle()
     court.save()
     found = court.findings()
     last = Discovery(court.ledger.model_rows, court.ledger.candidates, court.ledger.findings, court.cpu_seconds)
     seconds, curve = time.monotonic() - started, (*court.curve, last)
-    return Run(name, court.ledger, found, court.task.facts, ended, last.cpu_seconds, seconds, curve, court.task.sample)
+    return Run(name, court.ledger, found, court.task.facts, ended, last.cpu_seconds, seconds, curve, court.task.sample, court.aside())
 
 
 def _in_time(method: Method, subject: Subject, plan: Plan, court: Court) -> Ending:

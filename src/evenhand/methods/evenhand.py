@@ -3,8 +3,8 @@
 Paper: none; it is what `scan` uses when no method is named.
 
 The population is learnt from the data as a chain of trees.  A person counts as plausible who is not among the unlikeliest tenth of its
-draws, and not among the third whose cells go together least.  What is sought is the population restricted to plausible people whom the
-oracle judges unfair.
+draws, and not among the third whose cells go together least.  A finding is plausible where two such people who differ in the protected
+values alone show it.  What is sought is the population restricted to plausible findings; what is unfair only between others is set aside.
 
 1. Seeds.  Real rows are judged; where they hold too few findings, fresh draws of the population are judged too.  Only where the
    plausible holds no finding at all is the rest of the domain looked at: then, and only then, may findings be implausible, and the
@@ -13,11 +13,12 @@ oracle judges unfair.
    population's own levels; a new place that is plausible and a finding is where the walk goes on.  Such moves leave the population as it
    is, so the limit of every walk is the population restricted to plausible findings.  A quarter of the walks goes to findings that are not
    plausible too: their places are a sample of everybody who is treated so.  Nobody is asked about twice; known findings are walked
-   through for nothing.  Where nearly all plausible findings are known, the likelier half of the others counts as plausible, and so on.
+   through for nothing.
 3. Where a question is expensive, cheap trees screen the proposals, with delayed acceptance, which leaves that limit as it is.  Moves that
    bring more new findings for their cost are made more often, which changes the speed of the walks and not their limit.
 
-How much of it is known is told by fresh draws: the share of the affected ones among them who are in the list already.
+How much of it is known is told by fresh draws: the share of the affected ones among them who are in the list already.  Where that is nearly
+all, the search ends.
 
 No choice sees the clock: costs are declared, or measured once before the run and kept with it.
 """
@@ -45,8 +46,8 @@ EXPENSIVE_SECONDS = 12e-6
 """A question that takes less is asked rather than screened: the trees would take as long."""
 
 ROUNDS = 20
-"""A budget is spent in so many rounds at least, or nothing could be learnt about the moves; after the questions of so many rounds
-everybody is drawn afresh."""
+"""A budget is spent in so many rounds at least, or nothing could be learnt about the moves; one question in so many goes to people who are
+drawn afresh."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class Evenhand:
             yield Candidates(whole, "everybody")
             return
         plausible = PlausibleSet.drawn(self._chain(task, rng), self, rng)
+        plausible = plausible if task.population is not None or has_rows(task) else plausible.everything()
         seeking = Seeking(task, plausible, self, rng)
         yield from seeking.look()
         while not seeking.found and seeking.stale < PATIENCE and task.fitting(1):
@@ -100,7 +102,7 @@ class Evenhand:
         """The population, learnt from real rows, else from a sample of the one that was brought along, else from the whole domain."""
         if task.population is not None:
             rows = task.population.sample(self._rows(task), rng)
-        elif task.rows is not None and len(task.rows):
+        elif has_rows(task) and task.rows is not None:
             rows = task.rows[rng.permutation(len(task.rows))[: self._rows(task)]]
         else:
             task.facts["plausible"] = "no data was given: every row of the domain counts as plausible"
@@ -124,6 +126,7 @@ class Seeking:
         self.known, self.screen = Known(task), Screen(task.domain)
         self.is_expensive = task.question_seconds > EXPENSIVE_SECONDS
         self.states: list[LevelStates] = []  # findings to walk from
+        self.listed: list[LevelStates] = []  # those of them that plausible people show
         self.looked = self.stale = 0
 
     @property
@@ -137,7 +140,7 @@ class Seeking:
         while self.found < self.method.seeds and self.stale < PATIENCE and (n := self._room(left)):
             rows, real = real[:n], real[n:]
             if len(rows):
-                yield from self._judge(self.plausible.chain.encoded(rows, self.rng), "real rows")
+                yield from self._judge(self.plausible.real(rows, self.rng), "real rows")
             else:
                 yield from self._judge(self.plausible.fresh(n, self.rng), "fresh draws")
 
@@ -155,7 +158,7 @@ class Seeking:
             return
         self.task.facts["scouted_whole_domain"] = True
         self.plausible = self.plausible.everything()
-        yield from self._judge(self.plausible.chain.encoded(anywhere(self.task, self.some(), self.rng), self.rng), "whole domain")
+        yield from self._judge(self.plausible.real(anywhere(self.task, self.some(), self.rng), self.rng), "whole domain")
 
     def some(self) -> int:
         """As many rows as go into one of the rounds of what is left, but not too few to be worth a call."""
@@ -169,17 +172,18 @@ class Seeking:
             return np.empty((0, len(self.task.domain.columns)))
         return rows[self.rng.permutation(len(rows))]
 
-    def _judge(self, states: LevelStates, phase: str) -> Search:
-        inside = self.task.domain.contains(states.rows)
-        states = states if inside.all() else states[inside]
-        before = len(self.known)
-        unfair = yield from self.known.judge(states.rows, phase)
+    def _judge(self, people: PlausibleStates, phase: str) -> Search:
+        inside = self.task.domain.contains(people.states.rows)
+        people = people if inside.all() else people[np.flatnonzero(inside)]
+        states, before = people.states, len(self.known)
+        unfair = yield from self.known.judge_likely(states.rows, phase, people.likelihood)
         self.stale = self.stale + 1 if len(self.known) - before <= 1 else 0
         self.looked += len(states)
         if self.is_expensive:
             self.screen.learn(states.copies, unfair)
         if unfair.any():
             self.states.append(states[unfair])
+            self.listed.append(states[self.known.is_listed])
 
 
 class Walking:
@@ -189,41 +193,41 @@ class Walking:
         self.task, self.plausible, self.known, self.rng = seeking.task, seeking.plausible, seeking.known, seeking.rng
         self.screen = seeking.screen if seeking.is_expensive else None
         self.count = min(method.walks, seeking.some())
-        seeds = LevelStates.join(seeking.states)
+        seeds, listed = LevelStates.join(seeking.states), LevelStates.join(seeking.listed)
         self.free = min(len(seeds), method.seeds, max(1, int(method.seed_share * self.count)))
-        listed = self._dealt(self.plausible.preferred(seeds), self.count - self.free)
-        self.here = LevelStates.join([self._dealt(seeds, self.free), listed])
+        self.here = LevelStates.join([self._dealt(seeds, self.free), self._dealt(listed if len(listed) else seeds, self.count - self.free)])
         self.shares = MoveShares(self.plausible.chain, self.count, min(self.task.question_seconds, 1.0))
         self.weights = self._weighed(self.here)
         self.task.sample = self.here.rows[: self.free]
         self.known_share = KnownShare(max(1, int(method.seed_share * method.seeds)))
-        self.width = 1.0  # how much of what is not plausible is still left out
-        self.method = method
+        self.is_told = False  # whether the last look at what is known has been taken
 
     def go(self) -> Search:
-        """Round after round, until the budget is spent or nothing new turns up; wider where the plausible ones are known."""
-        stale = dull = since = 0  # questions since everybody was drawn afresh
+        """Round after round, until the budget is spent, the plausible ones are known, or nothing new turns up."""
+        stale = since = 0  # questions since everybody was drawn afresh
+        price = self.count  # new questions that this took the last time
         while self.task.fitting(1) and stale < PATIENCE:
-            is_due = since >= ROUNDS * self.count
+            is_due = since >= ROUNDS * price or self._is_last_chance
             asked = yield from self._round(self.shares.far if is_due else self.shares.draw(self.rng))
-            since = 0 if is_due else since + asked
+            since, price = (0, asked) if is_due else (since + max(1, asked), price)
             stale = stale + 1 if asked <= 1 else 0
-            dull = dull + 1 if asked * ROUNDS <= self.count else 0
-            if dull >= ROUNDS and self.width > 0.0:
-                self._widen()
-                stale = dull = 0
+            if is_due and self.known_share.is_nearly_all and not self.plausible.is_everything:
+                self.task.facts["stopped"] = f"{self.known_share.sentence}: there is little left to find among them"
+                return
         if stale >= PATIENCE and self.task.fitting(self.count) == self.count:
             self.task.facts["stopped"] = "hardly any new row can be reached from the findings: the plausible ones are known"
+
+    @property
+    def _is_last_chance(self) -> bool:
+        """Whether what is known must be told now: once, when the last of all rounds begins."""
+        if self.is_told or self.task.left() > 1 / ROUNDS:
+            return False
+        self.is_told = True
+        return True
 
     def _dealt(self, seeds: LevelStates, count: int) -> LevelStates:
         """So many places to begin at, each seed as often as any other."""
         return seeds[self.rng.permutation(len(seeds))[np.arange(count) % len(seeds)]]
-
-    def _widen(self) -> None:
-        """The likelier half of what was left out counts as plausible too; in the end everybody whom the population knows."""
-        self.width = self.width / 2 if self.width > 1 / ROUNDS else 0.0
-        self.plausible = self.plausible.wider(self.method, self.width, self.rng)
-        self.task.facts["widened"] = f"nearly all plausible people were known: {self.width:.0%} of the less plausible stayed left out"
 
     def _round(self, number: int) -> Generator[Candidates, Verdict, int]:
         """Every walk tries one move; says how many rows were new."""
@@ -238,10 +242,11 @@ class Walking:
             chosen = self._unknown(there)[:fitting]
             there, weights = there[chosen], None if weights is None else weights[chosen]
         unfair = yield from self.known.judge_likely(there.states.rows, "walk", there.likelihood)
-        new = self.known.is_new
-        self.shares.pay(number, self.count, int(new.sum()), int((unfair & new).sum()))
+        new, listed = self.known.is_new, self.known.is_listed
+        self.shares.pay(number, self.count, int(new.sum()), int((listed & new).sum()))
         if is_far:
-            self._note_known(unfair & (there.places >= self.free), new)
+            self._note_known(listed & (there.places >= self.free), new)
+        unfair = listed | (unfair & (there.places < self.free))
         self._go_on(there, np.flatnonzero(unfair), weights, is_screened=not is_far)
         if self.screen is not None and self.screen.learn(there.states.copies[new], unfair[new]):
             self.weights = self._weighed(self.here)
@@ -268,6 +273,11 @@ class Walking:
 
     def _weighed(self, states: LevelStates) -> Reals | None:
         return self.screen.weights(states.copies) if self.screen is not None and self.screen.is_ready else None
+
+
+def has_rows(task: Task) -> bool:
+    """Whether the task brings real rows."""
+    return task.rows is not None and len(task.rows) > 0
 
 
 def everybody(task: Task, most: int) -> Rows | None:

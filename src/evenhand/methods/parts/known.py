@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Index, Keys, Mask, Rows
 from evenhand.contract import Candidates, Task, Verdict
 from evenhand.domain.heard import Heard
+from evenhand.domain.shown_twins import is_believable
 
 Judging: TypeAlias = Generator[Candidates, Verdict, Mask]
 """`unfair = yield from known.judge(rows, phase)`."""
@@ -29,6 +30,7 @@ class Known:
         self._mine = np.zeros(4096, dtype=bool)  # by place
         self._count = 0
         self.is_new = np.zeros(0, dtype=bool)  # which rows of the last batch had not been proposed before
+        self.is_listed = np.zeros(0, dtype=bool)  # which are unfair between people whom one can believe in
 
     def __len__(self) -> int:
         return self._count
@@ -46,7 +48,14 @@ class Known:
             verdict = yield candidates if new.all() else candidates[new]
             if self._is_alone:
                 self._heard.record(verdict)
-        return self._heard.unfair(places)
+        unfair = self._heard.unfair(places)
+        self.is_listed = unfair if likelihood is None else unfair & self._believable(places, likelihood)
+        return unfair
+
+    def _believable(self, places: Index, likelihood: NDArray[np.floating]) -> Mask:
+        if self._heard.combinations == 2:
+            return np.asarray(np.isfinite(likelihood).all(axis=1))
+        return is_believable(self._heard.recall(places).labels, likelihood)
 
     def _claimed(self, places: Index, entered: Mask) -> Mask:
         """The first row at each place that was not proposed here before; a place that has just been given is one."""

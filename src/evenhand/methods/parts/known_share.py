@@ -38,6 +38,11 @@ class KnownShare:
         return self.known / self.drawn if self.drawn else None
 
     @property
+    def is_nearly_all(self) -> bool:
+        """Whether enough were drawn to say that nearly all are known."""
+        return 2 * self.drawn >= self.remembered and self.known >= WORDS[-1][0] * self.drawn
+
+    @property
     def sentence(self) -> str:
         """For a reader."""
         if self.share is None:

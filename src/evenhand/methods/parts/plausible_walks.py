@@ -1,4 +1,7 @@
-"""The plausible part of a population: people whose cells are not too rare, and go together."""
+"""The plausible part of a population: people whose cells are not too rare, and go together, and who have a twin of that kind.
+
+Twins are judged as the people are: nobody would believe in a pair of whom one cannot be.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Index, Mask
-from evenhand.synthesis.level_chain import LevelChain, LevelMove, LevelStates
+from evenhand.arrays import Index, Mask, Rows
+from evenhand.domain.shown_twins import LEAST_LIKELY
+from evenhand.synthesis.level_chain import LevelChain, LevelMove, LevelStates, Likelihood
 
 
 class Demanding(Protocol):
@@ -30,7 +34,7 @@ class Demanding(Protocol):
 
 @dataclass(frozen=True)
 class PlausibleSet:
-    """A chain, and what a person must have at least to count as plausible: cells that are not too rare, and that go together."""
+    """A chain, and what a person must have at least to count as plausible, the twin as well as the one that was drawn."""
 
     chain: LevelChain
     least_density: float
@@ -42,29 +46,33 @@ class PlausibleSet:
         told = chain.drawn(demands.seeds, rng).likelihood
         return cls(chain, float(np.quantile(told.density, demands.too_rare)), float(np.quantile(told.lift, demands.too_odd)))
 
-    def wider(self, demands: Demanding, factor: float, rng: np.random.Generator) -> PlausibleSet:
-        """The same chain with only this part of what was left out still left out."""
-        told = self.chain.drawn(demands.seeds, rng).likelihood
-        rare, odd = factor * demands.too_rare, factor * demands.too_odd
-        return replace(self, least_density=float(np.quantile(told.density, rare)), least_lift=float(np.quantile(told.lift, odd)))
+    @property
+    def is_everything(self) -> bool:
+        """Whether everybody counts as plausible."""
+        return self.least_density == self.least_lift == -np.inf
 
     def everything(self) -> PlausibleSet:
         """The same chain with everybody plausible."""
         return replace(self, least_density=-np.inf, least_lift=-np.inf)
 
     def kept(self, states: LevelStates, exempt: Mask | None = None) -> PlausibleStates:
-        """The plausible ones inside the domain, and the exempt ones there."""
-        told = states.likelihood
-        good = (told.density >= self.least_density) & (told.lift >= self.least_lift)
-        chosen = np.flatnonzero(good if exempt is None else good | exempt)
+        """Those inside the domain who are plausible and have a plausible twin, and the exempt ones there."""
+        own = self._good(states.likelihood)
+        chosen = np.flatnonzero(own if exempt is None else own | exempt)
         if self.chain.domain.constraints:
             chosen = chosen[self.chain.domain.keeps_constraints(states.rows[chosen])]
-        left = states[chosen] if len(chosen) < len(states) else states
-        return PlausibleStates(chosen, left, self._of_twins(left))
+        told = PlausibleStates(chosen, states[chosen] if len(chosen) < len(states) else states, self.of_twins(states[chosen], own[chosen]))
+        paired = told.is_paired if exempt is None else told.is_paired | exempt[chosen]
+        return told if paired.all() else told[np.flatnonzero(paired)]
 
-    def fresh(self, n: int, rng: np.random.Generator) -> LevelStates:
+    def real(self, rows: Rows, rng: np.random.Generator) -> PlausibleStates:
+        """Real people, who are plausible whatever their cells are; their twins may not be."""
+        states = self.chain.encoded(rows, rng)
+        return PlausibleStates(np.arange(len(rows)), states, self.of_twins(states, np.ones(len(rows), dtype=bool)))
+
+    def fresh(self, n: int, rng: np.random.Generator) -> PlausibleStates:
         """Of n draws, the plausible ones."""
-        return self.kept(self.chain.drawn(n, rng)).states
+        return self.kept(self.chain.drawn(n, rng))
 
     def moved(self, states: LevelStates, move: LevelMove, free: int, rng: np.random.Generator) -> PlausibleStates:
         """The states that a move changes into plausible ones, and what they become; the first `free` may become anybody."""
@@ -72,14 +80,16 @@ class PlausibleSet:
         kept = self.kept(there, changed < free)
         return replace(kept, places=changed[kept.places])
 
-    def preferred(self, states: LevelStates) -> LevelStates:
-        """The plausible ones, or all where none is."""
-        kept = self.kept(states)
-        return kept.states if len(kept.states) else states
+    def of_twins(self, states: LevelStates, own: Mask) -> NDArray[np.float32]:
+        """(n, combinations): how likely everybody is under every protected combination; minus infinity for whom nobody would believe in: a
+        twin that is not plausible, and every twin of a person who is not (`own`)."""
+        told = self.chain.others(states)
+        good = self._good(told) & own[:, None]
+        return np.where(good, np.maximum(told.density, LEAST_LIKELY), -np.inf).astype(np.float32)
 
-    def _of_twins(self, states: LevelStates) -> NDArray[np.float32] | None:
-        """How likely everybody is under every protected combination; not needed where there is only one twin to show."""
-        return None if len(self.chain.domain.combinations) == 2 else self.chain.others(states).density
+    def _good(self, told: Likelihood) -> Mask:
+        good: Mask = (told.density >= self.least_density) & (told.lift >= self.least_lift)
+        return good
 
 
 @dataclass(frozen=True)
@@ -88,8 +98,13 @@ class PlausibleStates:
 
     places: Index
     states: LevelStates
-    likelihood: NDArray[np.float32] | None
+    likelihood: NDArray[np.float32]
+
+    @property
+    def is_paired(self) -> Mask:
+        """Who is plausible under two protected combinations or more."""
+        paired: Mask = np.isfinite(self.likelihood).sum(axis=1) >= 2
+        return paired
 
     def __getitem__(self, chosen: Any) -> PlausibleStates:
-        likelihood = None if self.likelihood is None else self.likelihood[chosen]
-        return PlausibleStates(self.places[chosen], self.states[chosen], likelihood)
+        return PlausibleStates(self.places[chosen], self.states[chosen], self.likelihood[chosen])

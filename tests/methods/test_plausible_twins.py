@@ -1,0 +1,72 @@
+"""A finding counts where plausible people show it: the twin is judged as the person is, and the rest is set aside, not lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.domain.columns import Column
+from evenhand.domain.shown_twins import is_believable
+from evenhand.domain.tabular import Label, TabularDomain
+from evenhand.engine.run import Plan, Run, Subject, run
+from evenhand.methods.evenhand import Evenhand
+from evenhand.models.budget import Budget
+
+DOMAIN = TabularDomain(
+    (Column("age", "category", ("young", "grown", "old")), *(Column(f"c{at}", "integer", low=0, high=30) for at in range(5))),
+    protected=("age",),
+    label=Label("loan", ("no", "yes"), ("yes",)),
+)
+
+
+def people(n: int = 2000) -> np.ndarray:
+    """Nobody is both old and below 20 in the first column."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(0, 3, n), rng.integers(0, 31, (n, 5))]).astype(float)
+    rows[rows[:, 1] < 20, 0] = rng.integers(0, 2, int((rows[:, 1] < 20).sum()))
+    return rows
+
+
+@dataclass(frozen=True)
+class OldsAreRefused:
+    """The old are treated otherwise, everybody else alike; or nobody is but those whom the data does not know."""
+
+    only_unknown: bool = False
+    classes: tuple[Any, ...] = ("no", "yes")
+    is_hard: bool = True
+    batch_rows: int = 8192
+
+    def scores(self, rows: np.ndarray) -> np.ndarray:
+        refused = (rows[:, 0] == 2) & ((rows[:, 1] < 20) | (not self.only_unknown))
+        return np.eye(2)[1 - refused.astype(int)]
+
+    def fingerprint(self) -> str:
+        return f"olds {self.only_unknown}"
+
+
+def found(model: OldsAreRefused) -> Run:
+    return run(Evenhand(), Subject(DOMAIN, model, people()), Plan(3, Budget(candidates=4000)))
+
+
+def test_findings_that_only_an_implausible_twin_shows_are_set_aside_and_counted_in_words():
+    done = found(OldsAreRefused())
+    assert done.aside is not None
+    assert (done.findings.rows[:, 1] >= 20).mean() > 0.97
+    assert (done.aside.rows[:, 1] < 20).any()
+    assert "set_aside" in done.facts
+    assert done.ledger.findings == len(done.findings)
+
+
+def test_where_nobody_plausible_is_treated_so_the_others_are_the_findings_and_that_is_said():
+    done = found(OldsAreRefused(only_unknown=True))
+    assert len(done.findings) == done.ledger.findings > 0
+    assert (done.findings.rows[:, 1] < 20).all()
+    assert "none" in done.facts["plausible_findings"]
+
+
+def test_twins_that_nobody_would_believe_do_not_make_a_pair():
+    labels = np.array([[0, 1, 1], [0, 0, 1], [0, -1, 1]])
+    likely = np.array([[-1.0, -2.0, -np.inf], [-1.0, -2.0, -np.inf], [-1.0, -3.0, -9.0]])
+    assert is_believable(labels, likely).tolist() == [True, False, True]
