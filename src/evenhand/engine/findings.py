@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 RESERVED = "evenhand."
 """Prefix of the columns that a findings table adds to the domain's own."""
 
+
 @dataclass(frozen=True)
 class Findings:
     """Inputs judged unfair, one entry each, with the twin that shows it best."""
