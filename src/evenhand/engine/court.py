@@ -329,7 +329,7 @@ class Court:
     def aside(self) -> Findings:
         """What is unfair too, but only between people whom the method would not believe in."""
         self._gather()
-        return self._aside[:]
+        return self._aside.whole()
 
     def settle(self) -> None:
         """The search is over: where nobody plausible was found, those who were set aside are what was found; else the reader is told of
