@@ -160,7 +160,9 @@ def planted(quick: bool, seed: int, table8: Table8) -> dict[str, float]:
     count = 76 if quick else 240
     say(f"1 rendering {count} synthetic streets")
     scenes = list(StreetMaker(kinds=("junction",), casts=8, most={"person": 9, "car": 8, "traffic light": 6}).scenes(count, rng))
-    plan = ChangePlan(insert=("dog",) if quick else ("dog", "person"), change=("person", "car", "cyclist", "motorcycle", "sign"))
+    plan = ChangePlan(
+        insert=("dog",) if quick else ("dog", "person"), change=("person", "car", "cyclist", "motorcycle", "sign"), operators=("paper",)
+    )
     net, plain = StreetRecogniser("planted"), StreetRecogniser("plain")
     medium = as_the_paper(scenes, plan, Labels(), net, seed)
     say(f"  {medium.clusters.count} clusters, silhouettes { ({k: round(v, 2) for k, v in medium.clusters.silhouettes.items()}) }")
@@ -255,11 +257,11 @@ def data_sets(quick: bool):
     """The real scenes and what is tried on them; a quick run asks its detector about insertion only."""
     street = DATA / "images" / "street"
     own = ("car", "person", "cyclist")
-    plan = ChangePlan(insert=own, change=own)
+    plan = ChangePlan(insert=own, change=own, operators=("paper",))
     yield "street", list(from_label_maps(street / "frames", street / "labels")), plan
     if not quick:
         coco = DATA / "images" / "coco128"
-        yield "coco128", list(from_coco(coco / "instances.json", coco / "images")), ChangePlan()
+        yield "coco128", list(from_coco(coco / "instances.json", coco / "images")), ChangePlan(operators=("paper",))
 
 
 class Street:

@@ -259,6 +259,8 @@ class Operator(Protocol):
     adds: ClassVar[bool]  # whether it brings objects, so that the scene needs none of the class
     is_null: ClassVar[bool]  # whether it leaves the content as it was: a control for the others
     is_random: ClassVar[bool]  # whether a second change of the same scene and class differs from the first
+    is_whole: ClassVar[bool]  # whether it changes the picture as a whole (light, weather) and touches no class
+    is_usual: ClassVar[bool]  # whether it is tried where no operators are named
 
     def change(self, order: ChangeOrder, rng: np.random.Generator) -> Mutation | Skipped:
         """The changed scene, or why it could not be changed believably."""

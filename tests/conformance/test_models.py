@@ -48,7 +48,7 @@ def text():
 
 
 def recogniser():
-    streets = Scenes(examples.few_scenes(), ChangePlan(insert=("person",), change=("car",), clusters=2))
+    streets = Scenes(examples.few_scenes(), ChangePlan(insert=("person",), change=("car",), operators=("paper",), clusters=2))
     return shown(streets, Simulated()), streets.rows()[:8]
 
 

@@ -171,6 +171,8 @@ class Repaint:
     adds: ClassVar[bool] = False
     is_null: ClassVar[bool] = True
     is_random: ClassVar[bool] = False
+    is_whole: ClassVar[bool] = False
+    is_usual: ClassVar[bool] = True
 
     def change(self, order, rng):
         picture = order.scene.picture.copy()

@@ -234,7 +234,10 @@ def scenes():
     from evenhand.media.scenes import ChangePlan, Scenes
     from evenhand.media.streets.render import StreetMaker
 
-    return Scenes(list(StreetMaker(casts=3).scenes(3, np.random.default_rng(3))), ChangePlan(insert=("person",), change=("car",)))
+    return Scenes(
+        list(StreetMaker(casts=3).scenes(3, np.random.default_rng(3))),
+        ChangePlan(insert=("person",), change=("car",), operators=("paper",)),
+    )
 
 
 def assert_counts(model, scenes, label, expected):

@@ -163,7 +163,7 @@ def test_exported_errors_load_again_with_the_same_counts(streets, tmp_path):
     def forgetful(picture):
         return ["car"] * (int(picture[::7, ::7].sum()) % 3)
 
-    medium = Scenes(streets[:5], ChangePlan(insert=("dog",), change=("person",), controls=False))
+    medium = Scenes(streets[:5], ChangePlan(insert=("dog",), change=("person",), operators=("paper",), controls=False))
     rows = medium.rows()
     verdict = Counts("both").judge(rows, medium.domain, shown(medium, FunctionRecogniser(forgetful)))
     found = np.hstack([rows[verdict.unfair, :2], np.ones((int(verdict.unfair.sum()), 1))])

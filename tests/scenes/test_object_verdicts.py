@@ -131,8 +131,8 @@ def test_adjustment_takes_away_what_a_covariate_explains_and_leaves_what_is_the_
     hard = rng.normal(size=4000) + 1.5 * group
     design, clusters = np.hstack([np.ones((4000, 1)), bent(hard)]), np.repeat(np.arange(200), 20)
     chance = 1 / (1 + np.exp(2.5 - hard))
-    alike = adjusted_group(expected_events(rng.random(4000) < chance, design, clusters), group, 0.05)
-    worse = adjusted_group(expected_events(rng.random(4000) < chance * (1 + 0.8 * group), design, clusters), group, 0.05)
+    alike = adjusted_group(expected_events(rng.random(4000) < chance, design, clusters), group)
+    worse = adjusted_group(expected_events(rng.random(4000) < chance * (1 + 0.8 * group), design, clusters), group)
     assert alike.p_value > 0.01
     assert 0.8 < alike.ratio < 1.2
     assert worse.p_value < 1e-4

@@ -18,7 +18,7 @@ from evenhand.planted.recognisers import Simulated
 from evenhand.verbs.draw import draw_streets
 from evenhand.verbs.scan import Options
 
-CHOICES = {"count": 6, "classes": ["person", "car"]}
+CHOICES = {"count": 6, "classes": ["person", "car"], "operators": ["paper"]}
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from evenhand.oracles.objects import Objects
 from evenhand.planted.recognisers import Simulated
 from evenhand.planted.shapes import fair
 
-PLAN = ChangePlan(insert=("person",), change=("person", "car"))
+PLAN = ChangePlan(insert=("person",), change=("person", "car"), operators=("paper",))
 ORACLE_NAMES = ("counts", "objects")
 
 

@@ -14,7 +14,7 @@ from evenhand.media.operators import OPERATORS, chosen_operators
 from evenhand.media.operators.insert import Insert
 from evenhand.media.scenes import ChangeFacts, ChangePlan, Scenes
 
-PLAN = ChangePlan(insert=("person",), change=("person", "car"))
+PLAN = ChangePlan(insert=("person",), change=("person", "car"), operators=("paper",))
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +50,11 @@ def test_it_is_a_medium_with_a_domain_of_three_columns(medium):
 
 
 def test_repeats_are_for_changes_by_chance_only():
-    names = [change.name for change in ChangePlan(insert=("dog",), change=("car",), repeats=2, controls=False).changes()]
+    names = [change.name for change in ChangePlan(("dog",), ("car",), ("paper",), repeats=2, controls=False).changes()]
     assert names == ["insert dog", "insert dog (2)", "delete car", "rotate car", "rotate car (2)"]
+    usual = [change.name for change in ChangePlan(insert=("dog",), change=("car",), controls=False).changes()]
+    assert usual[:4] == ["insert dog", "delete car", "lean car", "mirror car"]
+    assert {"fog", "rain", "night", "exposure", "blur", "compression"} <= set(usual)  # of no class
     with pytest.raises(InvalidArgument, match="repeats=0"):
         ChangePlan(repeats=0)
 

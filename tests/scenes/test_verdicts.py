@@ -143,7 +143,7 @@ def test_null_mutations_give_the_control_rate():
     assert found["bus"].control is None
 
 
-PLAN = ChangePlan(insert=("person",), change=("person", "car"))
+PLAN = ChangePlan(insert=("person",), change=("person", "car"), operators=("paper",))
 
 
 @pytest.mark.slow

@@ -73,7 +73,7 @@ def editor_tools() -> EditorTools:
     return EditorTools(np.random.default_rng(0), reader=reader, latent=latent)
 
 
-def change_orders(labels: Sequence[str] = ("person", "car")) -> list[ChangeOrder]:
+def change_orders(labels: Sequence[str] = ("person", "car", "dog")) -> list[ChangeOrder]:
     """A change of every one of these classes in every one of the drawn streets."""
     streets = Scenes(few_scenes(), ChangePlan(insert=tuple(labels), change=tuple(labels), clusters=2))
     usual = [streets.ranges[cluster] for cluster in streets.clusters.of]

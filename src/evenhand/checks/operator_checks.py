@@ -29,8 +29,8 @@ def _made(operator: Operator, order: ChangeOrder, seed: int = 0) -> Mutation | S
 
 def check_says_what_it_does(operator: Operator, _: Sequence[ChangeOrder]) -> None:
     """Whether it adds, whether it is a control, whether chance matters: all three are true or false."""
-    assert isinstance(operator, Operator), f"{type(operator).__name__} must have adds, is_null, is_random and change"
-    for name in ("adds", "is_null", "is_random"):
+    assert isinstance(operator, Operator), f"{type(operator).__name__} must have adds, is_null, is_random, is_whole, is_usual and change"
+    for name in ("adds", "is_null", "is_random", "is_whole", "is_usual"):
         assert isinstance(getattr(operator, name), bool), f"{name}={getattr(operator, name)!r} must be true or false"
 
 

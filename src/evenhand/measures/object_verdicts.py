@@ -123,14 +123,24 @@ class ObjectVerdicts:
         }
 
 
+@dataclass(frozen=True)
+class TestedClass:
+    """One question about one class, tested."""
+
+    question: str
+    label: str
+    group: AdjustedGroup
+
+
 def object_verdicts(trials: ObjectTrials, rules: ObjectRules | None = None) -> ObjectVerdicts:
     """Both questions for every class, with one correction."""
     rules = rules or ObjectRules()
     never = _never(trials.misses)
     tests = {LOST: _Question(LOST, trials, rules, never), MISSED: _Question(MISSED, trials, rules, never)}
-    found = [entry for test in tests.values() for entry in test.found(sum(len(each.judged) for each in tests.values()))]
-    corrected: Reals = holm([group.p_value for _, _, group in found])
-    answers = [tests[question].answer(label, group, float(p)) for (question, label, group), p in zip(found, corrected, strict=True)]
+    found = [entry for test in tests.values() for entry in test.found()]
+    corrected: Reals = holm([one.group.p_value for one in found])
+    level = rules.level / max(1, len(found))
+    answers = [tests[one.question].answer(one, float(p), level) for one, p in zip(found, corrected, strict=True)]
     answers += [answer for test in tests.values() for answer in test.open_ones()]
     order = {WORSE: 0, NOT_SHOWN: 1, NEVER: 2, TOO_FEW: 3}
     answers.sort(key=lambda one: (order[one.outcome], one.p_value, -one.ratio if one.ratio == one.ratio else 0.0))
@@ -165,18 +175,19 @@ class _Question:
         things = set(zip(trials.facts.scene[mine].tolist(), trials.facts.thing[mine].tolist(), strict=True))
         return len(things), len(np.unique(self.runs[trials.facts.scene[mine]]))
 
-    def found(self, tests: int) -> list[tuple[str, str, AdjustedGroup]]:
+    def found(self) -> list[TestedClass]:
         """The test of every class that has enough objects; none where there are no two classes to compare."""
         if len(self.judged) < 2 or not self.tried.hit.any() or self.tried.hit.all():
             return []
         facts = self.tried.facts
         _, clusters = np.unique(self.runs[facts.scene], return_inverse=True)
-        fit = expected_events(self.tried.hit, design_of(self.tried), clusters.astype(np.intp))
-        level = self.rules.level / max(1, tests)
-        return [(self.name, label, adjusted_group(fit, facts.label == label, level, self.rules.factor)) for label in self.judged]
+        _, things = np.unique(np.stack([facts.scene, facts.thing]), axis=1, return_inverse=True)
+        fit = expected_events(self.tried.hit, design_of(self.tried), clusters.astype(np.intp), things.ravel().astype(np.intp))
+        return [TestedClass(self.name, label, adjusted_group(fit, facts.label == label, self.rules.factor)) for label in self.judged]
 
-    def answer(self, label: str, group: AdjustedGroup, p_value: float) -> ClassAnswer:
-        """What is said of one class."""
+    def answer(self, tested: TestedClass, p_value: float, level: float) -> ClassAnswer:
+        """What is said of one class; the power is that at this level, which is what the correction leaves to one test."""
+        label, group = tested.label, tested.group
         objects, scenes = self._counts(self.tried, label)
         rate = group.observed / max(1, group.entries)
         is_worse = p_value <= self.rules.level and group.ratio >= self.rules.least_ratio
@@ -192,7 +203,7 @@ class _Question:
             group.expected / max(1, group.entries),
             group.ratio,
             p_value,
-            group.power,
+            group.power(level),
             _matched_null(self.tried, self.null, label) if self.name == LOST else None,
         )
 

@@ -57,6 +57,8 @@ class Range:
     most: int
 
 
+NO_RANGE = Range(frozenset(), 0, 0)
+"""For a change that is of no class."""
 Distribution = Mapping[str, Range]
 
 

@@ -28,7 +28,7 @@ from evenhand.media.operators.parts.donors import DonorBank, collect
 from evenhand.media.operators.parts.mutated import Inpainter, Mutation, Skipped
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.scene import Box, Picture, Scene
-from evenhand.media.scene_clusters import Clusters, Range, cluster, distribution
+from evenhand.media.scene_clusters import NO_RANGE, Clusters, Range, cluster, distribution
 from evenhand.media.vocabulary import Labels
 
 MOST_BYTES = 1 << 28  # of changed pixels that are kept; older changes are made again when they are asked for again
@@ -41,7 +41,7 @@ class ChangePlan:
 
     insert: classes of which objects are added.
     change: classes that are deleted, turned, and put back.
-    operators: names of the registry, or operators with parameters of your own; all of the registry without.
+    operators: names of the registry, or operators with parameters of your own; all usual ones without, and "paper" for the paper's.
     repeats: how often a change by chance is tried on each scene.
     controls: whether null changes are tried too.
     clusters: how many groups of similar scenes; None for the number with the best silhouette.
@@ -68,10 +68,11 @@ class ChangePlan:
 
     def changes(self) -> tuple[SceneChange, ...]:
         """Every operator with every class it is for, repeated where chance makes a difference; null changes last."""
-        ordered = sorted(self.made_by.items(), key=lambda entry: (entry[1].is_null, not entry[1].adds, entry[0]))
+        ordered = sorted(self.made_by.items(), key=lambda entry: (entry[1].is_null, entry[1].is_whole, not entry[1].adds, entry[0]))
         found = []
         for name, operator in ordered:
-            classes: tuple[str | None, ...] = (None,) if operator.is_null else self.insert if operator.adds else self.change
+            without = operator.is_null or operator.is_whole
+            classes: tuple[str | None, ...] = (None,) if without else self.insert if operator.adds else self.change
             times = self.repeats if operator.is_random and not operator.is_null else 1
             found += [SceneChange(name, label, turn) for label in classes for turn in range(1, times + 1)]
         return tuple(found)
@@ -212,6 +213,8 @@ class Scenes:
         """By a generator of the scene's and the change's names, so that what was made before does not matter."""
         scene, operator = self.scenes[place], self.plan.made_by[change.operator]
         rng = np.random.default_rng([self.seed, *_words(f"{scene.name}\x1f{change.name}")])
+        if operator.is_whole:
+            return operator.change(ChangeOrder(scene, "", 0, NO_RANGE, self.bank, self.plan.inpainter), rng)
         label = change.label or _any_present(scene, self.plan.change, rng)
         usual = self.ranges[self.clusters.of[place]][label]
         seen = self.seen[place][self.labels.canonical(label)]
@@ -220,9 +223,8 @@ class Scenes:
     def _summed_up(self, made: Mutation, seconds: float) -> ChangeFacts:
         hidden = self.labels.true_counts(made.hidden(frozenset()))
         added = max(0, len(made.after.instances) - len(made.before.instances))
-        return ChangeFacts(
-            made.operator, made.label, hidden, self.labels.touched(made.label), added, made.how, seconds, made.boxes, made.kept
-        )
+        touched = self.labels.touched(made.label) if made.label else frozenset[str]()
+        return ChangeFacts(made.operator, made.label, hidden, touched, added, made.how, seconds, made.boxes, made.kept)
 
     def is_null(self, change: int) -> bool:
         """Whether this change leaves the content as it was."""
@@ -275,19 +277,21 @@ class _Patch:
     """A change without the pixels that stayed as they were."""
 
     mutation: Mutation  # its pictures are the original's
-    places: NDArray[np.intp]  # of the changed pixels in the flat picture
+    places: NDArray[np.int32] | None  # of the changed pixels in the flat picture; None for all of them
     pixels: Picture
 
     @property
     def bytes(self) -> int:
-        return self.places.nbytes + self.pixels.nbytes + sum(one.stencil.nbytes for one in self.mutation.after.instances)
+        places = 0 if self.places is None else self.places.nbytes
+        return places + self.pixels.nbytes + sum(one.stencil.nbytes for one in self.mutation.after.instances)
 
     def whole(self) -> Mutation:
         before = self.mutation.before
+        places: NDArray[np.int32] | slice = slice(None) if self.places is None else self.places
         picture = before.picture.copy()
-        picture.reshape(-1, 3)[self.places] = self.pixels
+        picture.reshape(-1, 3)[places] = self.pixels
         changed = np.zeros(before.shape, bool)
-        changed.ravel()[self.places] = True
+        changed.reshape(-1)[places] = True
         return replace(self.mutation, after=replace(self.mutation.after, picture=picture), changed=changed)
 
 
@@ -305,9 +309,11 @@ class _KeptChanges:
         return self._patches[place, change].whole()
 
     def add(self, place: int, change: int, made: Mutation) -> None:
-        places = np.flatnonzero((made.after.picture != made.before.picture).any(axis=2))
+        different = (made.after.picture != made.before.picture).any(axis=2)
         bare = replace(made, after=replace(made.after, picture=made.before.picture), changed=None)
-        patch = _Patch(bare, places, made.after.picture.reshape(-1, 3)[places])
+        # Four bytes for a place and three for its pixel: where more than three in seven pixels differ, all of them take less.
+        places = None if different.mean() > 3 / 7 else np.flatnonzero(different).astype(np.int32)
+        patch = _Patch(bare, places, made.after.picture.reshape(-1, 3)[slice(None) if places is None else places])
         self._patches[place, change] = patch
         self._bytes += patch.bytes
         while self._bytes > self._most and len(self._patches) > 1:

@@ -1,7 +1,8 @@
 """Whether one group meets an event more often than the others, adjusted for what is not the group, with events that come in clusters.
 
 A logistic regression without the groups says what is expected of each entry; a group's score is what it met beyond that, with the part
-that the covariates explain of the group taken out.  Scores are summed by cluster, and only the sums count as independent.
+that the covariates explain of the group taken out.  Scores are summed by cluster, and only the sums count as independent.  Entries that
+are repeats of one thing say less than fresh ones: each is weighted by what it adds, at the correlation that the repeats show.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from evenhand.arrays import Mask, Reals
 
 RIDGE = 1e-3
 STEPS = 30
+MOST_ALIKE = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +27,7 @@ class ExpectedEvents:
     events: Reals
     chance: Reals  # fitted
     clusters: NDArray[np.intp]
+    weight: Reals  # of each entry, 1 for one that is no repeat
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,8 @@ class AdjustedGroup:
     """One group beside the others.
 
     observed, expected: its events.  ratio: how many times more often than others that are alike.  p_value: one-sided.
-    power: the chance with which this test, at the given level, finds events that are so many times as frequent as those of the others.
     clusters: in how many the group occurs, counted by weight.
+    shift: by how many standard errors the given factor would move the score.  wider: how much more the score varies then.
     """
 
     entries: int
@@ -41,61 +44,89 @@ class AdjustedGroup:
     expected: float
     ratio: float
     p_value: float
-    power: float
     clusters: float
+    shift: float
+    wider: float
+
+    def power(self, level: float) -> float:
+        """The chance with which the test, at this level, finds events that are so many times as frequent as those of the others."""
+        from scipy.stats import t
+
+        if self.clusters < 2:
+            return 0.0
+        freedom = max(self.clusters - 1.0, 1.0)
+        return float(t.sf((t.isf(level, freedom) - self.shift) / self.wider, freedom))
 
 
-def expected_events(events: Mask, design: Reals, clusters: NDArray[np.intp]) -> ExpectedEvents:
-    """What the covariates alone lead to expect."""
-    outcome = events.astype(float)
-    return ExpectedEvents(design, outcome, _logistic(design @ _fitted(outcome, design)), clusters)
+def expected_events(events: Mask, design: Reals, clusters: NDArray[np.intp], things: NDArray[np.intp] | None = None) -> ExpectedEvents:
+    """What the covariates alone lead to expect; `things` numbers what is repeated, nothing without."""
+    outcome: Reals = events.astype(float)
+    weight: Reals = np.ones(len(events))
+    chance = _logistic(design @ _fitted(outcome, design, weight))
+    if things is not None and len(events):
+        alike = _correlation((outcome - chance) / np.sqrt(chance * (1 - chance)), things)
+        weight = 1.0 / (1.0 + (np.bincount(things)[things] - 1) * alike)
+        chance = _logistic(design @ _fitted(outcome, design, weight))
+    return ExpectedEvents(design, outcome, chance, clusters, weight)
 
 
-def _fitted(outcome: Reals, design: Reals) -> Reals:
+def _correlation(residual: Reals, things: NDArray[np.intp]) -> float:
+    """Of the residuals of one thing, over all pairs of its entries; 0 where nothing is repeated."""
+    many, sums, squares = np.bincount(things), np.bincount(things, residual), np.bincount(things, residual**2)
+    pairs = float((many * (many - 1)).sum())
+    return float(np.clip((sums**2 - squares).sum() / pairs / max((residual**2).mean(), 1e-9), 0.0, MOST_ALIKE)) if pairs else 0.0
+
+
+def _fitted(outcome: Reals, design: Reals, weight: Reals) -> Reals:
     """By Newton's method with a little ridge, so that a rare bin cannot run away."""
-    weights = np.zeros(design.shape[1])
+    found = np.zeros(design.shape[1])
     penalty = RIDGE * len(outcome) * np.r_[0.0, np.ones(design.shape[1] - 1)] / 10
-    share = np.clip(outcome.mean() if len(outcome) else 0.5, 1e-4, 1 - 1e-4)
-    weights[0] = np.log(share / (1 - share))
+    share = np.clip(np.average(outcome, weights=weight) if len(outcome) else 0.5, 1e-4, 1 - 1e-4)
+    found[0] = np.log(share / (1 - share))
     for _ in range(STEPS):
-        chance = _logistic(design @ weights)
-        slope = design.T @ (outcome - chance) - penalty * weights
-        bend = (design * (chance * (1 - chance))[:, None]).T @ design + np.diag(penalty + 1e-9)
+        chance = _logistic(design @ found)
+        slope = design.T @ (weight * (outcome - chance)) - penalty * found
+        bend = (design * (weight * chance * (1 - chance))[:, None]).T @ design + np.diag(penalty + 1e-9)
         step = np.linalg.solve(bend, slope)
-        weights += np.clip(step, -3.0, 3.0)
+        found += np.clip(step, -3.0, 3.0)
         if np.abs(step).max() < 1e-4:
             break
-    return weights
+    return found
 
 
 def _logistic(value: Reals) -> Reals:
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(value, -30, 30))))
 
 
-def adjusted_group(fit: ExpectedEvents, group: Mask, level: float, factor: float = 2.0) -> AdjustedGroup:
-    """The score test of one group with a variance by clusters; `level` is for the power only."""
+def adjusted_group(fit: ExpectedEvents, group: Mask, factor: float = 2.0) -> AdjustedGroup:
+    """The score test of one group with a variance by clusters."""
     from scipy.stats import t
 
-    weight = fit.chance * (1 - fit.chance)
-    own = _beyond(group.astype(float), fit.design, weight)
-    sums = np.bincount(fit.clusters, (fit.events - fit.chance) * own)
-    count = _effective(np.bincount(fit.clusters, weight * own**2).astype(float))
-    spread = float(np.sqrt(max((sums**2).sum(), (weight * own**2).sum()) * count / max(count - 1.0, 1e-9)))
+    vary = fit.chance * (1 - fit.chance)
+    own = _beyond(group.astype(float), fit.design, fit.weight * vary)
+    sums = np.bincount(fit.clusters, fit.weight * (fit.events - fit.chance) * own)
+    told = np.bincount(fit.clusters, fit.weight * vary * own**2).astype(float)
+    count = _effective(np.bincount(fit.clusters[group], (fit.weight * vary * own**2)[group]).astype(float))
+    # Each cluster's sum is compared with what all others lead to expect of it (a jackknife), so that a true difference does not count as
+    # spread, and one large cluster cannot vouch for itself.
+    share = np.minimum(told / max(told.sum(), 1e-12), 0.5)
+    spread = ((sums - sums.sum() * share) / (1 - share)) ** 2
+    least = float((fit.weight**2 * vary * own**2).sum())
+    error = float(np.sqrt(max(float(spread.sum()), least)))
     chance = _by_others(fit, group)
-    observed, expected, freedom = float(fit.events[group].sum()), float(chance[group].sum()), max(count - 1.0, 1.0)
-    p_value = float(t.sf(sums.sum() / spread, freedom)) if count >= 2 and spread > 0 else 1.0
-    shift = (factor - 1) * float((chance * own)[group].sum())  # what such a difference adds to the score
-    wider = spread * np.sqrt((1 + factor) / 2)  # more events vary more
-    power = float(t.sf(t.isf(level, freedom) - shift / wider, freedom)) if count >= 2 and spread > 0 else 0.0
-    return AdjustedGroup(
-        int(group.sum()), int(observed), expected, observed / expected if expected else float("nan"), p_value, power, count
-    )
+    observed, expected = float(fit.events[group].sum()), float(chance[group].sum())
+    is_told = count >= 2 and error > 0
+    p_value = float(t.sf(sums.sum() / error, max(count - 1.0, 1.0))) if is_told else 1.0
+    added = (factor - 1) * float((fit.weight * chance * own)[group].sum())  # what such a difference adds to the score
+    ratio = observed / expected if expected else float("nan")
+    wider = float(np.sqrt((1 + factor) / 2))  # more events vary more
+    return AdjustedGroup(int(group.sum()), int(observed), expected, ratio, p_value, count, added / error if is_told else 0.0, wider)
 
 
 def _by_others(fit: ExpectedEvents, group: Mask) -> Reals:
     """The chance of each entry if its group were treated as the others are."""
-    weights = _fitted(fit.events, np.hstack([fit.design, group.astype(float)[:, None]]))
-    return _logistic(fit.design @ weights[:-1])
+    found = _fitted(fit.events, np.hstack([fit.design, group.astype(float)[:, None]]), fit.weight)
+    return _logistic(fit.design @ found[:-1])
 
 
 def _beyond(values: Reals, design: Reals, weight: Reals) -> Reals:

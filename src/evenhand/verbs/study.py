@@ -68,7 +68,7 @@ def slides(mutations: Sequence[Mutation], rng: np.random.Generator, pairs: int =
 def street_slides(count: int, seed: int) -> list[Slide]:
     """Ten changes of drawn streets by each operator and their originals, as many as can be made."""
     rng = np.random.default_rng(seed)
-    plan = ChangePlan(("person", "car", "dog"), ("person", "car"), controls=False)
+    plan = ChangePlan(("person", "car", "dog"), ("person", "car"), ("paper",), controls=False)
     medium = Scenes(drawn_streets(count, seed), plan, seed=seed)
     every = [medium.made(int(place), int(change)) for place, change, _ in medium.rows()]
     chosen: list[Mutation] = []

@@ -54,6 +54,8 @@ class Delete:
     adds: ClassVar[bool] = False
     is_null: ClassVar[bool] = False
     is_random: ClassVar[bool] = False
+    is_whole: ClassVar[bool] = False
+    is_usual: ClassVar[bool] = True
 
     def change(self, order: ChangeOrder, _: np.random.Generator) -> Mutation | Skipped:
         """The scene without any object of the class."""

@@ -23,6 +23,8 @@ class EmptyPatch:
     adds: ClassVar[bool] = False
     is_null: ClassVar[bool] = True
     is_random: ClassVar[bool] = True
+    is_whole: ClassVar[bool] = False
+    is_usual: ClassVar[bool] = True
 
     def change(self, order: ChangeOrder, rng: np.random.Generator) -> Mutation | Skipped:
         """The scene with a filled patch where nothing was."""

@@ -59,6 +59,8 @@ class Insert:
     adds: ClassVar[bool] = True
     is_null: ClassVar[bool] = False
     is_random: ClassVar[bool] = True
+    is_whole: ClassVar[bool] = False
+    is_usual: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_limits(self)

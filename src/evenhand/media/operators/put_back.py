@@ -22,6 +22,8 @@ class PutBack:
     adds: ClassVar[bool] = False
     is_null: ClassVar[bool] = True
     is_random: ClassVar[bool] = True
+    is_whole: ClassVar[bool] = False
+    is_usual: ClassVar[bool] = True
 
     def change(self, order: ChangeOrder, rng: np.random.Generator) -> Mutation | Skipped:
         """The scene with the operators' marks, and nothing changed."""

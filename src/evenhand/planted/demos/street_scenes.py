@@ -24,7 +24,9 @@ class SceneDemo:
     def write(self, folder: Path, seed: int) -> DemoProject:
         """The project alone; drawing and changing streets needs OpenCV."""
         require("cv2", "image")
-        medium = MediumSource("streets", {"count": STREETS, "classes": list(CLASSES), "seed": seed}, protected=("changed",))
+        medium = MediumSource(
+            "streets", {"count": STREETS, "classes": list(CLASSES), "operators": ["paper"], "seed": seed}, protected=("changed",)
+        )
         lines = (
             f"{STREETS} drawn street junctions; {', '.join(CLASSES)} are inserted, deleted and turned, one change at a time.",
             "Does the recogniser still see everything that a change has not touched?  It learned from pictures of which half left",

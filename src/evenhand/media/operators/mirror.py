@@ -1,0 +1,69 @@
+"""Mirroring: one unobstructed object looks the other way, where it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from evenhand.errors import require
+from evenhand.media.operators.delete import NO_BACKGROUND, emptied
+from evenhand.media.operators.parts.cutout import MARGIN, Cutout, cut
+from evenhand.media.operators.parts.mutated import Inpainter, Mutation, Skipped
+from evenhand.media.operators.parts.order import ChangeOrder
+from evenhand.media.operators.parts.set_down import Lifted, chosen_place, set_down
+from evenhand.media.scene import Scene, Stencil, grown, union
+
+MIRROR = "mirror"
+LEAST = 0.08  # of the picture's height
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """Turns one object about its upright axis; what it uncovers is filled, its shadow stays."""
+
+    adds: ClassVar[bool] = False
+    is_null: ClassVar[bool] = False
+    is_random: ClassVar[bool] = True
+    is_whole: ClassVar[bool] = False
+    is_usual: ClassVar[bool] = True
+
+    def change(self, order: ChangeOrder, rng: np.random.Generator) -> Mutation | Skipped:
+        """The scene with one object mirrored."""
+        place = chosen_place(MIRROR, order, LEAST * order.scene.shape[0], rng)
+        return place if isinstance(place, Skipped) else mirrored(order.scene, place, order.inpainter)
+
+
+def mirrored(scene: Scene, place: int, inpainter: Inpainter | None = None) -> Mutation | Skipped:
+    """Mirror this object."""
+    one = scene.instances[place]
+    cutout = flipped(cut(scene, one))
+    left, top, _, _ = grown(one.box, MARGIN, scene.shape)
+    # A net has to see no object at all; shifted pieces need only fill what is bare, and must not come from the object.
+    filled = emptied(scene, (), _bare(scene, place, cutout), None) if inpainter is None else None
+    filled = filled or emptied(scene, [one], _bare(scene, place, None), inpainter)
+    if filled is None:
+        return Skipped(MIRROR, one.label, scene.name, NO_BACKGROUND)
+    made = set_down(MIRROR, Lifted(scene, place, filled[0]), cutout, (left, top), shadow=False)
+    return made if isinstance(made, Skipped) else replace(made, how=f"mirrored; the rest filled by {filled[1]}")
+
+
+def flipped(cutout: Cutout) -> Cutout:
+    """The same object seen from behind a mirror."""
+    colour, behind, cover = (np.ascontiguousarray(layer[:, ::-1]) for layer in (cutout.colour, cutout.behind, cutout.cover))
+    return replace(cutout, colour=colour, behind=behind, cover=cover)
+
+
+def _bare(scene: Scene, place: int, cutout: Cutout | None) -> Stencil:
+    """The object's pixels with their rim, without other objects, and without what the mirrored cutout covers again."""
+    cv2 = require("cv2", "image")
+    one = scene.instances[place]
+    reach = max(2, round(0.02 * one.height))
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1,) * 2)
+    hole = cv2.dilate(one.mask(scene.shape).astype(np.uint8), kernel).astype(bool)
+    if cutout is not None:
+        left, top, right, bottom = grown(one.box, MARGIN, scene.shape)
+        hole[top:bottom, left:right] &= ~cv2.erode((cutout.cover > 0.95).astype(np.uint8), np.ones((5, 5), np.uint8)).astype(bool)
+    others = union([other for other in scene.instances if other is not one], scene.shape)
+    return np.asarray(hole & ~others, bool)
