@@ -65,7 +65,7 @@ def expected_events(events: Mask, design: Reals, clusters: NDArray[np.intp], thi
     chance = _logistic(design @ _fitted(outcome, design, weight))
     if things is not None and len(events):
         alike = _correlation((outcome - chance) / np.sqrt(chance * (1 - chance)), things)
-        weight = 1.0 / (1.0 + (np.bincount(things)[things] - 1) * alike)
+        weight = np.asarray(1.0 / (1.0 + (np.bincount(things)[things] - 1) * alike), float)
         chance = _logistic(design @ _fitted(outcome, design, weight))
     return ExpectedEvents(design, outcome, chance, clusters, weight)
 
