@@ -30,7 +30,8 @@ SUPPORT = 0.999
 SURPRISE = 30.0
 """How many rows would break a relation if its columns were unrelated, before it is believed."""
 COMMONEST = 0.95
-MOST_LEVELS = 5_000
+FEW_ROWS = 2_000
+"""Rows that rule out most dependencies."""
 MOST_SETTLING = 12
 """Different values of a column that are tried as a reason for another column's being settled."""
 MOST_SETTLED = 8
@@ -137,18 +138,26 @@ class _Search:
         """Columns whose cells another column's always fix, seen on neighbours of the rows sorted by that column."""
         taken = {each.target for each in equations}
         known = {(each.target, place) for each in equations for place in each.places}
-        repeats = 1.0 - np.array([_same_by_chance(self.rows[:, at]) for at in range(self.rows.shape[1])])
         found: set[tuple[int, int]] = set()
         for source in range(self.rows.shape[1]):
-            pairs = _neighbours(self.rows[:, source])
-            if len(pairs) < SURPRISE:
-                continue
-            first, second = self.rows[pairs[:, 0]], self.rows[pairs[:, 1]]
-            fixed = ~((first != second) & ~(np.isnan(first) & np.isnan(second))).any(axis=0)
-            for target in np.flatnonzero(fixed & (repeats * len(pairs) >= SURPRISE)):
-                if target != source and target not in taken and (int(target), source) not in found and (source, int(target)) not in known:
-                    found.add((source, int(target)))
-                    yield Candidate("dependency", f"{self.name(source)} determines {self.name(int(target))}", int(target), source)
+            others = [at for at in range(self.rows.shape[1]) if at != source and at not in taken]
+            others = [at for at in others if (at, source) not in found and (source, at) not in known]
+            for target in self._fixed_by(source, others):
+                found.add((source, target))
+                yield Candidate("dependency", f"{self.name(source)} determines {self.name(target)}", target, source)
+
+    def _fixed_by(self, source: int, targets: list[int]) -> list[int]:
+        """Which targets never differ where the source does not; most are out after a few rows."""
+        pairs = np.empty((0, 2), dtype=np.intp)
+        for rows in (self.rows[:FEW_ROWS], self.rows):
+            pairs = _neighbours(rows[:, source]) if targets else pairs
+            targets = [at for at in targets if not _differ(rows[pairs[:, 0], at], rows[pairs[:, 1], at])]
+        return [at for at in targets if (1.0 - float((self._shares[at] ** 2).sum())) * len(pairs) >= SURPRISE]
+
+    @cached_property
+    def _shares(self) -> list[Reals]:
+        """Of every column, how often each of its cells occurs; all missing ones count as one."""
+        return [np.unique(self.rows[:, at], return_counts=True)[1] / len(self.rows) for at in range(self.rows.shape[1])]
 
     def _one_of(self, told: set[int]) -> Iterator[list[int]]:
         """Groups of flags of which every row has exactly one."""
@@ -183,7 +192,7 @@ class _Search:
 
     def _settled(self, told: set[int], pairs: set[frozenset[int]]) -> Iterator[Candidate]:
         """Columns not yet told of that have one cell wherever another has a certain value; a few for each, those of most rows first."""
-        shares = [_commonest(self.rows[:, at]) for at in range(self.rows.shape[1])]
+        shares = [float(each.max()) for each in self._shares]
         scored: dict[int, list[tuple[float, str]]] = {}
         for source, column in enumerate(self.domain.columns):
             if column.is_listed and 2 <= len(column.values) <= MOST_SETTLING:
@@ -196,14 +205,15 @@ class _Search:
     def _settled_by(self, source: int, shares: Sequence[float]) -> Iterator[tuple[float, int, str]]:
         cells = self.rows[:, source]
         for code, value in enumerate(self.domain.columns[source].values):
-            mine = self.rows[cells == code]
+            mine = np.flatnonzero(cells == code)
             if len(mine) < SURPRISE or len(mine) > COMMONEST * len(cells):
                 continue
-            same = ((mine == mine[0]) | (np.isnan(mine) & np.isnan(mine[0]))).all(axis=0)
-            for target in np.flatnonzero(same):
-                surprise = len(mine) * (1 - shares[int(target)])
-                if target != source and surprise >= SURPRISE:
-                    yield surprise, int(target), f"{self.name(source)} == {quote_value(value)} => {self._is(int(target), mine[0, target])}"
+            head = self.rows[mine[: int(SURPRISE)]]
+            same = ((head == head[0]) | (np.isnan(head) & np.isnan(head[0]))).all(axis=0)
+            for target in (int(at) for at in np.flatnonzero(same) if at != source):
+                surprise = len(mine) * (1 - shares[target])
+                if surprise >= SURPRISE and not _differ(self.rows[mine[1:], target], self.rows[mine[:-1], target]):
+                    yield surprise, target, f"{self.name(source)} == {quote_value(value)} => {self._is(target, head[0, target])}"
 
     def _is(self, target: int, code: float) -> str:
         if np.isnan(code):
@@ -224,15 +234,9 @@ def _neighbours(cells: Reals) -> Index:
     return np.stack([order[same], order[same + 1]], axis=1)
 
 
-def _same_by_chance(cells: Reals) -> float:
-    """How often two rows have the same cell."""
-    _, counts = np.unique(cells, return_counts=True)  # all missing cells count as one value
-    return float(((counts / len(cells)) ** 2).sum())
-
-
-def _commonest(cells: Reals) -> float:
-    _, counts = np.unique(cells, return_counts=True)
-    return float(counts.max() / len(cells))
+def _differ(first: Reals, second: Reals) -> bool:
+    """Whether any of two columns' cells differ; missing ones are alike."""
+    return bool(((first != second) & ~(np.isnan(first) & np.isnan(second))).any())
 
 
 def _exclusive_group(rows: Rows, left: Sequence[int]) -> list[int]:

@@ -5,9 +5,10 @@ Paper: none; it goes beyond LIMI (Xiao, Liu, Li, Liu, "Latent Imitator", ISSTA 2
 Seeds are findings among plain samples of the population.  Every step moves one coordinate of every walk's latent, near or far, or
 now and then all of them, and keeps the new place where it is a finding.  Such a move leaves a standard normal latent distributed as
 it was, so the limit of a walk is the population restricted to findings: people who exist as often as the population says, given
-that they are treated unfairly.  Moves that led on are made more often, which changes the speed of a walk and not its limit; a
-move that does not change the row is not asked about.  (The condition part of a CTGAN's latent is not normal: there the limit is
-only close.)
+that they are treated unfairly.  A list of all that walks come by would still have too many people with many findings around them, where
+nearly every move leads on; so walks take turns, and one that did not lead on tries again before the others go further.  Moves that led
+on are made more often, which changes the speed of a walk and not its limit; a move that does not change the row is not asked about.
+(The condition part of a CTGAN's latent is not normal: there the limit is only close.)
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from evenhand.arrays import Reals, Rows
+from evenhand.arrays import Index, Keys, Reals, Rows
 from evenhand.contract import Candidates, Model, Search, Task, Verdict
+from evenhand.domain.tabular import TabularDomain
 from evenhand.limits import Count, Share, ShareAboveZero, check_limits
 from evenhand.methods.parts.latent_at_hand import space_named
 from evenhand.synthesis.latent import Latents, LatentSpace
 
 ASKING = 4.0
-"""What one move costs besides decoding, in units of one decoded column."""
+"""What it costs to ask about one moved row besides decoding it, in units of one decoded column."""
 
 LARGEST_SHARE = 0.1
 """No single move is favoured beyond this: a column of many values would otherwise be all that changes."""
@@ -33,6 +35,11 @@ LARGEST_SHARE = 0.1
 WALKS_PER_SEED = 2
 FEWEST_CHAINS = 256
 """Few seeds with many walks each would all look alike; a handful of walks would be slow."""
+
+TURNS = 8
+"""How often a walk that does not lead on tries at most before the others go further."""
+FEWEST_WAITING = 64
+"""Fewer walks than that are not waited for: asking about a handful costs as much as asking about many."""
 
 MOST_IDLE = 200
 """So many moves in a row that change nobody are the last ones."""
@@ -97,27 +104,64 @@ class Chains:
         return min(task.fitting(self.chains), left if has_seed or left > 0 else self.chains)
 
     def _walk(self, here: Latents, space: LatentSpace, task: Task, rng: np.random.Generator) -> Search:
-        rows, moves = space.decode(here), ChainMoves(here.shape[1], self.reaches, links_after(space))
+        walks = Walks(here, space.decode(here), task.domain)
+        moves = ChainMoves(here.shape[1], self.reaches, links_after(space))
         moves.know_plain(task.facts["seed_samples"], task.facts["seeds"])
-        keys = task.domain.keys(rows)
         idle = 0
         while (fitting := task.fitting(len(here))) and idle < MOST_IDLE:
             move = int(rng.choice(len(moves.tries), p=moves.shares(self.favour)))
-            moved, there = proposed(here, rows, moves.described(move), space, rng)
-            new = task.domain.keys(there)
-            asked = np.flatnonzero(new != keys)[:fitting]
-            moves.tries[move] += len(here)
+            step = walks.proposed(moves.described(move), space, rng)
+            asked = step.changed[:fitting]
+            moves.tries[move] += len(step.rows)
             idle = 0 if asked.size else idle + 1
-            if not asked.size:
-                continue
-            verdict = yield Candidates(there[asked], "walk")
-            led_on = asked[verdict.unfair]
-            here[led_on], rows[led_on], keys[led_on] = moved[led_on], there[led_on], new[led_on]
+            verdict = (yield Candidates(step.rows[asked], "walk")) if asked.size else None
+            led_on = asked if verdict is None else asked[verdict.unfair]
+            walks.advance(step, led_on)
             moves.asked[move] += len(asked)
             moves.led_on[move] += len(led_on)
             task.facts["walk_hit_rate"] = float(moves.led_on[:EVERYTHING].sum() / moves.asked[:EVERYTHING].sum())
         if idle >= MOST_IDLE:
             task.facts["stopped"] = "no move changes any row: the population holds nobody else"
+
+
+@dataclass(frozen=True, eq=False)
+class WalkStep:
+    """Where some walks would go."""
+
+    latents: Latents
+    rows: Rows
+    keys: Keys
+    changed: Index  # which of them are other people than before
+
+
+@dataclass(eq=False)
+class Walks:
+    """Where all walks stand, and whose turn it is."""
+
+    here: Latents
+    rows: Rows
+    domain: TabularDomain
+    keys: Keys = field(init=False)
+    waiting: Index = field(init=False)  # walks that have not led on since all went on
+    turn: int = 0
+
+    def __post_init__(self) -> None:
+        self.keys, self.waiting = self.domain.keys(self.rows), np.arange(len(self.here))
+
+    def proposed(self, move: ChainMove, space: LatentSpace, rng: np.random.Generator) -> WalkStep:
+        """A move of those whose turn it is."""
+        latents, rows = proposed(self.here[self.waiting], self.rows[self.waiting], move, space, rng)
+        keys = self.domain.keys(rows)
+        return WalkStep(latents, rows, keys, np.flatnonzero(keys != self.keys[self.waiting]))
+
+    def advance(self, step: WalkStep, led_on: Index) -> None:
+        """Go where it led to another finding; the others try again, up to so many turns."""
+        places = self.waiting[led_on]
+        self.here[places], self.rows[places], self.keys[places] = step.latents[led_on], step.rows[led_on], step.keys[led_on]
+        self.turn += 1
+        self.waiting = np.delete(self.waiting, led_on)
+        if self.turn >= TURNS or len(self.waiting) < FEWEST_WAITING:
+            self.waiting, self.turn = np.arange(len(self.here)), 0
 
 
 @dataclass
@@ -130,11 +174,11 @@ class ChainMoves:
     tries: Reals = field(init=False)
     asked: Reals = field(init=False)
     led_on: Reals = field(init=False)
-    cost: Reals = field(init=False)
+    after: Reals = field(init=False)
 
     def __post_init__(self) -> None:
         count = self.size * len(self.reaches) + 1
-        self.cost = ASKING + np.append(np.tile(self.links, len(self.reaches)), self.links.max())
+        self.after = np.append(np.tile(self.links, len(self.reaches)), self.links.max())
         self.tries, self.asked, self.led_on = np.full(count, 4.0), np.full(count, 2.0), np.ones(count)
 
     def know_plain(self, samples: int, findings: int) -> None:
@@ -144,6 +188,12 @@ class ChainMoves:
     def described(self, move: int) -> ChainMove:
         """The move of this number; the last one draws all coordinates again."""
         return ChainMove(EVERYTHING, 1.0) if move == len(self.tries) - 1 else ChainMove(move % self.size, self.reaches[move // self.size])
+
+    @property
+    def cost(self) -> Reals:
+        """Of one try: every walk's own column is decoded, and only where it changes the later ones, and the model is asked."""
+        cost: Reals = 1.0 + (ASKING + self.after) * self.asked / self.tries
+        return cost
 
     def shares(self, favour: float) -> Reals:
         """How often each move is to be made."""
@@ -175,8 +225,8 @@ def proposed(here: Latents, rows: Rows, move: ChainMove, space: LatentSpace, rng
 
 
 def links_after(space: LatentSpace) -> Reals:
-    """For each coordinate, the columns that depend on it."""
-    order = getattr(space, "order", None)
-    if order is None:
+    """For each coordinate, how many columns depend on it."""
+    after = getattr(space, "after", None)
+    if after is None:
         return np.full(space.latent_size, float(len(space.domain.columns)))
-    return len(order) - np.argsort(order).astype(np.float64)
+    return np.array([float(len(after[step])) for step in np.argsort(space.order)])  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
 Latents = NDArray[np.float64]  # (n, columns) standard normal
 
 _BATCH_ROWS = 50_000
-MOST_SURPLUS = 0.05
-"""Share of rows that repeat a learnt one beyond what is due, above which the leaves are grown larger."""
-
 SECONDS_PER_PAIR = 1e-5
 """What two columns may take to be compared; where time is shorter, trees ask the columns before them in their order."""
 
@@ -98,14 +96,8 @@ class ChainedTrees:
         if deadline.is_set:
             timed = TimedGrowth(growth, deadline)
             return replace(plain, links=timed.links(plan, rng), cut=timed.cut)
-        if not settings.rarer_copies:
-            return replace(plain, links=growth.links(plan, rng))
-        for leaf_rows in settings.leaf_sizes(len(structure)):
-            sized = replace(growth, settings=replace(settings, leaf_rows=leaf_rows))
-            found = replace(plain, links=sized.links(plan, rng)).thinning(rows, rng)
-            if found.copies is None or found.copies.surplus <= MOST_SURPLUS:
-                break
-        return found
+        found = replace(plain, links=growth.links(plan, rng))
+        return found.thinning(rows, rng) if settings.rarer_copies else found
 
     def thinning(self, rows: Rows, rng: np.random.Generator) -> ChainedTrees:
         """The same chain, whose samples repeat learnt rows no more often than fresh real rows would."""
@@ -170,19 +162,52 @@ class ChainedTrees:
         return rows
 
     def redecode(self, latents: Latents, rows: Rows, coordinate: int) -> Rows:
-        """What `decode` gives for latents that differ only in this coordinate from those that `rows` were decoded from."""
+        """What `decode` gives for latents that differ only in this coordinate from those that `rows` were decoded from.
+
+        Where the coordinate's own cell stays as it was, so does the rest of the row; only the other rows are decoded further.
+        """
         from scipy.special import ndtr
 
         if self.domain.constraints:
             return self.decode(latents)  # a projected row no longer tells what its latent decoded to
         moved = rows.copy()
-        copies = tree_copies(rows, self.domain) if (self.domain.missing > 0).any() else rows.astype(np.float32)
         begin = self.order.index(coordinate)
-        for at, link in zip(self.order[begin:], self.links[begin:], strict=True):
-            levels = np.minimum(ndtr(latents[:, at]), BELOW_ONE)
-            moved[:, at] = self.bound(at, link, moved).codes(levels, copies)
-            copies[:, at] = tree_copy(moved[:, at], self.domain.columns[at].lowest)
+        copies = tree_copies(rows, self.domain) if (self.domain.missing > 0).any() else rows.astype(np.float32)
+        levels = np.minimum(ndtr(latents[:, coordinate]), BELOW_ONE)
+        moved[:, coordinate] = self.bound(coordinate, self.links[begin], moved).codes(levels, copies) + 0.0
+        with np.errstate(invalid="ignore"):
+            stays = (moved[:, coordinate] == rows[:, coordinate]) | (np.isnan(moved[:, coordinate]) & np.isnan(rows[:, coordinate]))
+        changed = np.flatnonzero(~stays)
+        if changed.size and begin + 1 < len(self.order):
+            moved[changed] = self._decoded_on(latents[changed], moved[changed], copies[changed], begin)
         return moved
+
+    def _decoded_on(self, latents: Latents, rows: Rows, copies: Copies, begin: int) -> Rows:
+        """The rows with the columns that depend on the one at this step of the chain decoded again."""
+        from scipy.special import ndtr
+
+        later = list(self.after[begin])
+        levels = np.minimum(ndtr(latents[:, [self.order[step] for step in later]]), BELOW_ONE)
+        copies[:, self.order[begin]] = tree_copy(rows[:, self.order[begin]], self.domain.columns[self.order[begin]].lowest)
+        for step, level in zip(later, levels.T, strict=True):
+            at = self.order[step]
+            rows[:, at] = self.bound(at, self.links[step], rows).codes(level, copies) + 0.0
+            copies[:, at] = tree_copy(rows[:, at], self.domain.columns[at].lowest)
+        return rows
+
+    @cached_property
+    def after(self) -> tuple[tuple[int, ...], ...]:
+        """For every step of the chain the later ones whose cells may change with its own: through trees, relations, or each other."""
+        return tuple(self._dependants(step) for step in range(len(self.order)))
+
+    def _dependants(self, step: int) -> tuple[int, ...]:
+        changed, found = {self.order[step]}, []
+        for later in range(step + 1, len(self.order)):
+            at = self.order[later]
+            if (self.links[later].reads | (self.guides[at].reads if at in self.guides else set())) & changed:
+                changed.add(at)
+                found.append(later)
+        return tuple(found)
 
     def encode(self, rows: Rows, rng: np.random.Generator) -> Latents:
         """A latent for every row, standard normal if the rows are of this population, that decodes to the very row."""
@@ -271,7 +296,7 @@ def _cut_link(link: Link, box: Box, at: int) -> Link:
     share = link.share * part
     total = share.sum(axis=1, keepdims=True)
     share = np.divide(share, total, out=np.tile(part / part.sum(), (len(share), 1)), where=total > 0)
-    return replace(make_link(cells, Asked(link.tree, link.parents, link.leaf_of_node), share, link.trend), tilts=link.tilts)
+    return replace(make_link(cells, Asked(link.tree, link.parents, link.leaf_of_node, link.groups), share, link.trend), tilts=link.tilts)
 
 
 def _whole_steps(link: Link, interval: tuple[float, float]) -> tuple[float, float]:

@@ -40,7 +40,7 @@ class CopyLimit:
         """The limit for rows of `draw`, a population learnt from `rows`; None where there is no surplus."""
         keys, counts = np.unique(hash_cells(rows), return_counts=True)
         free = cls(keys[counts == 1], keys[counts > 1], 1.0, 1.0)
-        due = _due(counts)
+        due = due_mass(counts)
         if free._mass(draw(FIRST_DRAWS)).total <= due.total + NEGLIGIBLE or due.total >= 1:
             return None
         drawn = free._mass(draw(DRAWS))
@@ -48,9 +48,9 @@ class CopyLimit:
             return None
         return cls(free.alone, free.repeated, *_kept(drawn, due), drawn.total - due.total)
 
-    def _mass(self, rows: Rows) -> _Mass:
+    def _mass(self, rows: Rows) -> CopyMass:
         keys = hash_cells(rows)
-        return _Mass(float(_among(keys, self.alone).mean()), float(_among(keys, self.repeated).mean()))
+        return CopyMass(float(_among(keys, self.alone).mean()), float(_among(keys, self.repeated).mean()))
 
     def kept_shares(self, rows: Rows) -> Reals:
         """The part of draws of each row that is kept: 1 for a row that is no copy."""
@@ -70,7 +70,7 @@ class CopyLimit:
 
 
 @dataclass(frozen=True)
-class _Mass:
+class CopyMass:
     """How much of a distribution lies on learnt rows that stand alone, and on those that occur several times."""
 
     alone: float
@@ -78,19 +78,20 @@ class _Mass:
 
     @property
     def total(self) -> float:
+        """Both together."""
         return self.alone + self.repeated
 
 
-def _due(counts: Index) -> _Mass:
+def due_mass(counts: Index) -> CopyMass:
     """What fresh rows owe to learnt ones that occur so many times, at the lower end of what chance leaves open."""
     n = int(counts.sum())
     total = 1.0 - float((counts == 1).sum()) / n
     total = max(0.0, total - ONE_SIDED_99 * float(np.sqrt(total * (1 - total) / n)))
     alone = min(total, 2.0 * float((counts == 2).sum()) / n)
-    return _Mass(alone, total - alone)
+    return CopyMass(alone, total - alone)
 
 
-def _kept(drawn: _Mass, due: _Mass) -> tuple[float, float]:
+def _kept(drawn: CopyMass, due: CopyMass) -> tuple[float, float]:
     """The parts to keep so that what is left has the due mass on copies; rows that occur several times are owed theirs first."""
     room = due.total * (1 - drawn.total) / (1 - due.total)  # mass of copies beside what is no copy
     of_repeated = min(drawn.repeated, room * due.repeated / due.total) if due.total else 0.0

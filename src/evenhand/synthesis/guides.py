@@ -82,6 +82,14 @@ class RelationGuide:
         ]
         return replace(near, by_distance=bits[1] <= bits[0])
 
+    @property
+    def reads(self) -> set[int]:
+        """The columns that it looks at."""
+        ends = {each.first for each in self.above} | {each.second for each in self.below}
+        derived = {place for each in self.derivations for place in each.inputs}
+        totals = {place for total, _ in self.totals for place in (total.target, *total.inputs)}
+        return ends | derived | totals
+
     def base(self, rows: Rows) -> Reals:
         """What a distance is counted from: the largest number below the column, else the smallest above it."""
         if not self.is_distance:

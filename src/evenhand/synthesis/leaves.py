@@ -31,13 +31,14 @@ class Branches:
 
     left: Index
     right: Index
+    rows: Index  # that each node was grown on
 
     @classmethod
     def of(cls, tree: Any) -> Branches:
         """The shape of one of scikit-learn's trees; None is a single leaf."""
         if tree is None:
-            return cls(np.array([-1]), np.array([-1]))
-        return cls(tree.children_left.astype(np.intp), tree.children_right.astype(np.intp))
+            return cls(np.array([-1]), np.array([-1]), np.array([0]))
+        return cls(tree.children_left.astype(np.intp), tree.children_right.astype(np.intp), tree.n_node_samples.astype(np.intp))
 
     @cached_property
     def parent(self) -> Index:
@@ -60,11 +61,55 @@ class Branches:
         """The nodes that end a path, in ascending order."""
         return np.sort(np.concatenate([level[self.left[level] < 0] for level in self.depths]))
 
+    def ends(self, leaf_rows: int) -> Ends | None:
+        """Where the tree ends if no node of fewer than twice so many rows is split; None where that changes nothing."""
+        too_small = self.rows < 2 * leaf_rows
+        if not too_small[self.left >= 0].any():
+            return None
+        stands = np.arange(len(self.left))
+        for level in self.depths[1:]:
+            above = self.parent[level]
+            stands[level] = np.where(too_small[above], stands[above], level)
+        return Ends(stands)
+
     def leaf_of_node(self) -> Index:
         """The number of the leaf at every node; -1 at inner nodes."""
         number = np.full(len(self.left), -1, dtype=np.intp)
         number[self.leaves] = np.arange(len(self.leaves))
         return number
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """A tree cut short: for every node the one that stands for it."""
+
+    stands: Index
+
+    @cached_property
+    def kept(self) -> Index:
+        """The nodes that are left, in their order."""
+        return np.flatnonzero(self.stands == np.arange(len(self.stands)))
+
+    @cached_property
+    def number(self) -> Index:
+        """The new number of every node that is left."""
+        numbers = np.full(len(self.stands), -1, dtype=np.intp)
+        numbers[self.kept] = np.arange(len(self.kept))
+        return numbers
+
+    def cut(self, tree: Any) -> Any:
+        """One of scikit-learn's trees with the nodes that are left; None for a single leaf."""
+        if len(self.kept) == 1:
+            return None
+        make, given, state = tree.__reduce__()
+        nodes = state["nodes"][self.kept]
+        for side in ("left_child", "right_child"):
+            nodes[side] = np.where(nodes[side] >= 0, self.number[nodes[side]], -1)
+        # A node whose children were cut has lost both, and is a leaf then as scikit-learn marks one.
+        nodes["right_child"][nodes["left_child"] < 0] = -1
+        smaller = make(*given)
+        smaller.__setstate__(state | {"nodes": nodes, "node_count": len(nodes), "values": state["values"][self.kept]})
+        return smaller
 
 
 def node_shares(branches: Branches, counts: Rows, is_number: bool) -> Rows:

@@ -21,7 +21,7 @@ from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.synthesis.cells import Cells, cut
 from evenhand.synthesis.chained_trees import ChainedTrees, exact_levels, tree_copies
-from evenhand.synthesis.guides import Guided, RelationGuide
+from evenhand.synthesis.guides import Guided
 from evenhand.synthesis.links import BELOW_ONE, Copies, Link, tree_copy
 from evenhand.synthesis.tree_settings import TreeSettings
 
@@ -271,7 +271,7 @@ class LevelChain:
         for later in range(position + 1, len(self.trees.order)):
             at, link = self.trees.order[later], self.trees.links[later]
             guide = self.trees.guides.get(at)
-            if later >= self.free or (reads(link) | (guided_by(guide) if guide is not None else set())) & changed:
+            if later >= self.free or (link.reads | (guide.reads if guide is not None else set())) & changed:
                 changed.add(at)
                 found.append(later)
         return tuple(found)
@@ -311,20 +311,6 @@ class Marginal:
     def of_cells(self, cells: Cells) -> Reals:
         """Of the first code of every cell, the missing one included."""
         return self(np.append(cells.start, np.nan) if cells.has_missing else cells.start)
-
-
-def reads(link: Link) -> set[int]:
-    """The columns that a link looks at."""
-    trend = set(link.trend.places.tolist()) if link.trend is not None else set()
-    return {*link.parents.tolist(), *trend, *(tilt.place for tilt in link.tilts)}
-
-
-def guided_by(guide: RelationGuide) -> set[int]:
-    """The columns that a guide looks at."""
-    ends = {each.first for each in guide.above} | {each.second for each in guide.below}
-    derived = {place for each in guide.derivations for place in each.inputs}
-    totals = {place for total, _ in guide.totals for place in (total.target, *total.inputs)}
-    return ends | derived | totals
 
 
 def same_codes(first: Reals, second: Reals) -> NDArray[np.bool_]:

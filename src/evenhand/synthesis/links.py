@@ -78,8 +78,31 @@ class Tilt:
 
 
 @dataclass(frozen=True)
+class GroupBorders:
+    """Where one protected column is parted, so that every leaf can have frequencies for each of its groups."""
+
+    place: int  # of the protected column
+    borders: Reals  # between the groups, in the tree's copies of the codes
+
+    @property
+    def count(self) -> int:
+        """How many groups there are."""
+        return len(self.borders) + 1
+
+    def of(self, copies: Copies) -> Index:
+        """The group of every row."""
+        if len(self.borders) == 1:
+            above: Index = (copies[:, self.place] > self.borders[0]).astype(np.intp)
+            return above
+        return np.searchsorted(self.borders, copies[:, self.place], side="left")
+
+
+@dataclass(frozen=True)
 class Link:
-    """One column of the chain: its tree, its cells, the frequencies of the cells in every leaf, and the tilts of groups."""
+    """One column of the chain: its tree, its cells, the frequencies of the cells in every leaf, and the tilts of groups.
+
+    With `groups`, every leaf of the tree stands once for each combination of them, and there are no tilts.
+    """
 
     cells: Cells
     tree: Any  # sklearn's compiled tree; None for a single leaf
@@ -91,12 +114,21 @@ class Link:
     tilts: tuple[Tilt, ...] = field(default=())
     trend: Trend | None = None  # with one, the cells are of what is left of the column
     limits: tuple[float, float] | None = None  # with a trend: the first and the last code that are allowed
+    groups: tuple[GroupBorders, ...] = ()
+
+    @property
+    def reads(self) -> set[int]:
+        """The columns that it looks at."""
+        trend = self.trend.places.tolist() if self.trend is not None else []
+        return {*self.parents.tolist(), *trend, *(tilt.place for tilt in self.tilts), *(each.place for each in self.groups)}
 
     def leaves(self, copies: Copies) -> Index:
         """The leaf of every row."""
-        if self.tree is None:
-            return np.zeros(len(copies), dtype=np.intp)
-        leaves: Index = self.leaf_of_node[self.tree.apply(np.ascontiguousarray(copies[:, self.parents]))]
+        leaves: Index = np.zeros(len(copies), dtype=np.intp)
+        if self.tree is not None:
+            leaves = self.leaf_of_node[self.tree.apply(np.ascontiguousarray(copies[:, self.parents]))]
+        for each in self.groups:
+            leaves = leaves * each.count + each.of(copies)
         return leaves
 
     def codes(self, levels: Reals, copies: Copies) -> Reals:
@@ -243,11 +275,12 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """The tree of a link: what it reads, and the number of the leaf at each of its nodes."""
+    """The tree of a link: what it reads, the number of the leaf at each of its nodes, and the groups that its leaves are parted by."""
 
     tree: Any
     parents: Index
     leaf_of_node: Index
+    groups: tuple[GroupBorders, ...] = ()
 
 
 def make_link(cells: Cells, asked: Asked, share: Rows, trend: Trend | None = None) -> Link:
@@ -256,4 +289,22 @@ def make_link(cells: Cells, asked: Asked, share: Rows, trend: Trend | None = Non
     before = np.hstack([np.zeros((len(upto), 1)), upto[:, :-1]])
     upto[:, -1] = 1.0
     ends = (upto + np.arange(len(upto))[:, None]).ravel()
-    return Link(cells, asked.tree, asked.parents, asked.leaf_of_node, share, before, ends, trend=trend)
+    return Link(cells, asked.tree, asked.parents, asked.leaf_of_node, share, before, ends, trend=trend, groups=asked.groups)
+
+
+def parted(link: Link, most_cells: int) -> Link:
+    """The link with its tilts worked into its leaves, each once for every combination of groups, so that drawing needs no tilt.
+
+    Where that would be more cells than allowed, the link is left as it is.  Inside a cell a tilt bends; a parted leaf is even there.
+    """
+    sizes = [len(tilt.curve) for tilt in link.tilts]
+    count = int(np.prod(sizes))
+    if not link.tilts or link.limits is not None or count * link.share.size > most_cells:
+        return link
+    levels = np.repeat(np.minimum(np.cumsum(link.share, axis=1), BELOW_ONE), count, axis=0)
+    for tilt, group in zip(link.tilts, np.unravel_index(np.arange(count), sizes), strict=True):
+        levels = tilt.straighten(levels, np.tile(group, len(link.share))[:, None])
+    levels[:, -1] = 1.0
+    share = np.maximum(np.diff(levels, axis=1, prepend=0.0), np.finfo(np.float64).tiny)
+    groups = tuple(GroupBorders(tilt.place, tilt.borders) for tilt in link.tilts)
+    return make_link(link.cells, Asked(link.tree, link.parents, link.leaf_of_node, groups), share, link.trend)

@@ -6,12 +6,12 @@ so every tilt is bent until the drawn groups stand where the real ones do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from evenhand.arrays import Index, Mask, Reals, Rows
+from evenhand.arrays import Index, Reals, Rows
 from evenhand.synthesis.links import Copies, Link, Tilt
 
 CELLS = 200_000
@@ -38,78 +38,89 @@ class PilotRows:
         n = int(np.clip(CELLS // columns, FEWEST_ROWS, MOST_ROWS))
         return cls(np.empty((n, columns)), np.empty((n, columns), dtype=np.float32))
 
-    def calibrated(self, link: Link, places: Index, known: Copies) -> Link:
-        """The link whose groups stand, on average, at the levels at which they stand in the data: `places` are the learnt rows' cells."""
+    def calibrated(self, link: Link, places: Index, known: Mapping[int, Index]) -> Link:
+        """The link whose groups stand, on average, at the levels at which they stand in the data.
+
+        places: the learnt rows' cells
+        known: the learnt rows' groups, by protected column
+        """
         if link.trend is not None or not link.tilts or link.cells.count < 2:
             return link
         borders = np.unique(np.linspace(0, link.cells.count, min(BORDERS, link.cells.count - 1) + 2)[1:-1].astype(np.intp))
-        levels = link.before[:, borders][link.leaves(self.copies)]  # (pilot rows, borders): how much of each leaf lies below
+        alike = self._alike(link, borders)
         tilts = list(link.tilts)
         for turn in (*range(len(tilts)), *range(len(tilts) - 1)):
-            tilts[turn] = self._bent(tilts, turn, levels, _Wanted(tilts[turn].groups(known), places, borders))
+            aims = shares_below(known[tilts[turn].place], places, link.cells.count, borders)
+            tilts[turn] = alike.bent(tilts, turn, aims)
         return replace(link, tilts=tuple(tilts))
 
-    def _bent(self, tilts: Sequence[Tilt], turn: int, levels: Rows, wanted: _Wanted) -> Tilt:
-        """One tilt, every group's curve raised to the power that brings the group where it should be."""
-        before = self._straightened(tilts[:turn], levels)
-        groups, curve = tilts[turn].groups(self.copies), tilts[turn].curve.copy()
-        for group in range(len(curve)):
-            mine = groups == group
-            if (aim := wanted.share_below(group)) is not None and mine.sum() >= FEWEST_IN_GROUP:
-                later = [self._within(tilt, mine) for tilt in tilts[turn + 1 :]]
-                curve[group] = _powered(curve[group], before[mine], later, aim)
-        return replace(tilts[turn], curve=curve)
+    def _alike(self, link: Link, borders: Index) -> _Alike:
+        """Rows of one leaf and the same groups count as one with their number."""
+        shape = (len(link.share), *(len(tilt.curve) for tilt in link.tilts))
+        parts = (link.leaves(self.copies), *(tilt.groups(self.copies) for tilt in link.tilts))
+        counts = np.bincount(np.ravel_multi_index(parts, shape))
+        leaves, *groups = np.unravel_index(np.flatnonzero(counts), shape)
+        return _Alike(link.before[leaves][:, borders], tuple(groups), counts[counts > 0].astype(np.float64))
 
-    def _within(self, tilt: Tilt, mine: Mask) -> _Later:
-        return _Later(tilt, tilt.groups(self.copies[mine]))
 
-    def _straightened(self, tilts: Sequence[Tilt], levels: Rows) -> Rows:
-        for tilt in tilts:
-            levels = _Later(tilt, tilt.groups(self.copies)).straighten(levels)
-        return levels
+def shares_below(groups: Index, places: Index, cells: int, borders: Index) -> list[float | None]:
+    """For every group the average over the borders of how much of it lies below; None for a group of too few rows."""
+    counts = np.bincount(groups * cells + places, minlength=(int(groups.max()) + 1) * cells).reshape(-1, cells)
+    rows, below = counts.sum(axis=1), np.cumsum(counts, axis=1)[:, borders - 1].mean(axis=1)
+    return [float(part / n) if n >= FEWEST_IN_GROUP else None for part, n in zip(below, rows, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
-class _Wanted:
-    """Where the groups of the learnt rows stand."""
+class _Alike:
+    """Kinds of drawn rows: how much of their leaf lies below each border, their groups by tilt, and how many there are."""
 
-    groups: Index
-    places: Index
-    borders: Index
+    levels: Rows  # (kinds, borders)
+    groups: tuple[Index, ...]
+    weights: Reals
 
-    def share_below(self, group: int) -> float | None:
-        """The average over the borders of how much of a group lies below; None for a group of too few rows."""
-        places = self.places[self.groups == group]
-        if len(places) < FEWEST_IN_GROUP:
-            return None
-        return float(np.mean([(places < border).mean() for border in self.borders]))
+    def bent(self, tilts: Sequence[Tilt], turn: int, aims: Sequence[float | None]) -> Tilt:
+        """One tilt, every group's curve raised to the power that brings the group where it should be."""
+        before = self.levels
+        for tilt, groups in zip(tilts[:turn], self.groups[:turn], strict=True):
+            before = tilt.straighten(before, groups[:, None])
+        curve = tilts[turn].curve.copy()
+        for group, aim in enumerate(aims):
+            mine = np.flatnonzero(self.groups[turn] == group)
+            if aim is not None and self.weights[mine].sum() >= FEWEST_IN_GROUP:
+                later = [_Later(tilt, groups[mine]) for tilt, groups in zip(tilts[turn + 1 :], self.groups[turn + 1 :], strict=True)]
+                curve[group] = _powered(curve[group], _Kinds(before[mine], self.weights[mine], later), aim)
+        return replace(tilts[turn], curve=curve)
 
 
 @dataclass(frozen=True, eq=False)
 class _Later:
-    """A tilt and the groups of some rows."""
+    """A tilt and the groups of some kinds of rows."""
 
     tilt: Tilt
     groups: Index
 
-    def straighten(self, levels: Rows) -> Rows:
-        """Every border's level."""
-        return np.stack([self.tilt.straighten(levels[:, at], self.groups) for at in range(levels.shape[1])], axis=1)
+
+@dataclass(frozen=True, eq=False)
+class _Kinds:
+    """Kinds of rows of one group, and the tilts that come after the one that is bent."""
+
+    levels: Rows
+    weights: Reals
+    later: Sequence[_Later]
+
+    def share_below(self, curve: Reals) -> float:
+        """How much of them lies below the borders, on average, under a curve."""
+        moved = np.interp(self.levels, np.linspace(0, 1, len(curve)), curve)
+        for each in self.later:
+            moved = each.tilt.straighten(moved, each.groups[:, None])
+        return float(self.weights @ moved.mean(axis=1) / self.weights.sum())
 
 
-def _powered(curve: Reals, levels: Rows, later: Sequence[_Later], aim: float) -> Reals:
+def _powered(curve: Reals, kinds: _Kinds, aim: float) -> Reals:
     """The curve to the power, between 1 / 3 and 3, under which the share below the borders comes nearest to what is wanted."""
-    knots = np.linspace(0, 1, len(curve))
-
-    def below(power: float) -> float:
-        moved = np.interp(levels, knots, curve**power)
-        for each in later:
-            moved = each.straighten(moved)
-        return float(moved.mean())
-
     power = 1.0
     for _ in range(STEPS):  # a larger power leaves less below; the share falls about as its own logarithm does
-        share = below(power)
+        share = kinds.share_below(curve**power)
         if not 0 < share < 1 or not 0 < aim < 1 or abs(share - aim) < CLOSE:
             break
         power = float(np.clip(power * np.log(aim) / np.log(share), 1 / STRONGEST, STRONGEST))

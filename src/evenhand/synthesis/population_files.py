@@ -35,7 +35,7 @@ from evenhand.synthesis.generation import CategoryStep, NumberStep
 from evenhand.synthesis.graph import Scaling
 from evenhand.synthesis.guides import RelationGuide
 from evenhand.synthesis.inference import JointTable
-from evenhand.synthesis.links import Asked, Link, Tilt, make_link
+from evenhand.synthesis.links import Asked, GroupBorders, Link, Tilt, make_link
 from evenhand.synthesis.steered_trees import SteeredTrees
 from evenhand.synthesis.stored_trees import StoredTree
 from evenhand.synthesis.trends import Trend
@@ -48,8 +48,8 @@ KINDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         *_PARTS, Column, CompiledConstraint, Equation, Relation, Label, TabularDomain, Comparison, Implied, Box, Cells, ChainedTrees,
-        ConditionalWish, CopyLimit, Finishing, Fits, CategoryStep, NumberStep, Scaling, RelationGuide, JointTable, Link, Tilt, SteeredTrees,
-        StoredTree, Trend,
+        ConditionalWish, CopyLimit, Finishing, Fits, CategoryStep, NumberStep, Scaling, RelationGuide, JointTable, Link, Tilt, GroupBorders,
+        SteeredTrees, StoredTree, Trend,
     )
 }  # fmt: skip
 _COMPUTED = ("before", "ends")  # of a link: they follow from its shares

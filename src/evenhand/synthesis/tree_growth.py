@@ -18,8 +18,9 @@ from evenhand.arrays import Index, Labels, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.synthesis.cells import Cells, cut
 from evenhand.synthesis.guides import ChainPlan, RelationGuide
+from evenhand.synthesis.leaf_sizes import LeafSizes
 from evenhand.synthesis.leaves import Branches, node_shares
-from evenhand.synthesis.links import Asked, Copies, Link, Tilt, make_link, tree_copy
+from evenhand.synthesis.links import BELOW_ONE, Asked, Copies, GroupBorders, Link, Tilt, make_link, parted, tree_copy
 from evenhand.synthesis.pilot_rows import PilotRows
 from evenhand.synthesis.tree_settings import TreeSettings
 from evenhand.synthesis.trends import Trend, fit_trend, rest_cells
@@ -30,7 +31,6 @@ TILTED_GROUPS = 6
 FEWEST_IN_GROUP = 30
 STEADY_ROWS = 5.0
 """Rows of no difference that every group's tilt is mixed with, so that a small group's chance is not taken for a difference."""
-ROUNDS = 2
 FEWEST_HELD_OUT = 40
 RESTS = 3
 """How many times larger the leaves are where a trend was taken off: what it leaves is mostly chance."""
@@ -52,6 +52,17 @@ class Shape:
         """Whether neighbouring cells are alike."""
         return not self.cells.column.is_listed and self.cells.count > 3
 
+    @property
+    def codes_in_cells(self) -> Reals:
+        """How many codes of the column each cell stands for; where they lie densely, no end of them."""
+        width, step = self.cells.width, 1.0
+        if self.trend is not None:
+            step = 2 * self.trend.half_step
+        elif not self.cells.column.is_integral:
+            step = 10.0**-self.cells.grid if isinstance(self.cells.grid, int) else 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.append(np.where(width > 0, np.maximum(width / step, 1.0), 1.0), 1.0)
+
     def log_width(self, places: Index) -> float:
         """What the log-likelihood of cells is above that of single codes: comparable between shapes of one column."""
         step = 1.0 if self.cells.column.is_integral or not isinstance(self.cells.grid, int) else 10.0**-self.cells.grid
@@ -68,6 +79,7 @@ class Grown:
     tree: Any
     parents: Index
     copies: Copies
+    is_told: bool = False  # whether the column follows from others, so that its cells are no more chance
 
     @cached_property
     def branches(self) -> Branches:
@@ -75,36 +87,53 @@ class Grown:
         return Branches.of(self.tree)
 
     @cached_property
-    def leaves(self) -> Index:
-        """The number of every row's leaf."""
-        return self._leaves(slice(None))
+    def nodes(self) -> Index:
+        """The node that every row ends in."""
+        return self._nodes(slice(None))
+
+    @cached_property
+    def shares(self) -> Rows:
+        """Frequencies of the cells at every node, counted on all rows."""
+        return self._shares(self.places, self.nodes)
 
     def likelihood(self, growth: TreeGrowth) -> float:
         """How likely the tree makes the held-out rows, their cells counted on the rows that it was grown on."""
-        shares = self._shares(self.places[growth.structure], self._leaves(growth.structure))
+        shares = self._shares(self.places[growth.structure], self._nodes(growth.structure))
         held = self.places[growth.held]
-        return float(np.log(shares[self._leaves(growth.held), held]).sum()) - self.shape.log_width(held)
+        return float(np.log(shares[self._nodes(growth.held), held]).sum()) - self.shape.log_width(held)
 
     def link(self) -> Link:
         """Counted on all rows."""
         asked = Asked(self.tree, self.parents, self.branches.leaf_of_node())
-        return make_link(self.shape.cells, asked, self._shares(self.places, self.leaves), self.shape.trend)
+        return make_link(self.shape.cells, asked, self.shares[self.branches.leaves], self.shape.trend)
 
-    def _shares(self, places: Index, leaves: Index) -> Rows:
-        """Frequencies in the leaves as rows with these cells in these leaves show them."""
-        counts = _counted(leaves, places, len(self.branches.leaves), self.shape.cells.count)
-        return node_shares(self.branches, counts, self.shape.is_number)[self.branches.leaves]
+    def cut(self, leaf_rows: int) -> Grown:
+        """The same without splits of nodes that are too small for two such leaves."""
+        ends = self.branches.ends(leaf_rows)
+        if ends is None:
+            return self
+        smaller = replace(self, tree=ends.cut(self.tree))
+        # What was counted for the larger tree holds for the smaller one.
+        smaller.__dict__["nodes"] = ends.number[ends.stands[self.nodes]]
+        smaller.__dict__["shares"] = self.shares[ends.kept]
+        return smaller
 
-    def _leaves(self, rows: Index | slice) -> Index:
+    def _shares(self, places: Index, nodes: Index) -> Rows:
+        """Frequencies at every node as rows with these cells at these nodes show them."""
+        counts = np.bincount(self.branches.leaf_of_node()[nodes] * self.shape.cells.count + places, minlength=self._table_size)
+        table = counts.reshape(-1, self.shape.cells.count).astype(np.float64)
+        return node_shares(self.branches, table, self.shape.is_number)
+
+    @property
+    def _table_size(self) -> int:
+        return len(self.branches.leaves) * self.shape.cells.count
+
+    def _nodes(self, rows: Index | slice) -> Index:
         visible = self.copies[rows][:, self.parents]
         if self.tree is None:
             return np.zeros(len(visible), dtype=np.intp)
-        found: Index = self.branches.leaf_of_node()[self.tree.apply(np.ascontiguousarray(visible))]
+        found: Index = self.tree.apply(np.ascontiguousarray(visible))
         return found
-
-
-def _counted(leaves: Index, places: Index, count: int, cells: int) -> Rows:
-    return np.bincount(leaves * cells + places, minlength=count * cells).reshape(count, cells).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -121,41 +150,56 @@ class TreeGrowth:
     settings: TreeSettings
 
     def links(self, plan: ChainPlan, rng: np.random.Generator) -> tuple[Link, ...]:
-        """Every link of the chain, each with the groups where the data have them."""
-        if not self.domain.protected or not self.settings.tilts:
-            return tuple(self.link(plan.order, step, rng, plan.guides.get(at)) for step, at in enumerate(plan.order))
-        pilot, found = PilotRows.empty(self.rows.shape[1]), []
+        """Every link of the chain, its leaves as large as copies of learnt rows demand, each with the groups where the data have them."""
+        pilot = PilotRows.empty(self.rows.shape[1])
+        sizes = LeafSizes.of(self.rows, self.settings.leaf_sizes(len(self.structure)), rng)
+        waiting: list[Grown] = []
+        found: list[Link] = []
         for step, at in enumerate(plan.order):
-            guide = plan.guides.get(at)
-            link = self.link(plan.order, step, rng, guide)
-            if guide is None and link.trend is None:
-                link = pilot.calibrated(link, link.cells.locate(self.rows[:, at]), self.copies)
-            found.append(link)
-            bound = link if guide is None else guide.bound(link, pilot.rows)
-            pilot.rows[:, at] = bound.codes(rng.random(len(pilot.rows)), pilot.copies)
-            pilot.copies[:, at] = tree_copy(pilot.rows[:, at], self.domain.columns[at].lowest)
+            waiting.append(self.grown(plan.order, step, rng, plan.guides.get(at)))
+            sizes.hear(waiting[-1])
+            if sizes.is_settled or step == len(plan.order) - 1:
+                for each in waiting:
+                    found.append(self._calibrated(each.cut(sizes.chosen), plan, len(found), pilot, rng))
+                waiting.clear()
         return tuple(found)
+
+    def _calibrated(self, grown: Grown, plan: ChainPlan, step: int, pilot: PilotRows, rng: np.random.Generator) -> Link:
+        """The link of a grown tree, its groups bent to where the data have them, drawn for the pilot rows as well."""
+        at, guide = plan.order[step], plan.guides.get(plan.order[step])
+        link = self._tilted(grown, plan.order[:step], rng)
+        if not self.settings.tilts or not self.domain.protected:
+            return link
+        if guide is None and link.trend is None:
+            link = pilot.calibrated(link, grown.places, self._groups)
+        link = parted(link, self.settings.table_cells)
+        bound = link if guide is None else guide.bound(link, pilot.rows)
+        pilot.rows[:, at] = bound.codes(rng.random(len(pilot.rows)), pilot.copies)
+        pilot.copies[:, at] = tree_copy(pilot.rows[:, at], self.domain.columns[at].lowest)
+        return link
 
     def link(self, order: Sequence[int], step: int, rng: np.random.Generator, guide: RelationGuide | None = None) -> Link:
         """Grow the tree of one column on the columns before it, count its leaves, and put back what groups differ in."""
+        return parted(self._tilted(self.grown(order, step, rng, guide), order[:step], rng), self.settings.table_cells)
+
+    def grown(self, order: Sequence[int], step: int, rng: np.random.Generator, guide: RelationGuide | None = None) -> Grown:
+        """The tree of one column on the columns before it; none where the column always follows from them."""
         at, codes = order[step], self.rows[:, order[step]]
         if guide is not None and guide.is_total and not np.isnan(codes).any():
-            return self._grown(Shape(cut(self.domain.columns[at], codes, self.settings.cells), codes, None), [], rng).link()
+            alone = self._grown(Shape(cut(self.domain.columns[at], codes, self.settings.cells), codes, None), [], rng)
+            return replace(alone, is_told=True)
         parents = self._parents(at, order[:step])
         if guide is not None and guide.is_distance:
             codes = guide.rounded(codes - guide.base(self.rows))
-            grown = self._grown(Shape(guide.distance_cells(codes, self.settings.cells), codes, None), parents, rng)
-        else:
-            grown = self._better(at, parents, rng)
-        earlier = [place for place in self.domain.protected_places if place in order[:step]]
-        return self._tilted(grown, codes, earlier, rng) if earlier and self.settings.tilts else grown.link()
+            return self._grown(Shape(guide.distance_cells(codes, self.settings.cells), codes, None), parents, rng)
+        return self._better(at, parents, rng)
 
     def _better(self, at: int, parents: list[int], rng: np.random.Generator) -> Grown:
         """The column by its cells or by what a trend leaves of it: whichever makes held-out rows likelier."""
         column, codes = self.domain.columns[at], self.rows[:, at]
         plain = self._grown(Shape(cut(column, codes, self.settings.cells), codes, None), parents, rng)
         numbers = [place for place in parents if not self.domain.columns[place].is_listed or len(self.domain.columns[place].values) == 2]
-        trend = fit_trend(codes[self.structure], self.copies[self.structure], column, numbers, self.lowest) if numbers else None
+        trend = fit_trend(codes[self.structure], self._visible, column, numbers, self.lowest) if numbers else None
         if trend is None or len(self.held) < FEWEST_HELD_OUT:
             return plain
         rests = codes - trend.expected(self.copies)
@@ -188,50 +232,49 @@ class TreeGrowth:
         # Growing best first costs more than growing depth first, and is needed only where the leaves are limited.
         limit = most if most * smallest < len(chosen) // 2 else None
         tree = kind(min_samples_leaf=smallest, max_leaf_nodes=limit, random_state=int(rng.integers(2**31)), **extra)
-        visible = self.copies[np.ix_(self.structure, np.array(parents, dtype=np.intp))]
+        visible = self._visible[:, parents]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a few rows with as many cells are no mistake here
             return tree.fit(visible, target[self.structure]).tree_
 
-    def _tilted(self, grown: Grown, codes: Reals, protected: list[int], rng: np.random.Generator) -> Link:
-        """The link with one tilt for each protected column, fitted in turns so that none does another's work."""
+    def _tilted(self, grown: Grown, before: Sequence[int], rng: np.random.Generator) -> Link:
+        """The link with one tilt for each protected column before it, each for what those before it leave."""
         link = grown.link()
-        low, high = link.stretch(codes, self.copies, grown.leaves)
-        levels = low + (high - low) * rng.random(len(codes))
-        tilts = [tilt for place in protected if (tilt := self._tilt(place, levels)) is not None]
-        for _ in range(ROUNDS if tilts else 0):
-            for turn, tilt in enumerate(tilts):
-                bare = _straightened(levels, tilts[:turn], self.copies)
-                rest = tilts[turn + 1 :]
-                tilts[turn] = self._refitted(tilt, bare, rest)
+        protected = [place for place in self.domain.protected_places if place in before and len(self._borders[place])]
+        if not protected or grown.is_told or not self.settings.tilts:
+            return link
+        low, high = link.stretch(grown.shape.codes, self.copies, link.leaf_of_node[grown.nodes])
+        levels = low + (high - low) * rng.random(len(low))
+        tilts: list[Tilt] = []
+        for place in protected:
+            tilts.append(self._tilt(place, levels))
+            levels = np.minimum(tilts[-1].straighten(levels, self._groups[place]), BELOW_ONE)
         return replace(link, tilts=tuple(tilts))
 
-    def _tilt(self, place: int, levels: Reals) -> Tilt | None:
+    def _tilt(self, place: int, levels: Reals) -> Tilt:
+        """The curve of levels in each group."""
         borders = self._borders[place]
-        empty = Tilt(place, borders, np.tile(np.linspace(0, 1, KNOTS + 1), (len(borders) + 1, 1)))
-        return self._refitted(empty, levels, []) if len(borders) else None
-
-    def _refitted(self, tilt: Tilt, levels: Reals, rest: Sequence[Tilt]) -> Tilt:
-        """The curve of levels in each group.  What later tilts straighten comes after it, so it is not this one's to explain."""
-        del rest
-        groups = tilt.groups(self.copies)
         bins = np.minimum((levels * KNOTS).astype(np.intp), KNOTS - 1)
-        counts = np.bincount(groups * KNOTS + bins, minlength=len(tilt.curve) * KNOTS).reshape(-1, KNOTS) + STEADY_ROWS / KNOTS
-        upto = np.cumsum(counts, axis=1) / counts.sum(axis=1, keepdims=True)
-        curve = np.hstack([np.zeros((len(counts), 1)), upto])
+        counts = np.bincount(self._groups[place] * KNOTS + bins, minlength=(len(borders) + 1) * KNOTS)
+        steadied = counts.reshape(-1, KNOTS) + STEADY_ROWS / KNOTS
+        curve = np.hstack([np.zeros((len(steadied), 1)), np.cumsum(steadied, axis=1) / steadied.sum(axis=1, keepdims=True)])
         curve[:, -1] = 1.0
-        return Tilt(tilt.place, tilt.borders, curve)
+        return Tilt(place, borders, curve)
+
+    @cached_property
+    def _visible(self) -> Copies:
+        """The rows that splits are chosen on."""
+        return self.copies[self.structure]
 
     @cached_property
     def _borders(self) -> dict[int, Reals]:
         """Between the groups of every protected column: its values where they are few, else quantiles; thin groups join a neighbour."""
         return {place: _group_borders(self.copies[:, place]) for place in self.domain.protected_places}
 
-
-def _straightened(levels: Reals, tilts: Sequence[Tilt], copies: Copies) -> Reals:
-    for tilt in tilts:
-        levels = np.minimum(tilt.straighten(levels, tilt.groups(copies)), np.nextafter(1.0, 0.0))
-    return levels
+    @cached_property
+    def _groups(self) -> dict[int, Index]:
+        """The group of every row, by protected column."""
+        return {place: GroupBorders(place, borders).of(self.copies) for place, borders in self._borders.items()}
 
 
 def _group_borders(codes: Copies) -> Reals:
