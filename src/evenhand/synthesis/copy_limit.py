@@ -2,7 +2,7 @@
 
 Good and Turing: of n rows of which s stand alone, about (n - s) / n of fresh rows equal one of them.  Trees fine enough to be realistic
 repeat more than that; the surplus is drawn again.  A large surplus means that the leaves learn single rows by heart; they are
-grown larger then.  Larger leaves everywhere, or leaves pruned by the likelihood of held-out rows, would be worse: where columns have
+cut larger then.  Larger leaves everywhere, or leaves pruned by the likelihood of held-out rows, would be worse: where columns have
 much to do with each other, they blur it, and the rows are told from real ones far more easily.
 """
 
