@@ -197,6 +197,7 @@ def pages_of(served_store: Served) -> list[str]:
     found = ["/", "/?sort=rate&order=up&verb=scan&page=2", "/?q=table", "/trends", "/compare", "/what-if", "/start", "/projects"]
     found += [f"/runs/{near[0].id}", f"/runs/{near[0].id}/pairs", f"/runs/{near[0].id}/as/json"] if near else []
     found += [f"/compare?first={results[0].id}&second={results[-1].id}"] if len(results) > 1 else []
+    found += ["/compare?" + "&".join(f"run={entry.id}" for entry in results[:40])] if len(results) > 2 else []
     for search in searches[:1]:
         found += [f"/runs/{search.id}", f"/runs/{search.id}/findings", f"/runs/{search.id}/findings?sort=evenhand.gap&order=down"]
     found += [f"/projects/{projects[0].id}", f"/what-if?project={projects[0].id}", f"/start?project={projects[0].id}"] if projects else []
@@ -222,6 +223,7 @@ def forget() -> None:
     """Throw away what pages keep of results and findings; the list of the store stays."""
     from evenhand.dashboard import comparison_view, found_rows, run_state, run_view
 
+    comparison_view._series_told.cache_clear()
     for kept in (run_view.loaded, run_view._shown, comparison_view._told, found_rows._table, found_rows._names, run_state.rows_in):
         kept.cache_clear()
     for kept in (found_rows._ordered, found_rows._column):

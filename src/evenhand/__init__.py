@@ -36,6 +36,7 @@ _HOMES = {
     "run_campaign": "evenhand.verbs.campaign",
     "certify": "evenhand.verbs.certify",
     "compare": "evenhand.verbs.compare",
+    "compare_over_time": "evenhand.verbs.compare",
     "datasets": "",
     "doctor": "evenhand.verbs.doctor",
     "fairness_scorer": "evenhand.integrations.sklearn_scorer",
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
     from evenhand.verbs.build_gate import GateOptions, gate
     from evenhand.verbs.campaign import CampaignOptions, run_campaign
     from evenhand.verbs.certify import certify
-    from evenhand.verbs.compare import CompareOptions, compare
+    from evenhand.verbs.compare import CompareOptions, compare, compare_over_time
     from evenhand.verbs.doctor import doctor
     from evenhand.verbs.measure import MeasureOptions, measure
     from evenhand.verbs.open import open  # noqa: A004 - the data's door
@@ -109,6 +110,7 @@ __all__ = [
     "bench",
     "certify",
     "compare",
+    "compare_over_time",
     "datasets",
     "doctor",
     "fairness_scorer",

@@ -1,4 +1,4 @@
-"""`evenhand compare`: two results, or two models on one project: better, worse, new, gone."""
+"""`evenhand compare`: two results, or two models on one project: better, worse, new, gone; more results as a trend."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import typer
 
 from evenhand.cli.output import AS_JSON, REPORTS, Leaving, leave, names_in, wants_json
 from evenhand.cli.project import CLASSES, DEFAULT_FILE, PRESET, PROTECTED, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
+from evenhand.contract import Result
+from evenhand.errors import InvalidArgument
 
 
 def register(app: typer.Typer) -> None:
@@ -19,6 +21,7 @@ def register(app: typer.Typer) -> None:
 def compare_command(
     first: str = typer.Argument(..., help="A result.json, a folder with one, or a model file or URL: what there was."),
     second: str = typer.Argument(..., help="The same kind of thing: what there is now."),
+    further: list[str] = typer.Argument(None, help="Later results, the newest last: shown as a trend, in which the newest is judged."),
     file: Path = typer.Option(DEFAULT_FILE, "--project", "-p", help="The project file whose data two models are asked about."),
     protected: str = PROTECTED,
     trusted: bool = TRUSTED,
@@ -33,16 +36,29 @@ def compare_command(
     report: list[Path] = REPORTS,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Say whether the second is worse.  Exits with 0 no worse, 1 worse, 2 usage, 3 inconclusive, 4 model failed."""
-    from evenhand.verbs.compare import CompareOptions, compare
+    """Say whether the second, or the newest, is worse.  Exits with 0 no worse, 1 worse, 2 usage, 3 inconclusive, 4 model failed."""
+    from evenhand.verbs.compare import CompareOptions, compare, compare_over_time
 
     options = CompareOptions(rate_rows=rate_rows, tolerance=tolerance)
-    if _is_result(first) and _is_result(second):
+    result: Result
+    if further:
+        result = compare_over_time(_results_only([first, second, *further]), options=options)
+    elif _is_result(first) and _is_result(second):
         result = compare(first, second, options=options)
     else:
         old, new = (load_all(file, ModelFlags(each, trusted, returns, threshold, classes, preset)) for each in (first, second))
         result = compare(old.model, new.model, new.data, protected=names_in(protected), seed=seed, options=options)
     leave(result, Leaving(folder, "comparison", report, wants_json(as_json)))
+
+
+def _results_only(given: list[str]) -> list[str]:
+    for each in given:
+        if not _is_result(each):
+            raise InvalidArgument(
+                f"{each!r} is no result: more than two are compared as results, each a result.json or a folder with one.  Scan every model "
+                "first, or compare two models"
+            )
+    return given
 
 
 def _is_result(given: Any) -> bool:

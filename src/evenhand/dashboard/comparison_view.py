@@ -1,4 +1,4 @@
-"""Two results side by side: better, worse, new, gone; judged by `compare`, shown in the report's sections."""
+"""Two results side by side, or several over time: better, worse, new, gone; judged by `compare`, shown in the report's sections."""
 
 from __future__ import annotations
 
@@ -24,8 +24,22 @@ MOST_CHOICES = 300
 
 
 async def comparison(request: Request) -> Response:
-    """The choice of two results, and what `compare` says of them."""
-    return await run_in_threadpool(_comparison, request)
+    """The choice of two results, and what `compare` says of them; or of several, where an address names them."""
+    several = len(request.query_params.getlist("run")) > 1
+    return await run_in_threadpool(_over_time if several else _comparison, request)
+
+
+def _over_time(request: Request) -> Response:
+    """Several runs, the oldest first."""
+    catalogue, wanted = dashboard_of(request).catalogue, request.query_params.getlist("run")[:MOST_CHOICES]
+    known = {entry.id: entry for entry in catalogue.entries() if entry.kind == "result" and not entry.fault}
+    runs = sorted((known[each] for each in dict.fromkeys(wanted) if each in known), key=lambda entry: entry.moment)
+    context: dict[str, Any] = {"title": "Over time", "runs": runs, "fault": "", "told": None}
+    try:
+        context["told"] = _series_told(catalogue.root, tuple(runs))
+    except EvenhandError as fault:
+        context["fault"] = str(fault)
+    return page(request, "over_time_view.html.j2", context)
 
 
 def _comparison(request: Request) -> Response:
@@ -62,6 +76,16 @@ def _told(root: Path, first: StoreEntry, second: StoreEntry) -> Markup:
 
     before, after = (without_pictures(load(root / entry.path)) for entry in (first, second))
     made = compare(before, after)
+    return Markup(main_of(read(made.as_dict())))  # noqa: S704 - escaped by the report
+
+
+@lru_cache(maxsize=16)
+def _series_told(root: Path, runs: tuple[StoreEntry, ...]) -> Markup:
+    """What the report says of several results over time."""
+    from evenhand.verbs.compare import compare_over_time
+
+    contents = [without_pictures(load(root / entry.path)) for entry in runs]
+    made = compare_over_time(contents, names=[entry.path for entry in runs])
     return Markup(main_of(read(made.as_dict())))  # noqa: S704 - escaped by the report
 
 

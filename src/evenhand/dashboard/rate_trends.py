@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
@@ -14,22 +15,12 @@ from starlette.routing import Route
 from evenhand.dashboard.catalogue import StoreEntry
 from evenhand.dashboard.templating import Paging, dashboard_of, page
 from evenhand.report import words
-from evenhand.report.charts.canvas import Axis, Tick
-from evenhand.report.charts.plots import Dot, Frame, Line, Plot, Whiskers, plot
+from evenhand.report.charts.courses import Course, CoursePoint, course
 
 PER_PAGE = 8
 MOST_LINES = 12
-MOST_DOTS = 40
+MOST_JUDGED = 40
 """Measurements of one thing that stand below its picture in words; all of them are drawn."""
-
-
-@dataclass(frozen=True)
-class RunAxis(Axis):
-    """An axis of runs: there are no halves of them."""
-
-    def ticks(self) -> list[Tick]:
-        """Whole numbers only."""
-        return [tick for tick in super().ticks() if tick.value == int(tick.value)]
 
 
 @dataclass(frozen=True)
@@ -58,28 +49,8 @@ class RateTrend:
     @property
     def picture(self) -> Markup:
         """Estimates as a line in the band of their intervals; the number of the run goes across."""
-        estimates = [(float(at), entry.estimate or 0.0) for at, entry in enumerate(self.entries, 1)]
-        upper = [(float(at), _bound(entry.high, entry)) for at, entry in enumerate(self.entries, 1)]
-        lower = [(float(at), _bound(entry.low, entry)) for at, entry in enumerate(self.entries, 1)]
-        across = RunAxis(1.0, float(max(2, len(self.entries))), "run, the oldest first")
-        up = Axis.over([y for _, y in (*upper, *lower)], "rate", "share", floor=0.0)
-        line = Line(self.thing.title, estimates, "tone-line-1", (*upper, *reversed(lower)))
-        return plot(Plot(self.sentence, across, up, [line], self._dots, Frame(560, 240, 58)))
-
-    @property
-    def _dots(self) -> list[Dot]:
-        """A dot for each run with its interval, while they are few enough to be told apart."""
-        few = self.entries if len(self.entries) <= MOST_DOTS else ()
-        return [
-            Dot(
-                "",
-                float(at),
-                entry.estimate or 0.0,
-                "tone-line-1",
-                Whiskers(y_low=_bound(entry.low, entry), y_high=_bound(entry.high, entry)),
-            )
-            for at, entry in enumerate(few, 1)
-        ]
+        points = [CoursePoint(e.estimate or 0.0, _bound(e.low, e), _bound(e.high, e)) for e in self.entries]
+        return course(Course(self.thing.title, self.sentence, points))
 
     @property
     def sentence(self) -> str:
@@ -89,6 +60,11 @@ class RateTrend:
             f"Rate of {self.thing.title} over {words.plural(len(self.entries), 'run', 'runs')}: "
             f"{words.percent(first.estimate)} at first, {words.percent(last.estimate)} at last."
         )
+
+    @property
+    def address(self) -> str:
+        """Where the newest of these runs is judged against the others."""
+        return "/compare?" + urlencode([("run", entry.id) for entry in self.entries[-MOST_JUDGED:]])
 
     @property
     def newest(self) -> tuple[StoreEntry, ...]:

@@ -182,6 +182,7 @@ class Body(RecordPart):
     certificate: dict[str, Any] | None = None
     repairs: dict[str, Any] | None = None
     standings: dict[str, Any] | None = None
+    series: dict[str, Any] | None = None
     studies: dict[str, StudyRecord] = Field(default_factory=dict)
     sheets: list[dict[str, Any]] = Field(default_factory=list)
     synthesis: dict[str, Any] | None = None

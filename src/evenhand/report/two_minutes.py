@@ -30,6 +30,8 @@ SUBJECTS = {
     "gate": "Whether the model keeps the project’s policy",
 }
 
+OVER_TIME = "How the rate went from one result to the next, and whether the newest is worse"
+
 DECIDED = {
     "pass": "What was measured lies within what is tolerated, and enough was judged to say so.",
     "violation": "What was measured lies beyond what is tolerated; chance in drawing the sample does not explain it.",
@@ -59,6 +61,11 @@ NEXT_BY_VERB = {
     ("replay", "pass"): "Keep the pairs in the repository, so that the build asks them again.",
     ("bench", "inconclusive"): "Look at what failed below, and run it again.",
 }
+NEXT_OVER_TIME = {
+    "pass": "Keep the newest as the baseline of the next (`evenhand gate --baseline`).",
+    "violation": "Find the step at which it became worse below, and compare the two results around it (`evenhand compare`).",
+    "inconclusive": "Judge more people in each run, or tolerate more, before the newest is called no worse.",
+}
 
 
 @dataclass(frozen=True)
@@ -75,13 +82,16 @@ def two_minutes(record: Record) -> list[BriefLine]:
         BriefLine("What was tested", _what(record)),
         BriefLine("On whom", _whom(record)),
         BriefLine("What it means", DECIDED[record.outcome] if record.verb not in ("bench", "synth", "repair", "doctor") else _own(record)),
-        BriefLine("What to do next", NEXT_BY_VERB.get((record.verb, record.outcome), NEXT[record.outcome])),
+        BriefLine(
+            "What to do next",
+            NEXT_OVER_TIME[record.outcome] if record.body.series else NEXT_BY_VERB.get((record.verb, record.outcome), NEXT[record.outcome]),
+        ),
     ]
 
 
 def _what(record: Record) -> str:
     header, (_, many) = record.header, nouns(record)
-    subject = SUBJECTS.get(record.verb, words.title(record.verb)).format(many=many)
+    subject = OVER_TIME if record.body.series else SUBJECTS.get(record.verb, words.title(record.verb)).format(many=many)
     kind = (
         f" of the model {words.text(header.model.kind, 60)}"
         if header.model.kind and record.verb not in ("synth", "bench", "campaign")
@@ -168,7 +178,8 @@ def _change_row(record: Record) -> list[ToleranceRow]:
 
 
 def _change(each: Mapping[str, Any], tolerated: float) -> ToleranceRow:
-    name = f"Change of the rate: {words.population(str(each.get('population')))[0]}"
+    what = words.text(each["name"], 60) if each.get("name") else words.population(str(each.get("population")))[0]
+    name = f"Change of the rate: {what[:1].lower()}{what[1:]}" if each.get("name") else f"Change of the rate: {what}"
     caption = _caption({**each, "estimate": each.get("difference")})
     return ToleranceRow(name, caption, each["low"], each["high"], each.get("difference"), tolerated)
 

@@ -1,4 +1,4 @@
-"""compare(): is the second better or worse than the first, which pairs are new, and which are gone?
+"""compare(): is the second better or worse than the first, which pairs are new, and which are gone?  Of more than two: how did it go?
 
 Two models are asked about the same rows, so that every row is its own control; of two results only the rates' intervals are known.
 Of scenes the verdicts on classes of objects are compared: every recogniser loses something.
@@ -33,6 +33,7 @@ from evenhand.models.meter import Meter
 from evenhand.oracles import OracleChoice
 from evenhand.report.rendered import Rendered
 from evenhand.statistics.intervals import clopper_pearson
+from evenhand.verbs.compare_series import SeriesResult, SeriesTerms, series_of_results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,7 +151,7 @@ def compare(
     seed: int = 0,
     options: CompareOptions | None = None,
 ) -> CompareResult:
-    """Whether the second is better or worse than the first.
+    """Whether the second is better or worse than the first; `compare_over_time` takes more than two.
 
     first, second: two models, with `data` to ask them about; or two results of `scan` (as returned, as dictionaries, or as files).
     protected: columns instead of the data's own.  seed: of the people that are drawn.  options: oracle, sample size, tolerance.
@@ -163,6 +164,42 @@ def compare(
     if isinstance(first, Model) or isinstance(second, Model):
         raise InvalidArgument("first and second must be two models or two results; one of each cannot be compared")
     return _results(_content(first), _content(second), options)
+
+
+def compare_over_time(
+    results: Sequence[Result | Mapping[str, Any] | str | Path],
+    *,
+    names: Sequence[str] | None = None,
+    options: CompareOptions | None = None,
+) -> SeriesResult:
+    """How a rate went over several results of one thing, the oldest first, and whether the newest is worse.
+
+    results: of `scan`, `measure` or `gate`, as returned, as dictionaries, or as files.  names: what each is called; files have their own.
+    options: tolerance and confidence, which is that of all comparisons together: each is compared with the one before and with the first.
+
+    >>> def told(unfair, date):
+    ...     rate = {"estimate": unfair / 1000, "low": 0, "high": 1, "n": 1000, "unfair": unfair, "population": "data", "confidence": 0.95}
+    ...     return {"evenhand_result": 2, "verb": "scan", "outcome": "violation", "reason": "", "header": {"date": date},
+    ...             "witnesses": [], "body": {"rates": [rate]}}
+    >>> compare_over_time([told(20, "2026-01-01"), told(25, "2026-02-01"), told(90, "2026-03-01")]).outcome
+    'violation'
+    """
+    if len(results) < 2:
+        raise InvalidArgument(f"results: a series has at least two; got {len(results)}")
+    options = options or CompareOptions()
+    contents = [_content(each) for each in results]
+    called = names or [_series_name(each, content) for each, content in zip(results, contents, strict=True)]
+    if len(called) != len(contents):
+        raise InvalidArgument(f"names: {len(contents)} results need as many names; got {len(called)}")
+    return series_of_results(contents, called, SeriesTerms(options.confidence, options.tolerance))
+
+
+def _series_name(given: Any, content: Mapping[str, Any]) -> str:
+    """A file's own name, else the day and the model."""
+    if isinstance(given, str | Path):
+        return str(given)
+    header = content["header"]
+    return " ".join(str(part) for part in (header.get("date"), (header.get("model") or {}).get("digest")) if part) or "a result"
 
 
 def _models(subject: Subject, second: Model, data: str, seed: int, options: CompareOptions) -> CompareResult:

@@ -35,6 +35,7 @@ def render(record: Record) -> str:
         _opening(record),
         _alarms(record),
         _policy(record),
+        _over_time(record),
         _rates(record),
         _certificate(record),
         *(_study(name, study) for name, study in record.body.studies.items()),
@@ -83,6 +84,20 @@ def _policy(record: Record) -> str:
         return ""
     opening = "## Policy\n\nThresholds are engineering tolerances, not legal limits.\n\n"
     return opening + table(["Condition", "Outcome", "Measured", "Tolerated", "Why"], rows)
+
+
+def _over_time(record: Record) -> str:
+    """Every result of a series, the oldest first."""
+    steps = (record.body.series or {}).get("steps")
+    rows = [
+        [
+            code(each.get("name"), in_table=True),
+            f"{words.percent(each.get('estimate'))} ({words.percent(each.get('low'))} to {words.percent(each.get('high'))})",
+            *(prose(str((each.get(name) or {}).get("verdict") or "–")) for name in ("since_before", "since_first")),
+        ]
+        for each in steps or []
+    ]
+    return "## Over time\n\n" + table(["Result", "Rate", "Since the one before", "Since the first"], rows) if rows else ""
 
 
 def _certificate(record: Record) -> str:

@@ -19,7 +19,7 @@ AT_ONCE = 12
 def section(record: Record) -> Section | None:
     """The section; None where the page tells every check elsewhere."""
     told = record.body
-    if not record.checks or told.conditions or told.runs or told.groups or told.repairs or told.certificate:
+    if not record.checks or told.conditions or told.runs or told.groups or told.repairs or told.certificate or told.series:
         return None
     table = DataTable("Every check with its outcome", ("Check", "Outcome", "Message"), [_row(check) for check in record.checks])
     html = filled("sections/checks.html.j2", table=table, is_folded=len(record.checks) > AT_ONCE)

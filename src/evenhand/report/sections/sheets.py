@@ -33,7 +33,12 @@ def contact_sheets(record: Record) -> Section | None:
 def further(record: Record) -> Section | None:
     """Tables with titles of their own; None where there are none."""
     tables = [table for each in record.body.tables if (table := _table(each)) is not None]
-    tables += [_other(each) for each in shown({n: v for n, v in (record.body.model_extra or {}).items() if n not in UNTOLD})]
+    tables += [
+        _other(each)
+        for each in shown(
+            {n: v for n, v in (record.body.model_extra or {}).items() if n not in UNTOLD and not (n == "changes" and record.body.series)}
+        )
+    ]
     if not tables:
         return None
     return Section("further", "Further figures", "Further figures", filled("sections/further.html.j2", tables=tables))
