@@ -20,6 +20,7 @@ from evenhand.synthesis.families import NONE
 from evenhand.synthesis.fitting import QUANTILES, Fits
 from evenhand.synthesis.graph import Edge, Graph, Scaling, break_cycles, filled_table, joint_key, topological_order
 from evenhand.synthesis.inference import JointTable
+from evenhand.synthesis.pilot_rows import even_levels
 
 Unfitted = Literal["range", "quantiles"]
 """How numbers without a distribution are drawn: evenly over their range (the paper) or by the data's quantiles."""
@@ -302,21 +303,11 @@ def draw_category(step: CategoryStep, cells: Mapping[int, Index], n: int, rng: n
         levels = (rng.permutation(n) + rng.random()) / n
         return np.asarray(np.minimum(np.searchsorted(step.upto[0] / step.upto[0, -1], levels, side="right"), last))
     key = joint_key(cells, step.joint, n)
-    levels = rng.random(n) if step.wished_by is None else _even_levels(cells[step.wished_by], rng)
+    levels = rng.random(n) if step.wished_by is None else even_levels(cells[step.wished_by], rng)
     if last < 64:
         return np.asarray(np.minimum((levels[:, None] >= step.upto[key]).sum(axis=1), last))
     flat = (step.upto / step.upto[:, -1:] + np.arange(len(step.upto))[:, None]).ravel()
     return np.asarray(np.clip(np.searchsorted(flat, levels + key, side="right") - key * (last + 1), 0, last))
-
-
-def _even_levels(groups: Index, rng: np.random.Generator) -> Reals:
-    """Evenly spaced levels in random order within each group: what is shared alike in a group comes out to within one row."""
-    order = np.lexsort((rng.random(len(groups)), groups))
-    sizes = np.bincount(groups)
-    rank = np.empty(len(groups))
-    rank[order] = np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    levels: Reals = (rank + rng.random(len(sizes))[groups]) / sizes[groups]
-    return levels
 
 
 def _draw(fits: Fits, groups: Index, unfitted: Unfitted, rng: np.random.Generator) -> Reals:

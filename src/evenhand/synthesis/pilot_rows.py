@@ -31,12 +31,22 @@ class PilotRows:
 
     rows: Rows
     copies: Copies = field(repr=False)
+    groups: Index = field(repr=False)  # of rows that have the same in every protected column so far
 
     @classmethod
     def empty(cls, columns: int) -> PilotRows:
         """Many rows of few columns, fewer of many."""
         n = int(np.clip(CELLS // columns, FEWEST_ROWS, MOST_ROWS))
-        return cls(np.empty((n, columns)), np.empty((n, columns), dtype=np.float32))
+        return cls(np.empty((n, columns)), np.empty((n, columns), dtype=np.float32), np.zeros(n, dtype=np.intp))
+
+    def levels(self, rng: np.random.Generator) -> Reals:
+        """A level for every row, even within each group: groups then differ by what they are, not by the chance of their rows."""
+        return even_levels(self.groups, rng)
+
+    def split(self, place: int) -> None:
+        """Tell groups apart further by what they have in a column."""
+        codes = np.unique(self.copies[:, place], return_inverse=True)[1]
+        self.groups[:] = np.unique(self.groups * (codes.max() + 1) + codes, return_inverse=True)[1]
 
     def calibrated(self, link: Link, places: Index, known: Mapping[int, Index]) -> Link:
         """The link whose groups stand, on average, at the levels at which they stand in the data.
@@ -68,6 +78,16 @@ def shares_below(groups: Index, places: Index, cells: int, borders: Index) -> li
     counts = np.bincount(groups * cells + places, minlength=(int(groups.max()) + 1) * cells).reshape(-1, cells)
     rows, below = counts.sum(axis=1), np.cumsum(counts, axis=1)[:, borders - 1].mean(axis=1)
     return [float(part / n) if n >= FEWEST_IN_GROUP else None for part, n in zip(below, rows, strict=True)]
+
+
+def even_levels(groups: Index, rng: np.random.Generator) -> Reals:
+    """Evenly spaced levels in random order within each group: what is shared alike in a group comes out to within one row."""
+    order = np.lexsort((rng.random(len(groups)), groups))
+    sizes = np.bincount(groups)
+    rank = np.empty(len(groups))
+    rank[order] = np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    levels: Reals = (rank + rng.random(len(sizes))[groups]) / sizes[groups]
+    return levels
 
 
 @dataclass(frozen=True, eq=False)

@@ -174,8 +174,10 @@ class TreeGrowth:
             link = pilot.calibrated(link, grown.places, self._groups)
         link = parted(link, self.settings.table_cells)
         bound = link if guide is None else guide.bound(link, pilot.rows)
-        pilot.rows[:, at] = bound.codes(rng.random(len(pilot.rows)), pilot.copies)
+        pilot.rows[:, at] = bound.codes(pilot.levels(rng), pilot.copies)
         pilot.copies[:, at] = tree_copy(pilot.rows[:, at], self.domain.columns[at].lowest)
+        if at in self.domain.protected_places:
+            pilot.split(at)
         return link
 
     def link(self, order: Sequence[int], step: int, rng: np.random.Generator, guide: RelationGuide | None = None) -> Link:
