@@ -387,7 +387,7 @@ def main() -> None:
     figures["domain_inference_cpu_s_million_x_20"] = round(beside.domain_inference_seconds(seed), 2)
     figures["steered_paths_covered_min"] = beside.steered_paths_covered(seed)
     figures["untouched_groups_moved_max"] = beside.untouched_groups_moved(seed, 20_000)
-    likeness, compared = beside.realism(seed, quick)
+    likeness, compared = beside.realism(seed, quick, None if quick else plan.notes)
     figures |= likeness
     paper.show("Chained trees beside sequential CART", compared)
     paper.show("Table 2: realism of 1,000 rows", realistic)

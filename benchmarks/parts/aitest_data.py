@@ -200,8 +200,10 @@ class Notes:
         package = Path(evenhand.__file__).parent
         files = [
             *sorted(package.glob("synthesis/*.py")),
-            *sorted(package.glob("coverage/*.py")),
+            *sorted(package.glob("measures/coverage/*.py")),
+            package / "measures" / "synthesis_quality.py",
             *sorted(Path(__file__).parent.glob("aitest_*.py")),
+            *sorted(Path(__file__).parent.glob("realism.py")),
         ]
         digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
         path = cache_folder() / "aitest" / f"{digest}.json"

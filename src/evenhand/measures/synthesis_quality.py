@@ -105,6 +105,30 @@ class SynthesisQuality:
         return told
 
 
+@dataclass(frozen=True)
+class Likeness:
+    """What is cheap to say of a fit: enough to set several synthesisers beside each other."""
+
+    auc: float
+    gaps: tuple[GroupGap, ...]
+    relations: tuple[tuple[str, float], ...]
+    copies: float
+    copies_holdout: float
+
+
+def likeness(fit: Fit, rows: Rows, labels: Labels | None, domain: TabularDomain, rng: np.random.Generator) -> Likeness:
+    """Learn a random half of the rows, with their labels where there are any, and compare; the same seed gives the same halves."""
+    table, wide = _with_label(rows, labels, domain)
+    order = rng.permutation(len(table))[: 2 * MOST_ROWS]
+    learnt, held = table[order[::2]], table[order[1::2]]
+    source = fit(learnt, wide, rng)
+    made = source.sample(len(held), rng)
+    has_gaps = labels is not None and domain.has_classes and bool(domain.protected)
+    gaps = tuple(_gaps(learnt, source.sample(max(GAP_ROWS, len(held)), rng), wide)) if has_gaps else ()
+    kept = tuple((each.text, float(each.rule.holds(made).mean())) for each in find_relations(learnt, wide, rng))
+    return Likeness(two_sample_auc(held, made, rng), gaps, kept, _copied(made, learnt), _copied(held, learnt))
+
+
 def synthesis_quality(fit: Fit, rows: Rows, labels: Labels | None, domain: TabularDomain, rng: np.random.Generator) -> SynthesisQuality:
     """Learn a random half of the rows, with their labels where there are any, and compare."""
     table, wide = _with_label(rows, labels, domain)
