@@ -14,12 +14,18 @@ from evenhand.campaign.campaign_folder import plain
 from evenhand.disk import digest_of, private_folder, read_bytes, write_whole
 from evenhand.engine.court import Discovery, Ledger
 from evenhand.engine.findings import Findings
+from evenhand.engine.kept_pairs import KeptPairs, Packing
 from evenhand.engine.run import Run
 from evenhand.engine.store import append_event
 from evenhand.errors import StoreError
 
 SEAL_BYTES = 65
 """A checksum in hexadecimal digits and the end of its line stand before the arrays."""
+
+PACKING = tuple(each.name for each in fields(Packing))
+PAIRS = tuple(each.name for each in fields(KeptPairs) if each.name != "packing")
+FINDINGS = tuple(each.name for each in fields(Findings) if each.name not in ("pairs", "phase"))
+"""The arrays of a file, by name."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,8 @@ class ShardShelf:
 def bytes_of(run: Run) -> bytes:
     """A run as arrays; its words and counts as JSON among them."""
     found = run.findings
-    arrays: dict[str, Any] = {each.name: getattr(found, each.name) for each in fields(Findings) if each.name != "phase"}
+    arrays: dict[str, Any] = {name: getattr(found, name) for name in FINDINGS}
+    arrays |= {name: getattr(found.pairs, name) for name in PAIRS} | {name: getattr(found.pairs.packing, name) for name in PACKING}
     told = {
         "method": run.method,
         "ledger": asdict(run.ledger),
@@ -82,9 +89,11 @@ def run_from(content: bytes) -> Run:
     """What `bytes_of` wrote."""
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         told = json.loads(bytes(arrays["told"]))
-        parts = {each.name: arrays[each.name] for each in fields(Findings)}
+        packing = Packing(**{name: arrays[name] for name in PACKING})
+        pairs = KeptPairs(packing, **{name: arrays[name] for name in PAIRS})
+        parts, phase = {name: arrays[name] for name in FINDINGS}, arrays["phase"].astype(object)
         sample = arrays["sample"] if "sample" in arrays.files else None
-    found = Findings(**{**parts, "phase": parts["phase"].astype(object)})
+    found = Findings(pairs, phase=phase, **parts)
     curve = tuple(Discovery(*point) for point in told["curve"])
     ledger, ended = Ledger(**told["ledger"]), told["ended"]
     return Run(told["method"], ledger, found, told["facts"], ended, told["cpu_seconds"], told["wall_seconds"], curve, sample)

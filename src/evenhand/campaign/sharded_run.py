@@ -170,7 +170,7 @@ class _Merging:
 
     def _new(self, found: Findings) -> Findings:
         """Those that no shard before has."""
-        keys = self.domain.keys(found.rows)
+        keys = found.keys(self.domain)
         fresh = np.array([key not in self.known for key in keys.tolist()], dtype=bool)
         self.known.update(keys.tolist())
         return found[fresh] if not fresh.all() else found
@@ -190,4 +190,4 @@ def write_findings(folder: RunFolder, done: Run, domain: TabularDomain, classes:
         return
     found = done.findings
     labels = np.full((len(found), len(domain.combinations)), -1, dtype=np.int16)
-    folder.append(Journal(domain.keys(found.rows), labels, found.gap, np.ones(len(found), dtype=bool)), found, domain, classes)
+    folder.append(Journal(found.keys(domain), labels, found.gap, np.ones(len(found), dtype=bool)), found, domain, classes)

@@ -121,19 +121,16 @@ class Questions:
         return 1 if self._single else self.settings.batch_rows
 
     def values(self, records: list[Any]) -> list[Any]:
-        """One value for each record; known ones are not asked again."""
-        keys = [self._key(record) for record in records] if self._answers else []
-        known = self._answers.read(keys) if self._answers else {}
-        wanted = [at for at in range(len(records)) if not (keys and keys[at] in known)]
-        fresh = self._ask_all([records[at] for at in wanted])
-        if self._answers:
-            self._answers.write({keys[at]: value for at, value in zip(wanted, fresh, strict=True)})
-        values: list[Any] = [None] * len(records)
-        for at, value in zip(wanted, fresh, strict=True):
-            values[at] = value
-        for at in set(range(len(records))) - set(wanted):
-            values[at] = known[keys[at]]
-        return values
+        """One value for each record; known ones are not asked again, and each answer is kept as it comes: it may have been paid for."""
+        if self._answers is None:
+            return self._ask_all(records)
+        keys = [self._key(record) for record in records]
+        known = self._answers.read(keys)
+        wanted = list(dict.fromkeys(key for key in keys if key not in known))
+        record_of = dict(zip(keys, records, strict=True))
+        fresh = self._ask_all([record_of[key] for key in wanted])
+        found = {**known, **dict(zip(wanted, fresh, strict=True))}
+        return [found[key] for key in keys]
 
     def _key(self, record: Any) -> str:
         return hashlib.sha256(json.dumps([self.settings.identity, record], sort_keys=True, default=str).encode()).hexdigest()
@@ -160,6 +157,8 @@ class Questions:
                 f"{self.transport.name} answered {len(records)} rows with {count} at {self.settings.answer!r}; expected one per row.  "
                 f"The answer begins: {said}"
             )
+        if self._answers is not None:
+            self._answers.write({self._key(record): value for record, value in zip(records, values, strict=True)})
         return values
 
     def _body(self, records: list[Any]) -> RequestBody:

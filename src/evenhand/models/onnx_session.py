@@ -42,6 +42,12 @@ class OnnxSession:
     outputs: tuple[Port, ...]
     runtime_session: Any = field(repr=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "runtime_session": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({**state, "runtime_session": started(state["content"], threads=1)})  # another process has its own
+
     @cached_property
     def digest(self) -> str:
         """Twenty-four digits of the file's content."""
@@ -88,14 +94,14 @@ def open_onnx(path: str | Path, threads: int | None = None) -> OnnxSession:
     return OnnxSession(path.name, content, _ports(session.get_inputs()), _ports(session.get_outputs()), session)
 
 
-def started(path: Path, threads: int | None = None) -> Any:
-    """onnxruntime's own session; the quarantine calls this first, in a process that may die."""
+def started(source: Path | bytes, threads: int | None = None) -> Any:
+    """onnxruntime's own session of a file or of its content; the quarantine calls this first, in a process that may die."""
     runtime = require("onnxruntime", "onnx")
     options = runtime.SessionOptions()
     options.log_severity_level = 3
     if threads is not None:
         options.intra_op_num_threads = threads
-    return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return runtime.InferenceSession(source if isinstance(source, bytes) else str(source), options, providers=["CPUExecutionProvider"])
 
 
 def _ports(entries: Sequence[Any]) -> tuple[Port, ...]:

@@ -234,6 +234,9 @@ class SsdDetector:
         """The description's name."""
         return "ssd_mobilenet" if "mobilenet" in self.description.stem else self.description.stem
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_net"}  # another process loads its own
+
     @cached_property
     def _net(self) -> Any:
         cv2 = require("cv2", "image")

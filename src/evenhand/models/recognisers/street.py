@@ -65,6 +65,9 @@ class StreetRecogniser:
             return (resources.files("evenhand.models.recognisers") / "weights" / f"{self.weights}.onnx").read_bytes()
         return Path(self.weights).read_bytes()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_net"}  # another process loads its own
+
     @cached_property
     def _net(self) -> Any:
         cv2 = require("cv2", "image")
