@@ -19,7 +19,7 @@ from evenhand.contract import Executor, Headway, Method, Watch, name_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.court import Discovery, Ledger
 from evenhand.engine.findings import Findings
-from evenhand.engine.run import Ending, Run, check_ability, check_medium, run
+from evenhand.engine.run import Ending, Run, check_ability, check_medium, probe_steadiness, run
 from evenhand.engine.store import Journal, RunFolder
 from evenhand.engine.subject import Plan, Subject
 from evenhand.models.budget import Budget
@@ -82,6 +82,7 @@ def sharded_run(
     """The search of one method under one budget, made in shards; finished ones are taken from the folder.  Ctrl-C ends it cleanly."""
     check_medium(method, subject.medium)
     check_ability(method, subject.model)
+    probe_steadiness(subject, plan.seed)
     started, plans = time.monotonic(), shard_plans(plan, getattr(executor, "workers", 1))
     merging = _Merging(name_of(method), subject.domain, plan, len(plans), watch)
     work = SearchWork(method, subject, plan.seed)

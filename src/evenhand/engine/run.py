@@ -87,7 +87,8 @@ def _in_time(method: Method, subject: Subject, plan: Plan, court: Court) -> Endi
     alarm = Alarm()
     try:
         with stopping(court.meter.deadline) as alarm:
-            probe_steadiness(subject, plan.seed)
+            if plan.learnt is None:  # whoever shares a run out has looked once for all shards
+                probe_steadiness(subject, plan.seed)
             return _converse(search, court)
     except (BudgetSpent, TimeOver):
         return "budget spent"
