@@ -253,6 +253,16 @@ class EditsAlbums(Editor, Protocol):
 
 
 @runtime_checkable
+class Disturbance(Protocol):
+    """A change of a picture that leaves the person as they are.  Its parameters are the fields of a frozen dataclass."""
+
+    words: ClassVar[str]  # how the picture is seen now, as the end of a sentence
+
+    def changed(self, pictures: Pictures) -> Pictures:
+        """The same pictures, changed; bytes, the same every time."""
+
+
+@runtime_checkable
 class Operator(Protocol):
     """A change of a scene that stays believable.  Its parameters are the fields of a frozen dataclass."""
 

@@ -1,0 +1,66 @@
+"""Changes that leave the person as they are: exact, steady, and what they cost each group."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.errors import UnknownName
+from evenhand.media.album import Album, Attribute
+from evenhand.media.disturbances import DISTURBANCES, chosen_disturbances
+from evenhand.planted.portraits import synthetic_faces
+
+
+@pytest.fixture(scope="module")
+def portraits() -> np.ndarray:
+    return synthetic_faces(6, np.random.default_rng(1), 32).pictures
+
+
+@pytest.mark.parametrize("name", DISTURBANCES.entries())
+def test_every_change_is_steady_and_leaves_its_input_alone(name: str, portraits: np.ndarray) -> None:
+    change, kept = DISTURBANCES.make(name), portraits.copy()
+    changed = change.changed(portraits)
+    assert changed.dtype == np.uint8
+    assert changed.shape == portraits.shape
+    assert np.array_equal(portraits, kept)
+    assert (changed != portraits).any(axis=(1, 2, 3)).all()
+    assert np.array_equal(change.changed(portraits[3:4]), changed[3:4])  # whatever batch it comes in
+    assert len(change.changed(portraits[:0])) == 0
+
+
+def test_an_unknown_change_is_named() -> None:
+    with pytest.raises(UnknownName, match="fog"):
+        chosen_disturbances(("fog",))
+
+
+COUNT = 600
+
+
+def _data() -> eh.Dataset:
+    rng = np.random.default_rng(2)
+    label, group = rng.integers(0, 2, COUNT), rng.integers(0, 2, COUNT)
+    pictures = np.full((COUNT, 8, 8, 3), 60, np.uint8)
+    pictures[:, :, 4:] = (100 + 100 * label).astype(np.uint8)[:, None, None, None]
+    pictures[:, 0, 0] = (40 * group).astype(np.uint8)[:, None]
+    attributes = {"group": Attribute(("one", "other"), group)}
+    return eh.open(Album("halves", pictures, attributes, Attribute(("no", "yes"), label)), protected=["group"], settings={"editor": "none"})
+
+
+def _scores(pictures: np.ndarray, hurt: bool) -> np.ndarray:
+    """Right by the contrast of the halves; in dim light, half of the group whose first pixel is black is told no."""
+    values = pictures.astype(float)
+    yes = values[:, :, 4:].mean(axis=(1, 2, 3)) > 2.4 * values[:, 2:, :4].mean(axis=(1, 2, 3))
+    if hurt:
+        yes &= ~((values[:, 0, 0, 0] == 0) & (values[:, 2:, :4].mean(axis=(1, 2, 3)) < 40))
+    return np.column_stack([~yes, yes]) * 0.8 + 0.1
+
+
+@pytest.mark.parametrize(("hurt", "expected"), [(True, "violation"), (False, "pass")])
+def test_a_group_that_is_hurt_more_is_found(hurt: bool, expected: str) -> None:
+    data = _data()
+    model = eh.wrap(lambda pictures: _scores(pictures, hurt), data)
+    found = eh.measure(model, data, options=eh.MeasureOptions(studies=("robust_groups:changes=dim_light",), draws=199))
+    assert found.as_dict()["body"]["studies"]["robust_groups"]["checks"][0]["outcome"] == expected
+    assert found.outcome == expected or expected == "pass"
+    assert found.studies["robust_groups"].figures["changes"][0]["detectable"] < 0.2
