@@ -333,10 +333,12 @@ def _exact_latent(link: Link | Guided, codes: Reals, copies: Copies, rng: np.ran
     """Latents that decode to the codes; where rounding would spoil a draw near a border, the middle is taken."""
     from scipy.special import ndtr, ndtri
 
-    low, high = link.stretch(codes, copies)
+    leaves = link.leaves(copies) if isinstance(link, Link) else None  # looked up once for both ways
+    low, high = link.stretch(codes, copies) if isinstance(link, Guided) else link.stretch(codes, copies, leaves)
     levels, middles = low + (high - low) * rng.random(len(codes)), (low + high) / 2
     latents: Reals = ndtri(np.clip(levels, 1e-300, BELOW_ONE))
-    decoded = link.codes(np.minimum(ndtr(latents), BELOW_ONE), copies)
+    again = np.minimum(ndtr(latents), BELOW_ONE)
+    decoded = link.codes(again, copies) if isinstance(link, Guided) else link.codes(again, copies, leaves)
     spoiled = ~((decoded == codes) | (np.isnan(decoded) & np.isnan(codes)))
     latents[spoiled] = ndtri(np.clip(middles[spoiled], 1e-300, BELOW_ONE))
     return latents

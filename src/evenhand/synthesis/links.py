@@ -131,12 +131,12 @@ class Link:
             leaves = leaves * each.count + each.of(copies)
         return leaves
 
-    def codes(self, levels: Reals, copies: Copies) -> Reals:
-        """The inverse distribution function of each row's leaf and groups."""
+    def codes(self, levels: Reals, copies: Copies, leaves: Index | None = None) -> Reals:
+        """The inverse distribution function of each row's leaf and groups; `leaves` where they are known already."""
         if self.trend is None:
-            return self._inverse(levels, copies)
+            return self._inverse(levels, copies, leaves)
         if self.limits is None:
-            return self.trend.codes(self._inverse(levels, copies), self.trend.expected(copies))
+            return self.trend.codes(self._inverse(levels, copies, leaves), self.trend.expected(copies))
         low, high = self._window(copies)
         inside = np.minimum(low + (high - low) * levels, BELOW_ONE)
         return np.clip(self.trend.codes(self._inverse(inside, copies), self.trend.expected(copies)), *self.limits)
@@ -148,8 +148,8 @@ class Link:
         first, last = (replace(self, limits=None).stretch(end, copies) for end in ends)
         return first[0], last[1]
 
-    def _inverse(self, levels: Reals, copies: Copies) -> Reals:
-        leaves = self.leaves(copies)
+    def _inverse(self, levels: Reals, copies: Copies, leaves: Index | None = None) -> Reals:
+        leaves = self.leaves(copies) if leaves is None else leaves
         for tilt in reversed(self.tilts):
             levels = tilt.bend(levels, tilt.groups(copies))
         count = self.cells.count
