@@ -5,7 +5,9 @@ Nothing here computes more than the position of the largest score; what implemen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -182,6 +184,30 @@ class Headway:
 
 Watch: TypeAlias = Callable[[Headway], None]
 """Called while something long goes on.  It shows, and measures nothing; what it raises ends the work."""
+
+_WATCHER: ContextVar[Watch | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched(watch: Watch | None) -> Iterator[None]:
+    """Work below this is told to one who watches, however deep it lies: reading, learning, drawing.
+
+    >>> with watched(lambda headway: print(headway.what, headway.done, headway.total)):
+    ...     tell_watcher("reading", 1, 2)
+    reading 1 2
+    """
+    token = _WATCHER.set(watch)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(token)
+
+
+def tell_watcher(what: str, done: int, total: int | None = None, note: str = "") -> None:
+    """Tell whoever watches how far something has come; nobody may be there."""
+    watch = _WATCHER.get()
+    if watch is not None:
+        watch(Headway(what, done, total, note))
 
 
 @dataclass(frozen=True)

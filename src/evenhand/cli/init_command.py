@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import out
+from evenhand.cli.output import opening, out
 from evenhand.cli.project import DEFAULT_FILE
 
 
@@ -29,7 +29,8 @@ def init(
     from evenhand.verbs import init as verb
 
     names = tuple(name.strip() for name in protected.split(",")) if protected else ()
-    written = verb.init(
-        data, label=label, favourable=favourable, protected=names, model=model, keep=keep or (), numbers=numbers or (), file=out_file
-    )
+    with opening():
+        written = verb.init(
+            data, label=label, favourable=favourable, protected=names, model=model, keep=keep or (), numbers=numbers or (), file=out_file
+        )
     out.print(written.summary(), markup=False, highlight=False, soft_wrap=True)

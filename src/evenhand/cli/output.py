@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+import click
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
@@ -22,6 +23,7 @@ from evenhand.disk import sealed, write_whole
 from evenhand.engine.policy import PolicyRuling
 from evenhand.errors import BudgetSpent, EvenhandError, InvalidArgument, MethodError, ModelError, StoreError, UnclearAnswers
 from evenhand.models.budget import Budget
+from evenhand.values import watched
 
 PASS, VIOLATION, USAGE, INCONCLUSIVE, MODEL_FAILED, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 BY_OUTCOME = {"pass": PASS, "violation": VIOLATION, "inconclusive": INCONCLUSIVE}
@@ -58,6 +60,8 @@ WORKERS: Any = typer.Option(
     None, min=1, help="Share it among so many processes; what is found does not depend on it.", rich_help_panel=WORK
 )
 CLUSTER: Any = typer.Option(None, help="Share it among a Dask cluster: the scheduler's address, tcp://HOST:8786.", rich_help_panel=WORK)
+
+PATIENCE = 0.5
 
 HEADWAY_FILE = "EVENHAND_HEADWAY"
 """The environment variable that names a file for the headway, where another program watches instead of a person."""
@@ -200,14 +204,38 @@ def named_parameters(given: list[str]) -> dict[str, str]:
 def watching(quiet: bool, only: str | None = None) -> Iterator[Watch | None]:
     """A bar for everything long that tells of its headway, or only for what is named so; nothing where nobody watches."""
     if file := os.environ.get(HEADWAY_FILE):
-        yield HeadwayFile(Path(file)).show
-        return
-    if quiet or not err.is_terminal:
+        show = HeadwayFile(Path(file)).show
+        with watched(show):
+            yield show
+    elif quiet or not err.is_terminal:
         yield None
+    else:
+        with _progress() as progress, watched(Bars(progress, only, PATIENCE).show):
+            yield Bars(progress, only).show
+
+
+@contextmanager
+def opening() -> Iterator[None]:
+    """Bars for what is read and learnt before a verb begins; they leave nothing behind."""
+    context = click.get_current_context(silent=True)
+    chosen = context.params if context is not None else {}
+    if os.environ.get(HEADWAY_FILE) or chosen.get("quiet") or chosen.get("as_json") or not err.is_terminal:
+        yield
         return
-    columns = (SpinnerColumn(), TextColumn("[bold]{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TextColumn("{task.fields[note]}"), TimeRemainingColumn(), console=err) as progress:
-        yield Bars(progress, only).show
+    with _progress(is_passing=True) as progress, watched(Bars(progress).show):
+        yield
+
+
+def _progress(is_passing: bool = False) -> Progress:
+    """Bars with what is done, its pace and an estimate of what is left."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("[bold]{task.description}"),
+        BarColumn(bar_width=16),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, TextColumn("{task.fields[note]}", markup=False), console=err, transient=is_passing)
 
 
 @dataclass
@@ -236,30 +264,35 @@ class Bars:
 
     progress: Progress
     only: str | None = None
+    patience: float = 0.0  # seconds that something must take before it has a bar
     bars: dict[str, Bar] = field(default_factory=dict)
+    met: dict[str, float] = field(default_factory=dict)
 
     def show(self, headway: Headway) -> None:
         """Draw what is new."""
         if self.only is not None and headway.what != self.only:
             return
         now = time.monotonic()
+        if now - self.met.setdefault(headway.what, now) < self.patience and headway.what not in self.bars:
+            return
         if headway.what not in self.bars:
             self.bars[headway.what] = Bar(self.progress.add_task(headway.what, total=headway.total, note=""), now)
         bar = self.bars[headway.what]
-        if now - bar.shown < 0.1 and headway.done != headway.total:
+        if now - bar.shown < 0.1 and headway.done != headway.total and headway.note == bar.note:
             return
-        bar.shown = now
-        pace = f", {headway.done / (now - bar.begun):,.0f}/s" if headway.done and now - bar.begun > 0.5 else ""
+        bar.shown, bar.note = now, headway.note
+        pace = f", {headway.done / (now - bar.begun):,.0f}/s" if headway.done > now - bar.begun > 0.5 else ""
         self.progress.update(bar.task, completed=headway.done, total=headway.total, note=f"{headway.note}{pace}")
 
 
 @dataclass
 class Bar:
-    """A task of the progress display, since when it is there, and when it was last drawn."""
+    """A task of the progress display, since when it is there, when it was last drawn, and the words beside it."""
 
     task: TaskID
     begun: float
     shown: float = 0.0
+    note: str = ""
 
 
 def _finite(value: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from evenhand.cli.output import opening
 from evenhand.domain.project_file import ModelSource, Project
 from evenhand.errors import DomainError, InvalidArgument
 from evenhand.models.http_presets import PRESETS
@@ -143,7 +144,8 @@ def load_all(file: Path, flags: ModelFlags | None = None, *, may_lack_labels: bo
 
     flags = flags or ModelFlags()
     _check_openable(file, flags)
-    opened = open_project(file, pictures.settings if pictures else None)
+    with opening():
+        opened = open_project(file, pictures.settings if pictures else None)
     data = _with_unlabelled(opened.project) if may_lack_labels and opened.project.medium is None else opened.data
     source = flags.over(opened.project.model, data.domain.label.values if data.domain.label else ())
     if source is None:

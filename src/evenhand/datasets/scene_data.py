@@ -21,6 +21,7 @@ from evenhand.media.operators.parts.mutated import Inpainter
 from evenhand.media.scene import Scene
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.media.vocabulary import Labels
+from evenhand.values import tell_watcher
 
 FORMATS = ("streets", "coco", "panoptic", "cityscapes", "cityscapes-ids", "maps", "voc", "pictures")
 MOST_SCENES = 60
@@ -67,7 +68,10 @@ class SceneSource:
 
 def read_scenes(source: SceneSource) -> list[Scene]:
     """The scenes of a source; none at all is an error."""
-    found = list(islice(_READERS[source.form](source), source.count))
+    found = []
+    for scene in islice(_READERS[source.form](source), source.count):
+        found.append(scene)
+        tell_watcher("reading scenes", len(found), source.count)
     if not found:
         raise DataError(f"no scene was found in {source.annotations or source.pictures} (format {source.form!r})")
     return found
@@ -78,7 +82,11 @@ def drawn_streets(count: int, seed: int, kinds: tuple[str, ...] | None = None) -
     from evenhand.media.streets.render import StreetMaker
 
     maker = StreetMaker(casts=4) if kinds is None else StreetMaker(casts=4, kinds=kinds, most={"person": 9, "car": 8, "traffic light": 6})
-    return list(maker.scenes(count, np.random.default_rng(seed)))
+    found = []
+    for scene in maker.scenes(count, np.random.default_rng(seed)):
+        found.append(scene)
+        tell_watcher("drawing scenes", len(found), count)
+    return found
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.domain.column_kinds import distinct_count, guess, is_float, is_whole, moments_in, same_answer, values_of
+from evenhand.domain.column_kinds import KindGuess, distinct_count, guess, is_float, is_whole, moments_in, same_answer, values_of
 from evenhand.domain.columns import Column, listing
 from evenhand.domain.frames import as_frame, read_table, suspected_missing
 from evenhand.domain.protected_words import concept_of, concept_of_values, meant
@@ -23,6 +23,7 @@ from evenhand.domain.suggestions import Suggestion, spread_rows, suggest_constra
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.domain.twins import Comparison
 from evenhand.errors import DataError, DomainError, UnknownName
+from evenhand.values import tell_watcher
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,12 +107,13 @@ def _checked_names(names: Sequence[str], argument: str) -> Sequence[str]:
 def propose(table: object, wishes: InferWishes | None = None, *, suggestions: bool = True) -> Proposal:
     """The domain of a table together with notes, protected candidates and constraints that the data suggests."""
     wishes = wishes or InferWishes()
+    tell_watcher("looking at the table", 0, None, "reading")
     frame = read_table(table) if isinstance(table, str | Path) else as_frame(table)
     _check_frame(frame, wishes)
     chosen = _label(frame, wishes) if wishes.label is not None else None
     inputs = [name for name in frame.columns if name != wishes.label]
     left_out = {name: why for name in inputs if name not in (*wishes.keep, *wishes.protected) and (why := _useless(frame[name]))}
-    guesses = [guess(frame[name], name in wishes.numbers) for name in inputs if name not in left_out]
+    guesses = _guesses(frame, [name for name in inputs if name not in left_out], wishes)
     columns = tuple(each.column for each in guesses)
     if not columns:
         unused = "; ".join(f"{name!r}: {why}" for name, why in left_out.items())
@@ -122,6 +124,16 @@ def propose(table: object, wishes: InferWishes | None = None, *, suggestions: bo
     candidates = tuple(column.name for column in columns if concept_of(column.name) or concept_of_values(column.values[:3]))
     reasons = tuple(f"column {each.column.name!r}: {each.reason}" for each in guesses if each.reason)
     return Proposal(domain, left_out, (*reasons, *_notes(frame, domain, wishes)), candidates, found, relations)
+
+
+def _guesses(frame: pd.DataFrame, names: list[str], wishes: InferWishes) -> list[KindGuess]:
+    """What every column is, one after the other; then relations are looked for, which is the last step."""
+    found = []
+    for place, name in enumerate(names):
+        tell_watcher("looking at the table", place, len(names) + 1, name)
+        found.append(guess(frame[name], name in wishes.numbers))
+    tell_watcher("looking at the table", len(names), len(names) + 1, "relations between columns")
+    return found
 
 
 def _suggested(domain: TabularDomain, frame: pd.DataFrame) -> tuple[tuple[Relation, ...], tuple[Suggestion, ...]]:

@@ -17,6 +17,7 @@ from evenhand.media.picture_tensors import to_tensor
 from evenhand.models.picture_networks import NETWORKS
 from evenhand.models.torch import TorchClassifier, torch_classifier
 from evenhand.models.torch_training import reset
+from evenhand.values import tell_watcher
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,7 @@ def fit(
             _descend(classifier, _varied(values[part], course), targets[part], optimiser)
             schedule.step()
             step += 1
-            if watch:
-                watch(Headway("training", step, steps))
+            watch(Headway("training", step, steps)) if watch else tell_watcher("learning an attribute", step, steps)
     classifier.module.eval()
 
 

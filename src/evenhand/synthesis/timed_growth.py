@@ -14,6 +14,7 @@ import numpy as np
 from evenhand.deadline import Deadline
 from evenhand.synthesis.links import Link
 from evenhand.synthesis.tree_growth import TreeGrowth
+from evenhand.values import tell_watcher
 
 if TYPE_CHECKING:
     from evenhand.synthesis.guides import ChainPlan
@@ -39,6 +40,7 @@ class TimedGrowth:
             return self.growth.links(plan, rng)
         links, size = [], min(FIRST_ROWS, every)
         for step in range(len(plan.order)):
+            tell_watcher("learning the population", step + 1, len(plan.order))
             share, started = self.deadline.seconds_left / (len(plan.order) - step), time.perf_counter()
             links.append(self._link(plan, step, size if share > 0 else 0, rng))
             taken = time.perf_counter() - started

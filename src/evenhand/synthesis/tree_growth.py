@@ -24,6 +24,7 @@ from evenhand.synthesis.links import BELOW_ONE, Asked, Copies, GroupBorders, Lin
 from evenhand.synthesis.pilot_rows import PilotRows
 from evenhand.synthesis.tree_settings import TreeSettings
 from evenhand.synthesis.trends import Trend, fit_trend, rest_cells
+from evenhand.values import tell_watcher
 
 KNOTS = 24
 """Levels at which a group's tilt is known."""
@@ -156,12 +157,14 @@ class TreeGrowth:
         waiting: list[Grown] = []
         found: list[Link] = []
         for step, at in enumerate(plan.order):
+            tell_watcher("learning the population", step, len(plan.order), self.domain.names[at])
             waiting.append(self.grown(plan.order, step, rng, plan.guides.get(at)))
             sizes.hear(waiting[-1])
             if sizes.is_settled or step == len(plan.order) - 1:
                 for each in waiting:
                     found.append(self._calibrated(each.cut(sizes.chosen), plan, len(found), pilot, rng))
                 waiting.clear()
+        tell_watcher("learning the population", len(plan.order), len(plan.order))
         return tuple(found)
 
     def _calibrated(self, grown: Grown, plan: ChainPlan, step: int, pilot: PilotRows, rng: np.random.Generator) -> Link:

@@ -19,6 +19,7 @@ from evenhand.disk import below
 from evenhand.errors import DataError, UnknownName, require
 from evenhand.limits import Count, PictureSize, WholeNumber, check_limits
 from evenhand.media.album import UNKNOWN, Album, Attribute
+from evenhand.values import tell_watcher
 
 UNSAID = ("nan", "na", "n/a", "null", "?")
 MOST_BYTES_IN_MEMORY = 1 << 29
@@ -98,6 +99,7 @@ def _readable(listing: Listing, order: Index, reading: Reading) -> tuple[list[in
         try:
             room[len(kept)] = read_square(listing.files[place], reading.size)
             kept.append(int(place))
+            tell_watcher("reading pictures", len(kept), most)
         except DataError as fault:
             listing.skipped.append(str(fault))
     sorting = np.argsort(kept, kind="stable")
@@ -138,6 +140,7 @@ def read_pictures(files: Sequence[Path], size: int) -> NDArray[np.uint8]:
     pictures = _room(len(files), size)
     for place, file in enumerate(files):
         pictures[place] = read_square(file, size)
+        tell_watcher("reading pictures", place + 1, len(files))
     return pictures
 
 

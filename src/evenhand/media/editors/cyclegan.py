@@ -27,6 +27,7 @@ from evenhand.media.album import Album
 from evenhand.media.editors.parts.cyclegan_nets import Quartet, discerned, fooled
 from evenhand.media.picture_tensors import to_pictures, to_tensor
 from evenhand.media.png import sheet, write_png
+from evenhand.values import tell_watcher
 
 
 @dataclass(frozen=True)
@@ -214,8 +215,8 @@ def _learn(lesson: TranslatorLesson, sides: list[Pictures], rng: np.random.Gener
     settings = lesson.settings
     while lesson.step < settings.steps:
         lesson.advance(*(_value(side[rng.integers(len(side), size=settings.batch)], lesson.device) for side in sides))
-        if workshop.watch:
-            workshop.watch(Headway("cyclegan", lesson.step, settings.steps))
+        told = Headway("cyclegan", lesson.step, settings.steps)
+        workshop.watch(told) if workshop.watch else tell_watcher("learning an editor", told.done, told.total)
         if workshop.folder and (lesson.step % settings.checkpoint_every == 0 or lesson.step == settings.steps):
             lesson.save(workshop.folder)
             write_samples(lesson, sides, workshop.folder / f"samples_{lesson.step:06d}.png")
