@@ -1,6 +1,7 @@
 """What the search can show: natural findings, what it knows of its own list, speed beside FairSIFT and AFT, the engine, certify.
 
-Each group of figures is made by a part of its own: `parts/search_natural.py`, `search_known.py`, `search_speed.py`.
+Each group of figures is made by a part of its own: `parts/search_natural.py`, `search_known.py`, `search_rare.py`,
+`search_speed.py`.
 """
 
 # ruff: noqa: I001  (common comes first: it fixes the number of threads)
@@ -13,6 +14,7 @@ from parts import common
 
 from parts.search_known import known_figures
 from parts.search_natural import natural_figures, search_constants
+from parts.search_rare import rare_figures
 from parts.search_speed import speed_figures
 
 QUICK_SEED = 900_000
@@ -24,7 +26,7 @@ def main() -> int:
     given = common.options(__doc__ or "")
     seed = given.seed + (QUICK_SEED if given.quick else 0)
     figures = {}
-    for part in (natural_figures, search_constants, known_figures, speed_figures):
+    for part in (natural_figures, search_constants, known_figures, rare_figures, speed_figures):
         figures |= part(seed, given.quick)
     common.write_figures(figures, given.json)
     return 0

@@ -68,6 +68,7 @@ def measure_command(
     metric: list[str] = typer.Option(None, "--metric", help="One more metric of Fairlearn or scikit-learn; repeat for several."),
     study: list[str] = typer.Option(None, "--study", help=STUDY_HELP),
     null_draws: int = typer.Option(19, min=0, help="Shuffles behind the null of the proxy effect."),
+    rare_people: int = typer.Option(0, min=0, help="Judge so many plausible people for a share down to one in a million; 0: do not."),
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
     baseline: Path = typer.Option(None, help="An earlier result: only what is new or worse fails."),
     report: list[Path] = REPORTS,
@@ -82,7 +83,7 @@ def measure_command(
     chosen: dict[str, Any] = {
         "weights": weights, "graph": CausalGraph.load(graph) if graph else None, "smallest_gap": smallest_gap, "max_gap": max_gap,
         "max_rate": max_rate, "confidence": confidence, "extra": tuple(metric or ()), "studies": tuple(study or ()),
-        "null_draws": null_draws, "leaning": leaning, "ordered": ordered,
+        "null_draws": null_draws, "rare_people": rare_people, "leaning": leaning, "ordered": ordered,
         "rate_rows": settings.rate_rows,
     }  # fmt: skip
     judge = oracle or loaded.project.oracle

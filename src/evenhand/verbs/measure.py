@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.arrays import Labels
 from evenhand.claims import Claim
-from evenhand.contract import Headway, Medium, Model, Oracle, Outcome, StudyCase, StudySection, Watch, has_twins
+from evenhand.contract import Headway, Medium, Model, Oracle, Outcome, StudyCase, StudySection, Watch, has_twins, words_of
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.tabular import TabularDomain
 from evenhand.domain.twins import Comparison as ComparedValues
@@ -31,6 +31,7 @@ from evenhand.measures.group_fairlearn import USUAL, FairlearnFigure, GroupAnswe
 from evenhand.measures.group_figures import Figure, GroupSettings, corrected, figure
 from evenhand.measures.groups import Grouping, continua, groupings
 from evenhand.measures.oracles_side_by_side import CompareSettings, OracleComparison, compare_oracles
+from evenhand.measures.rare_rate import RareRateSettings, rare_rate
 from evenhand.measures.rate_stream import RateStream
 from evenhand.measures.rates import DRAWN, Rate, Sample, comparable, discrimination_rate, real_sample, uniform_sample
 from evenhand.measures.reweighted_rate import RateQuestion, WeightedRate, natural_rate
@@ -42,11 +43,13 @@ from evenhand.models.amount_models import is_regressor, wrap_amounts
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.oracles import OracleChoice, oracle_of, ready, usual_oracle
+from evenhand.oracles.flip import LabelFlip
 from evenhand.oracles.parts.tolerated import usual_tolerance
 from evenhand.report.rendered import Rendered
 from evenhand.statistics import gaps
 from evenhand.statistics.permutation import table_test
 from evenhand.synthesis.chained_trees import ChainedTrees
+from evenhand.synthesis.level_chain import LevelChain
 from evenhand.verbs.measurement import Answer, answer_of, summary_of
 
 if TYPE_CHECKING:
@@ -74,6 +77,7 @@ class MeasureOptions:
     natural_candidates: budget of the natural search behind the weighted rate; 0 leaves it out.  null_draws: 0 leaves the null out.
     leaning: the net change of a class between two protected values of a picture that is tolerated.
     rate_rows: people judged for each rate; None for 10,000, and for all real rows where they can be asked.
+    rare_people: plausible people judged to tell a share down to one in a million, by splitting; 0 leaves it out.  For labels only.
     studies: names of studies to make beside those that always fit the data; `evenhand methods --studies` lists them.
     ordered: whether the classes have an order, as age groups have.
     groups_only: leave out plausible people, the oracles side by side and studies, which no group needs.
@@ -87,6 +91,7 @@ class MeasureOptions:
     max_gap: ShareBelowOne = 0.0
     max_rate: ShareBelowOne = 0.0
     rate_rows: Count | None = None
+    rare_people: WholeNumber = 0
     tolerance: float | None = None
     amounts: bool = False
     graph: CausalGraph | None = None
@@ -378,7 +383,18 @@ class _Measurer:
         for n in range(STREAM_STEP, self._drawn + STREAM_STEP, STREAM_STEP):
             stream.advance(min(n, self._drawn))
             self._go_on(stream.sentence)
-        return stream.as_dict(), self._weighted(trees, oracle), []
+        return stream.as_dict(), self._weighted(trees, oracle), self._rare(oracle)
+
+    def _rare(self, oracle: Oracle) -> list[str]:
+        """A share that plain draws are too few for, where it is asked for."""
+        if not self.options.rare_people:
+            return []
+        if not isinstance(oracle, LabelFlip):
+            return ["rare_people: levels towards a rare share are known for labels only (the oracle flip)"]
+        self._say("levels towards what is rare")
+        chain = LevelChain.fit(self.data.rows, self.domain, self._rng(10))
+        settings = RareRateSettings(people=self.options.rare_people, confidence=self.options.confidence)
+        return [f"Plausible people: {rare_rate(chain, self.model, self._rng(11), settings).sentence} {words_of(oracle)}."]
 
     def _weighted(self, trees: ChainedTrees, oracle: Oracle) -> WeightedRate | None:
         if not self.options.natural_candidates:
