@@ -29,12 +29,16 @@ class Plan:
 
     seeds: repetitions of everything but the two nets; net_seeds: theirs; steps: training steps of a net, 0 for none
     rows: most real rows of a data set that a repetition uses, drawn anew in each
+    paths: most paths of a surrogate tree in Table 6
+    patience: looks, every five epochs, after which a net that comes no nearer to the data is trained no further; None for all steps
     """
 
     seeds: int = 5
     net_seeds: int = 5
     steps: int = 100
     rows: int = 4_000
+    paths: int = 512
+    patience: int | None = None
     notes: Notes = field(default_factory=Notes)
 
     def over(self, key: tuple[Any, ...], work: Callable[[int], Any], net: tuple[int, int] | None = None) -> Rows:
@@ -65,10 +69,12 @@ def table_2(names: list[str], plan: Plan) -> list[Line]:
     """Realism: range anomalies and density anomalies per 1,000, divergences."""
     lines = []
     for table in map(labelled, tables(names)):
-        for name, make in synthesisers(plan.steps).items():
+        for name, make in synthesisers(plan.steps, plan.patience).items():
             seeds = plan.net_seeds if name in ("CTGAN", "TVAE") else plan.seeds
 
             found = plan.over(("table 2", table.name, name), partial(_realism, table, make, plan.rows), (plan.steps, seeds))
+            if not len(found):
+                continue
             lines.append(
                 {
                     "data": table.name,
@@ -195,20 +201,26 @@ def table_6(names: list[str], plan: Plan) -> list[Line]:
     heads = ("model accuracy", "surrogate accuracy", "fidelity", "fidelity, rows of chained trees", "paths")
     for table in tables(names):
         for model in ("RF", "LR", "KNN"):
-            found = plan.over(("table 6", table.name, model), partial(_fidelity, table, model, plan.rows))
+            found = plan.over(("table 6", table.name, model, plan.paths), partial(_fidelity, table, model, plan))
             told = {head: _told(found[:, at], ".1f" if head == "paths" else ".1%") for at, head in enumerate(heads)}
             lines.append({"data": table.name, "model": model, **told})
     return lines
 
 
-def _fidelity(table: Table, model: str, most: int, seed: int) -> list[float]:
+def _fidelity(table: Table, model: str, plan: Plan, seed: int) -> list[float]:
     rng = np.random.default_rng(seed)
-    halves = split(table, 0.8, rng, most)
+    halves = split(table, 0.8, rng, plan.rows)
     target = Coded(estimator(model, seed), table).fit(*halves.train)
     subject = Imitated(target.predict, table.domain, target.classes)
     says = target.predict(halves.test[0])
     trees = [
-        grow(subject, drawer(synthesisers()[way](halves.train[0], table.domain, rng)), halves.train[0], rng)
+        grow(
+            subject,
+            drawer(synthesisers()[way](halves.train[0], table.domain, rng)),
+            halves.train[0],
+            rng,
+            SurrogateSettings(leaves=plan.paths),
+        )
         for way in ("AITEST", "chained trees")
     ]
     same = [float(np.mean(tree.predict(halves.test[0]) == says)) for tree in trees]
