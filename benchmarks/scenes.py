@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import sys
 import time
 from dataclasses import replace
@@ -17,6 +18,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+import evenhand as eh
 from evenhand.datasets.scenes.coco import from_coco
 from evenhand.datasets.scenes.label_maps import from_label_maps
 from evenhand.datasets.scenes.picture_files import write_picture
@@ -42,6 +44,7 @@ from evenhand.models.recognisers.street import PLANTED_CLASS, StreetRecogniser
 from evenhand.models.shown import shown
 from evenhand.planted.recognisers import Simulated, false_alarm_share
 from evenhand.report.scene_sheets import pair, sheet
+from evenhand.verbs.init import init
 from parts.scene_misuses import MISUSES, is_caught
 from parts.scene_verdicts import verdict_figures
 
@@ -72,6 +75,7 @@ FIGURES = (
     "power_level_3",
     "misuse_total",
     "misuse_caught",
+    "bare_pictures_run",
     "planted_class_found",
     "false_alarm_exact",
     "false_alarm_paper_rule",
@@ -147,6 +151,25 @@ def verdicts(quick: bool) -> dict[str, float]:
         caught = {name: is_caught(misuse, _made(Path(folder) / name))[0] for name, misuse in MISUSES.items()}
     say(f"  misuses: {caught}")
     return figures | {"misuse_total": len(caught), "misuse_caught": sum(caught.values())}
+
+
+def bare_pictures(quick: bool) -> dict[str, float]:
+    """Part 5: a folder of street frames without annotations, from `init` to a verdict: 1 where every step was taken, else 0."""
+    net, frames = DATA / "models" / "yolox_nano.onnx", sorted((DATA / "images" / "street" / "frames").glob("*.png"))
+    with TemporaryDirectory() as folder:
+        pictures = _made(Path(folder) / "pictures")
+        for path in frames[:: 4 if quick else 1]:
+            shutil.copy(path, pictures)
+        written = init(pictures, model=net, file=Path(folder) / "evenhand.yaml")
+        data = eh.open(written.file)
+        result = eh.scan(eh.wrap(net, data), data, oracle="counts")
+        told = result.as_dict()["body"]["studies"]["classes"]
+        say(f"5 bare pictures: {len(data.medium.scenes)} of them, {result.outcome}: {result.reason}")
+        for sentence in told["sentences"]:
+            say(f"    {sentence}")
+        page = result.report(Path(folder) / "report.html")
+        changed = sum(part["pictures"] for part in told["figures"]["parts"] if part["oracle"] == EXCLUSION)
+        return {"bare_pictures_run": int(changed > 0 and page.is_file() and result.outcome in ("pass", "violation", "inconclusive"))}
 
 
 def _made(folder: Path) -> Path:
@@ -384,7 +407,7 @@ def main() -> None:
         pass
     elif DATA.is_dir():
         street = tables(options.quick, options.seed, table8)
-        figures |= timings(street.spent) | regions(street, options.seed, options.quick)
+        figures |= timings(street.spent) | regions(street, options.seed, options.quick) | bare_pictures(options.quick)
     else:
         say(f"{DATA} is absent: the parts on real pictures are skipped")
     if options.part == "verdict":

@@ -137,6 +137,19 @@ def first_by_name(folder: Path) -> str:
     return str(drawn)
 
 
+def numbers_without_names(_: Path) -> str:
+    """A function that answers with class numbers and never says what they mean."""
+    data = from_scenes(drawn_streets(2, 0), FEW)
+    model = eh.wrap(lambda _: {"labels": [3], "scores": [0.9], "boxes": [[1, 1, 20, 20]]}, data)
+    return str(model.detections(data.rows[:1]))
+
+
+def unknown_operator(folder: Path) -> str:
+    """A change that nobody knows."""
+    write_picture(folder / "a.png", drawn_streets(1, 0)[0].picture)
+    return str(eh.open("streets", settings={"count": 2, "operators": ["insertion"]}))
+
+
 MISUSES: dict[str, Callable[[Path], str]] = {
     one.__name__: one
     for one in (
@@ -150,6 +163,8 @@ MISUSES: dict[str, Callable[[Path], str]] = {
         unknown_legend,
         boxes_pasted,
         first_by_name,
+        numbers_without_names,
+        unknown_operator,
     )
 }
 

@@ -245,6 +245,14 @@ class ProposingLoader(Loader, Protocol):
 
 
 @runtime_checkable
+class NeedsRecogniser(Loader, Protocol):
+    """A loader of pictures that nobody annotated: what a recogniser names in them are their objects."""
+
+    def with_recogniser(self, source: Path, name: str) -> NeedsRecogniser:
+        """The loader that asks this recogniser, where the source has no annotations; else the loader itself."""
+
+
+@runtime_checkable
 class EditsAlbums(Editor, Protocol):
     """An editor that gives a whole album back, with everything else that is known about it, so that another editor can go on."""
 

@@ -104,7 +104,7 @@ def test_bare_pictures_are_read_with_a_segmenter(tmp_path, segmenter):
     write_picture(tmp_path / "p" / "one.png", painted())
     (scene,) = read_scenes(SceneSource("pictures", tmp_path / "p", segmenter=tmp_path / "s.yaml"))
     assert scene.truth == {"car": 1, "dog": 1}
-    with pytest.raises(InvalidArgument, match="need segmenter"):
+    with pytest.raises(InvalidArgument, match="need a recogniser"):
         SceneSource("pictures", tmp_path / "p")
     with pytest.raises(UnknownName, match="cow"):
         SceneChoices(("cow",)).plan([scene])

@@ -21,6 +21,7 @@ from evenhand.media.operators.parts.mutated import Inpainter
 from evenhand.media.scene import Scene
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.media.vocabulary import Labels
+from evenhand.models.recognisers.recogniser_by_name import named_recogniser
 from evenhand.values import tell_watcher
 
 FORMATS = ("streets", "coco", "panoptic", "cityscapes", "cityscapes-ids", "maps", "voc", "pictures")
@@ -40,6 +41,7 @@ class SceneSource:
     segmenter: a file that describes a segmentation net, for pictures without masks.
     seed: of streets that are drawn, and of which pictures are read where there are more than the count.
     legend: what the numbers of label maps mean.
+    recogniser: an ONNX detector or a recogniser's name, whose own boxes are the objects of pictures without annotations.
     """
 
     form: str
@@ -49,15 +51,21 @@ class SceneSource:
     segmenter: Path | None = None
     seed: int = 0
     legend: str = ""
+    recogniser: str = ""
 
     def __post_init__(self) -> None:
         if self.form not in FORMATS:
             raise UnknownName("format of scenes", self.form, FORMATS)
         check_limits(self)
-        needed = {"streets": (), "pictures": ("pictures", "segmenter")}.get(self.form, ("pictures", "annotations"))
+        needed = {"streets": (), "pictures": ("pictures",)}.get(self.form, ("pictures", "annotations"))
         missing = [name for name in needed if getattr(self, name) is None]
         if missing:
             raise InvalidArgument(f"scenes of the format {self.form!r} need {' and '.join(missing)}")
+        if self.form == "pictures" and not self.segmenter and not self.recogniser:
+            raise InvalidArgument(
+                "pictures without annotations need a recogniser (an ONNX detector, whose own boxes are the objects), "
+                "a segmenter (a file that describes a segmentation net), or both"
+            )
         legend_named(self.legend)
 
     @property
@@ -242,9 +250,16 @@ def _voc(source: SceneSource) -> Iterator[Scene]:
 
 
 def _bare(source: SceneSource) -> Iterator[Scene]:
+    from evenhand.datasets.scenes.bare_pictures import BarePictures
+    from evenhand.datasets.scenes.prompted_segmenter import PromptedSegmenter
     from evenhand.datasets.scenes.segmenter import Described
 
-    return Described.from_yaml(_given(source.segmenter)).scenes(_given(source.pictures))
+    prompted = PromptedSegmenter.from_yaml(source.segmenter) if source.segmenter else None
+    if source.segmenter and prompted is None:
+        return Described.from_yaml(source.segmenter).scenes(_given(source.pictures), source.sample)
+    if not source.recogniser:
+        raise InvalidArgument("a segmenter that takes boxes needs a recogniser that tells them; say recogniser: an ONNX detector")
+    return BarePictures(_given(source.pictures), named_recogniser(source.recogniser), prompted, source.sample).scenes()
 
 
 def _given(path: Path | None) -> Path:

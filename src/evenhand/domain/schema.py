@@ -148,7 +148,9 @@ class ObjectsSection(SchemaSection):
     names: list[StrictStr] | None = Field(
         default=None, description="Classes of a detector, in the order of its numbers; COCO's 80 without."
     )
-    style: Literal["yolox", "boxes"] | None = Field(default=None, description="Outputs of an .onnx detector.")
+    style: Literal["auto", "yolox", "yolo", "detr", "boxes", "torchvision", "ssd", "tensorflow", "efficientdet"] | None = Field(
+        default=None, description="How an .onnx detector takes pictures and tells boxes; found out without."
+    )
     first_label: StrictInt | None = Field(default=None, ge=0)
     least: Positive | None = Field(default=None, lt=1, description="The least score of an object that counts.")
     overlap: Positive | None = Field(default=None, lt=1)

@@ -51,6 +51,7 @@ class CountedScenes:
     scenes: tuple[str, ...]
     truth: tuple[Counter[str], ...]
     originals: tuple[Counter[str], ...]  # empty for scenes that were not asked about
+    is_annotated: bool = True  # whether the truth is the data's, and not a recogniser's own answer
 
 
 def counted_scenes(medium: Scenes, model: Model, rows: Rows) -> CountedScenes:
@@ -71,6 +72,7 @@ def counted_scenes(medium: Scenes, model: Model, rows: Rows) -> CountedScenes:
         tuple(scene.name for scene in medium.scenes),
         medium.truth,
         tuple(originals.get(place, Counter()) for place in range(len(medium.scenes))),
+        medium.is_annotated,
     )
 
 

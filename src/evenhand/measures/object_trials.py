@@ -50,6 +50,7 @@ class ObjectTrials:
     gains: dict[str, int] = field(default_factory=dict)  # objects that only a changed picture showed, by class
     named: dict[str, int] = field(default_factory=dict)  # objects that the recogniser named on the unchanged pictures
     right: dict[str, int] = field(default_factory=dict)  # and how many of them are annotated
+    is_annotated: bool = True  # whether misses can be told
 
 
 def trials_of_law(medium: Scenes, facts: ObjectFacts, seen: Mask, touched: Mask, runs: NDArray[np.intp] | None = None) -> ObjectTrials:
@@ -94,7 +95,7 @@ def trials_of_answers(medium: Scenes, model: Model, pictures: Sequence[ScenePict
     read = _AnswerReader(medium, answers)
     losses = [read.losses(one) for one in pictures if one.change != ORIGINAL]
     misses = [read.misses(one) for one in pictures if one.change == ORIGINAL]
-    return ObjectTrials(_joined(losses), _joined(misses), film_runs(medium.scenes), read.gains, read.named, read.right)
+    return ObjectTrials(_joined(losses), _joined(misses), film_runs(medium.scenes), read.gains, read.named, read.right, medium.is_annotated)
 
 
 def _joined(parts: Sequence[Trials]) -> Trials:

@@ -136,7 +136,8 @@ def object_verdicts(trials: ObjectTrials, rules: ObjectRules | None = None) -> O
     """Both questions for every class, with one correction."""
     rules = rules or ObjectRules()
     never = _never(trials.misses)
-    tests = {LOST: _Question(LOST, trials, rules, never), MISSED: _Question(MISSED, trials, rules, never)}
+    asked = (LOST, MISSED) if trials.is_annotated else (LOST,)
+    tests = {question: _Question(question, trials, rules, never) for question in asked}
     found = [entry for test in tests.values() for entry in test.found()]
     corrected: Reals = holm([one.group.p_value for one in found])
     level = rules.level / max(1, len(found))
@@ -144,7 +145,8 @@ def object_verdicts(trials: ObjectTrials, rules: ObjectRules | None = None) -> O
     answers += [answer for test in tests.values() for answer in test.open_ones()]
     order = {WORSE: 0, NOT_SHOWN: 1, NEVER: 2, TOO_FEW: 3}
     answers.sort(key=lambda one: (order[one.outcome], one.p_value, -one.ratio if one.ratio == one.ratio else 0.0))
-    return ObjectVerdicts(tuple(answers), _levels(trials), dict(trials.gains), rules)
+    levels = _levels(trials) if trials.is_annotated else ()
+    return ObjectVerdicts(tuple(answers), levels, dict(trials.gains), rules)
 
 
 def _never(misses: Trials) -> frozenset[str]:

@@ -19,6 +19,8 @@ Regions: TypeAlias = NDArray[np.uint8]  # (height, width) of the codes below
 Box: TypeAlias = tuple[int, int, int, int]  # left, top, right, bottom; right and bottom exclusive
 
 UNKNOWN, ROAD, PAVEMENT, TERRAIN, SKY, BUILDING, PLANTS, STRUCTURE = range(8)
+MASKS, ROUGH, SAID_BY = "masks", "rough", "objects named by"
+"""Facts of a scene: where its masks come from, masks that are only good for taking objects away, and who named its objects."""
 REGION_NAMES = ("unknown", "road", "pavement", "terrain", "sky", "building", "plants", "structure")
 
 
@@ -117,6 +119,11 @@ class Scene:
     def occupied(self) -> Stencil:
         """Every pixel that belongs to an object."""
         return union(self.instances, self.shape)
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether its masks are too rough to cut objects out."""
+        return self.facts.get(MASKS) == ROUGH
 
     def of(self, label: str) -> list[int]:
         """Positions of this class's instances."""

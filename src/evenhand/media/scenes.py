@@ -27,7 +27,7 @@ from evenhand.media.operators import chosen_operators
 from evenhand.media.operators.parts.donors import DonorBank, collect
 from evenhand.media.operators.parts.mutated import Inpainter, Mutation, Skipped
 from evenhand.media.operators.parts.order import ChangeOrder
-from evenhand.media.scene import Box, Picture, Scene
+from evenhand.media.scene import SAID_BY, Box, Picture, Scene
 from evenhand.media.scene_clusters import NO_RANGE, Clusters, Range, cluster, distribution
 from evenhand.media.vocabulary import Labels
 
@@ -136,6 +136,11 @@ class Scenes:
     def as_seen(self, seen: Sequence[Counter[str]]) -> Scenes:
         """The same scenes with these counts of the originals, a recogniser's for example, deciding what is usual."""
         return Scenes(self.scenes, self.plan, self.labels, self.seed, seen)
+
+    @cached_property
+    def is_annotated(self) -> bool:
+        """Whether somebody says what is there; else a recogniser's own answers are all that is known."""
+        return not all(SAID_BY in scene.facts for scene in self.scenes)
 
     @cached_property
     def clusters(self) -> Clusters:

@@ -214,10 +214,12 @@ class FunctionRecogniser:
     function: Callable[[Picture], Sequence[Any]]
     name: str = "function"
     version: str = ""
+    names: Sequence[str] = ()  # the classes, where it answers with numbers
+    least: float = 0.0  # the least score of an object that counts
 
     def fingerprint(self) -> str:
         """Name and version: a function cannot be read."""
-        return f"function:{self.name}:{self.version}"
+        return f"function:{self.name}:{self.version}" + (f":{self.least}" if self.least else "")
 
     def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
         """One call for each picture."""
@@ -229,12 +231,44 @@ class FunctionRecogniser:
                 raise
             except Exception as fault:  # foreign code: whatever it raises is the recogniser's failure
                 raise ModelFailed(f"recogniser {self.name!r} raised {type(fault).__name__}: {fault}") from fault
-            if isinstance(raw, str | Mapping) or not isinstance(raw, Iterable):
+            if isinstance(raw, Mapping):
+                raw = listed_answer(raw, self.names, self.name)
+            if isinstance(raw, str) or not isinstance(raw, Iterable):
                 raise WrongAnswer(
                     f"recogniser {self.name!r} answered {raw!r}; expected a list of objects, an empty one when nothing is seen"
                 )
-            answers.append(tuple(as_detection(one, self.name) for one in raw))
+            found = (as_detection(one, self.name) for one in raw)
+            answers.append(tuple(one for one in found if one.score >= self.least))
         return answers
+
+
+LABELS, SCORES_OF, BOXES = ("labels", "classes", "class_names", "names"), ("scores", "confidences"), ("boxes", "bboxes", "xyxy")
+
+
+def listed_answer(raw: Mapping[str, Any], names: Sequence[str], name: str) -> list[tuple[Any, ...]]:
+    """A dictionary of columns (labels, scores, boxes), or of one list (objects, detections, predictions), as a list of objects."""
+    inner = next(
+        (raw[key] for key in ("objects", "detections", "predictions", "instances") if isinstance(raw.get(key), list | tuple)), None
+    )
+    if inner is not None:
+        return list(inner)
+    labels, scores, boxes = (next((raw[key] for key in keys if key in raw), None) for keys in (LABELS, SCORES_OF, BOXES))
+    if labels is None:
+        raise WrongAnswer(f"recogniser {name!r} answered a dictionary of {sorted(map(str, raw))}; expected labels, scores and boxes")
+    told = [_named(label, names, name) for label in np.asarray(labels).tolist()]
+    rest = [[None] * len(told) if part is None else np.asarray(part).tolist() for part in (scores, boxes)]
+    if any(len(part) != len(told) for part in rest):
+        raise WrongAnswer(f"recogniser {name!r} answered {len(told)} labels with {len(rest[0])} scores and {len(rest[1])} boxes")
+    return [(label, 1.0 if score is None else score, box) for label, score, box in zip(told, *rest, strict=True)]
+
+
+def _named(label: Any, names: Sequence[str], name: str) -> str:
+    """A label by its number or as it is."""
+    if isinstance(label, str):
+        return label
+    if not 0 <= int(label) < len(names):
+        raise WrongAnswer(f"recogniser {name!r} answered class {label}, but {len(names)} class names are given; say `names`")
+    return names[int(label)]
 
 
 def as_detection(raw: Any, name: str) -> Detection:
@@ -243,6 +277,9 @@ def as_detection(raw: Any, name: str) -> Detection:
         return raw
     if isinstance(raw, str):
         return Detection(raw)
+    if isinstance(raw, Mapping):
+        keys = (("label", "name", "class"), ("score", "confidence"), ("box", "bbox", "xyxy"))
+        raw = tuple(next((raw[key] for key in each if key in raw), default) for each, default in zip(keys, (None, 1.0, None), strict=True))
     try:
         if isinstance(raw, tuple | list) and raw and isinstance(raw[0], str):
             score = float(raw[1]) if len(raw) > 1 else 1.0
@@ -251,4 +288,6 @@ def as_detection(raw: Any, name: str) -> Detection:
                 return Detection(raw[0], score, box)
     except (TypeError, ValueError):
         pass  # said below, with what came
-    raise WrongAnswer(f"recogniser {name!r} answered {raw!r}; expected a label, (label, score), (label, score, box) or a Detection")
+    raise WrongAnswer(
+        f"recogniser {name!r} answered {raw!r}; expected a label, (label, score), (label, score, box), a dictionary of these or a Detection"
+    )

@@ -35,7 +35,8 @@ class ObjectSettings:
     """How a recogniser of objects is used.
 
     names: the classes of a detector from a file or a module, in the order of its numbers; COCO's 80 without.
-    style: the outputs of an .onnx detector, "yolox" or "boxes".  first_label: the number of the first name, 1 where 0 means background.
+    style: how an .onnx detector takes pictures and tells boxes: auto, yolox, yolo, detr, boxes, torchvision, ssd, tensorflow, efficientdet.
+    first_label: the number of the first name, 1 where 0 means background.
     least, overlap: the least score of a box that is kept, and how far two boxes of a class may overlap; the recogniser's own without.
     endpoint, key: the address of a service instead of its usual one, "stand-in" for a local trial without a bill, and its key, in which
     ${NAME} stands for an environment variable.
@@ -43,7 +44,7 @@ class ObjectSettings:
     """
 
     names: Sequence[str] = ()
-    style: str = "yolox"
+    style: str = "auto"
     first_label: int = 0
     least: float | None = None
     overlap: float | None = None

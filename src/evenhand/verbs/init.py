@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evenhand.campaign.opened_project import editor_tools, open_project
-from evenhand.contract import DataWishes, ProposingLoader
+from evenhand.contract import DataWishes, Loader, NeedsRecogniser, ProposingLoader
 from evenhand.disk import write_whole
 from evenhand.domain.infer import InferWishes, Proposal, propose
 from evenhand.domain.project_file import DataSource, MediumSource, ModelSource, Project, save_project
@@ -49,7 +49,9 @@ def init(
     source, file = Path(source), Path(file)
     if file.exists():
         raise StoreError(f"{file} exists already and is not overwritten; move it away, or write elsewhere with --out")
-    loader = loader_for(source).make()
+    loader: Loader = loader_for(source).make()
+    if isinstance(loader, NeedsRecogniser) and model is not None:
+        loader = loader.with_recogniser(source, str(model))
     if loader.kind == "table":
         wishes = InferWishes(label, favourable, tuple(protected), tuple(keep), tuple(numbers))
         return _of_table(source, wishes, _model(model), file)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from evenhand.contract import DataWishes, MediumProposal
 from evenhand.datasets.dataset import Dataset
 from evenhand.datasets.scene_data import FORMATS, MOST_SCENES, SceneChoices, SceneSource, found_scenes, from_scenes, read_scenes
+from evenhand.datasets.scenes.bare_pictures import bare_files
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.media.scenes import ChangePlan
 
@@ -28,6 +29,7 @@ class SceneFiles:
     operators: which changes are tried; all without.  repeats: of changes by chance.
     labels: a YAML file of synonyms.  segmenter: a YAML file that describes a segmentation net.  inpainter: an ONNX net that fills holes.
     legend: what the numbers of label maps mean: camvid, cityscapes-ids, cityscapes-trainids, kitti, bdd100k, ade20k or mapillary.
+    recogniser: for pictures without annotations, an ONNX detector or a recogniser's name; what it names are the objects.
     seed: of the changes, and of which pictures are read where there are more than the count.
     """
 
@@ -44,13 +46,20 @@ class SceneFiles:
     segmenter: str = ""
     inpainter: str = ""
     legend: str = ""
+    recogniser: str = ""
     seed: int = 0
+
+    def with_recogniser(self, source: Path, name: str) -> SceneFiles:
+        """The same loader; of pictures without annotations, what this recogniser names are the objects."""
+        return replace(self, recogniser=str(Path(name).resolve()) if Path(name).is_file() else name) if is_bare(source) else self
 
     def claims(self, source: object) -> int:
         """A file of annotations, or a folder in one of the known layouts."""
         if not isinstance(source, str | Path) or not Path(source).exists():
             return 0
-        return 4 if found_scenes(Path(source)) is not None else 0
+        if found_scenes(Path(source)) is not None:
+            return 4
+        return int(is_bare(Path(source)))
 
     def load(self, source: object, wishes: DataWishes) -> Dataset:
         """Every scene with every change."""
@@ -66,7 +75,8 @@ class SceneFiles:
         scenes = read_scenes(replace(found, count=min(found.count, FEW)))
         names = sorted({label for scene in scenes for label in scene.truth})
         classes = tuple(self.classes) or tuple(name for name in names if name in PAPER_CLASSES)
-        settings = {"format": found.form, "count": self.count, "classes": list(classes or names[:4])}
+        settings: dict[str, Any] = {"format": found.form, "count": self.count, "classes": list(classes or names[:4])}
+        settings |= {"recogniser": self.recogniser} if self.recogniser else {}
         lines = [f"scenes of the format {found.form!r}; the first {len(scenes)} show: {', '.join(names)}"]
         lines += [] if wishes.protected else ["protected is whether a scene was changed: a change elsewhere must not cost an object"]
         return MediumProposal(settings, ("changed",), tuple(lines))
@@ -82,6 +92,8 @@ class SceneFiles:
 
     def _source(self, path: Path) -> SceneSource:
         known = found_scenes(path, self.count)
+        if not self.format and known is None and (self.recogniser or is_bare(path)):
+            return replace(self, format="pictures")._source(path)
         if not self.format:
             if known is None:
                 raise DataError(f"{path} holds no scenes of a known layout; say format: one of {', '.join(FORMATS)}")
@@ -91,7 +103,13 @@ class SceneFiles:
         pictures = _below(path, self.pictures) if self.pictures else inside.pictures if inside else path
         annotations = _below(path, self.annotations) if self.annotations else inside.annotations if inside else None
         segmenter = _below(path, self.segmenter) if self.segmenter else None
-        return SceneSource(self.format, pictures, annotations, self.count, segmenter, self.seed, self.legend)
+        recogniser = self.recogniser if not self.recogniser.endswith(".onnx") else str(_below(path, self.recogniser))
+        return SceneSource(self.format, pictures, annotations, self.count, segmenter, self.seed, self.legend, recogniser)
+
+
+def is_bare(path: Path) -> bool:
+    """Whether a folder holds pictures and nothing that would tell what they show."""
+    return path.is_dir() and all(one.is_file() for one in path.iterdir()) and bool(bare_files(path))
 
 
 def _below(path: Path, name: str) -> Path:

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.contract import Net
 from evenhand.datasets.scenes.label_maps import scene_from_map
 from evenhand.datasets.scenes.legends import MapLegend
-from evenhand.datasets.scenes.picture_files import SUFFIXES, read_picture
+from evenhand.datasets.scenes.picture_files import EVERY, SUFFIXES, SceneSample, read_picture
 from evenhand.errors import DataError, InvalidArgument, WrongAnswer, require
 from evenhand.media.scene import REGION_NAMES, Box, Picture, Regions, Scene, Stencil
 from evenhand.models.onnx_session import open_onnx
@@ -93,8 +93,7 @@ class Described:
         net = OnnxSegmenter(path.parent / str(content["net"]), classes, **settings)
         return cls(net, tuple(content["things"]), {name: REGION_NAMES.index(region) for name, region in regions.items()})
 
-    def scenes(self, pictures: Path) -> Iterator[Scene]:
-        """A scene from every picture of a folder."""
-        for path in sorted(pictures.iterdir()):
-            if path.suffix.lower() in SUFFIXES:
-                yield self.segmenter.scene(path.stem, read_picture(path), self.things, self.regions)
+    def scenes(self, pictures: Path, sample: SceneSample = EVERY) -> Iterator[Scene]:
+        """A scene from every picture of a folder, or from a sample of them."""
+        for path in sample.of([one for one in sorted(pictures.iterdir()) if one.suffix.lower() in SUFFIXES]):
+            yield self.segmenter.scene(path.stem, read_picture(path), self.things, self.regions)

@@ -23,6 +23,8 @@ from evenhand.claims import Claim
 from evenhand.contract import Detecting, Model, StudyCase, StudySection
 from evenhand.errors import InvalidArgument
 from evenhand.measures.counted_changes import (
+    EXCLUSION,
+    GROUND_TRUTH,
     KINDS,
     CountedChange,
     CountedScenes,
@@ -44,6 +46,10 @@ from evenhand.statistics.shares import above_others
 Draws: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]  # hits and objects, each (draws, classes)
 ALL_CLASSES = "classes of objects"
 """The check over all classes together."""
+UNANNOTATED = (
+    "The pictures have no annotations: the recogniser's own answers are compared before and after each change, "
+    "and what it misses from the start cannot be told."
+)
 LEAST_OBJECTS = 10
 DRAWS = 41
 
@@ -288,11 +294,12 @@ class ClassMeasure:
     @property
     def sentences(self) -> list[str]:
         """For a reader."""
-        pictures = sum(part.pictures for part in self.parts if part.oracle == KINDS[0])
+        pictures = sum(part.pictures for part in self.parts if part.oracle == EXCLUSION)
         lines = [
             f"{pictures:,} changed pictures of {len(self.counted.scenes):,} scenes; {len(self.counted.skips):,} changes could not be made."
         ]
         lines += self.vocabulary.sentences if self.vocabulary is not None else []
+        lines += [] if self.counted.is_annotated else [UNANNOTATED]
         if self.objects is not None:
             return [*lines, *(f"{each}." for each in _ranked(self.objects))]
         told = [f"{_told(part, one)}; {_compared(part, one)}." for part, one in self.blamed[:6]]
@@ -428,7 +435,8 @@ def _object_claims(found: ObjectVerdicts) -> list[Claim]:
 def class_parts(counted: CountedScenes, rng: np.random.Generator, rules: ClassRules) -> list[ClassPart]:
     """Every operator under every oracle, each with random numbers of its own."""
     operators = sorted({change.operator for change in counted.changes if not change.is_null})
-    wanted = [(operator, kind) for operator in operators for kind in KINDS]
+    kinds = KINDS if counted.is_annotated else tuple(kind for kind in KINDS if kind != GROUND_TRUTH)
+    wanted = [(operator, kind) for operator in operators for kind in kinds]
     return [class_part(operator, kind, counted, own, rules) for (operator, kind), own in zip(wanted, rng.spawn(len(wanted)), strict=True)]
 
 

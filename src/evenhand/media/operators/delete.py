@@ -42,6 +42,7 @@ CARRIED = frozenset(
         "teddy bear",
     }
 )
+RIDDEN = frozenset({"bicycle", "motorcycle", "horse", "elephant"})
 SMALL = 250  # pixels; what a smaller object bites out of another one is not noticed
 MOST_REVEALED = 0.22  # of an object's outline
 DARKER = 0.84  # ground darker than this share of its surroundings, next to the feet, is taken for the object's shadow
@@ -73,7 +74,7 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
         return Skipped(DELETE, label, scene.name, f"the objects cover {hole.mean():.0%} of the picture")
     if inpainter is None and any(reveals(scene, one, gone) for one in gone):
         return Skipped(DELETE, label, scene.name, REVEALED)
-    if any(carries(scene, one) for one in gone):
+    if any(carries(scene, one) or is_ridden(scene, one, gone) for one in gone):
         return Skipped(DELETE, label, scene.name, LEFT_BEHIND)
     filled = emptied(scene, gone, hole, inpainter)
     if filled is None:
@@ -86,7 +87,7 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
 def hole_for(scene: Scene, gone: Sequence[Instance]) -> Stencil:
     """The objects' pixels, dilated, with their shadows, without the pixels of any other object."""
     cv2 = require("cv2", "image")
-    mask = union(gone, scene.shape)
+    mask = union(gone, scene.shape) if not scene.is_rough else _generous(scene, gone)
     tall = max(one.height for one in gone)
     reach = int(np.clip(2 + 0.02 * tall, 2, 5))
     hole = cv2.dilate(mask.astype(np.uint8), cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1,) * 2)).astype(bool)
@@ -95,6 +96,19 @@ def hole_for(scene: Scene, gone: Sequence[Instance]) -> Stencil:
     removed = {id(one) for one in gone}
     others = union([one for one in scene.instances if id(one) not in removed], scene.shape)
     return np.asarray(hole & ~others, bool)
+
+
+def _generous(scene: Scene, gone: Sequence[Instance]) -> Stencil:
+    """The objects' boxes with rounded corners and a little room: of a rough mask it is not known where the object ends."""
+    cv2 = require("cv2", "image")
+    canvas = union(gone, scene.shape).astype(np.uint8)
+    for one in gone:
+        left, top, right, bottom = grown(one.box, max(2, round(0.03 * one.height)), scene.shape)
+        down, over = np.mgrid[0 : bottom - top, 0 : right - left]
+        half = np.array([(bottom - top) / 2, (right - left) / 2])
+        round_box = (np.abs(down + 0.5 - half[0]) / half[0]) ** 4 + (np.abs(over + 0.5 - half[1]) / half[1]) ** 4 <= 1
+        canvas[top:bottom, left:right] |= round_box.astype(np.uint8)
+    return np.asarray(cv2.morphologyEx(canvas, cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8)), bool)
 
 
 def reveals(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
@@ -118,6 +132,23 @@ def carries(scene: Scene, one: Instance) -> bool:
     cv2 = require("cv2", "image")
     around = cv2.dilate(one.mask(scene.shape).astype(np.uint8), np.ones((7, 7), np.uint8)).astype(bool)
     return bool((union(things, scene.shape) & around).any())
+
+
+def is_ridden(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
+    """Whether it and another object that stays are somebody who rides and what is ridden."""
+    removed = {id(other) for other in gone}
+    staying = [other for other in scene.instances if id(other) not in removed]
+    mates = [other for other in staying if ({one.label, other.label} & RIDDEN) and "person" in (one.label, other.label)]
+    return any(_rides(*((one, other) if one.label == "person" else (other, one))) for other in mates)
+
+
+def _rides(person: Instance, mount: Instance) -> bool:
+    """Whether a person sits on it: above its middle, with feet that are not on the ground beside it, and no nearer or farther."""
+    if person.depth is not None and mount.depth is not None and abs(person.depth - mount.depth) > 0.03 * mount.depth:
+        return False
+    left, top, right, bottom = mount.box
+    middle = (person.box[0] + person.box[2]) / 2
+    return left <= middle <= right and person.box[1] < top + 0.3 * mount.height and top < person.foot <= bottom + 0.06 * mount.height
 
 
 def _shadow(scene: Scene, one: Instance) -> Stencil:

@@ -15,6 +15,7 @@ from evenhand.media.operators.parts.donors import Donor, DonorBank, backdrop_lay
 from evenhand.media.operators.parts.mutated import INSERT, Became, Mutation, Skipped, covered, finished
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.perspective import SizeLaw, fit_law
+from evenhand.media.operators.parts.set_down import ROUGH_MASKS
 from evenhand.media.operators.parts.standing import allowed
 from evenhand.media.scene import Instance, Scene, Stencil, union
 
@@ -80,6 +81,8 @@ def insert(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random
     """Add `count` objects of a class, or skip and say why."""
     labels = bank.labels
     check_argument(Count, count=count)
+    if scene.is_rough:
+        return Skipped(INSERT, label, scene.name, ROUGH_MASKS)
     if not bank.of(label):
         return Skipped(INSERT, label, scene.name, "the data set has no whole object of this class to insert")
     law = fit_law(scene, labels, bank.prior)

@@ -12,6 +12,7 @@ from evenhand.media.operators.parts.cutout import MARGIN, contact_shadow, cut, p
 from evenhand.media.operators.parts.donors import is_whole
 from evenhand.media.operators.parts.mutated import PUT_BACK, Became, Inpainter, Mutation, Skipped, finished
 from evenhand.media.operators.parts.order import ChangeOrder
+from evenhand.media.operators.parts.set_down import ROUGH_MASKS
 from evenhand.media.scene import Scene, grown, union
 
 
@@ -32,6 +33,8 @@ class PutBack:
 
 def put_back(scene: Scene, label: str, rng: np.random.Generator, inpainter: Inpainter | None = None) -> Mutation | Skipped:
     """Cut one object out, fill its place, and set it back where it was."""
+    if scene.is_rough:
+        return Skipped(PUT_BACK, label, scene.name, ROUGH_MASKS)
     places = [place for place in scene.of(label) if is_whole(scene, place) and scene.instances[place].height >= 20]
     if not places:
         return Skipped(PUT_BACK, label, scene.name, "no whole object of this class")

@@ -27,8 +27,13 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
     if wishes.asked == "rows":
         return from_callable(given, wishes.domain, wishes.classes, wishes.takes, wishes.trial())
     if wishes.asked == "scenes":
-        return wishes.behind(FunctionRecogniser(given, name=getattr(given, "__name__", type(given).__name__)))
+        return wishes.behind(_recogniser(given, wishes))
     return wishes.behind(wishes.settled(FunctionClassifier(_prepared(given, wishes.prepare), wishes.names)))
+
+
+def _recogniser(given: Callable[[Any], Any], wishes: ModelWishes) -> FunctionRecogniser:
+    name, told = getattr(given, "__name__", type(given).__name__), wishes.objects
+    return FunctionRecogniser(given, name=name, names=tuple(told.names), least=told.least or 0.0)
 
 
 def _prepared(function: Callable[[Any], Any], prepare: Preparation | None) -> Callable[[Any], Any]:

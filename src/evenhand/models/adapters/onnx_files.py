@@ -36,9 +36,9 @@ def adapt(given: Path, wishes: ModelWishes) -> Model:
 
 
 def _detector(path: Path, wishes: ModelWishes) -> Any:
-    from evenhand.models.recognisers.detectors import COCO_80, OnnxDetector
+    from evenhand.models.recognisers.detectors import OnnxDetector
     from evenhand.models.recognisers.seen_objects import Suppression
 
     told, usual = wishes.objects, Suppression(least=0.4, overlap=0.5)
     kept = Suppression(told.least or usual.least, told.overlap or usual.overlap)
-    return OnnxDetector(path, tuple(told.names) or COCO_80, told.style, kept, told.first_label)
+    return OnnxDetector(path, tuple(told.names), told.style, kept, told.first_label)

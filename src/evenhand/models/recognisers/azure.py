@@ -13,6 +13,7 @@ from evenhand.media.scene import Picture
 from evenhand.models.http_transport import expanded
 from evenhand.models.recognisers.client_patience import Patience
 from evenhand.models.recognisers.jpeg import jpeg
+from evenhand.models.recognisers.seen_objects import one_for_each
 
 if TYPE_CHECKING:
     from evenhand.models.model_wishes import ObjectSettings
@@ -63,4 +64,4 @@ class AzureVision:
             box, tag = one.bounding_box, one.tags[0]
             if tag.confidence >= self.least:
                 found.append(Detection(tag.name, float(tag.confidence), (box.x, box.y, box.x + box.width, box.y + box.height)))
-        return tuple(found)
+        return one_for_each(found)

@@ -1,4 +1,4 @@
-"""Detectors read from files: ONNX nets with YOLOX-style or plain box outputs, and TensorFlow SSD graphs through OpenCV."""
+"""Detectors read from files: ONNX nets in the layouts of `box_layouts`, and TensorFlow SSD graphs through OpenCV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from evenhand.contract import Answer, Detection
 from evenhand.errors import InvalidArgument, WrongAnswer, require
 from evenhand.media.scene import Picture
-from evenhand.models.onnx_session import OnnxSession, open_onnx
+from evenhand.models.onnx_session import NUMPY_TYPES, OnnxSession, open_onnx
+from evenhand.models.recognisers.box_layouts import LAYOUTS, BoxLayout, PlacedPicture, RawBoxes, layout_of, placed
 from evenhand.models.recognisers.seen_objects import Suppression
 
 Floats = NDArray[np.float32]
@@ -103,6 +104,12 @@ COCO_80 = (
 )
 
 
+_GAPS = {12, 26, 29, 30, 45, 66, 68, 69, 71, 83}  # numbers that COCO's own list leaves out
+_TOLD = iter(COCO_80)
+COCO_91 = tuple("background" if k == 0 else f"number {k}" if k in _GAPS else next(_TOLD) for k in range(91))
+"""COCO's classes by its own numbers, as detectors of torchvision, TensorFlow and DETR tell them."""
+
+
 def file_digest(*paths: Path) -> str:
     """Sixteen digits of the files' content."""
     digest = hashlib.sha256()
@@ -123,21 +130,26 @@ def detections(boxes: Floats, scores: Floats, classes: NDArray[np.intp], names: 
 class OnnxDetector:
     """An ONNX detector.
 
-    `style="yolox"`: one output (1, places, 5 + classes) on grids of stride 8, 16 and 32; blue first, 0 to 255, padded with 114.
-    `style="boxes"`: outputs boxes (n, 4), and scores (n,) with labels (n,), or scores (n, classes); red first, 0 to 1.
+    style: how it takes pictures and tells boxes, a name of `box_layouts.LAYOUTS`; "auto" finds out from its outputs.
+    names: the classes in the order of their numbers; COCO's 80 without, or COCO's own numbers where the layout has them.
+    first_label: what the first name is called: 1 where 0 means background.
     """
 
     path: Path
-    names: Sequence[str] = COCO_80
-    style: str = "yolox"
+    names: Sequence[str] = ()
+    style: str = "auto"
     suppression: Suppression = field(default_factory=lambda: Suppression(least=0.4, overlap=0.5))
-    first_label: int = 0  # what the plain style calls the first name: 1 where 0 means background
+    first_label: int = 0
 
     def __post_init__(self) -> None:
-        if self.style not in ("yolox", "boxes"):
-            raise InvalidArgument(f"style={self.style!r} must be 'yolox' or 'boxes'")
+        if self.style not in ("auto", *LAYOUTS):
+            raise InvalidArgument(f"style={self.style!r} must be 'auto' or one of {', '.join(LAYOUTS)}")
         if not Path(self.path).is_file():
             raise InvalidArgument(f"path={str(self.path)!r} is not a file")
+        if not self.names:
+            usual = self.style == "auto" or LAYOUTS[self.style].is_91
+            object.__setattr__(self, "names", COCO_91 if usual and self._layout.is_91 else COCO_80)
+            object.__setattr__(self, "first_label", self.first_label or self._layout.first_label)
 
     @property
     def name(self) -> str:
@@ -148,75 +160,48 @@ class OnnxDetector:
     def _session(self) -> OnnxSession:
         return open_onnx(self.path, threads=1)
 
+    @property
+    def _at_once(self) -> int:
+        """How many pictures the file takes together."""
+        return self._session.fixed_rows or 1 if len(self._session.inputs[0].shape) == 4 else 1
+
+    @cached_property
+    def _layout(self) -> BoxLayout:
+        """The one that was said, or the one that its answer to a grey picture shows."""
+        if self.style != "auto":
+            return LAYOUTS[self.style]
+        source = self._session.inputs[0]
+        grey = placed(np.full((480, 640, 3), 114, np.uint8), source.shape, source.type, LAYOUTS["yolo"])
+        answers = self._session.run(self._feed([grey] * self._at_once))
+        return LAYOUTS[layout_of([port.name for port in self._session.outputs], answers, grey)]
+
     def fingerprint(self) -> str:
         """A digest of file, style and thresholds."""
-        settings = repr((self.style, self.suppression, tuple(self.names)))
+        settings = repr((self.style, self.suppression, tuple(self.names), self.first_label))
         return f"{file_digest(Path(self.path))}-{hashlib.sha256(settings.encode()).hexdigest()[:8]}"
 
     def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
-        """One pass for each picture."""
-        one = self._yolox if self.style == "yolox" else self._boxes
-        return [one(picture) for picture in pictures]
+        """As many pictures at once as the file takes."""
+        size = self._at_once
+        return [answer for at in range(0, len(pictures), size) for answer in self._some(pictures[at : at + size], size)]
 
-    def _yolox(self, picture: Picture) -> Answer:
-        cv2 = require("cv2", "image")
+    def _some(self, pictures: Sequence[Picture], size: int) -> list[Answer]:
         source = self._session.inputs[0]
-        rows, columns = (source.side(place, free=640) for place in (2, 3))
-        ratio = min(rows / picture.shape[0], columns / picture.shape[1])
-        shrunk = cv2.resize(picture, (int(picture.shape[1] * ratio), int(picture.shape[0] * ratio)), interpolation=cv2.INTER_LINEAR)
-        padded = np.full((rows, columns, 3), 114, np.float32)
-        padded[: shrunk.shape[0], : shrunk.shape[1]] = shrunk[..., ::-1]
-        raw = self._session.run({source.name: padded.transpose(2, 0, 1)[None]})[0][0]
-        grid, stride = _grid(rows, columns)
-        if raw.shape != (len(grid), 5 + len(self.names)):
-            raise WrongAnswer(f"{self.path} answered with shape {raw.shape}; the yolox style expects ({len(grid)}, {5 + len(self.names)})")
-        chances = raw[:, 4:5] * raw[:, 5:]
-        classes = chances.argmax(axis=1)
-        scores = chances[np.arange(len(chances)), classes]
-        likely = scores > self.suppression.least
-        middle, size = (raw[likely, :2] + grid[likely]) * stride[likely], np.exp(raw[likely, 2:4]) * stride[likely]
-        boxes = np.concatenate([middle - size / 2, middle + size / 2], axis=1) / ratio
-        return detections(boxes.astype(np.float32), scores[likely], classes[likely], self.names, self.suppression)
+        views = [placed(picture, source.shape, source.type, self._layout) for picture in pictures]
+        answers = self._session.run(self._feed([*views, *views[-1:] * (size - len(views))]))
+        parts = [[part[k : k + 1] if size > 1 else part for part in answers] for k in range(len(views))]
+        return [self._answer(self._layout.read(part, view), view) for part, view in zip(parts, views, strict=True)]
 
-    def _boxes(self, picture: Picture) -> Answer:
-        cv2 = require("cv2", "image")
-        source = self._session.inputs[0]
-        fixed = [side for side in source.shape[-2:] if isinstance(side, int)]
-        rows, columns = fixed if len(fixed) == 2 else picture.shape[:2]
-        shrunk = cv2.resize(picture, (columns, rows), interpolation=cv2.INTER_LINEAR)
-        batch = (shrunk.astype(np.float32) / 255).transpose(2, 0, 1)
-        found = [np.asarray(part) for part in self._session.run({source.name: batch[None] if len(source.shape) == 4 else batch})]
-        found = [part[0] if part.ndim > 1 and part.shape[0] == 1 and part.ndim != 2 else part for part in found]
-        boxes, scores, classes = _plain(found, str(self.path))
-        scale = np.array([picture.shape[1] / columns, picture.shape[0] / rows] * 2, np.float32)
-        return detections(boxes * scale, scores, classes - self.first_label, self.names, self.suppression)
+    def _feed(self, views: Sequence[PlacedPicture]) -> dict[str, NDArray[Any]]:
+        """The pictures, and where a second input asks for their size, that."""
+        source, *others = self._session.inputs
+        batch = np.stack([view.tensor for view in views]) if len(source.shape) == 4 else views[0].tensor
+        sizes = np.array([[view.rows, view.columns] for view in views])
+        return {source.name: batch, **{one.name: sizes.astype(NUMPY_TYPES.get(one.type, np.int64)) for one in others}}
 
-
-def _grid(rows: int, columns: int) -> tuple[Floats, Floats]:
-    """Cell corners and strides of YOLOX's three levels, in the order of its output."""
-    cells, strides = [], []
-    for stride in (8, 16, 32):
-        y, x = np.mgrid[0 : rows // stride, 0 : columns // stride]
-        cells.append(np.stack([x.ravel(), y.ravel()], axis=1))
-        strides.append(np.full((x.size, 1), stride))
-    return np.concatenate(cells).astype(np.float32), np.concatenate(strides).astype(np.float32)
-
-
-def _plain(found: Sequence[NDArray[Any]], where: str) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    boxes = next((part for part in found if part.ndim == 2 and part.shape[1] == 4), None)
-    rest = [part for part in found if part is not boxes]
-    if boxes is not None:
-        wide = next((part for part in rest if part.ndim == 2 and len(part) == len(boxes)), None)
-        if wide is not None:
-            return boxes.astype(np.float32), wide.max(axis=1).astype(np.float32), wide.argmax(axis=1)
-        scores = next((part for part in rest if part.ndim == 1 and np.issubdtype(part.dtype, np.floating)), None)
-        classes = next((part for part in rest if part.ndim == 1 and np.issubdtype(part.dtype, np.integer)), None)
-        if scores is not None and classes is not None:
-            return boxes.astype(np.float32), scores.astype(np.float32), classes.astype(np.intp)
-    raise WrongAnswer(
-        f"{where} answered with shapes {[part.shape for part in found]}; "
-        "expected boxes (n, 4) with scores (n, classes), or scores (n,) and labels (n,)"
-    )
+    def _answer(self, raw: RawBoxes, view: PlacedPicture) -> Answer:
+        likely = raw.where(raw.scores > self.suppression.least)
+        return detections(view.back(likely.boxes), likely.scores, likely.classes - self.first_label, self.names, self.suppression)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from evenhand.errors import ModelFailed, require
 from evenhand.media.scene import Picture
 from evenhand.models.recognisers.client_patience import Patience
 from evenhand.models.recognisers.jpeg import jpeg
+from evenhand.models.recognisers.seen_objects import one_for_each
 
 if TYPE_CHECKING:
     from evenhand.models.model_wishes import ObjectSettings
@@ -69,4 +70,4 @@ class GoogleVision:
             xs, ys = [x for x, _ in corners], [y for _, y in corners]
             if one.score >= self.least:
                 found.append(Detection(one.name, float(one.score), (min(xs), min(ys), max(xs), max(ys)) if corners else None))
-        return tuple(found)
+        return one_for_each(found)

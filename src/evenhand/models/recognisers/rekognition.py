@@ -12,6 +12,7 @@ from evenhand.errors import require
 from evenhand.media.scene import Picture
 from evenhand.models.recognisers.client_patience import Patience
 from evenhand.models.recognisers.jpeg import jpeg
+from evenhand.models.recognisers.seen_objects import one_for_each
 
 if TYPE_CHECKING:
     from evenhand.models.model_wishes import ObjectSettings
@@ -68,4 +69,5 @@ class Rekognition:
                         (left, top, left + box["Width"] * width, top + box["Height"] * height),
                     )
                 )
-        return tuple(found)
+        parents = {label["Name"]: [one["Name"] for one in label.get("Parents", ())] for label in raw["Labels"]}
+        return one_for_each(found, parents)

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.media.operators.delete import LEFT_BEHIND, REVEALED, carries, reveals
+from evenhand.media.operators.delete import LEFT_BEHIND, REVEALED, carries, is_ridden, reveals
 from evenhand.media.operators.parts.cutout import MARGIN, Cutout, contact_shadow, paste
 from evenhand.media.operators.parts.donors import is_whole
 from evenhand.media.operators.parts.mutated import HIDDEN, Became, Inpainter, Mutation, Skipped, covered, finished
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.upright import is_upright
 from evenhand.media.scene import Instance, Picture, Scene, union
+
+ROUGH_MASKS = "its masks are rough, made of boxes alone; a segmenter that takes boxes is needed to cut objects out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,8 @@ class Lifted:
 
 def movable(scene: Scene, label: str, least: float, inpainter: Inpainter | None) -> list[int] | str:
     """Places of whole, upright objects of a class that can be lifted out believably, or why there is none."""
+    if scene.is_rough:
+        return ROUGH_MASKS
     places = [place for place in scene.of(label) if scene.instances[place].height >= least and is_whole(scene, place)]
     places = [place for place in places if is_upright(scene.instances[place])]
     if not places:
@@ -40,7 +44,12 @@ def movable(scene: Scene, label: str, least: float, inpainter: Inpainter | None)
         places = [place for place in places if not reveals(scene, scene.instances[place], [scene.instances[place]])]
     if not places:
         return REVEALED
-    return [place for place in places if not carries(scene, scene.instances[place])] or LEFT_BEHIND
+    return [place for place in places if not _has_company(scene, scene.instances[place])] or LEFT_BEHIND
+
+
+def _has_company(scene: Scene, one: Instance) -> bool:
+    """Whether it holds, rides or carries somebody or something."""
+    return carries(scene, one) or is_ridden(scene, one, [one])
 
 
 def chosen_place(operator: str, order: ChangeOrder, least: float, rng: np.random.Generator) -> int | Skipped:

@@ -1,0 +1,143 @@
+"""Scenes from pictures without annotations: what a recogniser itself names are the objects, masks come from a segmenter or are rough.
+
+Nobody says what is really there, so that only changes of answers can be judged.  Rough masks are cut out of boxes by colour: they are good
+enough to take an object away with room to spare, and not to cut it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.contract import Answer, Detection, Recogniser
+from evenhand.datasets.scenes.picture_files import EVERY, SUFFIXES, SceneSample, read_picture, scene_name
+from evenhand.errors import DataError, require
+from evenhand.media.scene import MASKS, ROUGH, SAID_BY, Box, Instance, Picture, Scene, Stencil, grown
+
+WORK_SIDE = 128  # pixels of the crop in which a mask is cut out
+CORE = 0.4  # of the box's half sides: surely the object
+LEAST_SIDE = 6
+SAME_THING = 0.6
+LEAST_QUALITY, DONOR_QUALITY = 0.88, 0.92  # of a segmenter's own mark: worse masks are rough, and only better ones are cut out
+
+
+@dataclass(frozen=True, eq=False)
+class PromptedMask:
+    """A mask for a box, and how good the segmenter itself takes it to be, from 0 to 1."""
+
+    mask: Stencil
+    quality: float
+
+
+BoxSegmenter = Callable[[Picture, Sequence[Box]], list[PromptedMask]]
+"""Masks for all boxes of a picture."""
+
+
+@dataclass(frozen=True, eq=False)
+class BarePictures:
+    """A folder of pictures, the recogniser that names objects in them, and perhaps a segmenter that takes boxes."""
+
+    folder: Path
+    recogniser: Recogniser
+    segmenter: BoxSegmenter | None = None
+    sample: SceneSample = EVERY
+
+    def scenes(self) -> Iterator[Scene]:
+        """One scene for each picture, with at least one object in all of them together."""
+        files = bare_files(self.folder)
+        if not files:
+            raise DataError(f"{self.folder} holds no picture; expected one of {', '.join(SUFFIXES)}")
+        for path in self.sample.of(files):
+            picture = read_picture(path)
+            (answer,) = self.recogniser.recognise([picture])
+            objects = [(one.label, _inside(one.box, picture)) for one in _one_name_each(answer)]
+            yield self._scene(scene_name(self.folder, path), picture, [(label, box) for label, box in objects if _is_large(box)])
+
+    def _scene(self, name: str, picture: Picture, objects: list[tuple[str, Box]]) -> Scene:
+        boxes = [box for _, box in objects]
+        masks = self.segmenter(picture, boxes) if self.segmenter is not None and boxes else [None] * len(boxes)
+        shape = (int(picture.shape[0]), int(picture.shape[1]))
+        found: dict[int, Instance] = {}
+        taken = np.zeros(shape, bool)
+        for k in sorted(range(len(objects)), key=lambda k: -boxes[k][3]):  # the nearest first: it hides what is behind
+            label, box = objects[k]
+            mask, quality = _mask(picture, box, masks[k])
+            own = mask & ~taken
+            if own.any():
+                seen = float(own.sum()) / float(mask.sum())
+                found[k] = replace(Instance.from_mask(label, own), visible=min(seen, 1.0 if quality >= DONOR_QUALITY else 0.96))
+                taken |= mask
+        how = ROUGH if self.segmenter is None else "segmenter"
+        return Scene(name, picture, tuple(found[k] for k in sorted(found)), facts={MASKS: how, SAID_BY: self.recogniser.name})
+
+
+def _one_name_each(answer: Answer) -> list[Detection]:
+    """The boxed objects, the surest name of each: a box that another one nearly covers is the same thing by another name."""
+    kept: list[Detection] = []
+    for one in sorted(answer, key=lambda each: -each.score):
+        if one.box is not None and all(_overlap(one.box, other.box or one.box) < SAME_THING for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _overlap(one: Sequence[float], other: Sequence[float]) -> float:
+    """Intersection over union."""
+    shared = max(0.0, min(one[2], other[2]) - max(one[0], other[0])) * max(0.0, min(one[3], other[3]) - max(one[1], other[1]))
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
+    return shared / max(sum(areas) - shared, 1e-9)
+
+
+def bare_files(folder: Path) -> list[Path]:
+    """Every picture below a folder, by name."""
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix.lower() in SUFFIXES)
+
+
+def _inside(box: Sequence[float] | None, picture: Picture) -> Box:
+    left, top, right, bottom = (round(float(value)) for value in (box or (0, 0, 0, 0)))
+    return grown((left, top, right, bottom), 0, (int(picture.shape[0]), int(picture.shape[1])))
+
+
+def _is_large(box: Box) -> bool:
+    return box[2] - box[0] >= LEAST_SIDE and box[3] - box[1] >= LEAST_SIDE
+
+
+def _mask(picture: Picture, box: Box, prompted: PromptedMask | None) -> tuple[Stencil, float]:
+    """The segmenter's mask where it is sure of it, else a rough one."""
+    if prompted is not None and prompted.quality >= LEAST_QUALITY and prompted.mask.any():
+        return prompted.mask, prompted.quality
+    return rough_mask(picture, box), 0.0
+
+
+def rough_mask(picture: Picture, box: Box) -> Stencil:
+    """What differs in colour from the surroundings of a box (GrabCut, seeded with the core of the box), or an ellipse where that fails."""
+    cv2 = require("cv2", "image")
+    margin = max(4, (box[2] - box[0] + box[3] - box[1]) // 8)
+    left, top, right, bottom = grown(box, margin, (int(picture.shape[0]), int(picture.shape[1])))
+    scale = min(1.0, WORK_SIDE / max(right - left, bottom - top))
+    size = max(8, round((right - left) * scale)), max(8, round((bottom - top) * scale))
+    crop = cv2.resize(picture[top:bottom, left:right], size, interpolation=cv2.INTER_AREA)
+    x0, y0 = (box[0] - left) * scale, (box[1] - top) * scale
+    x1, y1 = (box[2] - left) * scale, (box[3] - top) * scale
+    down, over = np.mgrid[0 : size[1], 0 : size[0]] + 0.5
+    far = np.maximum(np.abs(over - (x0 + x1) / 2) / ((x1 - x0) / 2), np.abs(down - (y0 + y1) / 2) / ((y1 - y0) / 2))
+    round_far = np.hypot((over - (x0 + x1) / 2) / ((x1 - x0) / 2), (down - (y0 + y1) / 2) / ((y1 - y0) / 2))
+    seeds = np.where(far > 1, cv2.GC_BGD, np.where(round_far <= CORE, cv2.GC_FGD, np.where(round_far <= 1, cv2.GC_PR_FGD, cv2.GC_PR_BGD)))
+    found = _cut(crop, seeds.astype(np.uint8), (far <= 1) & (round_far <= 1.05))
+    whole = np.zeros(picture.shape[:2], bool)
+    whole[top:bottom, left:right] = cv2.resize(found.astype(np.uint8), (right - left, bottom - top), interpolation=cv2.INTER_NEAREST) > 0
+    return whole
+
+
+def _cut(crop: Picture, seeds: Stencil, ellipse: Stencil) -> Stencil:
+    cv2 = require("cv2", "image")
+    cv2.setRNGSeed(0)
+    mask = np.array(seeds, np.uint8)
+    if not (mask == cv2.GC_BGD).any() or not (mask == cv2.GC_FGD).any():
+        return ellipse
+    cv2.grabCut(np.ascontiguousarray(crop[..., ::-1]), mask, None, np.zeros((1, 65)), np.zeros((1, 65)), 3, cv2.GC_INIT_WITH_MASK)
+    found = (mask == cv2.GC_FGD) | (mask == cv2.GC_PR_FGD)
+    share = found.sum() / max(1, (seeds != cv2.GC_BGD).sum())
+    return found if 0.3 <= share <= 0.97 else ellipse

@@ -1,0 +1,135 @@
+"""A folder of pictures without annotations: a recogniser's own boxes are the objects, and only changes of its answers are judged."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.scenes.test_box_layouts import saved
+
+import evenhand as eh
+from evenhand.contract import Detection
+from evenhand.datasets.scenes.bare_pictures import BarePictures, PromptedMask, rough_mask
+from evenhand.datasets.scenes.picture_files import write_picture
+from evenhand.datasets.scenes.prompted_segmenter import PromptedSegmenter
+from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.media.operators.parts.mutated import Mutation, Skipped
+from evenhand.media.scenes import ChangePlan, Scenes
+from evenhand.verbs.init import init
+
+
+@pytest.fixture(scope="module")
+def folder(streets, tmp_path_factory):
+    path = tmp_path_factory.mktemp("bare")
+    for k, scene in enumerate(streets[:3]):
+        write_picture(path / f"{k}.png", scene.picture)
+    return path
+
+
+class Boxed:
+    """Tells the true boxes of the streets, one of them under two names."""
+
+    name = "boxed"
+
+    def __init__(self, streets):
+        self.streets = streets
+
+    def recognise(self, pictures):
+        answers = []
+        for picture in pictures:
+            scene = next(one for one in self.streets if np.array_equal(one.picture, picture))
+            found = [Detection(one.label, 0.9, tuple(map(float, one.box))) for one in scene.instances if one.counted]
+            answers.append((*found, Detection("vehicle", 0.3, found[0].box)))
+        return answers
+
+    def fingerprint(self):
+        return "boxed"
+
+
+def test_a_recognisers_own_boxes_are_the_objects_each_by_one_name(streets, folder):
+    scenes = list(BarePictures(folder, Boxed(streets)).scenes())
+    assert [scene.name for scene in scenes] == ["0", "1", "2"]
+    assert all(scene.is_rough for scene in scenes)
+    assert "vehicle" not in {one.label for scene in scenes for one in scene.instances}
+    assert not Scenes(scenes, ChangePlan(("person",), ("person",))).is_annotated
+
+
+def test_rough_masks_are_for_deletion_only_and_a_segmenter_allows_the_rest(streets, folder):
+    plan = ChangePlan(("person",), ("person", "car"), ("delete", "mirror"), controls=False)
+    rough = Scenes(list(BarePictures(folder, Boxed(streets)).scenes()), plan)
+    reasons = {made.reason for place in range(3) for k in (2, 3) if isinstance(made := rough.made(place, k), Skipped)}
+    assert any("masks are rough" in reason for reason in reasons)
+    assert not any(isinstance(rough.made(place, k), Mutation) for place in range(3) for k in (2, 3))
+
+    def segmenter(picture, boxes):
+        scene = next(one for one in streets if np.array_equal(one.picture, picture))
+        by_box = {one.box: one.mask(scene.shape) for one in scene.instances}
+        return [PromptedMask(by_box[box], 0.97) for box in boxes]
+
+    sharp = Scenes(list(BarePictures(folder, Boxed(streets), segmenter).scenes()), plan)
+    assert any(isinstance(sharp.made(place, k), Mutation) for place in range(3) for k in (2, 3))
+
+
+def test_a_rough_mask_is_nearer_to_the_object_than_its_box():
+    picture = np.full((100, 100, 3), 200, np.uint8)
+    down, over = np.mgrid[0:100, 0:100]
+    ball = np.hypot(down - 50, over - 40) < 22
+    picture[ball] = (30, 60, 160)
+    found = rough_mask(picture, (17, 27, 63, 73))
+    assert (found & ball).sum() / (found | ball).sum() > 0.85
+
+
+def test_pictures_alone_ask_for_a_recogniser_and_an_unknown_one_is_named(folder):
+    with pytest.raises(InvalidArgument, match="need a recogniser"):
+        eh.open(folder)
+    with pytest.raises(UnknownName, match="yolo"):
+        eh.open(folder, settings={"recogniser": "yolo"})
+
+
+def test_init_writes_a_project_for_pictures_and_the_detector_that_names_their_objects(tmp_path, data):
+    net, frames = data / "models" / "yolox_nano.onnx", sorted((data / "images" / "street" / "frames").glob("*.png"))
+    (tmp_path / "pictures").mkdir()
+    for path in frames[:2]:
+        shutil.copy(path, tmp_path / "pictures")
+    written = init(tmp_path / "pictures", model=net, file=tmp_path / "evenhand.yaml")
+    assert written.project.medium.settings["format"] == "pictures"
+    assert Path(written.project.medium.settings["recogniser"]) == net.resolve()
+
+
+def test_a_segmenter_that_takes_boxes_is_asked_in_its_own_pixels(tmp_path):
+    pytest.importorskip("onnxruntime")
+    from onnx import TensorProto, helper
+
+    onnx = pytest.importorskip("onnx")
+    saved(tmp_path, {"image_embeddings": np.zeros((1, 4, 4, 4), np.float32)}, ("FLOAT", [1, 3, 64, 64]))
+    (tmp_path / "net.onnx").rename(tmp_path / "encoder.onnx")
+    # This decoder marks everything right of the first corner, in the pixels of the picture (32 wide where the encoder has 64).
+    names = {"image_embeddings": [1, 4, 4, 4], "point_coords": [1, 2, 2], "point_labels": [1, 2], "orig_im_size": [2]}
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in names.items()]
+    row = helper.make_tensor("row", TensorProto.FLOAT, [1, 1, 1, 32], np.arange(32, dtype=np.float32))
+    ones = helper.make_tensor("ones", TensorProto.FLOAT, [1, 1, 32, 1], np.ones(32, np.float32))
+    index, half = (helper.make_tensor(n, t, [], [v]) for n, t, v in (("at", TensorProto.INT64, 0), ("half", TensorProto.FLOAT, 0.5)))
+    quality = helper.make_tensor("q", TensorProto.FLOAT, [1, 1], [0.95])
+    nodes = [helper.make_node("Constant", [], [one.name], value=one) for one in (row, ones, index, half, quality)]
+    nodes += [
+        helper.make_node("Flatten", ["point_coords"], ["flat"], axis=0),
+        helper.make_node("Gather", ["flat", "at"], ["left"], axis=1),
+        helper.make_node("Mul", ["left", "half"], ["own"]),
+        helper.make_node("Sub", ["row", "own"], ["beyond"]),
+        helper.make_node("Mul", ["beyond", "ones"], ["masks"]),
+        helper.make_node("Identity", ["q"], ["iou_predictions"]),
+    ]
+    outputs = [
+        helper.make_tensor_value_info("masks", TensorProto.FLOAT, [1, 1, 32, 32]),
+        helper.make_tensor_value_info("iou_predictions", TensorProto.FLOAT, [1, 1]),
+    ]
+    model = helper.make_model(helper.make_graph(nodes, "d", inputs, outputs), opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, str(tmp_path / "decoder.onnx"))
+    (tmp_path / "sam.yaml").write_text("encoder: encoder.onnx\ndecoder: decoder.onnx\n", encoding="utf-8")
+    net = PromptedSegmenter.from_yaml(tmp_path / "sam.yaml")
+    (told,) = net(np.zeros((32, 32, 3), np.uint8), [(10, 4, 20, 30)])
+    assert told.quality == pytest.approx(0.95)
+    assert not told.mask[:, :10].any()
+    assert told.mask[:, 12:].all()
