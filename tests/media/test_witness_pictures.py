@@ -39,7 +39,7 @@ def test_witnesses_of_a_scan_show_their_pictures_and_are_replayed(door, tmp_path
     for kept in found.witnesses:
         path = witness.save(kept, tmp_path)
         told = json.loads(path.read_text())
-        assert told["pictures"] == {side: f"{kept.id}-{side}.png" for side in ("person", "twin")}
+        assert told["pictures"] == {side: f"{kept.id}-{side}.png" for side in ("person", "twin", "difference")}
         row = np.array([[kept.person["picture"], ["lighter", "darker"].index(kept.person["tone"])]], dtype=float)
         assert np.array_equal(picture_of((tmp_path / f"{kept.id}-person.png").read_bytes()), door.data.medium.show(row)[0])
         assert witness.load(path) == kept
@@ -117,4 +117,23 @@ def test_a_table_shows_no_exhibit():
     data = eh.datasets.credit()
     assert exhibit(data.rows[:2], data.medium) == Exhibit() == exhibit(data.rows[:2], None)
     album = album_of(door_camera(3, np.random.default_rng(0), 16).data.medium.album.factors, 16)
-    assert set(exhibit(from_album(album, ["tone"]).rows[:2], from_album(album, ["tone"]).medium).pictures) == {"person", "twin"}
+    assert set(exhibit(from_album(album, ["tone"]).rows[:2], from_album(album, ["tone"]).medium).pictures) == {
+        "person",
+        "twin",
+        "difference",
+    }
+
+
+def test_only_the_differing_pixels_are_marked():
+    from evenhand.media.pixel_differences import marked_difference
+
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 256, (12, 9, 3), dtype=np.uint8)
+    second = first.copy()
+    second[2:5, 3:6] ^= 1  # the smallest difference that there is
+    second[8, 8, 0] ^= 128
+    shown = marked_difference(first, second).astype(int)
+    is_marked = shown.max(axis=2) != shown.min(axis=2)
+    assert np.array_equal(is_marked, (first != second).any(axis=2))
+    assert shown[8, 8].tolist() == [213, 94, 0]
+    assert not (marked_difference(first, first).std(axis=2) > 0).any()

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pandas as pd
 import pytest
 import verb_results
 
+import evenhand as eh
 from evenhand import report
 from evenhand.report import record
+from evenhand.verbs.scan import Options
 
 VERBS = list(verb_results.MAKERS)
 
@@ -97,3 +100,12 @@ def test_a_table_has_a_line_for_every_pair() -> None:
     lines = list(csv.reader(io.StringIO(report.render(told("scan"), "csv"))))
     assert [line[0] for line in lines[1:]] == [each["id"] for each in told("scan")["witnesses"]]
     assert "person.income" in lines[0]
+
+
+def test_a_page_names_the_parquet_files_that_hold_all_findings(tmp_path: Path) -> None:
+    options = Options(rate_rows=50, most_witnesses=2, folder=tmp_path / "runs")
+    budget = eh.Budget(candidates=200)
+    made = eh.scan(verb_results.model(), verb_results.people(), methods=["themis"], budget=budget, options=options)
+    (named,) = re.findall(r"<code>([^<]*part-\*\.parquet)</code>", report.render(made.as_dict()))
+    files = list(Path("/").glob(named.removeprefix("/")))
+    assert sum(len(pd.read_parquet(file)) for file in files) == len(made.findings.findings) > 2

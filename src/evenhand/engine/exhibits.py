@@ -15,16 +15,18 @@ from evenhand.contract import Medium, Restoring
 from evenhand.disk import digest_of, read_bytes, write_whole
 from evenhand.errors import StoreError
 from evenhand.media.album import as_bytes
+from evenhand.media.pixel_differences import marked_difference
 from evenhand.media.png import data_uri, picture_of
 
 SIDES = ("person", "twin")
+DIFFERENCE = "difference"
 MOST_PICTURE_BYTES = 120_000_000
 DATA_URI = "data:image/png;base64,"
 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """Both sides of a pair as pictures (data URIs) or as texts; empty where a row is a line of a table."""
+    """Both sides of a pair as pictures (data URIs, with their difference) or as texts; empty where a row is a line of a table."""
 
     pictures: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
@@ -37,8 +39,14 @@ def exhibit(pair: Rows, medium: Medium | None) -> Exhibit:
     if sides and all(isinstance(side, str) for side in sides):
         return Exhibit(texts=dict(zip(SIDES, sides, strict=True)))
     if sides and all(isinstance(side, np.ndarray) and side.ndim == 3 for side in sides):
-        return Exhibit(pictures={name: data_uri(as_bytes(side)) for name, side in zip(SIDES, sides, strict=True)})
+        return Exhibit(pictures=_pictures([as_bytes(side) for side in sides]))
     return Exhibit()
+
+
+def _pictures(sides: list[NDArray[np.uint8]]) -> dict[str, str]:
+    """Both sides, and what differs between them where they are of one size."""
+    shown = {name: data_uri(side) for name, side in zip(SIDES, sides, strict=True)}
+    return shown | ({DIFFERENCE: data_uri(marked_difference(*sides))} if sides[0].shape == sides[1].shape else {})
 
 
 def picture_sums(pictures: dict[str, str]) -> dict[str, str]:

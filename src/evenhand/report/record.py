@@ -124,7 +124,7 @@ class RunRecord(RecordPart):
 
 
 class WitnessRecord(RecordPart):
-    """A pair of rows, and both outcomes.  `pictures` names what was shown: `person` and `twin`, each a PNG file's name or a data URI."""
+    """A pair of rows, and both outcomes.  `pictures`: person, twin and difference, each a PNG file's name or a data URI."""
 
     id: str
     protected: list[str] = Field(default_factory=list)
@@ -168,6 +168,7 @@ class Body(RecordPart):
     anytime: dict[str, Any] | None = None
     weighted: dict[str, Any] | None = None
     runs: list[RunRecord] = Field(default_factory=list)
+    folders: list[str] = Field(default_factory=list)
     failures: dict[str, str] = Field(default_factory=dict)
     valid_share: float | None = None
     where: dict[str, Any] | None = None

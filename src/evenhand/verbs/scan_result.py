@@ -114,6 +114,7 @@ class ScanResult(Rendered):
         body = {
             "rates": [rate.as_dict() for rate in self.rates],
             "runs": [r.as_dict() for r in self.runs],
+            "folders": [path.as_posix() for path in self.folders],
             "failures": dict(self.failures),
             "notes": list(self.notes),
             "valid_share": self.valid_share,

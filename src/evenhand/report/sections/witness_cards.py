@@ -25,6 +25,7 @@ MOST_CARDS = 60  # on a page; a table of pairs (.csv) and the Parquet files of a
 """Pairs that are open at first; the others are folded."""
 
 MOST_COLUMNS = 12
+MOST_FOLDERS = 20
 MOST_PICTURE_BYTES = 6_000_000  # of all pairs together: a page is to be sent around and opened at once
 TONES = 4
 """Outcomes beyond this many share the last colour."""
@@ -96,6 +97,8 @@ def section(record: Record) -> Section | None:
         one=one,
         many=many,
         can_replay=record.verb != "certify",
+        findings=record.findings,
+        parquet=[f"{words.text(folder, 300)}/findings/part-*.parquet" for folder in record.body.folders[:MOST_FOLDERS]],
     )
     return Section("evidence", f"Evidence: pairs of {many}", "Evidence", html)
 
