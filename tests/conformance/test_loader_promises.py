@@ -36,6 +36,17 @@ def table_file(folder):
     return folder / "people.csv", wishes("sex")
 
 
+def streamed_table(folder):
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    (folder / "people").mkdir()
+    for part in range(2):
+        frame = pd.DataFrame({"sex": rng.choice(["w", "m"], 40), "pay": rng.integers(10, 99, 40)})
+        frame.to_parquet(folder / "people" / f"part-{part}.parquet")
+    return folder / "people", wishes("sex")
+
+
 def texts(folder):
     (folder / "templates.csv").write_text('text\n"{name} is a {job}"\n"{name} lost {his} work"\n')
     words = "slot,word,gender\nname,Emily,woman\nname,Greg,man\nhis,her,woman\nhis,his,man\njob,nurse,\njob,pilot,\n"
@@ -58,6 +69,7 @@ SOURCES = {
     "embedded_tables": lambda folder: ("credit", wishes("sex")),
     "scene_files": scene_folder,
     "table_files": table_file,
+    "streamed_tables": streamed_table,
     "text_templates": texts,
 }
 SMALL = {"drawn_portraits": {"count": 6, "size": 16}, "drawn_streets": {"count": 3, "classes": ("person", "car")}}

@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.contract import DataWishes, DifferentiablePictureModel, EditorTools, Loader, Model
 from evenhand.datasets.dataset import Dataset, from_frame
+from evenhand.datasets.large_dataset import is_large, large_in_domain
 from evenhand.datasets.loaders import loader_of_kind
 from evenhand.domain.project_file import MediumSource, ModelSource, Project, read_project
 from evenhand.errors import DomainError, EvenhandError
@@ -41,6 +42,8 @@ def open_project(file: str | Path, settings: Mapping[str, Any] | None = None) ->
         return OpenedProject(replace(project, declared=data.domain), data)
     if project.data is None:
         raise DomainError("the file names no data; add `data: table.csv` (or .parquet)", file=str(file))
+    if is_large(project.data.path):
+        return OpenedProject(project, large_in_domain(project.data.path, project.domain))
     return OpenedProject(project, from_frame(project.data.read(), project.domain, project.data.path.stem))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evenhand.campaign.opened_project import editor_tools, open_project
 from evenhand.contract import DataWishes, Loader, NeedsRecogniser, ProposingLoader
+from evenhand.datasets.large_dataset import is_large, propose_large
 from evenhand.disk import write_whole
 from evenhand.domain.infer import InferWishes, Proposal, propose
 from evenhand.domain.project_file import DataSource, MediumSource, ModelSource, Project, save_project
@@ -52,7 +53,7 @@ def init(
     loader: Loader = loader_for(source).make()
     if isinstance(loader, NeedsRecogniser) and model is not None:
         loader = loader.with_recogniser(source, str(model))
-    if loader.kind == "table":
+    if loader.kind in ("table", "large_table"):
         wishes = InferWishes(label, favourable, tuple(protected), tuple(keep), tuple(numbers))
         return _of_table(source, wishes, _model(model), file)
     if not isinstance(loader, ProposingLoader):
@@ -65,7 +66,7 @@ def init(
 
 
 def _of_table(source: Path, wishes: InferWishes, model: ModelSource | None, file: Path) -> WrittenProject:
-    proposal = propose(source, wishes)
+    proposal = propose_large(source, wishes) if is_large(source) else propose(source, wishes)
     project = Project(proposal.domain, DataSource(source), model)
     save_project(project, file, proposal)
     return _with_reading(WrittenProject(file, project, _lines(proposal)))

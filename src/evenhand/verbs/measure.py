@@ -14,6 +14,7 @@ import numpy as np
 from evenhand.arrays import Labels
 from evenhand.claims import Claim
 from evenhand.contract import Headway, Medium, Model, Oracle, Outcome, StudyCase, StudySection, Watch, has_twins, words_of
+from evenhand.datasets.large_dataset import LargeDataset
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.tabular import TabularDomain
 from evenhand.domain.twins import Comparison as ComparedValues
@@ -25,6 +26,7 @@ from evenhand.engine.run import Plan, Subject, run
 from evenhand.engine.subject import Data
 from evenhand.errors import DataError, EvenhandError, InvalidArgument
 from evenhand.limits import ConfidenceLevel, Count, InnerShare, RandomDeals, ShareBelowOne, WholeNumber, check_limits
+from evenhand.measures.every_row import EveryRow, every_row
 from evenhand.measures.group import AMOUNTS, BY_NAME, SHARES
 from evenhand.measures.group_curve import ProtectedNumber, curve_figure
 from evenhand.measures.group_fairlearn import USUAL, FairlearnFigure, GroupAnswers, through_fairlearn
@@ -212,7 +214,21 @@ def measure(
         raise DataError(f"{data.name}: no row lies inside the domain")
     meter = Meter(as_model(model, domain, options))
     measured = _Measurer(meter, data, domain, options, seed, oracle).all()
-    return replace(measured, notes=(*measured.notes, *compared))
+    measured = replace(measured, notes=(*measured.notes, *compared))
+    return _with_every_row(measured, data, domain, meter, oracle, options) if isinstance(data, LargeDataset) else measured
+
+
+def _with_every_row(
+    measured: Measurement, data: LargeDataset, domain: TabularDomain, model: Meter, oracle: OracleChoice | None, options: MeasureOptions
+) -> Measurement:
+    """Of a table that is not read whole: every row is asked, too, and counted exactly; that rate leads."""
+    whole = data.within(domain)
+    judge = ready(oracle_of(usual_oracle(model.model) if oracle is None else oracle), data.rows, domain, model)
+    has_labels = domain.has_classes and domain.label is not None and domain.label.column in data.frame.columns
+    counted = every_row(whole.parts(), EveryRow(domain, model, judge, has_labels))
+    rate = IndividualRate("every row", "the share of all rows of the table", counted.rate(options.confidence))
+    studies = {"every row": counted.section(options.confidence), **measured.studies}
+    return replace(measured, individual=(rate, *measured.individual), studies=studies, notes=(*measured.notes, data.note))
 
 
 def protected_domain(data: Data, protected: Sequence[str] | None) -> tuple[TabularDomain, list[str]]:

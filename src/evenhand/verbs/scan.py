@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.campaign.sharded_run import shard_count, sharded_run, write_findings
 from evenhand.contract import Describing, Doubtful, Executor, Growing, Method, Model, Population, Watch, media_of, name_of, outcome_names
+from evenhand.datasets.large_dataset import LargeDataset
 from evenhand.deadline import NEVER, Deadline
 from evenhand.engine import witness
 from evenhand.engine.findings import Findings
@@ -164,7 +165,7 @@ def scan(
         outcomes=names,
         classes=classes,
         looked=looked.checks,
-        notes=tuple(time_plan.notes(samples, searched.runs)),
+        notes=(*time_plan.notes(samples, searched.runs), *((data.note,) if isinstance(data, LargeDataset) else ())),
         unfair_rows=_unfair_rows(samples[0], subject),
         natural=_natural(subject, found, budget, np.random.default_rng([seed, 9])),
     )
