@@ -1,6 +1,12 @@
 """Tables that are ready offline, each with the domain that it lives in, and the way in for a user's own.
 
 Every function returns a `Dataset`.  `coding="papers"` gives the integer coding that the published methods were measured on.
+
+>>> import evenhand as eh
+>>> eh.datasets.load("credit").frame.shape
+(1000, 22)
+>>> "adult" in eh.datasets.names()
+True
 """
 
 from __future__ import annotations

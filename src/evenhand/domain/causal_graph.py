@@ -12,7 +12,11 @@ from evenhand.errors import DomainError, UnknownName
 
 @dataclass(frozen=True)
 class CausalGraph:
-    """For every column that has causes among the others, the names of its causes."""
+    """For every column that has causes among the others, the names of its causes.
+
+    >>> CausalGraph.of({"hours": ["sex"]}).parents
+    {'hours': ('sex',)}
+    """
 
     parents: Mapping[str, tuple[str, ...]]
 

@@ -35,6 +35,11 @@ class Column:
     `dtype` is the pandas dtype that decoded cells get back.
     `reserve` is a number of whole codes above `high` that a medium hands out for what a method makes: they count as inside, but
     nothing draws them or clips to them.
+
+    >>> Column("age", "integer", low=18, high=95).high
+    95
+    >>> Column("sex", "category", ("female", "male")).values
+    ('female', 'male')
     """
 
     name: str

@@ -85,6 +85,13 @@ def infer(
     label: the column that the model predicts.  favourable: the outcome(s) that a person hopes for.  protected: columns that must not
     change the answer.  keep: columns to use although they look like identifiers or free text.  numbers: columns of few whole numbers
     that are amounts or counts; without it they are read as the codes of a category.
+
+    >>> import pandas as pd
+    >>> import evenhand as eh
+    >>> people = pd.DataFrame({"age": range(20, 60), "sex": ["f", "m"] * 20, "granted": ["no", "yes"] * 20})
+    >>> domain = eh.infer(people, label="granted", favourable="yes", protected=["sex"])
+    >>> [column.kind for column in domain.columns]
+    ['integer', 'category']
     """
     chosen = InferWishes(label, favourable, _names(protected, "protected"), _names(keep, "keep"), _names(numbers, "numbers"))
     proposal = propose(table, chosen, suggestions=False)

@@ -84,7 +84,15 @@ class Label:
 
 @dataclass(frozen=True)
 class TabularDomain:
-    """Columns, constraints and protection: the only authority on what is a valid row."""
+    """Columns, constraints and protection: the only authority on what is a valid row.
+
+    >>> import numpy as np
+    >>> from evenhand import Column, Label, TabularDomain
+    >>> columns = (Column("sex", "category", ("f", "m")), Column("age", "integer", low=18, high=95))
+    >>> domain = TabularDomain(columns, ("sex",), Label("granted", ("no", "yes"), ("yes",)))
+    >>> domain.sample(3, np.random.default_rng(0)).shape
+    (3, 2)
+    """
 
     columns: tuple[Column, ...]
     protected: tuple[str, ...] = ()

@@ -21,6 +21,9 @@ class Implied:
     """A change that must follow when a protected column goes from one value to another (Husband to Wife).
 
     The way back (Wife to Husband) is implied wherever the mapping can be inverted.
+
+    >>> Implied("sex", "f", "m", {"title": {"Ms": "Mr"}}).column
+    'sex'
     """
 
     column: str
@@ -39,6 +42,11 @@ class Comparison:
     """Which values of one protected column are compared: all of them, a declared few, or one per bin.
 
     `edges` are bin borders; a bin holds its lower border, the last bin both.  Each bin is represented by its middle.
+
+    >>> Comparison(values=(25, 40, 60)).values
+    (25, 40, 60)
+    >>> Comparison(edges=(18, 30, 65, 95)).edges
+    (18, 30, 65, 95)
     """
 
     values: tuple[Value, ...] = ()

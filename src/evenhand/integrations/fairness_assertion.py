@@ -33,6 +33,12 @@ def assert_fair(
     """Raise unless the model keeps the policy; inconclusive raises too, as nothing was shown.
 
     model: what `evenhand.wrap` returns, with `data` from `evenhand.open`; or a project file, which names both and holds the policy.
+
+    >>> import evenhand as eh
+    >>> data = eh.open("credit", protected=["age"])
+    >>> model = eh.wrap(lambda frame: 100 - frame["duration"], data, returns="score", threshold=80)
+    >>> eh.assert_fair(model, data, eh.Policy(eh.Gate(max_rate=0.01)), seed=0).outcome
+    'pass'
     """
     if data is None:
         return _checked(project_gate(model, policy, seed, candidates))

@@ -43,6 +43,16 @@ def log_result(result: Result, run_id: str | None = None) -> dict[str, float]:
     """Log a result of any verb to a run of MLflow: figures, the verdict as a tag, the page and the JSON; returns the figures.
 
     run_id: the run; None takes the active one, or starts one.
+
+    >>> import mlflow
+    >>> import evenhand as eh
+    >>> data = eh.open("credit", protected=["age"])
+    >>> model = eh.wrap(lambda frame: 150 - frame["age"] - frame["duration"], data, returns="score", threshold=90)
+    >>> result = eh.scan(model, data, budget=eh.Budget(candidates=500))
+    >>> with mlflow.start_run():
+    ...     logged = eh.log_result(result)
+    >>> len(logged) > 0
+    True
     """
     require("mlflow", "mlflow")
     import mlflow

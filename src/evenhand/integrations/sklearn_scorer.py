@@ -53,5 +53,14 @@ class FairnessScorer:
 
 
 def fairness_scorer(domain: TabularDomain, accuracy: float = 0.0) -> FairnessScorer:
-    """A scorer to pass as `scoring=` to `cross_val_score` or `GridSearchCV`."""
+    """A scorer to pass as `scoring=` to `cross_val_score` or `GridSearchCV`.
+
+    >>> import evenhand as eh
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.model_selection import cross_val_score
+    >>> data = eh.open("credit", protected=["age"])
+    >>> rows, label = data.frame[list(data.domain.names)], data.frame["credit_risk"]
+    >>> float(cross_val_score(DummyClassifier(), rows, label, scoring=eh.fairness_scorer(data.domain), cv=2).mean())
+    1.0
+    """
     return FairnessScorer(domain, accuracy)

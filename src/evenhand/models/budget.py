@@ -10,7 +10,11 @@ from evenhand.limits import Count, Positive, check_limits
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits that hold together; the first one reached ends the run.  None is no limit."""
+    """Limits that hold together; the first one reached ends the run.  None is no limit.
+
+    >>> Budget(candidates=1_000, seconds=60).model_rows is None
+    True
+    """
 
     candidates: Count | None = None
     model_rows: Count | None = None

@@ -1,4 +1,10 @@
-"""Models with exactly known unfairness, to test the tests with: on tables, portraits, texts and scenes."""
+"""Models with exactly known unfairness, to test the tests with: on tables, portraits, texts and scenes.
+
+>>> import evenhand as eh
+>>> shape = eh.planted.shapes()["pocket"]
+>>> 0 < float(shape.rate) < 0.05  # counted, not sampled
+True
+"""
 
 from __future__ import annotations
 

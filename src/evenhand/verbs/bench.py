@@ -102,6 +102,9 @@ class BenchOptions:
     likeness: also the slower figures of naturalness.  repair: also retrain on each run's findings.
     pool_rows: plausible rows judged outside every budget, which say what there is to be found; fewer where a row is expensive to show.
     settings: who carries it out, the folder that keeps records and continues them, who is told of the headway; none changes what is found.
+
+    >>> BenchOptions(oracle="gap:threshold=0.2").repair
+    False
     """
 
     oracle: str | None = None
@@ -126,6 +129,11 @@ def bench(
 
     methods: names, or entrants with parameters.  sources: embedded tables by name, or what they are fought on (`campaign.sources.Named`
     for a table with protected columns and a model, `Given` for what is in memory).  budget: of each run; 100,000 candidates by default.
+
+    >>> import evenhand as eh
+    >>> result = eh.bench(["themis", "aequitas"], ["credit"], budget=eh.Budget(candidates=500))
+    >>> len(result.summary()) > 0
+    True
     """
     options, budget = options or BenchOptions(), budget or Budget(candidates=100_000)
     grounds = [Named(each) if isinstance(each, str) else each for each in sources]

@@ -42,6 +42,9 @@ class GateOptions:
     witnesses: a folder of kept pairs; they are asked again first.  baseline: an earlier result, as its file or its dictionary.
     budget: of the search; 5,000 candidates by default.  methods: of the search.  today: the day that waivers are held against.
     tolerance: by how much a rate may rise above the baseline's.
+
+    >>> GateOptions().budget.candidates
+    5000
     """
 
     witnesses: Path | None = None
@@ -104,6 +107,12 @@ def gate(
 
     policy: what is demanded; by default that nobody is treated differently.  model, data, protected, seed: as for `scan`.
     options: kept pairs, a baseline, the budget.
+
+    >>> import evenhand as eh
+    >>> data = eh.open("credit", protected=["age"])
+    >>> model = eh.wrap(lambda frame: 150 - frame["age"] - frame["duration"], data, returns="score", threshold=90)
+    >>> eh.gate(model, data, eh.Policy(eh.Gate(max_rate=0.01))).outcome
+    'violation'
     """
     policy, options = policy or Policy(), options or GateOptions()
     kept = _kept_pairs(model, data, options)

@@ -70,6 +70,15 @@ def certify(
 
     model: a wrapped tree ensemble (scikit-learn, XGBoost, LightGBM, CatBoost) or ReLU network.  data: whose domain is looked at.
     limits: when to stop; Ctrl-C keeps the bounds so far.  gate: the tolerated share.  watch: who is told of the headway.
+
+    >>> import evenhand as eh
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> data = eh.datasets.load("credit", coding="papers").protect("age")
+    >>> rows, label = data.frame[list(data.domain.names)], data.frame[data.domain.label.column]
+    >>> model = eh.wrap(DecisionTreeClassifier(max_depth=8, random_state=0).fit(rows, label), data)
+    >>> proof = eh.certify(model, data)
+    >>> proof.outcome, proof.certificate.is_exact
+    ('violation', True)
     """
     gate, domain = gate or Gate(), data.domain.protect(*protected) if protected is not None else data.domain
     found = prove(model, domain, limits=limits or ProofLimits(), watch=watch)

@@ -50,6 +50,9 @@ class CompareOptions:
     rate_rows: people judged in each population, the same for both models; None for 10,000, and for all real rows where they can be.
     confidence: of every interval.
     tolerance: by how much the rate may rise without being worse.
+
+    >>> CompareOptions(rate_rows=2_000, tolerance=0.01).confidence
+    0.95
     """
 
     oracle: OracleChoice | None = None
@@ -155,6 +158,13 @@ def compare(
 
     first, second: two models, with `data` to ask them about; or two results of `scan` (as returned, as dictionaries, or as files).
     protected: columns instead of the data's own.  seed: of the people that are drawn.  options: oracle, sample size, tolerance.
+
+    >>> import evenhand as eh
+    >>> data = eh.open("credit", protected=["age"])
+    >>> model = eh.wrap(lambda frame: 150 - frame["age"] - frame["duration"], data, returns="score", threshold=90)
+    >>> milder = eh.wrap(lambda frame: 150 - 0.2 * frame["age"] - frame["duration"], data, returns="score", threshold=120)
+    >>> eh.compare(milder, model, data).outcome
+    'violation'
     """
     options = options or CompareOptions()
     if isinstance(first, Model) and isinstance(second, Model):

@@ -154,6 +154,12 @@ def doctor(model: Model, data: Data, *, rows: int | None = None, candidates: int
     model, data: as for `scan`.  rows: how many the model is asked about, in several ways; 400 in this process, 150 of an endpoint, 48 of
     what is shown pictures, scenes or texts.
     candidates: says what a scan of so many would cost.
+
+    >>> import evenhand as eh
+    >>> data = eh.open("credit", protected=["age"])
+    >>> model = eh.wrap(lambda frame: 150 - frame["age"] - frame["duration"], data, returns="score", threshold=90)
+    >>> eh.doctor(model, data).outcome  # it is no better than guessing
+    'inconclusive'
     """
     labels = data.labels if data.domain.has_classes else None
     medium = getattr(data, "medium", None)

@@ -84,6 +84,9 @@ class MeasureOptions:
     ordered: whether the classes have an order, as age groups have.
     groups_only: leave out plausible people, the oracles side by side and studies, which no group needs.
     draws: random deals behind a permutation test; the smallest p-value that it can give is one over their number.
+
+    >>> MeasureOptions(max_gap=0.05, groups_only=True).confidence
+    0.95
     """
 
     labels: Sequence[Any] | None = None
@@ -205,6 +208,13 @@ def measure(
     model: what `evenhand.wrap` returns, or what it takes.  data: what `evenhand.open` returns; a missing label is allowed.
     protected: columns instead of the data's own.  seed: of everything random.  options: what is measured, and how finely.
     oracle: what counts as unfair to an individual, as in `scan`; by default another label, or for a regression another amount.
+
+    >>> import evenhand as eh
+    >>> data = eh.open("credit", protected=["age"])
+    >>> model = eh.wrap(lambda frame: 150 - frame["age"] - frame["duration"], data, returns="score", threshold=90)
+    >>> measured = eh.measure(model, data, options=eh.MeasureOptions(groups_only=True))
+    >>> measured.outcome
+    'violation'
     """
     options = options or MeasureOptions()
     domain, compared = protected_domain(data, protected)

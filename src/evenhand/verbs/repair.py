@@ -28,7 +28,11 @@ ALWAYS = ("no_change", "refit_again", "add_random_rows", "hide_protected", "drop
 
 @dataclass(frozen=True)
 class RepairOptions:
-    """Which findings train and which judge, how much is spent, and what counts as shown."""
+    """Which findings train and which judge, how much is spent, and what counts as shown.
+
+    >>> RepairOptions(seeds=3).first_seed
+    0
+    """
 
     train_method: str | Method | None = None  # None for the usual one of the data's medium
     judge_method: str | Method | None = None
@@ -56,6 +60,17 @@ def repair(
     data: labelled rows.  For each seed a part is held out, and a model of the given kind is fitted to the rest, mended and judged.
     repairs: names from `evenhand repair --list`, or repairs with parameters; all by default.  Controls and trivial baselines
     are always added.  held_out: rows that judge instead of a part of `data`.
+
+    >>> import evenhand as eh
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> data = eh.datasets.load("credit", coding="papers").protect("age")
+    >>> rows, label = data.frame[list(data.domain.names)], data.frame[data.domain.label.column]
+    >>> model = eh.wrap(make_pipeline(StandardScaler(), LogisticRegression()).fit(rows, label), data)
+    >>> result = eh.repair(model, data, repairs=["reweigh"], options=eh.RepairOptions(seeds=2))
+    >>> result.outcome
+    'inconclusive'
     """
     chosen = options or RepairOptions()
     subject = subject_of(model, data, protected)

@@ -65,6 +65,13 @@ def replay(which: str | Path | witness.Witness, model: Model, data: Data, *, fol
 
     which: a witness, its file, a folder of them, or an id (its first four digits suffice) that is looked for below `folders`.
     model, data: as for `scan`; the data's domain says what the cells of a pair mean.
+
+    >>> import evenhand as eh
+    >>> data = eh.open("credit", protected=["age"])
+    >>> model = eh.wrap(lambda frame: 150 - frame["age"] - frame["duration"], data, returns="score", threshold=90)
+    >>> result = eh.scan(model, data, budget=eh.Budget(candidates=500))
+    >>> eh.replay(result.witnesses[0], model, data).outcome
+    'violation'
     """
     kept = [which] if isinstance(which, witness.Witness) else [witness.load(path) for path in _files(which, folders)]
     domain = data.domain.protect(*kept[0].protected)

@@ -55,6 +55,9 @@ class Options:
     gate: when the scan passes.  folder: where runs are kept, to be continued after an interruption.  watch: who is told of the headway.
     stream_share: people drawn beside the search for the anytime rate, per candidate; outside the budget, 0 for none.
     executor: who shares the work, in shards of the budget; what is found does not depend on how many there are.  None: one search, here.
+
+    >>> Options(rate_rows=2_000).most_witnesses
+    24
     """
 
     population: Population | None = None
@@ -121,6 +124,13 @@ def scan(
     budget: of each method; 100,000 candidates by default.  A budget of seconds, times the number of methods, is what the whole scan
     takes: rates, rules and witnesses are made with fewer rows where it is short, and the result's notes say so.
     seed: of everything random.  options: rates, gate, witnesses, folder.
+
+    >>> import evenhand as eh
+    >>> data = eh.open("credit", protected=["age"])
+    >>> model = eh.wrap(lambda frame: 150 - frame["age"] - frame["duration"], data, returns="score", threshold=90)
+    >>> result = eh.scan(model, data, budget=eh.Budget(candidates=1_000), seed=7)
+    >>> result.outcome, len(result.findings) > 100
+    ('violation', True)
     """
     options, budget = options or Options(), budget or Budget(candidates=100_000)
     time_plan = TimePlan.of(budget, len(methods))

@@ -48,6 +48,9 @@ class SynthOptions:
     synthesiser: trees, chained trees; graph, AITEST's constraint graph.  wishes: a .yaml file, or the edited .csv table of a graph.
     presets: what-ifs such as '1:1 sex' or 'income up 20 %'.  unfitted: for the graph, numbers that no distribution fits come from
     their range or by quantiles.  companions: columns beside the domain, such as numbers of people (`learn_companions`).
+
+    >>> SynthOptions(synthesiser="graph", presets=["1:1 sex"]).synthesiser
+    'graph'
     """
 
     synthesiser: str = "trees"
@@ -170,6 +173,11 @@ def synth(data: Data, rows: int = 1_000, *, seed: int = 0, options: SynthOptions
     """Realistic rows, learnt from a table: `result.frame()` has them, `result.write(path)` streams any number to a file.
 
     data: a table with its domain; the label is not synthesised.  rows: how many.  seed: the same seed gives the same rows.
+
+    >>> import evenhand as eh
+    >>> made = eh.synth(eh.open("credit", protected=["age"]), rows=100)
+    >>> made.frame().shape
+    (100, 21)
     """
     check_argument(Count, rows=rows)
     options, rng = options or SynthOptions(), np.random.default_rng(seed)

@@ -58,6 +58,9 @@ class ProofLimits:
 
     seconds: wall-clock time.  boxes: how many boxes are looked at.  gap: how far apart the bounds may stay.
     kept: how many open boxes are held in memory before the search goes deep instead of wide.
+
+    >>> ProofLimits(seconds=5, gap=0.01).gap
+    0.01
     """
 
     seconds: Positive | None = 60.0
