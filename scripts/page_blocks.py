@@ -6,7 +6,8 @@
 - A block with `title="evenhand.yaml"` is written to that file.  Any other `yaml`, `csv` or `toml` must be looked at by a hidden block that
   follows it, where it is called `shown`.
 - `text` is what somebody would see; it is not run.
-- A comment `<!-- python ... -->` is hidden from the reader and executed: what the page takes for granted, or a check of what it claims.
+- A comment `<!-- python ... -->` is hidden from the reader and executed: what the page takes for granted (`page_subjects` helps), or a
+  check of what it claims.
 """
 
 from __future__ import annotations
@@ -126,6 +127,9 @@ class Reader:
             raise AssertionError(f"{self.unchecked}: nothing looks at this {self.unchecked.language}; give it a title or a hidden check")
 
     def _command(self, command: str, block: Block) -> None:
+        if command.startswith("cd "):
+            self.folder = self.folder / shlex.split(command, comments=True)[1]
+            return
         if command.split("#")[0].rstrip().endswith("&"):
             self._start(command)
             return
@@ -163,7 +167,7 @@ def follow(page: Path) -> int:
     """Do everything that a page says; how many blocks that were."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
         reader = Reader(Path(folder))
-        sys.path.insert(0, folder)
+        sys.path[:0] = [folder, str(ROOT / "scripts")]
         try:
             for block in blocks_of(page):
                 reader.follow(block)

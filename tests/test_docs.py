@@ -43,10 +43,6 @@ def test_every_example_of_the_project_file_is_valid(tmp_path):
     assert project_file.read_project(path).model.http["answer"] == "predictions[*].probability"
 
 
-def test_the_page_of_the_oracles_says_what_happens():
-    exec("\n".join(blocks("docs/oracles.md", "python")), {})
-
-
 def test_the_page_of_the_oracles_names_every_one():
     from evenhand.oracles import ORACLES
 
