@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 WORKERS ?= 2
 
-.PHONY: demo test test-slow check bench format release clean
+.PHONY: demo test test-slow check docs bench format release clean
 .DEFAULT_GOAL := demo
 
 $(BIN)/python:
@@ -30,6 +30,10 @@ $(VENV)/check.stamp: pyproject.toml $(VENV)/test.stamp
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[check]'
 	@touch $@
 
+$(VENV)/docs.stamp: pyproject.toml $(VENV)/test.stamp
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
 demo: $(VENV)/core.stamp
 	$(BIN)/evenhand demo
 
@@ -48,6 +52,11 @@ check: $(VENV)/check.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(MAKE) test
+
+# The site, strictly and offline, in site/; then everything that it shows is done.
+docs: $(VENV)/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) tests/website
 
 # Every script to its end, whatever another one does; the failed ones are named last.
 bench: $(VENV)/test.stamp

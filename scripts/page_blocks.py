@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+BASH = "/bin/bash"
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)(?: +(?P<rest>.*))?$")
 HIDDEN = re.compile(r"^<!-- python *$")
@@ -113,7 +114,7 @@ class Reader:
     def _execute(self, block: Block) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("default")
-            exec(compile("\n" * block.line + block.text, str(block), "exec"), self.names)
+            exec(compile("\n" * block.line + block.text, str(block), "exec"), self.names)  # noqa: S102 - our own pages
         if block.is_hidden:
             self.unchecked = None
 
@@ -134,15 +135,16 @@ class Reader:
             self._start(command)
             return
         expected = int(code[1]) if (code := EXIT_CODE.search(command)) else 0
-        ended = subprocess.run(["bash", "-c", command], cwd=self.folder, capture_output=True, text=True, env=environment(), check=False)
+        ended = subprocess.run([BASH, "-c", command], cwd=self.folder, capture_output=True, text=True, env=environment(), check=False)
         if ended.returncode != expected:
             told = f"{ended.stdout[-3000:]}\n{ended.stderr[-3000:]}"
             raise AssertionError(f"{block}: {command}\nended with {ended.returncode}, not {expected}\n{told}")
 
-
     def _start(self, command: str) -> None:
         words = shlex.split(command.split("#")[0])[:-1]
-        self.beside.append(subprocess.Popen(words, cwd=self.folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        self.beside.append(
+            subprocess.Popen(words, cwd=self.folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        )
         time.sleep(2.0)
 
     def leave(self) -> None:
@@ -179,4 +181,4 @@ def follow(page: Path) -> int:
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or [str(page) for page in pages()]:
-        print(f"{name}: {follow(Path(name).resolve())} blocks run")
+        print(f"{name}: {follow(Path(name).resolve())} blocks run")  # noqa: T201 - told to whoever asked

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import yaml
-from skops.io import dump
+from sklearn.base import ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from skops.io import dump
 
 from evenhand.domain.project_file import Project, read_project
 
@@ -43,19 +44,19 @@ def applicants(count: int = 1500) -> pd.DataFrame:
     return people.assign(approved=np.where(merit + rng.normal(0, 0.5, count) > 5, "yes", "no"))
 
 
-def fitted(people: pd.DataFrame) -> Pipeline:
-    """A logistic regression of them."""
+def fitted(people: pd.DataFrame, classifier: ClassifierMixin | None = None) -> Pipeline:
+    """A classifier of them; without one, a logistic regression."""
     encode = make_column_transformer((OneHotEncoder(), ["sex", "race"]), (StandardScaler(), ["age", "income", "years"]))
-    return make_pipeline(encode, LogisticRegression()).fit(people.drop(columns="approved"), people["approved"])
+    return make_pipeline(encode, classifier or LogisticRegression()).fit(people.drop(columns="approved"), people["approved"])
 
 
-def write_project(folder: Path | str = ".") -> None:
+def write_project(folder: Path | str = ".", classifier: ClassifierMixin | None = None) -> None:
     """applicants.csv, model.skops and evenhand.yaml."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     people = applicants()
     people.to_csv(place / "applicants.csv", index=False)
-    dump(fitted(people), place / "model.skops")
+    dump(fitted(people, classifier), place / "model.skops")
     (place / "evenhand.yaml").write_text(PROJECT, encoding="utf-8")
 
 

@@ -58,7 +58,10 @@ def commands_page() -> str:
     """Every command with its options, in the words of its help."""
     command: Any = typer.main.get_command(build())
     parts = [described(name, each) for name, each in sorted(command.commands.items())]
-    return "# Commands\n\nExit codes: 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed, 5 internal error, 130 interrupted.\n\n" + "\n\n".join(parts)
+    return (
+        "# Commands\n\nExit codes: 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed, 5 internal error, 130 interrupted.\n\n"
+        + "\n\n".join(parts)
+    )
 
 
 def described(name: str, command: Any) -> str:

@@ -33,7 +33,9 @@ def test_a_block_without_a_language_is_refused():
 
 
 def test_the_site_is_built_strictly(tmp_path):
-    done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     assert (tmp_path / "reference" / "python.html").exists()
     assert "evenhand scan" in (tmp_path / "reference" / "commands.html").read_text()
