@@ -54,3 +54,14 @@ def test_a_date_follows_another_by_its_distance():
     lengths = made[:, 1] - made[:, 0]
     assert lengths.min() > 0
     assert np.quantile(lengths, [0.5, 0.9]) == pytest.approx(np.quantile(end - start, [0.5, 0.9]), abs=1)
+
+
+def test_a_number_with_few_values_that_follows_another_keeps_its_values():
+    rng = np.random.default_rng(8)
+    well = rng.random(4_000) < 0.6
+    first = np.where(well, 5, np.round(rng.normal(50, 12, 4_000) / 3) * 3).clip(0, 100)
+    second = np.where(well, 4, np.round((first + rng.normal(0, 6, 4_000)) / 3) * 3).clip(0, 100)
+    columns = (Column("first", "real", low=0.0, high=100.0), Column("second", "real", low=0.0, high=100.0))
+    made = drawn_from(np.column_stack([first, second]), columns, 5_000)
+    assert np.isin(made[:, 1], np.unique(second)).mean() > 0.99
+    assert (made[:, 1] == 4).mean() == pytest.approx(0.6, abs=0.03)

@@ -64,12 +64,6 @@ class Shape:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.append(np.where(width > 0, np.maximum(width / step, 1.0), 1.0), 1.0)
 
-    def log_width(self, places: Index) -> float:
-        """What the log-likelihood of cells is above that of single codes: comparable between shapes of one column."""
-        step = 1.0 if self.cells.column.is_integral or not isinstance(self.cells.grid, int) else 10.0**-self.cells.grid
-        width = np.append(np.where(self.cells.width > 0, self.cells.width, step), 1.0)
-        return float(np.log(width[places]).sum())
-
 
 @dataclass(frozen=True, eq=False)
 class Grown:
@@ -101,7 +95,7 @@ class Grown:
         """How likely the tree makes the held-out rows, their cells counted on the rows that it was grown on."""
         shares = self._shares(self.places[growth.structure], self._nodes(growth.structure))
         held = self.places[growth.held]
-        return float(np.log(shares[self._nodes(growth.held), held]).sum()) - self.shape.log_width(held)
+        return float(np.log(shares[self._nodes(growth.held), held] / self.shape.codes_in_cells[held]).sum())
 
     def link(self) -> Link:
         """Counted on all rows."""
