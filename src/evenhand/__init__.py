@@ -49,6 +49,7 @@ _HOMES = {
     "planted": "",
     "repair": "evenhand.verbs.repair",
     "replay": "evenhand.verbs.replay",
+    "save_pairs": "evenhand.verbs.save_pairs",
     "scan": "evenhand.verbs.scan",
     "strategies": "evenhand.synthesis.strategies",
     "synth": "evenhand.verbs.synth",
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from evenhand.verbs.open import open  # noqa: A004 - the data's door
     from evenhand.verbs.repair import RepairOptions, repair
     from evenhand.verbs.replay import replay
+    from evenhand.verbs.save_pairs import save_pairs
     from evenhand.verbs.scan import Options, scan
     from evenhand.verbs.synth import SynthOptions, synth
 
@@ -124,6 +126,7 @@ __all__ = [
     "repair",
     "replay",
     "run_campaign",
+    "save_pairs",
     "scan",
     "strategies",
     "synth",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -118,6 +119,21 @@ def test_ready_made_twins_from_the_command_line(tmp_path: Path) -> None:
     told = json.loads(done.stdout)
     assert told["body"]["studies"]["jury"]["figures"]["editors"][0]["flip"] == "twins from twins"
     assert told["body"]["studies"]["leaning"]["figures"]["leanings"][0]["pairs"] == COUNT
+
+
+def test_saved_pairs_are_asked_about_again(tmp_path: Path) -> None:
+    settings = {"editor": repaint, "jury": {"tone": read_tone}}
+    data = eh.open(_album(), label="verdict", favourable="yes", protected=["tone"], settings=settings)
+    table = eh.save_pairs(eh.wrap(lean, data), data, tmp_path / "kept")
+    lines = list(csv.DictReader(table.read_text().splitlines()))
+    assert [line["file"] for line in lines] == list(data.medium.album.sources)
+    first = lines[0]
+    assert {first["value"], first["twin_value"]} == {"light", "dark"}
+    assert first["twin_jury_tone"] == first["twin_value"]
+    assert (first["answer"] != first["twin_answer"]) == (first["differs"] == "True")
+    again = eh.open(_album(), label="verdict", favourable="yes", protected=["tone"], settings={"pairs": str(tmp_path / "kept")})
+    twins = data.domain.twin(data.rows, 1 - data.rows[:, 1].astype(int))
+    assert np.array_equal(again.medium.show(twins), data.medium.show(twins))
 
 
 def test_pictures_without_a_ready_twin_are_left_out(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from evenhand.cli.output import AS_JSON, QUIET, REPORTS, Leaving, leave, names_in, wants_json, watching
+from evenhand.cli.output import AS_JSON, QUIET, REPORTS, Leaving, leave, names_in, tell, wants_json, watching
 from evenhand.cli.project import (
     CLASSES,
     DEFAULT_FILE,
@@ -18,6 +18,7 @@ from evenhand.cli.project import (
     MODEL,
     ORACLE_HELP,
     PAIRS,
+    PICTURE_PANEL,
     PRESET,
     PROTECTED,
     RETURNS,
@@ -70,6 +71,12 @@ def measure_command(
     null_draws: int = typer.Option(19, min=0, help="Shuffles behind the null of the proxy effect."),
     rare_people: int = typer.Option(0, min=0, help="Judge so many plausible people for a share down to one in a million; 0: do not."),
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
+    save_pairs: Path = typer.Option(
+        None,
+        "--save-pairs",
+        help="Pictures: a folder for every twin as a file, and pairs.csv with both answers.",
+        rich_help_panel=PICTURE_PANEL,
+    ),
     baseline: Path = typer.Option(None, help="An earlier result: only what is new or worse fails."),
     report: list[Path] = REPORTS,
     as_json: bool = AS_JSON,
@@ -91,6 +98,12 @@ def measure_command(
     with watching(quiet or as_json) as watch:
         options = MeasureOptions(**chosen, watch=watch)
         result = measure(loaded.model, loaded.data, protected=names_in(protected), oracle=judge, seed=used_seed, options=options)
+    if save_pairs is not None:
+        from evenhand.verbs.save_pairs import save_pairs as saved
+
+        table = saved(loaded.model, loaded.data, save_pairs)
+        if not as_json:
+            tell(f"Pairs: {table}")
     policy = every_group(policy_of(replace(loaded.project.gate, max_rate=max_rate)), result.as_dict(), max_gap)
     ruling = ruled(result.as_dict(), policy, baseline or loaded.project.gate.baseline)
     leave(result, Leaving(settings.runs, "measurement", report, as_json, loaded.place, ruling))

@@ -1,7 +1,7 @@
 """Ready-made twins in a folder: pictures of the same file names under the values that they show.
 
 `pairs/VALUE/FILE` for every other value of a picture; with several protected attributes `pairs/ATTRIBUTE/VALUE/FILE`; of an attribute with
-two values also just `pairs/FILE`.
+two values also just `pairs/FILE`.  A twin of a JPEG may be a PNG of the same name, as `save_pairs` writes them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class ReadyPairs:
 
     def file(self, name: str, value: str, is_alone: bool) -> Path | None:
         """The twin of a picture under a value; None where there is none."""
-        places = [f"{self.attribute}/{value}/{name}", f"{value}/{name}", *([name] if is_alone else [])]
+        names = dict.fromkeys((name, f"{Path(name).stem}.png"))
+        places = [each for one in names for each in (f"{self.attribute}/{value}/{one}", f"{value}/{one}", *([one] if is_alone else []))]
         found = (below(self.folder, place) for place in places)
         return next((file for file in found if file is not None and file.is_file()), None)
 

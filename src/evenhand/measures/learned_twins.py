@@ -8,20 +8,24 @@ than under every one of several edits of the same size at other places.  Where n
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Labels, Mask, Reals, Rows
-from evenhand.contract import Growing, PictureModel, Pictures, StudyCase, labels_of
+from evenhand.contract import PictureModel, Pictures, StudyCase, labels_of
+from evenhand.media.album import as_bytes
+from evenhand.media.loose_pictures import LoosePictures
 from evenhand.models.attribute_readers import attribute_reader
+from evenhand.models.shown import ShownModel
 
 FEWEST_IN_CELL = 10
 """Pictures of each label under each value that a reader needs in each half."""
 NULL_EDITS = 19
 """Edits that mean nothing: a movement larger than all of them has a chance of one in twenty."""
+ASKED_AT_ONCE = 128
 WORSE_READER = 0.05
 """A reader may be less accurate than the classifier by no more than this."""
 
@@ -64,10 +68,10 @@ class Readers:
     second: PictureModel
     second_half: Mask
 
-    def read(self, pictures: Pictures) -> Labels:
-        """Labels by the reader that knows none of these pictures."""
+    def read(self, pictures: Pictures, part: slice = slice(None)) -> Labels:
+        """Labels by the reader that knows none of these pictures, which are this part of all."""
         first, second = (reader.scores(pictures).argmax(axis=1) for reader in (self.first, self.second))
-        read: Labels = np.where(self.second_half, first, second)
+        read: Labels = np.where(self.second_half[part], first, second)
         return read
 
 
@@ -87,7 +91,7 @@ def weighed(case: StudyCase, turned: Turned, rng: np.random.Generator) -> Weighe
     other = Movement(readers.read(case.medium.show(turned.lower)), readers.read(case.medium.show(turned.higher)), len(classes))
     beyond, bounds = _bounds(own.steps - other.steps, case.confidence)
     right, read_right = labels_of(case.model.scores(case.rows)) == case.labels, readers.read(pictures) == case.labels
-    null = max(_largest(case, turned, readers, other.lower, offsets) for offsets in _null_offsets(case, turned, rng))
+    null = _largest_null(case, turned, readers, other.lower, rng)
     reason = _doubt(case, other, right.astype(float) - read_right, float(np.abs(beyond).max()), null)
     named = dict(zip(classes, beyond.tolist(), strict=True))
     low, high = (dict(zip(classes, (beyond + sign * bounds).tolist(), strict=True)) for sign in (-1, 1))
@@ -168,26 +172,55 @@ def _bounds(differences: NDArray[np.float64], confidence: float) -> tuple[Reals,
     return differences.mean(axis=0), level * np.sqrt((differences.var(axis=0) + 1 / n) / n)
 
 
-def _null_offsets(case: StudyCase, turned: Turned, rng: np.random.Generator) -> Iterator[NDArray[np.float32]]:
-    """Edits of other pictures, moved to other places and colours: of the same size, and about nothing."""
-    before, after = (case.medium.show(rows).astype(np.float32) for rows in (turned.lower, turned.higher))
-    change = after - before
-    height, width = change.shape[1:3]
-    for _ in range(NULL_EDITS):
-        shift = (int(rng.integers(height // 4, 3 * height // 4)), int(rng.integers(width // 4, 3 * width // 4)))
-        moved = np.roll(change[rng.permutation(len(change))], shift, axis=(1, 2))[..., rng.permutation(3)]
-        yield moved * rng.choice([-1.0, 1.0])
+@dataclass(frozen=True, eq=False)
+class NullEdit:
+    """An edit that means nothing: changes of other pictures, moved to other places and colours, of the same size."""
+
+    order: Index
+    down: int
+    right: int
+    colours: Index
+    sign: float
+
+    @classmethod
+    def drawn(cls, pictures: Pictures, rng: np.random.Generator) -> NullEdit:
+        """One by chance."""
+        height, width = pictures.shape[1:3]
+        down, right = int(rng.integers(height // 4, 3 * height // 4)), int(rng.integers(width // 4, 3 * width // 4))
+        order, colours = rng.permutation(len(pictures)), rng.permutation(3)
+        return cls(order.astype(np.intp), down, right, colours.astype(np.intp), float(rng.choice([-1.0, 1.0])))
+
+    def applied(self, before: Pictures, after: Pictures, part: slice) -> Pictures:
+        """Some of the pictures with other pictures' changes."""
+        places = self.order[part]
+        change = after[places].astype(np.float32) - before[places].astype(np.float32)
+        moved = np.roll(change, (self.down, self.right), axis=(1, 2))[..., self.colours] * self.sign
+        return as_bytes(before[part].astype(np.float32) + moved)
 
 
-def _largest(case: StudyCase, turned: Turned, readers: Readers, read_lower: Labels, offsets: NDArray[np.float32]) -> float:
-    """The largest movement of a class beyond the readers', under one meaningless edit."""
-    if not isinstance(case.medium, Growing):
+def _largest_null(case: StudyCase, turned: Turned, readers: Readers, read_lower: Labels, rng: np.random.Generator) -> float:
+    """The largest movement of a class beyond the readers', over several meaningless edits."""
+    model = case.model.model
+    if not isinstance(model, ShownModel) or case.domain.label is None:
         return np.inf
-    edited = case.medium.derive(turned.lower, offsets)
-    classes = len(case.model.classes)
-    own = Movement(turned.said_lower, labels_of(case.model.scores(edited)), classes)
-    other = Movement(read_lower, readers.read(case.medium.show(edited)), classes)
-    return float(np.abs(own.net - other.net).max())
+    before, after = case.medium.show(turned.lower), case.medium.show(turned.higher)
+    found = 0.0
+    for _ in range(NULL_EDITS):
+        edit = NullEdit.drawn(before, rng)
+        said, read = (np.concatenate(each) for each in zip(*_asked(model, readers, edit, before, after), strict=True))
+        own, other = (Movement(first, second, len(case.model.classes)) for first, second in ((turned.said_lower, said), (read_lower, read)))
+        found = max(found, float(np.abs(own.net - other.net).max()))
+    return found
+
+
+def _asked(model: ShownModel, readers: Readers, edit: NullEdit, before: Pictures, after: Pictures) -> Iterator[tuple[Labels, Labels]]:
+    """What the classifier and the readers say of the edited pictures, some at a time."""
+    label = model.medium.domain.label
+    assert label is not None
+    for at in range(0, len(before), ASKED_AT_ONCE):
+        part = slice(at, at + ASKED_AT_ONCE)
+        pictures = LoosePictures(edit.applied(before, after, part), label)
+        yield labels_of(replace(model, medium=pictures).scores(pictures.rows)), readers.read(pictures.pictures, part)
 
 
 def _doubt(case: StudyCase, other: Movement, better: Reals, beyond: float, null: float) -> str:

@@ -29,6 +29,8 @@ PICTURE = "picture"
 """The name of the column that numbers the pictures."""
 
 PICTURES_AT_ONCE = 256
+BYTES_AT_ONCE = 8 << 20
+"""Pictures that are edited at once; their numbers take several times as much."""
 KEPT_BYTES = 256 << 20
 """Memory for twins that were made already."""
 
@@ -148,8 +150,9 @@ class AlbumMedium:
         """The pictures of these rows, bytes."""
         codes = np.asarray(rows).astype(np.int64)
         shown = np.empty((len(codes), *self.album.pictures.shape[1:]), np.uint8)
-        for start in range(0, len(codes), PICTURES_AT_ONCE):
-            part = slice(start, start + PICTURES_AT_ONCE)
+        step = max(1, min(PICTURES_AT_ONCE, BYTES_AT_ONCE // self.album.pictures[:1].nbytes))
+        for start in range(0, len(codes), step):
+            part = slice(start, start + step)
             shown[part] = self._shown(codes[part])
         return shown
 

@@ -14,15 +14,20 @@ import numpy as np
 from evenhand.arrays import Labels, Scores
 from evenhand.contract import PictureModel, Pictures
 from evenhand.errors import DataError
+from evenhand.models.preparation import resized
 
 FEWEST_EPOCHS, MOST_EPOCHS, PICTURES_TO_SEE = 4, 20, 3_000
 """A reader sees so many pictures in training, the same ones again where there are few."""
 
 MOST_COMPONENTS = 60
+LARGEST, SHRUNK_AT_ONCE = 64, 128
+"""The side of the pictures that readers see; larger ones are made smaller, some at a time, so that they take no more memory."""
 
 
 def attribute_reader(pictures: Pictures, codes: Labels, values: tuple[str, ...], rng: np.random.Generator) -> PictureModel:
     """A classifier of these values, trained on the pictures whose code is known."""
+    if pictures.shape[1] > LARGEST:
+        return ShrunkReader(attribute_reader(_shrunk(pictures), codes, values, rng), LARGEST)
     known = np.flatnonzero(codes >= 0)
     if len(np.unique(codes[known])) < 2:
         raise DataError(f"of the values {', '.join(values)}, fewer than two are known for some picture: no classifier can learn them")
@@ -34,6 +39,29 @@ def attribute_reader(pictures: Pictures, codes: Labels, values: tuple[str, ...],
     album = Album("attribute", np.asarray(pictures[known], dtype=np.uint8), {}, Attribute(values, codes[known]))
     epochs = min(MOST_EPOCHS, max(FEWEST_EPOCHS, round(PICTURES_TO_SEE / len(known))))
     return train("vgg", album, rng, Course(epochs=epochs))
+
+
+@dataclass(frozen=True, eq=False)
+class ShrunkReader:
+    """A reader of smaller pictures, asked about large ones some at a time."""
+
+    reader: PictureModel
+    size: int
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The values that it tells apart."""
+        return self.reader.classes
+
+    def scores(self, pictures: Pictures) -> Scores:
+        """Of the pictures, made smaller."""
+        return self.reader.scores(_shrunk(pictures)) if len(pictures) else np.zeros((0, len(self.classes)))
+
+
+def _shrunk(pictures: Pictures) -> Pictures:
+    """As large as a reader takes them, as bytes."""
+    parts = (resized(pictures[at : at + SHRUNK_AT_ONCE], LARGEST) for at in range(0, len(pictures), SHRUNK_AT_ONCE))
+    return np.concatenate([np.rint(part).astype(np.uint8) for part in parts])
 
 
 @dataclass(frozen=True, eq=False)
