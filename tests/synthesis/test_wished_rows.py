@@ -199,8 +199,8 @@ def test_unique_cells_stay_unique_over_several_draws_and_too_many_are_refused():
 def test_the_rates_of_one_group_leave_the_other_group_alone():
     rng = np.random.default_rng(4)
     words = {"modify": [{"association": ["sex", "job"], "value": "f", "frequencies": {"c": 1}}]}
-    made = ChainedTrees.fit_steered(STEERED_ROWS, STEERED, Wishes.parse(words, STEERED), rng).sample(8_000, rng)
-    plain = ChainedTrees.fit(STEERED_ROWS, STEERED, rng).sample(8_000, rng)
+    made = ChainedTrees.fit_steered(STEERED_ROWS, STEERED, Wishes.parse(words, STEERED), rng).sample(40_000, rng)
+    plain = ChainedTrees.fit(STEERED_ROWS, STEERED, rng).sample(40_000, rng)
     shares = [np.bincount(rows[rows[:, 0] == 0, 4].astype(int), minlength=3) / (rows[:, 0] == 0).sum() for rows in (made, plain)]
     assert np.abs(shares[0] - shares[1]).max() < 0.03
     assert (made[made[:, 0] == 1, 4] == 2).all()

@@ -90,7 +90,7 @@ class ChainedTrees:
         chosen = rng.permutation(len(rows))[: settings.rows_for_structure(rows.shape[1])]
         held, structure = np.split(chosen, [int(settings.held_out * len(chosen))])
         hurried = deadline.seconds_left < SECONDS_PER_PAIR * rows.shape[1] ** 2
-        told = np.zeros((rows.shape[1],) * 2) if hurried else associations(rows, rng)
+        told = np.ones((rows.shape[1],) * 2) if hurried else associations(rows, rng)
         growth = TreeGrowth(rows, domain, tree_copies(rows, domain), domain.low, structure, held, told, settings)
         plain = cls(domain, plan.order, (), guides=plan.guides, relations=relations)
         if deadline.is_set:
@@ -275,8 +275,13 @@ class ChainedTrees:
 
 def _telling_first(rows: Rows, domain: TabularDomain) -> list[int]:
     """All columns, those last whose cells mostly differ from row to row: the others' trees find little but chance in them."""
-    mostly_distinct = [2 * len(np.unique(rows[:, at])) > len(rows) for at in range(len(domain.columns))]
-    return sorted(range(len(domain.columns)), key=lambda at: mostly_distinct[at])
+
+    def is_mostly_distinct(at: int) -> bool:
+        column = domain.columns[at]
+        can_be = not column.is_integral or 2 * (column.highest - column.lowest + 2) > len(rows)
+        return can_be and 2 * len(np.unique(rows[:, at])) > len(rows)
+
+    return sorted(range(len(domain.columns)), key=is_mostly_distinct)
 
 
 def _cut_guide(guide: RelationGuide, box: Box) -> RelationGuide:

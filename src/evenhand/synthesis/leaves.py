@@ -118,8 +118,9 @@ def node_shares(branches: Branches, counts: Rows, is_number: bool) -> Rows:
     overall /= overall.sum()
     gathered = np.zeros((len(branches.left), counts.shape[1]))
     gathered[branches.leaves] = counts
-    for level in branches.depths[:0:-1]:
-        np.add.at(gathered, branches.parent[level], gathered[level])
+    for level in branches.depths[-2::-1]:
+        inner = level[branches.left[level] >= 0]
+        gathered[inner] = gathered[branches.left[inner]] + gathered[branches.right[inner]]
     shares = (_halved if is_number else _discounted)(branches, gathered, overall)
     rows = gathered.sum(axis=1, keepdims=True)
     mixed: Rows = (rows * shares + FLAT_ROWS * overall) / (rows + FLAT_ROWS)

@@ -14,9 +14,9 @@ import numpy as np
 from evenhand.arrays import Index, Reals, Rows
 from evenhand.synthesis.links import Copies, Link, Tilt
 
-CELLS = 200_000
+CELLS = 280_000
 FEWEST_ROWS = 4_000
-MOST_ROWS = 12_000
+MOST_ROWS = 20_000
 BORDERS = 7
 """Borders between cells at which groups are compared; the label of two classes has one."""
 STRONGEST = 3.0

@@ -38,6 +38,8 @@ RESTS = 3
 GAIN = 0.05
 """Nats for each held-out row that a trend must bring."""
 _MOST_CLASSES = 24
+FEWEST_ASKED, LEAST_TOLD = 4, 0.002
+"""Columns that a tree asks though they tell next to nothing; and nats that any further one must tell, or splits on it learn chance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,9 +213,10 @@ class TreeGrowth:
         return Grown(shape, places, self._tree(parents, places, shape, rng), np.array(parents, dtype=np.intp), self.copies)
 
     def _parents(self, at: int, before: Sequence[int]) -> list[int]:
-        """The columns that tell most about this one, and the protected ones."""
-        most = self.settings.most_parents(self.rows.shape[1], len(self.structure))
-        telling = sorted(before, key=lambda place: -self.associations[at, place])[:most]
+        """The columns that tell most about this one, and the protected ones; a few at least, though they may tell next to nothing."""
+        told, most = self.associations[at], self.settings.most_parents(self.rows.shape[1], len(self.structure))
+        telling = sorted(before, key=lambda place: -told[place])[:most]
+        telling = [*telling[:FEWEST_ASKED], *(place for place in telling[FEWEST_ASKED:] if told[place] > LEAST_TOLD)]
         return sorted({*telling, *(place for place in self.domain.protected_places if place in before)})
 
     def _tree(self, parents: list[int], places: Index, shape: Shape, rng: np.random.Generator) -> Any:
@@ -231,10 +234,10 @@ class TreeGrowth:
         # Growing best first costs more than growing depth first, and is needed only where the leaves are limited.
         limit = most if most * smallest < len(chosen) // 2 else None
         tree = kind(min_samples_leaf=smallest, max_leaf_nodes=limit, random_state=int(rng.integers(2**31)), **extra)
-        visible = self._visible[:, parents]
+        visible = np.ascontiguousarray(self._visible[:, parents])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a few rows with as many cells are no mistake here
-            return tree.fit(visible, target[self.structure]).tree_
+            return tree.fit(visible, target[self.structure], check_input=False).tree_
 
     def _tilted(self, grown: Grown, before: Sequence[int], rng: np.random.Generator) -> Link:
         """The link with one tilt for each protected column before it, each for what those before it leave."""

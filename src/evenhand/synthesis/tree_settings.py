@@ -40,7 +40,7 @@ class TreeSettings:
     tilts: bool = True
     rarer_copies: bool = True
     cells: TwoOrMore = 256
-    structure_rows: TwoOrMore = 30_000
+    structure_rows: TwoOrMore = 20_000
     structure_cells: TwoOrMore = 700_000
     table_cells: TwoOrMore = 1_000_000
     seconds: NotNegative | None = None
