@@ -25,6 +25,8 @@ MOST_COMPARED = 4_000
 FEWEST_IN_GROUP = 100
 GAP_ROWS = 40_000
 """Rows that are made up for the gaps at least, so that their own chance counts little."""
+COMPARED_GAP_ROWS = 200_000
+"""The same where synthesisers are set beside each other: the smallest groups are a hundredth of a table."""
 MOST_GROUPS = 8
 NOTABLE_GAP = 0.03
 KEPT = 0.9
@@ -111,7 +113,7 @@ class Likeness:
 
     auc: float
     gaps: tuple[GroupGap, ...]
-    relations: tuple[tuple[str, float], ...]
+    relations: tuple[tuple[str, float], ...]  # that every learnt row keeps, with the share of made-up rows that do
     copies: float
     copies_holdout: float
 
@@ -124,8 +126,9 @@ def likeness(fit: Fit, rows: Rows, labels: Labels | None, domain: TabularDomain,
     source = fit(learnt, wide, rng)
     made = source.sample(len(held), rng)
     has_gaps = labels is not None and domain.has_classes and bool(domain.protected)
-    gaps = tuple(_gaps(learnt, source.sample(max(GAP_ROWS, len(held)), rng), wide)) if has_gaps else ()
-    kept = tuple((each.text, float(each.rule.holds(made).mean())) for each in find_relations(learnt, wide, rng))
+    gaps = tuple(_gaps(learnt, source.sample(COMPARED_GAP_ROWS, rng), wide)) if has_gaps else ()
+    found = [each for each in find_relations(learnt, wide, rng) if each.support == 1.0]
+    kept = tuple((each.text, float(each.rule.holds(made).mean())) for each in found)
     return Likeness(two_sample_auc(held, made, rng), gaps, kept, _copied(made, learnt), _copied(held, learnt))
 
 
