@@ -21,6 +21,7 @@ import evenhand as eh
 from evenhand.disk import sealed
 from evenhand.domain.project_file import DataSource, ModelSource, Project, ScanSettings, save_project
 from evenhand.engine import witness
+from evenhand.engine.store import ROWS_TOGETHER
 from evenhand.models.dense import DenseNet
 from evenhand.verbs.scan import Options
 
@@ -127,7 +128,7 @@ def many_findings(search: Path, like: Path, count: int, per_part: int = 100_000)
         place = part.column_names.index("evenhand.gap")
         part = part.set_column(place, "evenhand.gap", pa.array(rng.random(part.num_rows)))
         content = io.BytesIO()
-        parquet.write_table(part, content, compression="zstd")
+        parquet.write_table(part, content, compression="zstd", row_group_size=ROWS_TOGETHER)
         (search / "findings" / f"part-{number + 1:06d}.parquet").write_bytes(content.getvalue())
 
 
@@ -226,7 +227,7 @@ def forget() -> None:
     comparison_view._series_told.cache_clear()
     for kept in (run_view.loaded, run_view._shown, comparison_view._told, found_rows._table, found_rows._names, run_state.rows_in):
         kept.cache_clear()
-    for kept in (found_rows._ordered, found_rows._column):
+    for kept in (found_rows._ordered, found_rows._first, found_rows._passing, found_rows._column):
         kept.cache_clear()
 
 

@@ -82,3 +82,19 @@ def test_missing_cells_come_last_either_way(tmp_path):
     rows = FoundRows.below(tmp_path)
     assert numbers(rows.page(FindingsWish("a"), 0, 9)) == [2, 0, 3, 1, 4]
     assert numbers(rows.page(FindingsWish("a", True), 0, 9)) == [3, 0, 2, 1, 4]
+
+
+@pytest.mark.parametrize("is_descending", [False, True])
+@pytest.mark.parametrize("column", ["town", "evenhand.gap"])
+def test_an_early_page_is_sorted_as_a_late_one(found, column, is_descending):
+    rows, frame = found
+    expected = frame.sort_values(column, ascending=not is_descending, kind="stable").index[20:70]
+    assert numbers(rows.page(FindingsWish(column, is_descending), 20, 50)) == list(expected)
+
+
+def test_scattered_rows_of_a_part_are_read_from_their_groups_alone(tmp_path):
+    (tmp_path / "findings").mkdir()
+    frame = pd.DataFrame({"a": np.random.default_rng(0).permutation(1_000), "b": [f"w{place % 7}" for place in range(1_000)]})
+    frame.to_parquet(tmp_path / "findings" / "part-000001.parquet", row_group_size=64)
+    page = FoundRows.below(tmp_path).page(FindingsWish("a"), 10, 30)
+    assert [tuple(line) for line in page.cells] == [(a, frame.b[frame.index[frame.a == a][0]]) for a in range(10, 40)]

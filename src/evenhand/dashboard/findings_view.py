@@ -97,7 +97,7 @@ def _findings(request: Request) -> Response:
     project = dashboard.catalogue.project_near(entry)
     is_gallery = entry.medium != "table" and project is not None and request.query_params.get("view", "pairs") == "pairs"
     length = SHOWN_PER_PAGE if is_gallery else PER_PAGE
-    paging = Paging.of(request, len(rows.order(wish)), length)
+    paging = Paging.of(request, rows.total(wish), length)
     found = rows.page(wish, paging.start, length)
     plain = [name for name in found.columns if not name.startswith(RESERVED)]
     titles = {name: words.text(name, 60) for name in plain} | {

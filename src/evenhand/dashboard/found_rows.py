@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,9 +17,12 @@ from evenhand.errors import InvalidArgument, StoreError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as parquet
 
 CODES = (f"{RESERVED}row_codes", f"{RESERVED}twin_codes")
 Test = Literal["contains", "is", "at least", "at most"]
+EARLY, STRIDE = 20, 1_000
+"""A page within the first twentieth of all findings is found without sorting the others, so many findings at a time."""
 TESTS: tuple[Test, ...] = ("contains", "is", "at least", "at most")
 
 
@@ -77,21 +80,33 @@ class FoundRows:
         return tuple(name for name in _names(self) if name not in CODES)
 
     def page(self, wish: FindingsWish, start: int, length: int) -> FoundPage:
-        """The findings of one page."""
-        order = self.order(wish)
-        chosen = order[start : start + length]
+        """The findings of one page; an early page does not sort those behind it."""
+        self._check(wish)
+        end = start + length
+        if wish.sort and end * EARLY <= self.count:
+            chosen = _first(self, wish, -(-end // STRIDE) * STRIDE)[start:end]
+        else:
+            chosen = self.order(wish)[start:end]
         names = self.columns()
-        return FoundPage(len(order), chosen, names, tuple(self.take(chosen, names)))
+        return FoundPage(self.total(wish), chosen, names, tuple(self.take(chosen, names)))
+
+    def total(self, wish: FindingsWish) -> int:
+        """How many findings are wished for."""
+        self._check(wish)
+        return len(_passing(self, replace(wish, sort="", is_descending=False))) if wish.where else self.count
 
     def order(self, wish: FindingsWish) -> Index:
         """The numbers of all findings that are wished for, in their order."""
-        for name in (wish.sort, wish.where):
-            if name and name not in self.columns():
-                raise InvalidArgument(f"column {name!r} is not one of the findings' columns")
+        self._check(wish)
         if not wish.sort and not wish.where:
             plain = np.arange(self.count)
             return plain[::-1] if wish.is_descending else plain
         return _ordered(self, wish)
+
+    def _check(self, wish: FindingsWish) -> None:
+        for name in (wish.sort, wish.where):
+            if name and name not in self.columns():
+                raise InvalidArgument(f"column {name!r} is not one of the findings' columns")
 
     def codes(self, number: int, side: str = "row") -> list[float]:
         """The exact codes of the person or of the twin of one finding."""
@@ -109,26 +124,45 @@ class FoundRows:
         for place in np.unique(places[inside]):
             here = np.flatnonzero((places == place) & inside)
             local = numbers[here] - (ends[place - 1] if place else 0)
-            lines = _cells(self.parts[place], self.sizes[place], local, tuple(names))
+            lines = _cells(self.parts[place], local, tuple(names))
             found |= dict(zip((int(at) for at in here), lines, strict=True))
         return [found[at] for at in sorted(found)]
 
 
-def _cells(part: Path, size: int, local: Index, names: tuple[str, ...]) -> list[tuple[Any, ...]]:
-    table = _table(part, size, names)
+def _cells(part: Path, local: Index, names: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    """The cells of these rows of a part: only the groups of rows that hold them are read."""
+    import pyarrow as pa
+
+    try:
+        file = _opened(part)
+        ends = np.cumsum([file.metadata.row_group(place).num_rows for place in range(file.num_row_groups)])
+        groups = np.unique(np.searchsorted(ends, local, side="right"))
+        table = file.read_row_groups([int(each) for each in groups], [n for n in names if n in file.schema_arrow.names], use_threads=False)
+    except (OSError, pa.ArrowException) as fault:
+        raise StoreError(f"{part.name} cannot be read: {fault}") from None
+    lengths = np.diff(ends, prepend=0)[groups]
+    starts = ends[groups] - lengths - np.concatenate([[0], np.cumsum(lengths)[:-1]])  # from places in the part to places in what was read
+    local = local - starts[np.searchsorted(groups, np.searchsorted(ends, local, side="right"))]
     missing = [None] * len(local)
     columns = [table.column(name).take(local).to_pylist() if name in table.column_names else missing for name in names]
     return list(zip(*columns, strict=True)) if columns else [()] * len(local)
 
 
-@lru_cache(maxsize=24)
-def _table(part: Path, size: int, names: tuple[str, ...]) -> pa.Table:  # noqa: ARG001 - a part of another size is another part
+def _opened(part: Path) -> parquet.ParquetFile:
+    """A part whose words are read as codes."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
+    return parquet.ParquetFile(part, read_dictionary=[field.name for field in parquet.read_schema(part) if field.type == pa.string()])
+
+
+@lru_cache(maxsize=24)
+def _table(part: Path, size: int, names: tuple[str, ...]) -> pa.Table:  # noqa: ARG001 - a part of another size is another part
+    import pyarrow as pa
+
     try:
-        file = parquet.ParquetFile(part, read_dictionary=[field.name for field in parquet.read_schema(part) if field.type == pa.string()])
-        return file.read([name for name in names if name in file.schema_arrow.names])
+        file = _opened(part)
+        return file.read([name for name in names if name in file.schema_arrow.names], use_threads=False)
     except (OSError, pa.ArrowException) as fault:
         raise StoreError(f"{part.name} cannot be read: {fault}") from None
 
@@ -148,13 +182,38 @@ def _names(rows: FoundRows) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=16)
+def _passing(rows: FoundRows, wish: FindingsWish) -> Index:
+    """The numbers of the findings that pass the test, as they were found."""
+    return np.flatnonzero(_column(rows, wish.where).passing(wish))
+
+
+@lru_cache(maxsize=16)
 def _ordered(rows: FoundRows, wish: FindingsWish) -> Index:
-    chosen = np.flatnonzero(_column(rows, wish.where).passing(wish)) if wish.where else np.arange(rows.count)
+    chosen = _passing(rows, replace(wish, sort="", is_descending=False)) if wish.where else np.arange(rows.count)
     if not wish.sort:
         return chosen[::-1] if wish.is_descending else chosen
-    keys = _column(rows, wish.sort).ranks[chosen]
-    # Descending by the negated rank, so that equal cells stay in the order in which they were found and missing ones stay last.
-    return chosen[np.argsort(-keys if wish.is_descending else keys, kind="stable")]
+    return chosen[np.argsort(_keys(rows, wish, chosen), kind="stable")]
+
+
+@lru_cache(maxsize=16)
+def _first(rows: FoundRows, wish: FindingsWish, count: int) -> Index:
+    """The first so many of the wished order: only what may be among them is sorted."""
+    chosen = _passing(rows, replace(wish, sort="", is_descending=False)) if wish.where else None
+    keys = _keys(rows, wish, chosen)
+    if count < len(keys):
+        last = np.partition(keys, count - 1)[count - 1]
+        near = np.flatnonzero(keys <= last) if not np.isnan(last) else np.arange(len(keys))
+    else:
+        near = np.arange(len(keys))
+    found = near[np.argsort(keys[near], kind="stable")][:count]
+    return found if chosen is None else chosen[found]
+
+
+def _keys(rows: FoundRows, wish: FindingsWish, chosen: Index | None) -> Reals:
+    """What is sorted by.  Descending by the negated rank, so that equal cells stay as they were found and missing ones stay last."""
+    ranks = _column(rows, wish.sort).ranks
+    ranks = ranks if chosen is None else ranks[chosen]
+    return -ranks if wish.is_descending else ranks
 
 
 @dataclass(frozen=True)
