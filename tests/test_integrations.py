@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -136,3 +137,31 @@ def test_figures_have_names_that_other_tools_take(people: Dataset) -> None:
         eh.gate(PLANTED.model, people, eh.Policy(groups=(eh.GroupLimit("statistical_parity", most=0.9),)), options=QUICK).as_dict()
     )
     assert {"evenhand/rate_data", "evenhand/rate_data_low", "evenhand/statistical_parity_by_group"} <= set(found)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_mlflow_finds_the_evaluator_by_its_entry_point_and_judges_with_it(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    from parts.dashboard_store import write_project
+
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow.set_tracking_uri(f"file://{tmp_path}/mlruns")
+    monkeypatch.chdir(tmp_path)
+    project = write_project(tmp_path / "loans")
+    told = {}
+    for name, push in (("leaning", 8), ("blind", 0)):
+        with mlflow.start_run() as run:
+            made = mlflow.models.evaluate(
+                lambda frame, push=push: np.where(frame["income"] + push * (frame["sex"] == "man") > 50, "granted", "refused"),
+                pd.read_parquet(tmp_path / "loans" / "people.parquet"),
+                targets="loan",
+                model_type="classifier",
+                evaluators="evenhand",
+                evaluator_config={"project": str(project), "candidates": 300},
+            )
+        told[name] = mlflow.get_run(run.info.run_id).data.tags["evenhand.outcome"], made.metrics["evenhand/rate_data"]
+    assert told["leaning"][0] == "violation"
+    assert told["leaning"][1] > 0.05
+    assert told["blind"] == ("inconclusive", 0.0)  # nothing found among 400 rows proves little

@@ -34,9 +34,16 @@ class FairnessEvaluator:
         config = dict(evaluator_config or {})
         if "project" not in config:
             raise InvalidArgument('evaluator_config: name the project file, as {"project": "evenhand.yaml"}')
-        result = project_gate(config["project"], model=model, candidates=int(config.get("candidates", 5_000)))
+        asked = None if model is None else _about_frames(model)
+        result = project_gate(config["project"], model=asked, candidates=int(config.get("candidates", 5_000)))
         told: Any = EvaluationResult
         return told(metrics=log_result(result, run_id), artifacts={})
+
+
+def _about_frames(model: Any) -> Any:
+    """What MLflow evaluates is asked through `predict` with a frame, whatever lies behind it; a function is asked itself."""
+    predict = getattr(model, "predict", model)
+    return lambda frame: predict(frame)
 
 
 def log_result(result: Result, run_id: str | None = None) -> dict[str, float]:
