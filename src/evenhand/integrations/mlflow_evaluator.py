@@ -42,8 +42,7 @@ class FairnessEvaluator:
 
 def _about_frames(model: Any) -> Any:
     """What MLflow evaluates is asked through `predict` with a frame, whatever lies behind it; a function is asked itself."""
-    predict = getattr(model, "predict", model)
-    return lambda frame: predict(frame)
+    return getattr(model, "predict", model)
 
 
 def log_result(result: Result, run_id: str | None = None) -> dict[str, float]:
