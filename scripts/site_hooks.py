@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,10 @@ import evenhand as eh
 from evenhand.cli.main import build
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "papers"))
+
+from inventory import coverage_page  # noqa: E402
+
 GROUPS = {
     "Data and models": ("open", "wrap", "infer", "datasets", "planted", "TabularDomain", "Column", "Label", "Comparison", "Implied"),
     "Verbs": ("scan", "measure", "certify", "repair", "synth", "bench", "compare", "doctor", "gate", "replay"),
@@ -33,7 +38,11 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """The pages that are written from the code."""
-    for name, text in {"reference/python.md": python_page(), "reference/commands.md": commands_page()}.items():
+    for name, text in {
+        "reference/python.md": python_page(),
+        "reference/commands.md": commands_page(),
+        "papers.md": coverage_page(),
+    }.items():
         files.append(File.generated(config, name, content=text))
     return files
 

@@ -1,0 +1,94 @@
+"""What of the papers and of the site can be run: tables with a command, blocks of the pages, examples of the public names.
+
+`--quick` runs pages and tables, the short ones first, until the CPU time of `--cpu-seconds` is spent, and counts only what has run;
+without it everything is run, which takes most of an hour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import resource
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from parts.common import write_figures
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "papers"), str(ROOT / "scripts")]
+
+from inventory import ITEMS
+from page_blocks import blocks_of, pages
+
+import evenhand as eh
+
+SHORT_FIRST = ("statistics", "constraints", "security", "own-method", "budgets", "models", "where", "gate")
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """CPU seconds of child processes that may be spent; None for as many as it takes."""
+
+    cpu_seconds: float | None
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing more is begun."""
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return self.cpu_seconds is not None and used.ru_utime + used.ru_stime >= self.cpu_seconds
+
+
+def ends_well(command: Sequence[str]) -> bool:
+    """Whether a command ends with 0; what it says is shown where it does not."""
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"failed: {' '.join(command)}\n{done.stderr[-2000:]}")
+    return done.returncode == 0
+
+
+def blocks_run(allowance: Allowance) -> int:
+    """How many blocks of the pages were done."""
+    found = sorted(
+        pages(), key=lambda page: (page.stem not in SHORT_FIRST, SHORT_FIRST.index(page.stem) if page.stem in SHORT_FIRST else 0)
+    )
+    done = 0
+    for page in found:
+        if not allowance.is_spent and ends_well(["scripts/page_blocks.py", str(page)]):
+            done += sum(block.counts for block in blocks_of(page))
+    return done
+
+
+def tables_run(allowance: Allowance) -> int:
+    """How many items were redone in short; items of one script share its run."""
+    ended: dict[tuple[str, ...], bool] = {}
+    for item in sorted((item for item in ITEMS if item.command), key=lambda item: item.paper != "aitest"):
+        command = (*item.command, *item.quick)
+        if command not in ended:
+            ended[command] = not allowance.is_spent and ends_well(command)
+    return sum(ended[(*item.command, *item.quick)] for item in ITEMS if item.command)
+
+
+def figures(allowance: Allowance) -> dict[str, float]:
+    """Everything that is counted."""
+    half = Allowance(allowance.cpu_seconds / 2 if allowance.cpu_seconds is not None else None)
+    return {
+        "tables_total": len(ITEMS),
+        "tables_with_command": sum(bool(item.command) for item in ITEMS),
+        "doc_blocks_total": sum(block.counts for page in pages() for block in blocks_of(page)),
+        "doc_blocks_run": blocks_run(half),
+        "tables_run_quick": tables_run(allowance),
+        "public_names": len(eh.__all__),
+        "public_names_with_example": sum(">>>" in (inspect.getdoc(getattr(eh, name)) or "") for name in eh.__all__),
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="until the allowance is spent")
+    parser.add_argument("--cpu-seconds", type=float, default=80.0, help="the allowance of --quick")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    chosen = parser.parse_args()
+    write_figures(figures(Allowance(chosen.cpu_seconds if chosen.quick else None)), chosen.json)
