@@ -58,7 +58,7 @@ ITEMS = (
     PaperItem("limi", "figure-3", "scalability: combined with other methods", "missing", note="`Limi(local=...)` does the combination"),
     PaperItem("limi", "figure-4", "discriminatory pictures", "part", FACES, note="drawn portraits instead of CelebA"),
     PaperItem("neuronfair", "areas", "AS-curve areas of the census net", "whole", WHITEBOX),
-    PaperItem("neuronfair", "generation", "individual discriminatory instances by method", "whole", WHITEBOX, note="equal budgets, equal counting"),
+    PaperItem("neuronfair", "generation", "discriminatory instances by method", "whole", WHITEBOX, note="equal budgets, equal counting"),
     PaperItem("neuronfair", "phases", "global and local phase (its Table 6)", "part", WHITEBOX, note="one of the two set-ups"),
     PaperItem("neuronfair", "equal-time", "symbolic generation in equal time (its Table 5)", "missing"),
     PaperItem("neuronfair", "retrained", "AUC against DM-RS of one net and its retrained versions (its Table 9)", "missing"),
