@@ -151,7 +151,7 @@ class Told:
 def rare_figures(seed: int, quick: bool) -> dict[str, float]:
     """The lowest coverage of a kind of planting (a quick run has few runs of each, and puts the rates together), and the largest relative
     error at one in a hundred thousand of the net, within 5 CPU-seconds."""
-    runs, rates, people = (6, RATES[::2], 120_000) if quick else (100, RATES, 300_000)
+    runs, rates, people = (4, RATES[::2], 200_000) if quick else (100, RATES, 300_000)
     shares = []
     for family in FAMILIES:
         for kind in KINDS:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 
 from evenhand.arrays import Rows
 from evenhand.contract import Oracle
-from evenhand.engine.subject import Subject
+from evenhand.engine.subject import Plan, Subject
 from evenhand.models.meter import Meter
 
 RECENT = 0.3
@@ -75,19 +75,37 @@ def mixed(before: float, latest: float) -> float:
 
 
 def question_seconds(subject: Subject, oracle: Oracle, seed: int) -> float:
-    """Seconds that one candidate more takes to judge in a large batch; infinite for a model that declares its answers costly."""
+    """Seconds that one candidate more takes to judge in a large batch; infinite for a model that declares its answers costly.
+
+    What a model does at its first question only is no part of it, nor is what other programs take of the processor meanwhile.
+    """
     if getattr(subject.model, "is_costly", False):
         return float("inf")
     rows = _probe_rows(subject, seed)
+    _timed(rows[:1], subject, oracle)
     before = _timed(rows[: PROBE_ROWS[0]], subject, oracle)
     cost = before.seconds / PROBE_ROWS[0]
     for few, many in pairwise(PROBE_ROWS):
-        if before.wall > PROBE_SECONDS:
+        if before.seconds > PROBE_SECONDS:
             break
         took = _timed(rows[:many], subject, oracle)
         cost = max(took.seconds - before.seconds, 0.1 * took.seconds) / (many - few)
         before = took
-    return cost
+    return float(f"{cost:.2g}")  # what the clock says beyond that is chance
+
+
+def with_cost(plan: Plan, subject: Subject) -> Plan:
+    """The plan with what a question costs, where the budget counts seconds and nobody has said it: measured once, kept with the result."""
+    budget = plan.budget
+    if plan.question_seconds is not None or all(limit is None or limit == float("inf") for limit in (budget.seconds, budget.cpu_seconds)):
+        return plan
+    return replace(plan, question_seconds=question_seconds(subject, plan.oracle, plan.seed))
+
+
+def cost_in_words(plan: Plan) -> dict[str, float | str]:
+    """What a header says of it; nothing where the budget counts questions."""
+    cost = plan.question_seconds
+    return {} if cost is None else {"question_seconds": cost if cost < float("inf") else "costly, as the model declares"}
 
 
 def _probe_rows(subject: Subject, seed: int) -> Rows:

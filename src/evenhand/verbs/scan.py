@@ -17,13 +17,14 @@ from evenhand.engine import witness
 from evenhand.engine.findings import Findings
 from evenhand.engine.gate import Gate
 from evenhand.engine.header import Header, header_of
+from evenhand.engine.pace import cost_in_words, with_cost
 from evenhand.engine.preflight import preflight
 from evenhand.engine.run import Run, check_ability, check_medium, run
 from evenhand.engine.samples import JudgedSample, Sampling, judged_samples
 from evenhand.engine.store import RunFolder
 from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
 from evenhand.errors import EvenhandError
-from evenhand.limits import Count, Share, check_limits
+from evenhand.limits import Count, Positive, Share, check_limits
 from evenhand.measures.rate_stream import RateStream, population_of
 from evenhand.measures.rates import DRAWN
 from evenhand.measures.rules import JudgedRows, Rules, mine_in_time
@@ -55,6 +56,7 @@ class Options:
     gate: when the scan passes.  folder: where runs are kept, to be continued after an interruption.  watch: who is told of the headway.
     stream_share: people drawn beside the search for the anytime rate, per candidate; outside the budget, 0 for none.
     executor: who shares the work, in shards of the budget; what is found does not depend on how many there are.  None: one search, here.
+    question_seconds: what one question costs under a budget of seconds, as the header of an earlier result has it; None: measured once.
 
     >>> Options(rate_rows=2_000).most_witnesses
     24
@@ -68,6 +70,7 @@ class Options:
     watch: Watch | None = None
     stream_share: Share = 0.1
     executor: Executor | None = None
+    question_seconds: Positive | None = None
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -138,10 +141,11 @@ def scan(
     check_vocabulary(subject.model)
     chosen = _chosen(methods, subject)
     looked = preflight(subject, time_plan.deadline.seconds_left)
-    plan = Plan(seed, budget, oracle_for(subject, oracle))
+    plan = with_cost(Plan(seed, budget, oracle_for(subject, oracle), question_seconds=options.question_seconds), subject)
     stream = _stream(subject, plan, options)
     plan = replace(plan, beside=stream)
-    header = header_of("scan", subject, data.name, plan, {"gate": asdict(options.gate), "preflight": looked.sentence})
+    details = {"gate": asdict(options.gate), "preflight": looked.sentence, **cost_in_words(plan)}
+    header = header_of("scan", subject, data.name, plan, details)
     # What needs no search comes before it, so that the search has all the time that is left.
     rng = np.random.default_rng([seed, 2])
     samples = judged_samples(subject, plan.oracle, Sampling(options.rate_rows, options.gate.confidence), rng, time_plan.for_rates())
