@@ -204,12 +204,12 @@ class Walking:
 
     def go(self) -> Search:
         """Round after round, until the budget is spent, the plausible ones are known, or nothing new turns up."""
-        stale = since = 0  # questions since everybody was drawn afresh
+        stale = since = rounds = 0  # questions and rounds since everybody was drawn afresh
         price = self.count  # new questions that this took the last time
         while self.task.fitting(1) and stale < PATIENCE:
-            is_due = since >= ROUNDS * price or self._is_last_chance
+            is_due = since >= ROUNDS * price or rounds >= ROUNDS * ROUNDS or self._is_last_chance
             asked = yield from self._round(self.shares.far if is_due else self.shares.draw(self.rng))
-            since, price = (0, asked) if is_due else (since + max(1, asked), price)
+            since, rounds, price = (0, 0, asked) if is_due else (since + asked, rounds + 1, price)
             stale = stale + 1 if asked <= 1 else 0
             if is_due and self.known_share.is_nearly_all and not self.plausible.is_everything:
                 self.task.facts["stopped"] = f"{self.known_share.sentence}: there is little left to find among them"
