@@ -44,7 +44,7 @@ def open_project(file: str | Path, settings: Mapping[str, Any] | None = None) ->
         raise DomainError("the file names no data; add `data: table.csv` (or .parquet)", file=str(file))
     if is_large(project.data.path):
         return OpenedProject(project, large_in_domain(project.data.path, project.domain))
-    return OpenedProject(project, from_frame(project.data.read(), project.domain, project.data.path.stem))
+    return OpenedProject(project, from_frame(project.table(), project.domain, project.data.path.stem))
 
 
 def _in_medium(medium: MediumSource, project: Project, file: Path) -> Dataset:

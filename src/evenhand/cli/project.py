@@ -185,7 +185,7 @@ def _with_unlabelled(project: Project) -> Dataset:
     from evenhand.domain.frames import as_frame
 
     assert project.data is not None
-    return Dataset(project.data.path.stem, as_frame(project.data.read()), project.domain)
+    return Dataset(project.data.path.stem, as_frame(project.table()), project.domain)
 
 
 def _given(model: str, trusted: bool) -> ModelSource:

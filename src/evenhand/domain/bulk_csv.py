@@ -33,6 +33,7 @@ class BulkFile:
     path: Path
     delimiter: str
     missing_values: tuple[str, ...]
+    numbers: tuple[str, ...] = ()  # columns that are known to hold numbers, whatever zeros stand before them
 
 
 def read_bulk(file: BulkFile) -> pd.DataFrame | None:
@@ -132,7 +133,7 @@ def _padded(file: BulkFile, schema: pa.Schema) -> list[str]:
     import pyarrow as pa
     from pyarrow import csv
 
-    wholes = [field.name for field in schema if pa.types.is_integer(field.type)]
+    wholes = [field.name for field in schema if pa.types.is_integer(field.type) and field.name not in file.numbers]
     if not wholes or not _has_padding(file.path, file.delimiter):
         return []
     texts = csv.ConvertOptions(include_columns=wholes, column_types=dict.fromkeys(wholes, pa.string()))
@@ -148,7 +149,7 @@ def _padded_first(file: BulkFile, schema: pa.Schema) -> list[str]:
     import pyarrow as pa
     from pyarrow import csv
 
-    wholes = [field.name for field in schema if pa.types.is_integer(field.type)]
+    wholes = [field.name for field in schema if pa.types.is_integer(field.type) and field.name not in file.numbers]
     texts = csv.ConvertOptions(include_columns=wholes, column_types=dict.fromkeys(wholes, pa.string()))
     reader = csv.open_csv(file.path, csv.ReadOptions(use_threads=False), _parsing(file), texts) if wholes else iter(())
     return [name for batch in islice(reader, 1) for name in wholes if _has_padded(batch.column(name))]

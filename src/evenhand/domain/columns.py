@@ -177,6 +177,8 @@ class Column:
     def _encode_numbers(self, cells: pd.Series, missing: Mask) -> Reals:
         import pandas as pd
 
+        if isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf":
+            return cells.to_numpy(dtype=np.float64)
         codes = np.full(len(cells), np.nan)
         try:
             codes[~missing] = pd.to_numeric(cells[~missing]).to_numpy(dtype=np.float64)

@@ -29,11 +29,12 @@ _SNIFFED_LINES = 50
 
 @dataclass(frozen=True)
 class TextFormat:
-    """How a text file is read: delimiter (None: found out), encoding, and the cells that are missing."""
+    """How a text file is read: delimiter (None: found out), encoding, the cells that are missing, and columns known to be numbers."""
 
     delimiter: str | None = None
     encoding: str = "utf-8"
     missing_values: tuple[str, ...] = MISSING_VALUES
+    numbers: tuple[str, ...] = ()
 
 
 MOST_UNFOLDED = 200 << 20
@@ -73,15 +74,19 @@ def read_table(
     path: str | Path, *, delimiter: str | None = None, encoding: str = "utf-8", missing_values: Sequence[str] = MISSING_VALUES
 ) -> pd.DataFrame:
     """A CSV or Parquet file as a pandas table, or a DataError that names the line at fault and the cure."""
-    path = Path(path)
+    if not (isinstance(missing_values, Sequence) and not isinstance(missing_values, str)):
+        raise DataError(f"missing_values={missing_values!r} must be a list of texts, such as ['', '?']")
+    return read_formatted(Path(path), TextFormat(delimiter, encoding, tuple(missing_values)))
+
+
+def read_formatted(path: Path, form: TextFormat) -> pd.DataFrame:
+    """The same, all that is known of a text file in one."""
     _check_exists(path)
     if path.suffix.lower() in PARQUET:
         return _read_parquet(path)
     if path.suffix.lower() not in TEXT:
         raise DataError(f"{path}: files ending in {path.suffix!r} cannot be read; expected .csv, .tsv, .txt, .data or .parquet")
-    if not (isinstance(missing_values, Sequence) and not isinstance(missing_values, str)):
-        raise DataError(f"missing_values={missing_values!r} must be a list of texts, such as ['', '?']")
-    return _read_text(path, TextFormat(delimiter, encoding, tuple(missing_values)))
+    return _read_text(path, form)
 
 
 def _check_exists(path: Path) -> None:
@@ -146,7 +151,7 @@ def _quickly(path: Path, form: TextFormat) -> pd.DataFrame | None:
     names = [name.strip() for name in header]
     if len(names) == 1 or len(set(names)) < len(names) or names != header or _spaced(head, delimiter) or not all(names):
         return None
-    return read_bulk(BulkFile(path, delimiter, form.missing_values))
+    return read_bulk(BulkFile(path, delimiter, form.missing_values, form.numbers))
 
 
 def _carefully(path: Path, form: TextFormat) -> pd.DataFrame:

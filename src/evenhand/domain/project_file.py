@@ -13,7 +13,7 @@ from evenhand.disk import write_whole
 from evenhand.domain import moments
 from evenhand.domain.columns import Column, Value
 from evenhand.domain.constraints import CompiledConstraint, compile_constraint, is_learned
-from evenhand.domain.frames import MISSING_VALUES, read_table
+from evenhand.domain.frames import MISSING_VALUES, TextFormat, read_formatted
 from evenhand.domain.infer import Proposal
 from evenhand.domain.layout import MEDIUM_HEAD, domain_text, section_text
 from evenhand.domain.schema import ColumnSection, ModelSection, ScanSection
@@ -36,9 +36,10 @@ class DataSource:
     encoding: str = "utf-8"
     missing_values: tuple[str, ...] = MISSING_VALUES
 
-    def read(self) -> pd.DataFrame:
-        """The table."""
-        return read_table(self.path, delimiter=self.delimiter, encoding=self.encoding, missing_values=self.missing_values)
+    def read(self, numbers: Sequence[str] = ()) -> pd.DataFrame:
+        """The table; `numbers` are columns that hold numbers, whatever zeros stand before them."""
+        form = TextFormat(self.delimiter, self.encoding, self.missing_values, tuple(numbers))
+        return read_formatted(self.path, form)
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,16 @@ class Project:
         if self.declared is None:
             raise DomainError("the domain of this project is made by its medium: open its data first")
         return self.declared
+
+    def table(self) -> pd.DataFrame:
+        """The data of a table, whose declared numbers are read as numbers."""
+        if self.data is None:
+            raise DomainError("the file names no data; add `data: table.csv` (or .parquet)")
+        label = self.domain.label
+        numbers = [column.name for column in self.domain.columns if column.kind in ("integer", "real")]
+        if label is not None and all(isinstance(value, int) and not isinstance(value, bool) for value in label.values):
+            numbers.append(label.column)
+        return self.data.read(numbers)
 
 
 def save(domain: TabularDomain, path: str | Path) -> None:

@@ -169,11 +169,16 @@ def _nearest(rows: Rows, real: Rows, domain: TabularDomain) -> Index:
     count = min(NEAREST, len(real))
     span = np.where(domain.high > domain.low, domain.high - domain.low, 1.0)[free]
     places = np.empty((len(rows), count), dtype=np.intp)
-    for line, row in enumerate(rows):  # one pass over the data for each of a few dozen witnesses
-        apart = real[:, free] - row[free]
-        differs = (apart != 0) & ~(np.isnan(real[:, free]) & np.isnan(row[free]))
+    cells, has_gaps = np.ascontiguousarray(real[:, free]), bool(np.isnan(real).any() or np.isnan(rows).any())
+    for line, row in enumerate(rows[:, free]):  # one pass over the data for each of a few dozen witnesses
+        apart = cells - row
+        differs = apart != 0
+        if has_gaps:
+            differs &= ~(np.isnan(cells) & np.isnan(row))
         # Fewest differing cells first, the size of the differences breaking ties.
-        size = np.nan_to_num(np.abs(apart) / span, nan=1.0).sum(axis=1)
+        np.abs(apart, out=apart)
+        apart /= span
+        size = (np.nan_to_num(apart, nan=1.0, copy=False) if has_gaps else apart).sum(axis=1)
         distance = differs.sum(axis=1) + size / (len(free) + 1)
         near = np.argpartition(distance, count - 1)[:count]
         places[line] = near[np.argsort(distance[near], kind="stable")]

@@ -138,9 +138,9 @@ class Seeking:
         """Real rows, then fresh draws, within the share of the budget."""
         real, left = self._real(), self.task.left()
         while self.found < self.method.seeds and self.stale < PATIENCE and (n := self._room(left)):
-            rows, real = real[:n], real[n:]
-            if len(rows):
-                yield from self._judge(self.plausible.real(rows, self.rng), "real rows")
+            places, real = real[:n], real[n:]
+            if len(places) and self.task.rows is not None:
+                yield from self._judge(self.plausible.real(self.task.rows[places], self.rng), "real rows")
             else:
                 yield from self._judge(self.plausible.fresh(n, self.rng), "fresh draws")
 
@@ -165,12 +165,10 @@ class Seeking:
         least = self.task.fitting(max(1, self.method.seeds // ROUNDS))
         return max(least, self.task.fitting(ROUNDS * self.method.walks) // ROUNDS)
 
-    def _real(self) -> Rows:
-        """Real rows inside the domain, in random order; none where the task brings none."""
+    def _real(self) -> Index:
+        """The places of real rows in random order; none where the task brings none.  A long table is not copied."""
         rows = self.task.rows
-        if rows is None or not len(rows):
-            return np.empty((0, len(self.task.domain.columns)))
-        return rows[self.rng.permutation(len(rows))]
+        return self.rng.permutation(0 if rows is None else len(rows))
 
     def _judge(self, people: PlausibleStates, phase: str) -> Search:
         inside = self.task.domain.contains(people.states.rows)
