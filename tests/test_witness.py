@@ -7,7 +7,10 @@ import pytest
 
 from evenhand.checks import standard_subject
 from evenhand.disk import sealed
+from evenhand.domain.columns import Column
+from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.engine import witness
+from evenhand.engine.findings import findings_of
 from evenhand.engine.run import Plan, run
 from evenhand.errors import StoreError
 from evenhand.methods.themis import Themis
@@ -95,3 +98,28 @@ def test_the_chosen_witnesses_take_each_kind_of_change_in_turn():
     chosen = witness.select(FOUND, SUBJECT.domain, 6)
     firsts = FOUND.rows[chosen, 0]
     assert set(firsts[:2]) == {0.0, 1.0}
+
+
+def test_findings_that_differ_in_hundreds_of_cells_shrink_to_a_few():
+    columns = tuple(Column(f"c{at}", "integer", low=0, high=9) for at in range(200))
+    domain = TabularDomain((*columns, Column("sex", "category", ("f", "m"))), protected=("sex",), label=Label("y", ("no", "yes"), ("yes",)))
+
+    class Odd:
+        classes, is_hard, batch_rows = ("no", "yes"), True, 100_000
+
+        def scores(self, rows):
+            yes = (rows[:, 3] > 6) & (rows[:, 77] > 6) & (rows[:, 150] > 6) & (rows[:, -1] == 1)
+            return np.stack([~yes, yes], axis=1).astype(float)
+
+        def fingerprint(self):
+            return "odd"
+
+    rng = np.random.default_rng(0)
+    rows, real = domain.sample(20_000, rng), domain.sample(50, rng)
+    real[:, 3] = 0.0
+    hearing = witness.Hearing(domain, Odd(), LabelFlip())
+    found = findings_of(rows, LabelFlip().judge(rows, domain, Odd()), domain, np.arange(len(rows)), "drawn")[:6]
+    small, _, cells = witness.shrink(found, real, hearing)
+    assert len(found) == 6
+    assert LabelFlip().judge(small.rows, domain, Odd()).unfair.all()
+    assert ((small.rows != cells)[:, :-1].sum(axis=1) <= 3).all()

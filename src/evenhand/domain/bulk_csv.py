@@ -23,7 +23,7 @@ SMALLEST_BULK = 4 << 20
 MOST_WIDENED = 8
 """How often a column may turn out wider than its first block; beyond this the careful reader is as quick."""
 EXACT_AS_FLOAT = 2.0**53
-_CHUNK = 1 << 24
+_CHUNK = 2 << 20
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,9 @@ MOST_CHOICES = 10_000
 EXHAUSTIVE = 2
 """Up to this many changed cells every choice is tried; beyond it cells are put back one by one, greedily."""
 
+MANY_CELLS = 64
+"""Where a finding differs in more cells than this, they are put back in blocks first."""
+
 FEW_CELLS = 2
 """So many cells beside the protected ones are told in a witness's sentence: a scene and what is changed in it."""
 
@@ -250,11 +253,17 @@ def _mixed(target: Rows, row: Rows, differs: Mask) -> Rows:
 
 
 def _put_back(findings: Findings, target: Rows, differs: Mask, hearing: Hearing) -> Findings:
-    best = findings
-    differs = differs.copy()
+    """Cells are put back while the flip survives: where they are many, first in large blocks, then in smaller ones, then one by one."""
+    best, differs = findings, differs.copy()
+    size = 1 << max(0, int(differs.sum(axis=1).max(initial=0)).bit_length() - 2)
+    while size > 1 and differs.sum(axis=1).max(initial=0) > MANY_CELLS and not hearing.deadline.is_over:
+        best = _put_back_blocks(best, target, differs, size, hearing)
+        size //= 2
     while differs.any() and not hearing.deadline.is_over:
         owners, cells = np.nonzero(differs)
-        judged, hits = _judge_each(best.rows, target, _CellsBack(owners, cells), hearing)
+        one = np.zeros((len(owners), differs.shape[1]), dtype=bool)
+        one[np.arange(len(owners)), cells] = True
+        judged, hits = _judge_each(best.rows, target, _CellsBack(owners, one), hearing)
         differs[:] = False if not len(hits) else differs
         if not len(hits):
             break
@@ -270,29 +279,68 @@ def _put_back(findings: Findings, target: Rows, differs: Mask, hearing: Hearing)
     return best
 
 
+def _put_back_blocks(best: Findings, target: Rows, differs: Mask, size: int, hearing: Hearing) -> Findings:
+    """Of each finding, as many blocks of so many cells as survive together; `differs` loses what was put back.
+
+    Every block is tried by itself.  Then those that survived are tried together: all, half of them with the widest gaps, a quarter.
+    """
+    blocks, rows = _blocks_of(differs, size), best.rows
+    judged, hits = _judge_each(rows, target, blocks, hearing)
+    order = hits[np.lexsort((-judged.gap, blocks.owners[hits]))]
+    starts = np.flatnonzero(np.diff(blocks.owners[order], prepend=-1))
+    counts = np.diff(np.append(starts, len(order)))
+    turn = np.arange(len(order)) - np.repeat(starts, counts)
+    most = np.repeat(counts, counts)
+    while len(order):
+        together = blocks.joined(order[turn < most])
+        judged, hits = _judge_each(rows, target, together, hearing)
+        differs[together.owners[hits]] &= ~together.cells[hits]
+        best = best.replaced(together.owners[hits], judged, hearing.domain)
+        left = ~np.isin(blocks.owners[order], together.owners[hits]) & (most > 1)
+        order, turn, most = order[left], turn[left], most[left] // 2
+    return best
+
+
+def _blocks_of(differs: Mask, size: int) -> _CellsBack:
+    """The differing cells of every finding in blocks of so many."""
+    owners, cells = [], []
+    for line in np.flatnonzero(differs.any(axis=1)):
+        places = np.flatnonzero(differs[line])
+        for at in range(0, len(places), size):
+            owners.append(line)
+            cells.append(np.isin(np.arange(differs.shape[1]), places[at : at + size]))
+    return _CellsBack(np.array(owners, dtype=np.intp), np.array(cells, dtype=bool).reshape(-1, differs.shape[1]))
+
+
 @dataclass(frozen=True)
 class _CellsBack:
-    """Which findings get which of their cells back, one at a time."""
+    """Trials: which finding gets which of its cells back."""
 
-    owners: Index
-    cells: Index
+    owners: Index  # (trials,)
+    cells: Mask  # (trials, columns)
 
     def __len__(self) -> int:
         return len(self.owners)
 
-    def stretches(self, columns: int) -> Iterator[tuple[int, _CellsBack]]:
-        """In turn, with the number of the first, so few at once that their rows are no burden."""
-        step = max(1, CELLS_AT_ONCE // columns)
-        return ((at, _CellsBack(self.owners[at : at + step], self.cells[at : at + step])) for at in range(0, len(self), step))
+    def joined(self, chosen: Index) -> _CellsBack:
+        """Of the chosen trials, those of one finding as one."""
+        owners, own = np.unique(self.owners[chosen], return_inverse=True)
+        cells = np.zeros((len(owners), self.cells.shape[1]), dtype=bool)
+        np.logical_or.at(cells, own, self.cells[chosen])
+        return _CellsBack(owners, cells)
+
+    def stretches(self) -> Iterator[slice]:
+        """In turn, so few at once that their rows are no burden."""
+        step = max(1, CELLS_AT_ONCE // max(1, self.cells.shape[1]))
+        return (slice(at, at + step) for at in range(0, len(self), step))
 
 
 def _judge_each(rows: Rows, target: Rows, back: _CellsBack, hearing: Hearing) -> tuple[Findings, Index]:
     """The trials that are still unfair, and which ones these are."""
     found, hits = [], [np.empty(0, dtype=np.intp)]
-    for begin, some in back.stretches(rows.shape[1]):
-        trials = rows[some.owners]
-        trials[np.arange(len(some)), some.cells] = target[some.owners, some.cells]
-        judged, hit = _judge(trials, np.arange(begin, begin + len(some)), hearing)
+    for part in back.stretches():
+        owners = back.owners[part]
+        judged, hit = _judge(np.where(back.cells[part], target[owners], rows[owners]), np.arange(len(back))[part], hearing)
         found.append(judged)
         hits.append(hit)
     return Findings.join(found, rows.shape[1]), np.concatenate(hits)

@@ -14,6 +14,8 @@ from evenhand.measures.plausible import Plausibility
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 MOST_ROWS, FEWEST_REAL, FEWEST_FOUND = 2_000, 100, 20
 """Rows of each kind that are looked at, and so few that nothing is said."""
+MOST_COLUMNS = 400
+"""Of wider tables a likelihood takes minutes to learn, and is not told."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,8 @@ class Typicality:
 
 
 def typicality(real: Rows, found: Rows, domain: TabularDomain, rng: np.random.Generator) -> Typicality | None:
-    """Real rows against findings; None where one of the two is too few."""
-    if len(real) < FEWEST_REAL or len(found) < FEWEST_FOUND:
+    """Real rows against findings; None where one of the two is too few, or the table very wide."""
+    if real.shape[1] > MOST_COLUMNS or len(real) < FEWEST_REAL or len(found) < FEWEST_FOUND:
         return None
     rows = real[rng.choice(len(real), min(len(real), MOST_ROWS), replace=False)]
     judged = found[rng.choice(len(found), min(len(found), MOST_ROWS), replace=False)]

@@ -11,7 +11,7 @@ GROUPS = 8
 ROWS = 5_000
 """Rows that associations are read off; a pair worth splitting on shows in far fewer."""
 
-MOST_CELLS = 8_000_000
+MOST_CELLS = 3_000_000
 """Of a wide table, counts of so many pairs of groups are made at once."""
 
 
