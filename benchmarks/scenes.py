@@ -46,6 +46,7 @@ from evenhand.planted.recognisers import Simulated, false_alarm_share
 from evenhand.report.scene_sheets import pair, sheet
 from evenhand.verbs.init import init
 from parts.scene_misuses import MISUSES, is_caught
+from parts.scene_sizes import size_figures
 from parts.scene_verdicts import verdict_figures
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "papers"))
@@ -68,6 +69,7 @@ OUT, IN = "out of distribution", "in distribution"
 DATA = Path(os.environ.get("EVENHAND_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 SHORT = {INSERT: "insert", DELETE: "delete", ROTATE: "rotate"}
 RUNS = 100
+QUICK_RUNS = 50
 ROTATIONS_TIMED = 24  # in a quick run
 FIGURES = (
     "false_alarm_max_over_confounds",
@@ -76,6 +78,7 @@ FIGURES = (
     "misuse_total",
     "misuse_caught",
     "bare_pictures_run",
+    "cost_hd_over_small_per_pixel",
     "planted_class_found",
     "false_alarm_exact",
     "false_alarm_paper_rule",
@@ -146,7 +149,7 @@ class Table8:
 def verdicts(quick: bool) -> dict[str, float]:
     """Part 0: fair recognisers with every confound, planted differences, and ten misuses."""
     say("0 simulated recognisers")
-    figures = verdict_figures(quick, DATA, RUNS, say)
+    figures = verdict_figures(quick, DATA, QUICK_RUNS if quick else RUNS, say)
     with TemporaryDirectory() as folder:
         caught = {name: is_caught(misuse, _made(Path(folder) / name))[0] for name, misuse in MISUSES.items()}
     say(f"  misuses: {caught}")
@@ -403,6 +406,8 @@ def main() -> None:
         figures |= verdicts(options.quick)
     if options.part in ("all", "planted"):
         figures |= planted(options.quick, options.seed, table8)
+    if options.part in ("all", "real"):
+        figures |= size_figures(say)
     if options.part in ("planted", "verdict"):
         pass
     elif DATA.is_dir():

@@ -20,6 +20,8 @@ from evenhand.planted.recogniser_laws import SHAKY, Law, all_pictures, fair_laws
 
 FRAMES = 100
 OWN = ("car", "person", "cyclist")
+TRIED = ("insert", "delete", "mirror", "fog", "rain", "night", "exposure", "blur", "compression", "empty_patch")
+"""What is tried on the drawn streets: the usual operators that change most pictures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,11 @@ class SimulatedCase:
 
 def cases(quick: bool, data: Path) -> list[SimulatedCase]:
     """Drawn streets; in a whole run the street frames and coco128 too."""
-    found = [SimulatedCase("streets", Scenes(drawn_streets(FRAMES, 21), ChangePlan(insert=("person", "dog"))))]
+    found = [
+        SimulatedCase(
+            "streets", Scenes(drawn_streets(FRAMES, 21), ChangePlan(insert=("dog",) if quick else ("dog", "person"), operators=TRIED))
+        )
+    ]
     if quick or not data.is_dir():
         return found
     street, coco = data / "images" / "street", data / "images" / "coco128"

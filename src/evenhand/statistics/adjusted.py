@@ -28,6 +28,7 @@ class ExpectedEvents:
     chance: Reals  # fitted
     clusters: NDArray[np.intp]
     weight: Reals  # of each entry, 1 for one that is no repeat
+    slopes: Reals  # of the design's columns
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,14 @@ def expected_events(events: Mask, design: Reals, clusters: NDArray[np.intp], thi
     """What the covariates alone lead to expect; `things` numbers what is repeated, nothing without."""
     outcome: Reals = events.astype(float)
     weight: Reals = np.ones(len(events))
-    chance = _logistic(design @ _fitted(outcome, design, weight))
+    slopes = _fitted(outcome, design, weight)
+    chance = _logistic(design @ slopes)
     if things is not None and len(events):
         alike = _correlation((outcome - chance) / np.sqrt(chance * (1 - chance)), things)
         weight = np.asarray(1.0 / (1.0 + (np.bincount(things)[things] - 1) * alike), float)
-        chance = _logistic(design @ _fitted(outcome, design, weight))
-    return ExpectedEvents(design, outcome, chance, clusters, weight)
+        slopes = _fitted(outcome, design, weight, slopes)
+        chance = _logistic(design @ slopes)
+    return ExpectedEvents(design, outcome, chance, clusters, weight, slopes)
 
 
 def _correlation(residual: Reals, things: NDArray[np.intp]) -> float:
@@ -77,12 +80,13 @@ def _correlation(residual: Reals, things: NDArray[np.intp]) -> float:
     return float(np.clip((sums**2 - squares).sum() / pairs / max((residual**2).mean(), 1e-9), 0.0, MOST_ALIKE)) if pairs else 0.0
 
 
-def _fitted(outcome: Reals, design: Reals, weight: Reals) -> Reals:
-    """By Newton's method with a little ridge, so that a rare bin cannot run away."""
-    found = np.zeros(design.shape[1])
+def _fitted(outcome: Reals, design: Reals, weight: Reals, start: Reals | None = None) -> Reals:
+    """By Newton's method with a little ridge, so that a rare bin cannot run away; from a solution nearby where there is one."""
+    found = np.zeros(design.shape[1]) if start is None else np.array(start)
     penalty = RIDGE * len(outcome) * np.r_[0.0, np.ones(design.shape[1] - 1)] / 10
-    share = np.clip(np.average(outcome, weights=weight) if len(outcome) else 0.5, 1e-4, 1 - 1e-4)
-    found[0] = np.log(share / (1 - share))
+    if start is None:
+        share = np.clip(np.average(outcome, weights=weight) if len(outcome) else 0.5, 1e-4, 1 - 1e-4)
+        found[0] = np.log(share / (1 - share))
     for _ in range(STEPS):
         chance = _logistic(design @ found)
         slope = design.T @ (weight * (outcome - chance)) - penalty * found
@@ -125,7 +129,7 @@ def adjusted_group(fit: ExpectedEvents, group: Mask, factor: float = 2.0) -> Adj
 
 def _by_others(fit: ExpectedEvents, group: Mask) -> Reals:
     """The chance of each entry if its group were treated as the others are."""
-    found = _fitted(fit.events, np.hstack([fit.design, group.astype(float)[:, None]]), fit.weight)
+    found = _fitted(fit.events, np.hstack([fit.design, group.astype(float)[:, None]]), fit.weight, np.r_[fit.slopes, 0.0])
     return _logistic(fit.design @ found[:-1])
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.errors import require
-from evenhand.media.operators.parts.fill import fill
+from evenhand.media.operators.parts.fill import USUAL_SIDE, fill
 from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.seams import noise_ratio, seam_ratio
@@ -43,7 +43,7 @@ CARRIED = frozenset(
     }
 )
 RIDDEN = frozenset({"bicycle", "motorcycle", "horse", "elephant"})
-SMALL = 250  # pixels; what a smaller object bites out of another one is not noticed
+SMALL = 250  # pixels of a picture of the usual size; what a smaller object bites out of another one is not noticed
 MOST_REVEALED = 0.22  # of an object's outline
 DARKER = 0.84  # ground darker than this share of its surroundings, next to the feet, is taken for the object's shadow
 
@@ -89,7 +89,8 @@ def hole_for(scene: Scene, gone: Sequence[Instance]) -> Stencil:
     cv2 = require("cv2", "image")
     mask = union(gone, scene.shape) if not scene.is_rough else _generous(scene, gone)
     tall = max(one.height for one in gone)
-    reach = int(np.clip(2 + 0.02 * tall, 2, 5))
+    unit = max(1.0, min(scene.shape) / USUAL_SIDE)
+    reach = round(float(np.clip(2 * unit + 0.02 * tall, 2 * unit, 5 * unit)))
     hole = cv2.dilate(mask.astype(np.uint8), cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1,) * 2)).astype(bool)
     for one in gone:
         hole |= _shadow(scene, one)
@@ -113,7 +114,7 @@ def _generous(scene: Scene, gone: Sequence[Instance]) -> Stencil:
 
 def reveals(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
     """Whether an object that stays lies behind a good part of this one's outline: background in its place would bite a piece out of it."""
-    if one.area < SMALL:
+    if one.area < SMALL * max(1.0, min(scene.shape) / USUAL_SIDE) ** 2:
         return False
     cv2 = require("cv2", "image")
     left, top, right, bottom = grown(one.box, 4, scene.shape)

@@ -13,16 +13,17 @@ from evenhand.media.scene import Box, Picture, Regions, Stencil, box_of, grown
 
 Floats = NDArray[np.float32]
 CANDIDATES = 6
-FADE = 3.5  # pixels over which the filling gives way to the picture
+FADE = 3.5  # units over which the filling gives way to the picture
 REACH = 0.16  # how far up or down a piece may come from, as a share of the hole's height
-STEEP = 2.0  # what each row of that costs
+STEEP = 2.0  # what each unit of that costs
 MOST_EVENED = 12.0  # levels
 TAKEN = 5e4  # a cost that only pixels of other objects have
 MOST_TAKEN = 0.02  # of a piece may have no free background at all
 MOST_DRIFT = 14.0  # levels by which the filling may differ from the rim in tone: else it is a thing of another place
 MOST_MISS = 2.5  # times the texture by which the rims may differ, root mean square: more is a patchwork
 LEAST_TEXTURE = 4.0  # levels
-SPECK = 60  # pixels
+SPECK = 60  # square units
+USUAL_SIDE = 360  # pixels of a picture's shorter side at which a unit is one pixel: a larger picture shows the same at more pixels
 MOST_OVERLAP = 0.25  # of the hole with itself or with other objects
 WORK_SIDE = 90  # a larger hole is matched on a smaller copy
 
@@ -34,6 +35,11 @@ class FillCanvas:
     picture: Floats
     forbidden: Stencil  # other objects
     ground: Stencil
+
+    @property
+    def unit(self) -> float:
+        """Pixels for what is one pixel in a picture of the usual size; no less than one."""
+        return max(1.0, min(self.ground.shape) / USUAL_SIDE)
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,8 @@ def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions |
 
 def _fill_piece(cv2: Any, canvas: FillCanvas, hole: Stencil, box: Box) -> bool:
     """Fill one piece in place; False when free background for nearly all of it cannot be found."""
-    rim = int(np.clip(5 + 0.08 * max(box[2] - box[0], box[3] - box[1]), 6, 16))
+    unit = canvas.unit
+    rim = int(np.clip(5 * unit + 0.08 * max(box[2] - box[0], box[3] - box[1]), 6 * unit, 16 * unit))
     left, top, right, bottom = box = grown(box, rim, hole.shape)
     inner = hole[top:bottom, left:right]
     distance = cv2.distanceTransform((~inner).astype(np.uint8), cv2.DIST_L2, 3)
@@ -82,12 +89,13 @@ def _fill_piece(cv2: Any, canvas: FillCanvas, hole: Stencil, box: Box) -> bool:
     shifts = _shifts(cv2, canvas, piece)
     target = piece.of(canvas.picture)
     if not shifts:
-        return _smear(cv2, target, inner)
+        return _smear(cv2, target, inner, unit)
     patches, costs = _patches(cv2, canvas, piece, shifts)
     mended = np.einsum("khw,khwc->hwc", _territories(cv2, costs), patches)
-    if not _fits(costs.min(axis=0)[inner], _texture(cv2, target, known)) or _drift(cv2, target - mended, known)[inner].mean() > MOST_DRIFT:
-        return _smear(cv2, target, inner)
-    fade = np.clip(1.0 - distance / FADE, 0, 1) * (inner | known)
+    rough = _texture(cv2, target, known, unit)
+    if not _fits(costs.min(axis=0)[inner], rough) or _drift(cv2, target - mended, known)[inner].mean() > MOST_DRIFT:
+        return _smear(cv2, target, inner, unit)
+    fade = np.clip(1.0 - distance / (FADE * unit), 0, 1) * (inner | known)
     target[:] = target + (mended - target) * fade[..., None]
     return True
 
@@ -98,9 +106,9 @@ def _fits(costs: Floats, texture: float) -> bool:
     return bool((~free).mean() <= MOST_TAKEN and free.any() and np.sqrt(costs[free].mean() / 3) <= MOST_MISS * max(texture, LEAST_TEXTURE))
 
 
-def _texture(cv2: Any, target: Floats, rim: Stencil) -> float:
+def _texture(cv2: Any, target: Floats, rim: Stencil, unit: float) -> float:
     """By how many levels the rim's pixels differ from their neighbourhood, root mean square."""
-    return float(np.sqrt(((target - cv2.GaussianBlur(target, (0, 0), 4.0))[rim] ** 2).mean())) if rim.any() else 0.0
+    return float(np.sqrt(((target - cv2.GaussianBlur(target, (0, 0), 4.0 * unit))[rim] ** 2).mean())) if rim.any() else 0.0
 
 
 def _drift(cv2: Any, miss: Floats, rim: Stencil) -> Floats:
@@ -110,9 +118,9 @@ def _drift(cv2: Any, miss: Floats, rim: Stencil) -> Floats:
     return np.asarray(np.abs(cv2.GaussianBlur(miss * rim[..., None], (0, 0), spread) / share[..., None]).mean(axis=2), np.float32)
 
 
-def _smear(cv2: Any, target: Floats, inner: Stencil) -> bool:
+def _smear(cv2: Any, target: Floats, inner: Stencil, unit: float) -> bool:
     """A speck may be filled smoothly; anything larger would be a blurred hole."""
-    if inner.sum() > SPECK:
+    if inner.sum() > SPECK * unit**2:
         return False
     flat = np.clip(target, 0, 255).astype(np.uint8)
     target[inner] = cv2.inpaint(flat, inner.astype(np.uint8), 3, cv2.INPAINT_TELEA)[inner]
@@ -122,7 +130,8 @@ def _smear(cv2: Any, target: Floats, inner: Stencil) -> bool:
 def _shifts(cv2: Any, canvas: FillCanvas, piece: Piece) -> list[tuple[int, int]]:
     """The best few displacements (rows, columns) at which the rim matches and the hole falls on free background."""
     hole, (left, top, right, bottom) = piece.hole, piece.box
-    step = 2 if max(right - left, bottom - top) > WORK_SIDE else 1
+    step = int(np.ceil(max(1.0, max(right - left, bottom - top) / WORK_SIDE)))  # so that the cost grows with the pixels, and no faster
+    step = step if canvas.unit > 1 else min(step, 2)
     reach = max(6, int(REACH * (bottom - top)))
     first, last = max(0, top - reach), min(hole.shape[0], bottom + reach)
     window = canvas.picture[first:last:step, ::step]
@@ -130,6 +139,10 @@ def _shifts(cv2: Any, canvas: FillCanvas, piece: Piece) -> list[tuple[int, int]]
     mask = piece.known[::step, ::step].astype(np.float32)
     if mask.sum() < 8 or window.shape[0] < template.shape[0] or window.shape[1] < template.shape[1]:
         return []
+    if step > 2:  # of many pixels the mean, else a fine pattern decides by chance
+        window, template = (
+            cv2.blur(part, (step, step))[::step, ::step] for part in (canvas.picture[first:last], canvas.picture[top:bottom, left:right])
+        )
     cost = _rim_cost(cv2, window, template, mask)
     soil = canvas.ground[first:last:step, ::step].astype(np.float32) * 30.0
     cost += _rim_cost(cv2, soil, canvas.ground[top:bottom:step, left:right:step].astype(np.float32) * 30.0, mask)
@@ -140,7 +153,7 @@ def _shifts(cv2: Any, canvas: FillCanvas, piece: Piece) -> list[tuple[int, int]]
     cost[overlap > MOST_OVERLAP * inner] = np.inf  # a shift of almost nothing matches best of all, and brings the object back
     rows, columns = np.mgrid[0 : cost.shape[0], 0 : cost.shape[1]]
     away = np.abs(columns * step - left) / max(right - left, 1)
-    cost = cost + 12.0 * np.clip(away - 2, 0, None) + STEEP * np.abs(rows * step + first - top)
+    cost = cost + 12.0 * np.clip(away - 2, 0, None) + STEEP / canvas.unit * np.abs(rows * step + first - top)
     found = _minima(cost, (right - left) // (3 * step))
     lowest, farthest = hole.shape[0] - bottom, hole.shape[1] - right
     return [(min(row * step + first - top, lowest), min(column * step - left, farthest)) for row, column in found]
