@@ -45,6 +45,7 @@ CARRIED = frozenset(
 RIDDEN = frozenset({"bicycle", "motorcycle", "horse", "elephant"})
 SMALL = 250  # pixels of a picture of the usual size; what a smaller object bites out of another one is not noticed
 MOST_REVEALED = 0.22  # of an object's outline
+TRUST = 0.5  # of the marks: a learned inpainter is taken unless its seams are worse by more; it continues edges, which marks do not see
 DARKER = 0.84  # ground darker than this share of its surroundings, next to the feet, is taken for the object's shadow
 
 
@@ -188,7 +189,7 @@ def emptied(scene: Scene, gone: Sequence[Instance], hole: Stencil, inpainter: In
     if cloned is None:
         return learned, "learned inpainter (no background to clone)"
     first, second = _mark(cloned, hole), _mark(learned, hole)
-    if second < first:
+    if second < first + TRUST:
         return learned, f"learned inpainter (mark {second:.2f} against {first:.2f} of the shifted clone)"
     return cloned, f"shifted clone (mark {first:.2f} against {second:.2f} of the learned inpainter)"
 

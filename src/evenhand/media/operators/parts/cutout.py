@@ -160,14 +160,14 @@ def grain(picture: Picture) -> Floats:
 
 
 def regrained(scaled: Cutout, native: Cutout, texture: Floats, rng: np.random.Generator) -> Cutout:
-    """Give back the grain that scaling took away, as much as this object itself lost, from a random place of the picture's own grain."""
+    """Give back the grain that scaling took away, as much as this object lost and no more than the picture has, from a place of its own."""
     lost = float(np.sqrt(max(0.0, _fineness(native) ** 2 - _fineness(scaled) ** 2)))
     height, width = scaled.shape
     usual = float(np.median(np.abs(texture)))
     if lost < 0.15 or usual <= 0 or height >= texture.shape[0] or width >= texture.shape[1]:
         return scaled
     top, left = int(rng.integers(0, texture.shape[0] - height)), int(rng.integers(0, texture.shape[1] - width))
-    added = texture[top : top + height, left : left + width, None] * np.float32(lost / usual)
+    added = texture[top : top + height, left : left + width, None] * np.float32(min(1.0, lost / usual))
     return replace(scaled, colour=np.clip(scaled.colour + added, 0, 255))
 
 

@@ -39,7 +39,7 @@ class FillCanvas:
     @property
     def unit(self) -> float:
         """Pixels for what is one pixel in a picture of the usual size; no less than one."""
-        return max(1.0, min(self.ground.shape) / USUAL_SIDE)
+        return float(max(1.0, min(self.ground.shape) / USUAL_SIDE))
 
 
 @dataclass(frozen=True)
