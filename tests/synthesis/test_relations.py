@@ -183,3 +183,13 @@ def test_a_computed_number_is_missing_exactly_where_one_of_its_parts_is():
     odd[:, 2] = np.nan  # against the relation, and still possible
     np.testing.assert_array_equal(trees.decode(trees.encode(odd, rng)), odd)
     assert np.isfinite(trees.log_density(odd)).all()
+
+
+def test_columns_that_settle_each_other_never_part():
+    rng = np.random.default_rng(1)
+    child = rng.random(3_000) < 0.3
+    answers = [np.where(child, 0, 1 + (rng.random(3_000) < share)) for share in (0.1, 0.3, 0.5, 0.7)]
+    domain = TabularDomain(tuple(Column(f"q{at}", "category", ("not asked", "yes", "no")) for at in range(4)))
+    rows = np.column_stack(answers).astype(float)
+    made = ChainedTrees.fit(rows, domain, rng).sample(60_000, rng)
+    assert np.isin((made == 0).sum(axis=1), (0, 4)).all()

@@ -44,6 +44,8 @@ SECONDS_PER_PAIR = 1e-5
 
 RELATIONS_SHARE = 0.2
 """Of the time to learn, at most this much goes into looking for relations, where it is limited."""
+AGAIN = 4
+"""Times that a row which breaks a relation is drawn again at most; fixed cells may leave no other."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,7 @@ class ChainedTrees:
         """Exact log-probability of every row (a density in the real columns); minus infinity outside the ranges.
 
         It is that of the chain, which `decode` inverts.  `sample` thins copies of learnt rows beyond it: of those that would be
-        too many, `copies.kept_shares` are kept.
+        too many, `copies.kept_shares` are kept; and it draws the few rows again that break a relation of every learnt row.
         """
         density: Reals = self.log_shares(rows).sum(axis=1)
         return density
@@ -244,7 +246,20 @@ class ChainedTrees:
             return self._in_batches(len(places), cells, lambda span: rng.random((span.stop - span.start, len(self.order))))
 
         rows = draw(np.arange(n))
-        return rows if self.copies is None else self.copies.thinned(rows, draw, rng)
+        rows = rows if self.copies is None else self.copies.thinned(rows, draw, rng)
+        for _ in range(AGAIN if self._against_the_order else 0):
+            broken = np.flatnonzero(~np.logical_and.reduce([rule.holds(rows) for rule in self._against_the_order]))
+            if not broken.size:
+                break
+            rows[broken] = draw(broken)
+        return rows
+
+    @cached_property
+    def _against_the_order(self) -> tuple[CompiledConstraint, ...]:
+        """Relations that every learnt row keeps and whose column comes before what it follows from, so that no guide keeps them."""
+        rank = {at: step for step, at in enumerate(self.order)}
+        always = [each for each in self.relations if each.kind == "settled" and each.support == 1.0]
+        return tuple(each.rule for each in always if any(rank[at] > rank[each.target] for at in each.rule.columns))
 
     def _in_batches(self, n: int, fixed: Mapping[int, Reals], levels_of: Callable[[slice], Rows]) -> Rows:
         """Decode in pieces that stay in the processor's cache."""
