@@ -87,10 +87,11 @@ def weighed(case: StudyCase, turned: Turned, rng: np.random.Generator) -> Weighe
             f"fewer than {FEWEST_IN_CELL} pictures of some label under each value of {turned.attribute!r} in each half: "
             "no independent reader of the label can be trained, and none is given as a jury"
         )
+    right, read_right = labels_of(case.model.scores(case.rows)) == case.labels, readers.read(pictures) == case.labels
+    del pictures  # large ones take much memory, and the twins come next
     own = Movement(turned.said_lower, turned.said_higher, len(classes))
     other = Movement(readers.read(case.medium.show(turned.lower)), readers.read(case.medium.show(turned.higher)), len(classes))
     beyond, bounds = _bounds(own.steps - other.steps, case.confidence)
-    right, read_right = labels_of(case.model.scores(case.rows)) == case.labels, readers.read(pictures) == case.labels
     null = _largest_null(case, turned, readers, other.lower, rng)
     reason = _doubt(case, other, right.astype(float) - read_right, float(np.abs(beyond).max()), null)
     named = dict(zip(classes, beyond.tolist(), strict=True))

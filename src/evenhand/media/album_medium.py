@@ -31,7 +31,7 @@ PICTURE = "picture"
 PICTURES_AT_ONCE = 256
 BYTES_AT_ONCE = 8 << 20
 """Pictures that are edited at once; their numbers take several times as much."""
-KEPT_BYTES = 256 << 20
+KEPT_BYTES = 128 << 20
 """Memory for twins that were made already."""
 
 
