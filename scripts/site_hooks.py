@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+import yaml
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
@@ -42,6 +43,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/python.md": python_page(),
         "reference/commands.md": commands_page(),
         "papers.md": coverage_page(),
+        "reference/tables.md": tables_page(),
     }.items():
         files.append(File.generated(config, name, content=text))
     return files
@@ -61,6 +63,18 @@ def entry(name: str) -> str:
     home = thing.__name__ if inspect.ismodule(thing) else f"{thing.__module__}.{name}"
     home = home if hasattr(thing, "__module__") or inspect.ismodule(thing) else f"evenhand.{name}"
     return f"::: {home}\n    options:\n      heading_level: 3"
+
+
+def tables_page() -> str:
+    """The embedded tables with their sources and terms, as the files beside them have it."""
+    parts = []
+    for name in eh.datasets.names():
+        told = yaml.safe_load((ROOT / "src" / "evenhand" / "datasets" / "tables" / f"{name}.yaml").read_text(encoding="utf-8"))
+        facts = "\n".join(
+            f"- **{key.capitalize()}**: {text_of(str(told[key]))}" for key in ("rows", "source", "package", "licence", "citation")
+        )
+        parts.append(f"## {name}\n\n{text_of(told['title'])}\n\n{facts}\n\n{text_of(str(told.get('notes', '')))}")
+    return "# Embedded tables\n\n`eh.open(NAME)` and `eh.datasets.load(NAME)` read them.\n\n" + "\n\n".join(parts) + "\n"
 
 
 def commands_page() -> str:
