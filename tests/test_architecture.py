@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "evenhand"
 
 
 def block(heading):
-    return PAGE.split(f"## {heading}\n")[1].split("```\n")[1]
+    return re.split(r"```(?:text)?\n", PAGE.split(f"## {heading}\n")[1])[1]
 
 
 def told_tree():
