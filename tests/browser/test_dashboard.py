@@ -184,7 +184,7 @@ def test_start_stop_and_go_on(entered, store):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "column"), [("text", "job"), ("scenes", "change")])
+@pytest.mark.parametrize(("kind", "column"), [("text", "job"), ("scenes", "change"), ("pictures", "")])
 def test_other_media_are_shown_and_asked(browser, tmp_path, kind, column):
     """The demo of a medium: its pages, its findings as pairs, and a what-if that shows what the model is shown."""
     from evenhand.engine import witness
@@ -205,9 +205,12 @@ def test_other_media_are_shown_and_asked(browser, tmp_path, kind, column):
         browser.until("!!document.getElementById('answers')", 60)
         shown = "document.querySelector('.twin-list').innerHTML"
         before = browser.run(shown)
-        assert ("<img" if kind == "scenes" else "<q>") in before
-        browser.tab_to(f"it.tagName == 'SELECT' && it.labels[0].innerText.startsWith({column!r})")
-        browser.press("ArrowDown")
+        assert ("<q>" if kind == "text" else "<img") in before
+        browser.tab_to(f"['SELECT', 'INPUT'].includes(it.tagName) && it.labels?.[0]?.innerText.startsWith({column!r})")
+        browser.press(
+            "ArrowDown" if browser.run("document.activeElement.tagName == 'SELECT' || document.activeElement.type == 'range'") else "1"
+        )
+        browser.press("Tab")
         assert browser.until(f"{shown} != {before!r} && {shown}", 60) != before
         assert browser.errors == []
         browser.open("about:blank")

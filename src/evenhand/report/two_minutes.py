@@ -17,7 +17,7 @@ from evenhand.report.record import RateRecord, Record
 MOST_STRIPS = 5
 
 SUBJECTS = {
-    "scan": "A search for {many} whom the model treats differently",
+    "scan": "A search for {many} {whom} the model treats differently",
     "measure": "How {many} and groups are treated",
     "certify": "What can be proved about every input that the domain allows",
     "repair": "Ways to mend the model, against each other and against chance",
@@ -91,7 +91,11 @@ def two_minutes(record: Record) -> list[BriefLine]:
 
 def _what(record: Record) -> str:
     header, (_, many) = record.header, nouns(record)
-    subject = OVER_TIME if record.body.series else SUBJECTS.get(record.verb, words.title(record.verb)).format(many=many)
+    subject = (
+        OVER_TIME
+        if record.body.series
+        else SUBJECTS.get(record.verb, words.title(record.verb)).format(many=many, whom="whom" if many == "people" else "that")
+    )
     kind = (
         f" of the model {words.text(header.model.kind, 60)}"
         if header.model.kind and record.verb not in ("synth", "bench", "campaign")

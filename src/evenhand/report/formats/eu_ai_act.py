@@ -15,6 +15,7 @@ endings = (".eu-ai-act.md",)
 
 SOURCES = (
     LegalSource("Regulation (EU) 2024/1689 (Artificial Intelligence Act)", "Articles 9, 10, 12, 13, 15 and Annex IV", "OJ L, 2024-07-12"),
+    LegalSource("Digital Omnibus on AI, amending it", "dates of application", "provisional agreement of 2026-05-07"),
 )
 NOTHING = "not measured in this result"
 
@@ -32,8 +33,9 @@ def render(record: Record) -> str:
     """The pack."""
     rows = [[each.article, prose(each.demand), prose(each.told(record) or NOTHING)] for each in ITEMS]
     dates = (
-        "The demands on high-risk systems of Annex III apply from 2026-08-02 as enacted (Article 113); later acts may move dates, so "
-        "look up the consolidated text."
+        "As enacted, the demands on high-risk systems of Annex III apply from 2026-08-02 (Article 113). The Digital Omnibus on AI, on "
+        "which Parliament and Council agreed on 2026-05-07, moves this to 2027-12-02, and to 2028-08-02 for products of Annex I; whether "
+        "that is in force, and since when, is to be looked up in the Official Journal."
     )
     parts = [
         opening("EU AI Act: what was measured for which item", record, SOURCES),

@@ -11,7 +11,7 @@ endings = (".four-fifths.md",)
 tells_outcome = False  # evidence for others to judge: it has no pass mark
 
 SOURCES = (
-    LegalSource("Uniform Guidelines on Employee Selection Procedures", "29 CFR § 1607.4(D)", "1978"),
+    LegalSource("Uniform Guidelines on Employee Selection Procedures", "29 CFR § 1607.4(D) and § 1607.15(A)", "1978"),
     LegalSource("Questions and Answers on the Uniform Guidelines", "44 Fed. Reg. 11996, questions 10 to 27", "1979-03-02"),
 )
 FOUR_FIFTHS = 0.8
@@ -20,7 +20,8 @@ RULE = (
     "A selection rate below four fifths of the highest one *will generally be regarded* as evidence of adverse impact; smaller differences "
     "may be, and greater ones may not be where numbers are small (§ 1607.4(D)). It is a rule of thumb of "
     "enforcement, not a limit of lawfulness. "
-    "A group below 2 % of the workforce or the applicants needs no determination of its own (§ 1607.4(A))."
+    "Determinations are made for groups of at least 2 % of the labour force in the relevant area or of the applicable workforce "
+    "(§ 1607.15(A)(2)(a))."
 )
 
 
