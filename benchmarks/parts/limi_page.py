@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.statistics.ranking import mean_interval
 from limi_tables import EPOCHS, FAMILIES, LATENTS, LONGER, PUBLISHED_STEP, Case, Cell, Effort, Notes, known, methods_for, model_of
-from parts.limi_published import ATN, AUC, BY_STEP, COMBINED, FOUND, PAIRS, PER_SECOND, STEPS, TOGETHER
+from parts.limi_published import ATN, AUC, BY_STEP, FOUND, PAIRS, PER_SECOND, STEPS, TOGETHER
 
 Values = Sequence[float | None]
 Take = Callable[[Cell], float | None]
@@ -125,7 +125,7 @@ class Page:
 
     def __init__(self, effort: Effort, notes: Notes) -> None:
         self.effort, self.notes = effort, notes
-        self.pairs = [pair for pair in PAIRS if pair[0] in effort.tables]
+        self.pairs = effort.pairs
         self.places = [PAIRS.index(pair) for pair in self.pairs]
         self.head = ["method", *(f"{data} {NAMES.get(protected, protected)}" for data, protected in self.pairs)]
 
@@ -188,7 +188,7 @@ class Page:
 
     def together(self) -> str:
         """Table 7: for each seed the mean over the combinations."""
-        combinations = [(data, tuple(rest)) for data, *rest in COMBINED if data in self.effort.tables]
+        combinations = self.effort.combined
         if not combinations:
             return "## Table 7: several protected attributes\n\nNone of the paper's combinations is of these tables."
         lines = []

@@ -38,8 +38,8 @@ FEWEST_CHAINS = 256
 
 TURNS = 8
 """How often a walk that does not lead on tries at most before the others go further."""
-FEWEST_WAITING = 64
-"""Fewer walks than that are not waited for: asking about a handful costs as much as asking about many."""
+FEWEST_WAITING = 0.125
+"""A smaller share of the walks than that is not waited for: asking about a handful costs as much as asking about many."""
 
 MOST_IDLE = 200
 """So many moves in a row that change nobody are the last ones."""
@@ -160,7 +160,7 @@ class Walks:
         self.here[places], self.rows[places], self.keys[places] = step.latents[led_on], step.rows[led_on], step.keys[led_on]
         self.turn += 1
         self.waiting = np.delete(self.waiting, led_on)
-        if self.turn >= TURNS or len(self.waiting) < FEWEST_WAITING:
+        if self.turn >= TURNS or len(self.waiting) < FEWEST_WAITING * len(self.here):
             self.waiting, self.turn = np.arange(len(self.here)), 0
 
 

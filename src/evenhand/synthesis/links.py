@@ -202,7 +202,7 @@ class Link:
 
     def _place(self, levels: Reals, leaves: Index, first: Index) -> Index:
         """What `np.searchsorted(self.ends, levels + leaves, side="right")` gives, faster: looked up by bin, then moved on."""
-        if len(levels) < _WORTH_A_GUIDE and "_guide" not in self.__dict__:
+        if "_guide" not in self.__dict__ and not self._is_worth_a_guide(len(levels)):
             return np.searchsorted(self.ends, levels + leaves, side="right")
         bins, guide = self._guide
         places = guide[leaves * bins + (levels * bins).astype(np.intp)]
@@ -212,6 +212,12 @@ class Link:
             places[behind] += 1
             behind = behind[(self.ends[places[behind]] <= wanted[behind]) & (places[behind] < last[behind])]
         return places
+
+    def _is_worth_a_guide(self, n: int) -> bool:
+        """Whether levels are looked up at once in great numbers, and more by now than there are cells to make a table of."""
+        looked_up = self.__dict__.setdefault("_looked_up", 0) + n
+        self.__dict__["_looked_up"] = looked_up
+        return n >= _WORTH_A_GUIDE and looked_up > len(self.ends)
 
     def stretch(self, codes: Reals, copies: Copies, leaves: Index | None = None) -> tuple[Reals, Reals]:
         """The lower and the upper end of the levels that decode to each code; `leaves` where they are known already."""
