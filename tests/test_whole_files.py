@@ -31,7 +31,7 @@ SUBJECT = standard_subject()
 BARE_WRITES = re.compile(
     r"\.write_text\(|\.write_bytes\(|open\([^)]*[\"'][wax]b?[\"']|np\.savez?\(|\.to_csv\(|\.to_parquet\(|imwrite\(|torch\.save\(|skops\.io\.dump\("
 )
-WHOLE = re.compile(r"whole_file|\bnew\b|\btemporary\b|fdopen")
+WHOLE = re.compile(r"whole_file|write_whole|\bnew\b|\btemporary\b|fdopen|^\s*(>>>|\.\.\.) ")  # or an example in a docstring
 KNOWN = {
     "dashboard/commands.py",  # what a command prints, while it prints
     "synthesis/population_files.py",  # into memory
@@ -39,6 +39,7 @@ KNOWN = {
     "models/zoo.py",  # through its own whole_file
     "models/dense.py",
     "synthesis/learning.py",
+    "campaign/executors/parts/parcel.py",  # into a private folder that ends with the work
 }
 
 
