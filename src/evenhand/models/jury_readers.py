@@ -15,7 +15,7 @@ from evenhand.arrays import Labels, Scores
 from evenhand.contract import Pictures
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.errors import InvalidArgument
-from evenhand.media.loose_pictures import LoosePictures
+from evenhand.media.parts.loose_pictures import LoosePictures
 from evenhand.models.shown import ShownModel
 from evenhand.models.wrap import wrap
 

@@ -85,7 +85,7 @@ class CampaignResult(Rendered):
     def reason(self) -> str:
         """How many models there are, and how many of them violate."""
         said = [Gate.check(claim).outcome for claim in self._claims]
-        counts = [f"{said.count(each)} {word}" for each, word in WORDS if each in said]
+        counts = [f"{said.count(each)} {word}" for each, word in WORDS.items() if each in said]
         missing = self.ordered - len(self.records)
         told = f"{len(self.records):,} runs on {len(said):,} models and tables: {', '.join(counts)}"
         return f"{told}; {missing:,} runs are missing" if missing else told
@@ -128,7 +128,7 @@ class CampaignResult(Rendered):
 
 
 WHICH, BOUNDS, COUNTS = ("model", "dataset", "protected"), ("estimate", "low", "high"), ("most_findings", "runs")
-WORDS = (("violation", "in violation"), ("inconclusive", "undecided"), ("failed", "failed"), ("pass", "passed"))
+WORDS = {"violation": "in violation", "inconclusive": "undecided", "failed": "failed", "pass": "passed"}
 
 
 def _percent(value: float | None) -> str:

@@ -34,7 +34,7 @@ class TextTemplates:
         if Path(source).suffix.lower() in YAML:
             return 3 if any(line.startswith("templates:") for line in head.splitlines()) else 0
         columns, _, rest = head.partition("\n")
-        return 2 if TEXT in [name.strip().strip('"') for name in columns.split(",")] and "{" in rest else 0
+        return 3 if TEXT in [name.strip().strip('"') for name in columns.split(",")] and "{" in rest else 0
 
     def propose(self, source: Path, wishes: DataWishes) -> MediumProposal:
         """The words' file, and every attribute of the words where nothing is named."""

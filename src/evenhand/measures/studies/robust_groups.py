@@ -22,7 +22,7 @@ from evenhand.errors import InvalidArgument
 from evenhand.measures.group_figures import Figure, GroupPart, corrected
 from evenhand.measures.groups import Grouping, groupings
 from evenhand.media.disturbances import chosen_disturbances
-from evenhand.media.disturbed_medium import DisturbedMedium
+from evenhand.media.parts.disturbed_medium import DisturbedMedium
 from evenhand.models.meter import Meter
 from evenhand.models.shown import ShownModel
 from evenhand.statistics import gaps
