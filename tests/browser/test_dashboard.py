@@ -88,6 +88,7 @@ def test_every_page_is_quiet_whole_and_alone(entered):
         look(browser, site, path)
 
 
+@pytest.mark.slow
 def test_nothing_of_a_hostile_store_runs(browser, hostile_store):
     with served(hostile_store) as site:
         enter(browser, site)

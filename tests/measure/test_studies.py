@@ -80,6 +80,7 @@ class Dimmer:
         return pictures
 
 
+@pytest.mark.slow
 def test_twins_that_no_jury_confirms_prove_nothing():
     portraits = labelled_portraits(240, 3)
     data = from_album(replace(portraits.medium.album, factors=None), [Dimmer()], ("yes",))

@@ -136,6 +136,9 @@ def test_unfairness_is_found_and_replayed(home, scanned):
     assert {witness["id"] for witness in told["witnesses"]} == {first}
 
 
+@pytest.mark.parametrize(
+    "home", [pytest.param(kind, marks=() if kind in ("table", "scenes") else pytest.mark.slow) for kind in PROJECTS], indirect=True
+)
 def test_a_killed_scan_goes_on_and_finds_the_same(home, scanned, tmp_path):
     broken = home.copy(tmp_path / "broken")
     assert broken.killed(*SCAN) == -signal.SIGKILL

@@ -63,7 +63,8 @@ def test_a_made_picture_has_the_label_of_the_one_that_it_comes_from(case, data):
     assert np.array_equal(taught.labels, data.labels[data.medium.origins(made)])
 
 
-@pytest.mark.parametrize("measure", ["spearman", *(pytest.param(name, marks=pytest.mark.slow) for name in ("cosine", "tanimoto"))])
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", ["spearman", "cosine", "tanimoto"])
 def test_selection_by_a_layer_adds_the_share_that_was_asked_for(case, measure):
     mended = REPAIRS.make("retrain_selected", {"share": 0.2, "measure": measure}).mend(case, np.random.default_rng(0))
     assert mended.facts["findings_used"] == max(1, round(0.2 * len(case.findings)))
