@@ -124,9 +124,17 @@ class Link:
 
     def leaves(self, copies: Copies) -> Index:
         """The leaf of every row."""
-        leaves: Index = np.zeros(len(copies), dtype=np.intp)
-        if self.tree is not None:
-            leaves = self.leaf_of_node[self.tree.apply(np.ascontiguousarray(copies[:, self.parents]))]
+        return self.parted_leaves(self.tree_leaves(copies), copies)
+
+    def tree_leaves(self, copies: Copies) -> Index:
+        """The leaf of the tree alone, whatever the groups."""
+        if self.tree is None:
+            return np.zeros(len(copies), dtype=np.intp)
+        leaves: Index = self.leaf_of_node[self.tree.apply(np.ascontiguousarray(copies[:, self.parents]))]
+        return leaves
+
+    def parted_leaves(self, leaves: Index, copies: Copies) -> Index:
+        """Leaves of the tree, told apart by group."""
         for each in self.groups:
             leaves = leaves * each.count + each.of(copies)
         return leaves

@@ -23,6 +23,15 @@ STRONGEST = 3.0
 STEPS = 5
 CLOSE = 2e-4
 FEWEST_IN_GROUP = 30
+MOST_SHORT = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class LearntGroups:
+    """Where learnt rows stand: their cells in a column, and their groups by protected column."""
+
+    places: Index
+    groups: Mapping[int, Index]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,26 +57,22 @@ class PilotRows:
         codes = np.unique(self.copies[:, place], return_inverse=True)[1]
         self.groups[:] = np.unique(self.groups * (codes.max() + 1) + codes, return_inverse=True)[1]
 
-    def calibrated(self, link: Link, places: Index, known: Mapping[int, Index]) -> Link:
-        """The link whose groups stand, on average, at the levels at which they stand in the data.
-
-        places: the learnt rows' cells
-        known: the learnt rows' groups, by protected column
-        """
+    def calibrated(self, link: Link, leaves: Index, learnt: LearntGroups) -> Link:
+        """The link whose groups stand, on average, at the levels at which they stand in the data; `leaves` are the drawn rows'."""
         if link.trend is not None or not link.tilts or link.cells.count < 2:
             return link
         borders = np.unique(np.linspace(0, link.cells.count, min(BORDERS, link.cells.count - 1) + 2)[1:-1].astype(np.intp))
-        alike = self._alike(link, borders)
+        alike = self._alike(link, leaves, borders)
         tilts = list(link.tilts)
         for turn in (*range(len(tilts)), *range(len(tilts) - 1)):
-            aims = shares_below(known[tilts[turn].place], places, link.cells.count, borders)
+            aims = shares_below(learnt.groups[tilts[turn].place], learnt.places, link.cells.count, borders)
             tilts[turn] = alike.bent(tilts, turn, aims)
         return replace(link, tilts=tuple(tilts))
 
-    def _alike(self, link: Link, borders: Index) -> _Alike:
+    def _alike(self, link: Link, of_rows: Index, borders: Index) -> _Alike:
         """Rows of one leaf and the same groups count as one with their number."""
         shape = (len(link.share), *(len(tilt.curve) for tilt in link.tilts))
-        parts = (link.leaves(self.copies), *(tilt.groups(self.copies) for tilt in link.tilts))
+        parts = (of_rows, *(tilt.groups(self.copies) for tilt in link.tilts))
         counts = np.bincount(np.ravel_multi_index(parts, shape))
         leaves, *groups = np.unravel_index(np.flatnonzero(counts), shape)
         return _Alike(link.before[leaves][:, borders], tuple(groups), counts[counts > 0].astype(np.float64))
@@ -82,8 +87,10 @@ def shares_below(groups: Index, places: Index, cells: int, borders: Index) -> li
 
 def even_levels(groups: Index, rng: np.random.Generator) -> Reals:
     """Evenly spaced levels in random order within each group: what is shared alike in a group comes out to within one row."""
-    order = np.lexsort((rng.random(len(groups)), groups))
     sizes = np.bincount(groups)
+    shuffled = rng.permutation(len(groups))
+    short = groups[shuffled].astype(np.uint16 if len(sizes) <= MOST_SHORT else np.intp)  # short whole numbers are sorted in one pass
+    order = shuffled[np.argsort(short, kind="stable")]
     rank = np.empty(len(groups))
     rank[order] = np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     levels: Reals = (rank + rng.random(len(sizes))[groups]) / sizes[groups]

@@ -21,7 +21,7 @@ from evenhand.synthesis.guides import ChainPlan, RelationGuide
 from evenhand.synthesis.leaf_sizes import LeafSizes
 from evenhand.synthesis.leaves import Branches, node_shares
 from evenhand.synthesis.links import BELOW_ONE, Asked, Copies, GroupBorders, Link, Tilt, make_link, parted, tree_copy
-from evenhand.synthesis.pilot_rows import PilotRows
+from evenhand.synthesis.pilot_rows import LearntGroups, PilotRows
 from evenhand.synthesis.tree_settings import TreeSettings
 from evenhand.synthesis.trends import Trend, fit_trend, rest_cells
 from evenhand.values import tell_watcher
@@ -169,11 +169,17 @@ class TreeGrowth:
         link = self._tilted(grown, plan.order[:step], rng)
         if not self.settings.tilts or not self.domain.protected:
             return link
+        leaves = link.tree_leaves(pilot.copies)
         if guide is None and link.trend is None:
-            link = pilot.calibrated(link, grown.places, self._groups)
+            link = pilot.calibrated(link, leaves, LearntGroups(grown.places, self._groups))
         link = parted(link, self.settings.table_cells)
-        bound = link if guide is None else guide.bound(link, pilot.rows)
-        pilot.rows[:, at] = bound.codes(pilot.levels(rng), pilot.copies)
+        if step == len(plan.order) - 1:
+            return link  # nothing is drawn after it
+        levels = pilot.levels(rng)
+        if guide is None:
+            pilot.rows[:, at] = link.codes(levels, pilot.copies, link.parted_leaves(leaves, pilot.copies))
+        else:
+            pilot.rows[:, at] = guide.bound(link, pilot.rows).codes(levels, pilot.copies)
         pilot.copies[:, at] = tree_copy(pilot.rows[:, at], self.domain.columns[at].lowest)
         if at in self.domain.protected_places:
             pilot.split(at)
