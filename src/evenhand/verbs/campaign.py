@@ -140,6 +140,9 @@ class CampaignOptions:
     """Who carries a campaign out, and who is told of its headway; none of it changes what is found.
 
     retry: make runs again that failed before.  keep_findings: keep every run's findings, too.
+
+    >>> CampaignOptions(retry=True).keep_findings
+    False
     """
 
     executor: Executor | None = None
