@@ -11,6 +11,14 @@ import pytest
 from evenhand.engine.interrupts import uninterrupted
 
 
+@pytest.fixture(autouse=True)
+def listening():
+    """As a program that somebody watches: one that was started in the background is told to ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def press() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
