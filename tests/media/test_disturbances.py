@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.engine.gate import Gate
 from evenhand.errors import UnknownName
+from evenhand.measures.studies import robust_groups
 from evenhand.media.album import Album, Attribute
 from evenhand.media.disturbances import DISTURBANCES, chosen_disturbances
 from evenhand.planted.portraits import synthetic_faces
@@ -64,3 +68,11 @@ def test_a_group_that_is_hurt_more_is_found(hurt: bool, expected: str) -> None:
     assert found.as_dict()["body"]["studies"]["robust_groups"]["checks"][0]["outcome"] == expected
     assert found.outcome == expected or expected == "pass"
     assert found.studies["robust_groups"].figures["changes"][0]["detectable"] < 0.2
+
+
+@pytest.mark.parametrize(("low", "high", "expected"), [(0.01, 0.12, "inconclusive"), (0.06, 0.12, "violation"), (0.0, 0.04, "pass")])
+def test_only_a_gap_that_lies_wholly_beyond_the_tolerance_is_a_violation(monkeypatch, low: float, high: float, expected: str) -> None:
+    monkeypatch.setattr(robust_groups, "_sentence", lambda _: "losses differ")
+    size = SimpleNamespace(low=low, high=high, estimate=(low + high) / 2)
+    figure = SimpleNamespace(title="Blur", attribute="tone", size=size, verdict="different" if low else "not shown")
+    assert Gate.rule(robust_groups._claim(figure, 0.05, 0.1)).outcome == expected

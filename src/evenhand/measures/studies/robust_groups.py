@@ -3,7 +3,7 @@
 Each change of `media/disturbances` is made to every picture.  Of the pictures that were read rightly before, the share that is lost is
 compared between groups, within every true label and weighed by how common the labels are, so that a group whose label is lost more often
 is not blamed for that.  A difference counts where an exact test and bounds of its size both show it, corrected for all changes and groups,
-and where it is larger than what is tolerated.
+and where its whole interval lies beyond what is tolerated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.arrays import Labels, Mask, Reals
-from evenhand.claims import Claim
+from evenhand.claims import Claim, Span
 from evenhand.contract import Disturbance, StudyCase, StudySection, labels_of
 from evenhand.errors import InvalidArgument
 from evenhand.measures.group_figures import Figure, GroupPart, corrected
@@ -175,12 +175,12 @@ def _value(part: GroupPart) -> float:
 
 
 def _claim(each: Figure, tolerance: float, detectable: float) -> Claim:
-    """Broken where a difference is shown and larger than what is tolerated; holds where its whole interval is tolerated."""
+    """That the losses of no two groups are further apart than what is tolerated."""
     name, sentence = f"{each.title.lower()}, by {each.attribute}", _sentence(each)
-    estimate, high = each.size.estimate or 0.0, each.size.high
-    if each.verdict == "different" and estimate > tolerance:
-        return Claim(name, broken=f"one group is hurt more: {sentence}; {tolerance:.1%} is tolerated")
-    if high is None or high > tolerance:
-        seen = f"{tolerance:.1%} is tolerated, and so few pictures show a gap of {detectable:.1%} or more"
-        return Claim(name, open=f"it is not shown that groups are hurt alike: {sentence}; {seen}")
-    return Claim(name, holds=sentence)
+    few = f"{tolerance:.1%} is tolerated, and so few pictures show a gap of {detectable:.1%} or more"
+    unclear = f"it is not shown that groups are hurt alike: {sentence}; {few}"
+    low, high = each.size.low, each.size.high
+    if low is None or high is None:
+        return Claim(name, open=unclear)
+    broken = f"one group is hurt more: {sentence}; {tolerance:.1%} is tolerated"
+    return Claim(name, broken, unclear, sentence, (Span(low if each.verdict == "different" else 0.0, high, tolerance),))
