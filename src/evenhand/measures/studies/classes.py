@@ -34,6 +34,7 @@ from evenhand.measures.counted_changes import (
     new_classes,
     reference,
 )
+from evenhand.measures.object_shifts import shift_sentences
 from evenhand.measures.object_trials import trials_of_answers
 from evenhand.measures.object_verdicts import LOST, NEVER, NOT_SHOWN, TOO_FEW, WORSE, ClassAnswer, ObjectVerdicts, object_verdicts
 from evenhand.measures.shared_vocabulary import SharedVocabulary, told_names
@@ -301,7 +302,7 @@ class ClassMeasure:
         lines += self.vocabulary.sentences if self.vocabulary is not None else []
         lines += [] if self.counted.is_annotated else [UNANNOTATED]
         if self.objects is not None:
-            return [*lines, *(f"{each}." for each in _ranked(self.objects))]
+            return [*lines, *(f"{each}." for each in _ranked(self.objects)), *shift_sentences(self.objects.shifts)]
         told = [f"{_told(part, one)}; {_compared(part, one)}." for part, one in self.blamed[:6]]
         return [*lines, *(told or ["No class is shown to be treated unfairly by the exact rule."])]
 
