@@ -7,9 +7,11 @@ import pytest
 
 from evenhand.contract import Detection
 from evenhand.measures.average_precision import RankedBox, average_precision, taken_by_score
+from evenhand.measures.harmed_pictures import scenes_to_learn_from, worst_pictures
 from evenhand.measures.object_shifts import ObjectShift, shift_rows, shift_sentences
 from evenhand.measures.object_trials import trials_of_answers
 from evenhand.measures.object_verdicts import object_verdicts
+from evenhand.media.parts.marked_boxes import KEPT, LOST, MarkedBox, with_boxes
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.planted.recogniser_laws import all_pictures
 from evenhand.statistics.clustered import clustered_mean, clustered_share
@@ -104,3 +106,26 @@ def test_null_changes_stand_beside_and_never_in_the_figures():
     (row,) = shift_rows(shifts)
     assert (row.chances, row.score_drop_by_null) == (5, pytest.approx(0.1))
     assert row.score_drop.estimate == pytest.approx(0.4)
+
+
+def test_the_worst_pictures_show_what_was_lost_and_the_page_ranks_the_classes(streets):
+    medium = Scenes(streets[:6], ChangePlan(insert=("person",), change=("person",), operators=("fog", "put_back")))
+    trials = trials_of_answers(medium, Wavering(medium), all_pictures(medium))
+    worst = worst_pictures(medium, trials.harmed, {"car"})
+    assert worst
+    assert all("car" in one.lost and one.change == "fog" for one in worst), "null changes harm nobody"
+    assert len({one.scene for one in worst}) == len(worst)
+    assert all(one.picture_before.startswith("data:image/jpeg;base64,") for one in worst)
+    assert worst_pictures(medium, trials.harmed, {"unicorn"}) == ()
+    listed = scenes_to_learn_from(medium, trials.harmed)
+    assert [row["lost"] for row in listed] == sorted((row["lost"] for row in listed), reverse=True)
+
+
+def test_lost_boxes_are_dashed_and_kept_ones_are_not():
+    grey = np.full((40, 60, 3), 128, np.uint8)
+    drawn = with_boxes(grey, [MarkedBox((5, 5, 25, 35)), MarkedBox((30, 5, 55, 35), is_lost=True)], 60)
+    green, orange = ((drawn == np.array(colour)).all(axis=2) for colour in (KEPT, LOST))
+    assert green[5:36, 5].all()
+    assert orange.any()
+    assert not orange[5:36, 30].all(), "a lost box has gaps"
+    assert with_boxes(grey, [], 30).shape == (20, 30, 3)

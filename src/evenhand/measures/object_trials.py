@@ -6,6 +6,7 @@ miss is every annotated object of an unchanged picture.  Boxes are matched withi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,9 +16,11 @@ from numpy.typing import NDArray
 from evenhand.arrays import Mask, Reals
 from evenhand.contract import Answer, Detection, Model
 from evenhand.measures.average_precision import RankedBox, taken_by_score
+from evenhand.measures.harmed_pictures import HarmedPicture
 from evenhand.measures.object_shifts import ObjectShift
 from evenhand.media.object_facts import ORIGINAL, BoxFacts, ObjectFacts, ScenePicture, box_facts, film_runs, object_facts
 from evenhand.media.operators.parts.mutated import HIDDEN
+from evenhand.media.parts.marked_boxes import MarkedBox
 from evenhand.media.scenes import Scenes
 
 OVERLAP = 0.5
@@ -55,6 +58,7 @@ class ObjectTrials:
     is_annotated: bool = True  # whether misses can be told
     shifts: tuple[ObjectShift, ...] = ()  # of what was at risk of a loss, where boxes are told
     ranked: tuple[RankedBox, ...] = ()  # all boxes told on the unchanged pictures
+    harmed: tuple[HarmedPicture, ...] = ()  # changed pictures in which something at risk was lost, null changes aside
 
 
 def trials_of_law(medium: Scenes, facts: ObjectFacts, seen: Mask, touched: Mask, runs: NDArray[np.intp] | None = None) -> ObjectTrials:
@@ -100,8 +104,10 @@ def trials_of_answers(medium: Scenes, model: Model, pictures: Sequence[ScenePict
     read = _AnswerReader(medium, answers, runs)
     losses = [read.losses(one) for one in pictures if one.change != ORIGINAL]
     misses = [read.misses(one) for one in pictures if one.change == ORIGINAL]
-    counts = (read.gains, read.named, read.right)
-    return ObjectTrials(_joined(losses), _joined(misses), runs, *counts, medium.is_annotated, tuple(read.shifts), tuple(read.ranked))
+    return ObjectTrials(
+        _joined(losses), _joined(misses), runs, read.gains, read.named, read.right, medium.is_annotated,
+        tuple(read.shifts), tuple(read.ranked), tuple(read.harmed),
+    )  # fmt: skip
 
 
 def _joined(parts: Sequence[Trials]) -> Trials:
@@ -125,6 +131,7 @@ class _AnswerReader:
     right: dict[str, int] = field(default_factory=dict)
     shifts: list[ObjectShift] = field(default_factory=list)
     ranked: list[RankedBox] = field(default_factory=list)
+    harmed: list[HarmedPicture] = field(default_factory=list)
 
     def losses(self, shown: ScenePicture) -> Trials:
         """What was named before and is at risk, and whether it is gone."""
@@ -139,7 +146,10 @@ class _AnswerReader:
         for place, label in enumerate(later):
             if place not in taken and label not in shown.made.touched:
                 self.gains[label] = self.gains.get(label, 0) + 1
-        self.shifts.extend(self._shifts(shown, _Passage(before, after, labels, later, partner), np.flatnonzero(at_risk)))
+        passage = _Passage(before, after, labels, later, partner)
+        self.shifts.extend(self._shifts(shown, passage, np.flatnonzero(at_risk)))
+        if not self.medium.is_null(shown.change) and (at_risk & (partner < 0)).any():
+            self.harmed.append(passage.harmed(shown, at_risk & (partner < 0)))
         null = np.full(len(before), self.medium.is_null(shown.change))
         every = Trials(facts, partner < 0, null, operators_of(self.medium, facts.change))
         return every.where(at_risk)
@@ -201,6 +211,12 @@ class _Passage:
     labels: NDArray[np.object_]
     later: NDArray[np.object_]
     partner: NDArray[np.intp]
+
+    def harmed(self, shown: ScenePicture, lost: Mask) -> HarmedPicture:
+        """The picture with its boxes on both sides; lost ones are marked on the first."""
+        before = tuple(MarkedBox(one.box, bool(gone)) for one, gone in zip(self.before, lost, strict=True) if one.box is not None)
+        after = tuple(MarkedBox(one.box) for one in self.after if one.box is not None)
+        return HarmedPicture(shown.place, shown.change, Counter(self.labels[lost].tolist()), before, after)
 
     def renamed(self) -> NDArray[np.intp]:
         """For each lost box a box of another class in its place that continues no other; -1 without."""

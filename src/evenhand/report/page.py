@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from evenhand.report import frame, two_minutes, words
 from evenhand.report.frame import Section
-from evenhand.report.lead import SYMBOLS, WORDS, lead, sentence
+from evenhand.report.lead import SYMBOLS, WORDS, classes_decide, lead, sentence
 from evenhand.report.provenance import gate_sentence
 from evenhand.report.record import Record
 from evenhand.report.sections import (
@@ -78,7 +78,8 @@ TITLES = {
 
 def render(record: Record) -> str:
     """The page as text; equal results give equal pages."""
-    sections = [section for maker in MAKERS for section in _made(maker(record))]
+    makers = sorted(MAKERS, key=lambda maker: maker is not studies.sections) if classes_decide(record) else MAKERS
+    sections = [section for maker in makers for section in _made(maker(record))]
     brief, picture = two_minutes.two_minutes(record), two_minutes.strip(record)
     return frame.filled("page.html.j2", sections=sections, brief=brief, strip=picture, **banner(record))
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.report import words
+from evenhand.report.lead import classes_decide
 from evenhand.report.record import HeaderRecord, Record
 
 LABELS = {
@@ -75,7 +76,7 @@ def gate_sentence(record: Record) -> str:
     gate = record.gate
     if not isinstance(gate.get("max_rate"), (int, float)):
         return ""
-    if "classes" in record.body.studies and not gate["max_rate"]:
+    if classes_decide(record):
         return "The rule: single losses decide nothing. Every class of objects is judged over all its trials, and the classes decide."
     if gate["max_rate"] > 0:
         return (

@@ -19,8 +19,8 @@ MISSING = "(missing)"
 _INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
 
 _REAL = (
-    "Rows of the data itself, as often as they occur there. If the data resembles the people whom the model will meet, "
-    "this is the share of them who are affected."
+    "Rows of the data itself, as often as they occur there. If the data resembles what the model will meet, "
+    "this is the share that is affected."
 )
 _WHOLE = (
     "Every combination of values that the domain allows, all equally likely. Most of these people do not exist, so this "
