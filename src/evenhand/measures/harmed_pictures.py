@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.media.parts.marked_boxes import MarkedBox, jpeg_uri, with_boxes
+from evenhand.media.parts.marked_boxes import MarkedBox, with_boxes
 from evenhand.media.scenes import Scenes
+from evenhand.models.recognisers.jpeg import jpeg_uri
 
 MOST_SHOWN, MOST_LISTED = 6, 50
 WIDTH = 420

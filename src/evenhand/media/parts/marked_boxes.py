@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,6 @@ from evenhand.media.scene import Picture
 from evenhand.values import Box
 
 KEPT, LOST = (0, 158, 115), (213, 94, 0)  # told apart by every kind of sight; lost ones are dashed as well
-QUALITY = 88
 DASH = 6
 """Pixels of a dash, and of the gap behind it."""
 
@@ -40,13 +38,6 @@ def with_boxes(picture: Picture, boxes: Sequence[MarkedBox], width: int) -> Pict
         else:
             cv2.rectangle(drawn, (left, top), (right, bottom), KEPT, 1)
     return np.asarray(drawn, np.uint8)
-
-
-def jpeg_uri(picture: Picture) -> str:
-    """A small file for a page, written as a data URI."""
-    cv2 = require("cv2", "image")
-    _, content = cv2.imencode(".jpg", np.ascontiguousarray(picture[..., ::-1]), [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
-    return "data:image/jpeg;base64," + base64.b64encode(content.tobytes()).decode("ascii")
 
 
 def _dashed(cv2: Any, picture: Picture, corners: Sequence[Sequence[int]]) -> None:
