@@ -101,4 +101,7 @@ def test_only_a_gap_that_lies_wholly_beyond_the_tolerance_is_a_violation(monkeyp
     monkeypatch.setattr(robust_groups, "_sentence", lambda _: "losses differ")
     size = SimpleNamespace(low=low, high=high, estimate=(low + high) / 2)
     figure = SimpleNamespace(title="Blur", attribute="tone", size=size, verdict="different" if low else "not shown")
-    assert Gate.rule(robust_groups._claim(figure, 0.05, 0.1)).outcome == expected
+    compared = SimpleNamespace(figure=figure, detectable=0.1, needed=900)
+    ruling = Gate.rule(robust_groups._claim(compared, 0.05))
+    assert ruling.outcome == expected
+    assert ("about 900 pictures" in ruling.reason) == (expected == "inconclusive")
