@@ -1,9 +1,9 @@
-"""Differences between groups against a margin that is tolerated: bounds of many of them that hold together, as sharp as they depend on each other.
+"""Differences between groups against a margin that is tolerated: bounds of many of them that hold together.
 
 Every difference is a sum with one part for each row.  How far the largest of all differences strays by chance is drawn with normal
 multipliers of these parts (Chernozhukov, Chetverikov and Kato, 2013), so that twelve questions about the same rows cost less than twelve
 questions; and what is shown once is no longer counted among what might be shown by chance (Romano and Wolf, 2005).
-A difference that lies within the margin strays beyond it to one side only, unless the margin is small beside the error: both sides are counted.
+A difference within the margin strays beyond it to one side only, unless the margin is small beside the error; both sides are counted.
 """
 
 from __future__ import annotations
