@@ -16,12 +16,14 @@ from evenhand.report.lead import SYMBOLS, WORDS, classes_decide, lead, sentence
 from evenhand.report.provenance import gate_sentence
 from evenhand.report.record import Record
 from evenhand.report.sections import (
+    answer_tree,
     check_list,
     concentration,
     group_gaps,
     how_often,
     likeness_to_real,
     meaning,
+    neuron_maps,
     oracle_views,
     over_time,
     policy_conditions,
@@ -53,6 +55,8 @@ MAKERS: tuple[Callable[[Record], Section | list[Section] | None], ...] = (
     standings.grounds,
     synthesis_fit.section,
     likeness_to_real.section,
+    answer_tree.section,
+    neuron_maps.section,
     searches.section,
     check_list.section,
     sheets.further,

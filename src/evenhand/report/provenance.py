@@ -27,7 +27,13 @@ LABELS = {
     "budget": "Budget for each method",
     "command": "Command",
     "evenhand": "Evenhand version",
+    "versions": "Versions",
     "date": "Date",
+    "details.question_seconds": "Cost of one question",
+    "details.preflight": "Looked at before",
+    "details.reading": "How the answers were read",
+    "details.project": "Project file",
+    "details.parameters": "Parameters of the methods",
 }
 """Known fields in the order in which they are shown."""
 
@@ -46,7 +52,7 @@ def flat(header: HeaderRecord) -> dict[str, Any]:
     """Fields that say something, named by their place; the gate is told as a sentence elsewhere."""
     fields: dict[str, Any] = {}
     for name, value in header.model_dump(exclude={"details"}).items():
-        inner = value.items() if isinstance(value, Mapping) and name != "budget" else [("", value)]
+        inner = value.items() if isinstance(value, Mapping) and name not in ("budget", "versions") else [("", value)]
         fields |= {f"{name}.{part}" if part else name: each for part, each in inner if each not in (None, "", [], {})}
     return fields | {
         f"details.{name}": _file(value) if name == "project" else value
@@ -68,7 +74,20 @@ def _value(name: str, value: Any) -> str:
             if isinstance(limit, (int, float))
         ]
         return ", ".join(limits) or "no limit"
-    return words.text(value, 600)
+    if name == "versions" and isinstance(value, Mapping):
+        return ", ".join(f"{words.text(package, 40)} {words.text(version, 40)}" for package, version in value.items())
+    if name == "details.parameters" and isinstance(value, Mapping):
+        return "; ".join(_parameters(words.text(method, 60), given) for method, given in value.items())
+    if name == "details.question_seconds" and isinstance(value, (int, float)):
+        return f"{words.number(1e6 * value)} microseconds"
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and name != "seed":
+        return words.number(value)
+    return words.text(value, 1200)
+
+
+def _parameters(method: str, given: Any) -> str:
+    told = words.text(given, 600) if given else "none"
+    return f"{method}: {told}"
 
 
 def gate_sentence(record: Record) -> str:

@@ -145,6 +145,22 @@ def treated(name: str, columns: str) -> str:
         return f"would be treated differently if only {columns} were different"
 
 
+def sentence_case(written: str) -> str:
+    """The same words with a capital at the beginning."""
+    return f"{written[:1].upper()}{written[1:]}"
+
+
+LONG_NUMBER = 9
+"""Characters beyond which a number with decimals is rounded for a reader."""
+
+
+def rounded(value: Any) -> str:
+    """A value that need not be told apart from another: long decimals are cut to four telling digits."""
+    if not isinstance(value, float) or len(text(value)) <= LONG_NUMBER:
+        return text(value)
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+
+
 def signed(share: float) -> str:
     """A share that may be negative, with a real minus."""
     return f"−{percent(-share)}" if share < 0 else percent(share)
