@@ -88,7 +88,8 @@ def answer_paths(
     >>> import numpy as np, evenhand as eh
     >>> data = eh.open("credit", protected=["age"])
     >>> is_long = data.rows[:, data.domain.place("duration")] > 24
-    >>> told = answer_paths(AnsweredRows(data.rows, is_long.astype(int), is_long), data.rows, data.domain, ("no", "yes"), np.random.default_rng(0))
+    >>> answered = AnsweredRows(data.rows, is_long.astype(int), is_long)
+    >>> told = answer_paths(answered, data.rows, data.domain, ("no", "yes"), np.random.default_rng(0))
     >>> len(told.paths), told.covered, told.fidelity.estimate
     (2, 2, 1.0)
     """
@@ -101,9 +102,7 @@ def answer_paths(
         return None
     taken, count = tree.path_of(held.rows), len(tree.paths)
     counts = [np.bincount(each, minlength=count) for each in (taken, taken[held.unfair], tree.path_of(found))]
-    paths = [
-        AnswerPath(path.number, str(classes[path.label]), *(int(each[path.number]) for each in counts)) for path in tree.paths
-    ]
+    paths = [AnswerPath(path.number, str(classes[path.label]), *(int(each[path.number]) for each in counts)) for path in tree.paths]
     right = int((tree.predict(held.rows) == held.labels).sum())
     return AnswerPaths(tree, clopper_pearson(right, len(held), 0.95), tuple(paths), len(found))
 

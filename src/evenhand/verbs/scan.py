@@ -10,7 +10,20 @@ from typing import Any
 import numpy as np
 
 from evenhand.campaign.sharded_run import shard_count, sharded_run, write_findings
-from evenhand.contract import Describing, Doubtful, Executor, Growing, Method, Model, Population, Watch, media_of, name_of, outcome_names, parameters
+from evenhand.contract import (
+    Describing,
+    Doubtful,
+    Executor,
+    Growing,
+    Method,
+    Model,
+    Population,
+    Watch,
+    media_of,
+    name_of,
+    outcome_names,
+    parameters,
+)
 from evenhand.datasets.large_dataset import LargeDataset
 from evenhand.deadline import NEVER, Deadline
 from evenhand.engine import witness

@@ -35,4 +35,6 @@ def _node(node: Mapping[str, Any]) -> TreeNode:
     rows, unfair, findings = (int(node.get(name) or 0) for name in ("rows", "unfair", "findings"))
     found = f"{words.plural(findings, 'finding', 'findings')}" if findings else "no finding"
     share = f"{words.percent(unfair / rows)} treated differently" if rows else "no real row"
-    return TreeNode([f"→ {words.text(node.get('label'), 60)}", f"{share} · {found}"], f"{unfair:,} of {rows:,}", unfair / rows if rows else 0.0)
+    return TreeNode(
+        [f"→ {words.text(node.get('label'), 60)}", f"{share} · {found}"], f"{unfair:,} of {rows:,}", unfair / rows if rows else 0.0
+    )
