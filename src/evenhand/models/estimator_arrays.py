@@ -27,10 +27,29 @@ from evenhand.models.tree_bounds import check_object
 TOLD = "told"
 """The entry of the file that holds the description, as bytes of UTF-8."""
 DEEPEST = 60
-PACKAGES = (
-    "pipeline compose preprocessing impute linear_model svm naive_bayes discriminant_analysis neural_network tree ensemble calibration "
-    "kernel_approximation dummy decomposition feature_selection multiclass multioutput isotonic random_projection neighbors"
-).split()
+PACKAGES = [
+    "pipeline",
+    "compose",
+    "preprocessing",
+    "impute",
+    "linear_model",
+    "svm",
+    "naive_bayes",
+    "discriminant_analysis",
+    "neural_network",
+    "tree",
+    "ensemble",
+    "calibration",
+    "kernel_approximation",
+    "dummy",
+    "decomposition",
+    "feature_selection",
+    "multiclass",
+    "multioutput",
+    "isotonic",
+    "random_projection",
+    "neighbors",
+]
 """scikit-learn's packages whose classes may be built again."""
 SILENT = {"n_jobs": None, "memory": None, "verbose": 0}
 """What a file may not decide: how many workers there are, what folder is used, what is printed."""
