@@ -45,7 +45,9 @@ class PilotRows:
     weights: Reals = field(repr=False)  # how many people each stands for, 1 on average
 
     @classmethod
-    def begun(cls, learnt: Rows, copies: Copies, leading: Sequence[int], groups: Mapping[int, Index], rng: np.random.Generator) -> PilotRows:
+    def begun(
+        cls, learnt: Rows, copies: Copies, leading: Sequence[int], groups: Mapping[int, Index], rng: np.random.Generator
+    ) -> PilotRows:
         """Many rows of few columns, fewer of many; the leading columns, up to the last protected one, are those of learnt rows."""
         columns, rarity = learnt.shape[1], _rarity(groups, len(learnt))
         n = int(np.clip(CELLS // columns, FEWEST_ROWS, MOST_ROWS))
