@@ -85,7 +85,7 @@ class PilotRows:
         shape = (len(link.share), *(len(tilt.curve) for tilt in link.tilts))
         parts = (of_rows, *(tilt.groups(self.copies) for tilt in link.tilts))
         flat = np.ravel_multi_index(parts, shape)
-        people, squares = np.bincount(flat, self.weights), np.bincount(flat, self.weights**2)
+        people, squares = (np.bincount(flat, each).astype(np.float64) for each in (self.weights, self.weights**2))
         kinds = np.flatnonzero(people)
         leaves, *groups = np.unravel_index(kinds, shape)
         return _Alike(link.before[leaves][:, borders], tuple(groups), people[kinds], squares[kinds])

@@ -267,7 +267,7 @@ class TreeGrowth:
         borders = self._borders[place]
         bins = np.minimum((levels * KNOTS).astype(np.intp), KNOTS - 1)
         counts = np.bincount(self._groups[place] * KNOTS + bins, minlength=(len(borders) + 1) * KNOTS)
-        steadied = _beyond_chance(counts.reshape(-1, KNOTS) + STEADY_ROWS / KNOTS)
+        steadied = _beyond_chance(counts.reshape(-1, KNOTS).astype(np.float64) + STEADY_ROWS / KNOTS)
         curve = np.hstack([np.zeros((len(steadied), 1)), np.cumsum(steadied, axis=1) / steadied.sum(axis=1, keepdims=True)])
         curve[:, -1] = 1.0
         return Tilt(place, borders, curve)
