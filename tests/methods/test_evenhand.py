@@ -167,7 +167,7 @@ def test_a_tiny_domain_is_left_when_everybody_is_known():
     assert done.ledger.findings == 3
 
 
-@pytest.mark.parametrize(("name", "value"), [("walks", 0), ("seeds", 0), ("seed_share", 0.0), ("too_rare", 2.0), ("too_odd", -1.0)])
+@pytest.mark.parametrize(("name", "value"), [("walks", 0), ("seeds", 0), ("seed_share", 0.0), ("too_rare", 2.0), ("learning_share", -1.0)])
 def test_parameters_are_checked_by_name(name, value):
     with pytest.raises(InvalidArgument, match=name):
         Evenhand(**{name: value})

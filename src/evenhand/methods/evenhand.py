@@ -2,16 +2,17 @@
 
 Paper: none; it is what `scan` uses when no method is named.
 
-The population is learnt from the data as a chain of trees.  A person counts as plausible who is not among the unlikeliest tenth of its
-draws, and not among the third whose cells go together least.  A finding is plausible where two such people who differ in the protected
-values alone show it.  What is sought is the population restricted to plausible findings; what is unfair only between others is set aside.
+The population is learnt from the data as a chain of trees.  A person counts as plausible who is not among the unlikeliest fifth of its
+draws, and not among the fifth whose cells go together least; who is nearly as likely as the middle of them is plausible in any case.  A
+finding is plausible where two such people who differ in the protected values alone show it.  What is sought is the population restricted to
+plausible findings; what is unfair only between others is set aside.
 
 1. Seeds.  Real rows are judged; where they hold too few findings, fresh draws of the population are judged too.  Only where the
    plausible holds no finding at all is the rest of the domain looked at: then, and only then, may findings be implausible, and the
    run's facts say so.
 2. Walks.  Thousands of walks stand on findings.  A move draws one column again, near or far, or all columns from one on, by the
    population's own levels; a new place that is plausible and a finding is where the walk goes on.  Such moves leave the population as it
-   is, so the limit of every walk is the population restricted to plausible findings.  A quarter of the walks goes to findings that are not
+   is, so the limit of every walk is the population restricted to plausible findings.  A tenth of the walks goes to findings that are not
    plausible too: their places are a sample of everybody who is treated so.  Nobody is asked about twice; known findings are walked
    through for nothing.
 3. Where a question is expensive, cheap trees screen the proposals, with delayed acceptance, which leaves that limit as it is.  Moves that
@@ -56,20 +57,20 @@ class Evenhand:
 
     walks: how many walks advance together
     seeds: how many findings are looked for before walking, and people in the sample at most
-    seed_share: of the budget at most this share goes into looking for them; of its seconds at most this share into learning; and this
-        share of the walks is for the sample
+    seed_share: of the budget at most this share goes into looking for them, and this share of the walks is for the sample
+    learning_share: of a budget of seconds, at most this share goes into learning the population
     learnt_cells: how many cells of the data, rows times columns, the population is learnt from at most; a domain of fewer people than
         such rows is judged whole
-    too_rare, too_odd: the share of the population that is unlikeliest, and the share whose cells go together least, given how common each
+    too_rare: the share of the population that is unlikeliest, and as large a share whose cells go together least, given how common each
         of them is by itself; neither counts as plausible
     """
 
     walks: Count = 8192
     seeds: Count = 2000
-    seed_share: ShareAboveZero = 0.25
+    seed_share: ShareAboveZero = 0.1
+    learning_share: ShareAboveZero = 0.25
     learnt_cells: Count = 168_000
-    too_rare: Share = 0.1
-    too_odd: Share = 0.3
+    too_rare: Share = 0.2
 
     needs: ClassVar[type] = Model
 
@@ -107,8 +108,7 @@ class Evenhand:
         else:
             task.facts["plausible"] = "no data was given: every row of the domain counts as plausible"
             rows = task.domain.sample(self._rows(task), rng)
-        seconds = self.seed_share * task.deadline.seconds_left if task.deadline.is_set else None
-        chain = LevelChain.fit(rows, task.domain, rng, seconds)
+        chain = LevelChain.fit(rows, task.domain, rng, task.deadline.part(self.learning_share))
         if chain.trees.cut:
             task.facts["population"] = chain.trees.cut
         return chain
@@ -197,7 +197,7 @@ class Walking:
         self.shares = MoveShares(self.plausible.chain, self.count, min(self.task.question_seconds, 1.0))
         self.weights = self._weighed(self.here)
         self.task.sample = self.here.rows[: self.free]
-        self.known_share = KnownShare(max(1, int(method.seed_share * method.seeds)))
+        self.known_share = KnownShare(max(1, method.seeds // 4))
         self.is_told = False  # whether the last look at what is known has been taken
 
     def go(self) -> Search:
@@ -209,6 +209,8 @@ class Walking:
             asked = yield from self._round(self.shares.far if is_due else self.shares.draw(self.rng))
             since, rounds, price = (0, 0, asked) if is_due else (since + asked, rounds + 1, price)
             stale = stale + 1 if asked <= 1 else 0
+            if stale >= PATIENCE and self.free < self.count:  # nobody plausible is left: on to the others, who are set aside
+                self.free, stale = self.count, 0
             if is_due and self.known_share.is_nearly_all and not self.plausible.is_everything:
                 self.task.facts["stopped"] = f"{self.known_share.sentence}: there is little left to find among them"
                 return

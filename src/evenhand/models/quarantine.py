@@ -24,7 +24,6 @@ SECONDS = 120.0
 
 KINDS = {
     "skops": "a skops file",
-    "arrays": "a model as plain arrays",
     "onnx": "an ONNX file",
     "xgboost": "an XGBoost model",
     "lightgbm": "a LightGBM model",

@@ -42,7 +42,7 @@ _BATCH_ROWS = 50_000
 SECONDS_PER_PAIR = 1e-5
 """What two columns may take to be compared; where time is shorter, trees ask the columns before them in their order."""
 
-RELATIONS_SHARE = 0.2
+RELATIONS_SHARE = 0.4
 """Of the time to learn, at most this much goes into looking for relations, where it is limited."""
 AGAIN = 4
 """Times that a row which breaks a relation is drawn again at most; fixed cells may leave no other."""
@@ -77,7 +77,7 @@ class ChainedTrees:
         follows from a protected column then: protected ones may come last.
         """
         settings = settings or TreeSettings()
-        deadline = Deadline.after(settings.seconds)
+        deadline = settings.until if settings.until.is_set else Deadline.after(settings.seconds)
         _check(rows, domain)
         lead = [domain.place(name) for name in first]
         wished = [domain.place(name) for name in order]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Reals, Rows
+from evenhand.deadline import NEVER, Deadline
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.synthesis.cells import Cells, cut
@@ -95,9 +96,9 @@ class LevelChain:
         object.__setattr__(self, "after", tuple(self._dependants(position) for position in range(len(self.trees.order))))
 
     @classmethod
-    def fit(cls, rows: Rows, domain: TabularDomain, rng: np.random.Generator, seconds: float | None = None) -> LevelChain:
+    def fit(cls, rows: Rows, domain: TabularDomain, rng: np.random.Generator, until: Deadline = NEVER) -> LevelChain:
         """Learn the chain, quiet columns first: a move in a lively column at the end changes that column alone."""
-        settings = TreeSettings(rarer_copies=False, seconds=seconds)
+        settings = TreeSettings(rarer_copies=False, until=until)
         quiet = sorted(domain.free_places, key=lambda at: entropy(rows[:, at]))
         order = [domain.names[at] for at in (*quiet, *domain.protected_places)]
         trees = ChainedTrees.fit(rows, domain, rng, settings, order=order)

@@ -5,7 +5,6 @@ Where no time is given, every column is grown on all rows, and nothing depends o
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -41,9 +40,10 @@ class TimedGrowth:
         links, size = [], min(FIRST_ROWS, every)
         for step in range(len(plan.order)):
             tell_watcher("learning the population", step + 1, len(plan.order))
-            share, started = self.deadline.seconds_left / (len(plan.order) - step), time.perf_counter()
+            left = self.deadline.seconds_left
+            share = left / (len(plan.order) - step)
             links.append(self._link(plan, step, size if share > 0 else 0, rng))
-            taken = time.perf_counter() - started
+            taken = left - self.deadline.seconds_left
             if taken > share:
                 size = size // 2 if size > FEWEST_ROWS else 0
             elif taken < share / 3:

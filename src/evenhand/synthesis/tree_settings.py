@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.deadline import NEVER, Deadline
 from evenhand.limits import Count, NotNegative, ShareBelowOne, TwoOrMore, check_limits
 
 FEWEST_STRUCTURE_ROWS = 10_000
@@ -30,6 +31,7 @@ class TreeSettings:
     structure_cells: the same in cells of all columns together, so that wide tables stay affordable; never below 10,000 rows
     table_cells: most cells of one column's leaves together; columns with many values get fewer leaves
     seconds: how long learning may take; where that is short, trees are grown on fewer rows and some columns get none
+    until: the same as a moment, by the wall's clock or the processor's
     """
 
     leaf_rows: Count | None = None
@@ -44,6 +46,7 @@ class TreeSettings:
     structure_cells: TwoOrMore = 700_000
     table_cells: TwoOrMore = 1_000_000
     seconds: NotNegative | None = None
+    until: Deadline = NEVER
 
     def __post_init__(self) -> None:
         check_limits(self)

@@ -61,12 +61,11 @@ def _learnt(name: str, task: Task, rng: np.random.Generator) -> LatentSpace:
 def _chained(kind: Any, task: Task, rng: np.random.Generator) -> LatentSpace:
     """Chained trees of the task's rows, in its share of the time where that is limited; what was cut then stands among the facts."""
     assert task.rows is not None
-    rows, seconds = task.rows, None
-    if task.deadline.is_set:
-        seconds = max(0.0, LEARNING_SHARE * task.deadline.seconds_left)
-        most = max(FEWEST_LEARNT_FROM, int(seconds * CELLS_PER_SECOND / rows.shape[1]))
+    rows, until = task.rows, task.deadline.part(LEARNING_SHARE)
+    if until.is_set:
+        most = max(FEWEST_LEARNT_FROM, int(max(0.0, until.seconds_left) * CELLS_PER_SECOND / rows.shape[1]))
         rows = rows if len(rows) <= most else rows[rng.permutation(len(rows))[:most]]
-    space: Any = kind.fit(rows, task.domain, rng, TreeSettings(seconds=seconds), quiet_first(rows, task.domain))
+    space: Any = kind.fit(rows, task.domain, rng, TreeSettings(until=until), quiet_first(rows, task.domain))
     few = f"the population was learnt from {len(rows):,} of {len(task.rows):,} rows" if len(rows) < len(task.rows) else ""
     if cut := "; ".join(part for part in (few, space.cut) if part):
         task.facts["cut"] = cut

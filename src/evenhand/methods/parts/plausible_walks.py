@@ -15,6 +15,10 @@ from evenhand.arrays import Index, Mask, Rows
 from evenhand.domain.shown_twins import LEAST_LIKELY
 from evenhand.synthesis.level_chain import LevelChain, LevelMove, LevelStates, Likelihood
 
+ORDINARY = 3.0
+"""Who falls short of the middle of the population by less, in nats, is plausible whatever the shares: where all people are nearly alike,
+nobody is odd."""
+
 
 class Demanding(Protocol):
     """What says who is plausible: how many draws are looked at, and which shares of them are left out."""
@@ -25,12 +29,7 @@ class Demanding(Protocol):
 
     @property
     def too_rare(self) -> float:
-        """The unlikeliest share of the population."""
-
-    @property
-    def too_odd(self) -> float:
-        """The share whose cells go together least."""
-
+        """The unlikeliest share of the population, and as large a share whose cells go together least."""
 
 @dataclass(frozen=True)
 class PlausibleSet:
@@ -44,7 +43,7 @@ class PlausibleSet:
     def drawn(cls, chain: LevelChain, demands: Demanding, rng: np.random.Generator) -> PlausibleSet:
         """Without the unlikeliest share of the population, and without the share whose cells go together least."""
         told = chain.drawn(demands.seeds, rng).likelihood
-        return cls(chain, float(np.quantile(told.density, demands.too_rare)), float(np.quantile(told.lift, demands.too_odd)))
+        return cls(chain, *(_least(each, demands.too_rare) for each in (told.density, told.lift)))
 
     @property
     def is_everything(self) -> bool:
@@ -108,3 +107,8 @@ class PlausibleStates:
 
     def __getitem__(self, chosen: Any) -> PlausibleStates:
         return PlausibleStates(self.places[chosen], self.states[chosen], self.likelihood[chosen])
+
+
+def _least(told: NDArray[np.float32], left_out: float) -> float:
+    """What a plausible person has at least."""
+    return float(min(np.quantile(told, left_out), np.median(told) - ORDINARY))

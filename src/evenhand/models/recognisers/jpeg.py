@@ -1,8 +1,6 @@
-"""Pictures as the bytes that services take and that pages show."""
+"""Pictures as the bytes that services take."""
 
 from __future__ import annotations
-
-import base64
 
 import numpy as np
 
@@ -19,8 +17,3 @@ def jpeg(picture: Picture) -> bytes:
     if not is_done:
         raise InvalidArgument(f"a picture of shape {picture.shape} cannot be written as JPEG")
     return bytes(content)
-
-
-def jpeg_uri(picture: Picture) -> str:
-    """The same as a data URI, for a page."""
-    return "data:image/jpeg;base64," + base64.b64encode(jpeg(picture)).decode("ascii")
