@@ -31,6 +31,7 @@ class Demanding(Protocol):
     def too_rare(self) -> float:
         """The unlikeliest share of the population, and as large a share whose cells go together least."""
 
+
 @dataclass(frozen=True)
 class PlausibleSet:
     """A chain, and what a person must have at least to count as plausible, the twin as well as the one that was drawn."""
