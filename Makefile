@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 WORKERS ?= 2
 
-.PHONY: demo test test-slow check docs bench format release clean
+PAPERS ?= --quick
+
+.PHONY: demo test test-slow check docs papers bench format release clean
 .DEFAULT_GOAL := demo
 
 $(BIN)/python:
@@ -57,6 +59,10 @@ check: $(VENV)/check.stamp
 docs: $(VENV)/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) tests/website
+
+# Every table and figure of the five papers, in short; `make papers PAPERS=--full` takes days.  What is known already is not computed again.
+papers: $(VENV)/test.stamp
+	$(BIN)/python -m papers --all $(PAPERS)
 
 # Every script to its end, whatever another one does; the failed ones are named last.
 bench: $(VENV)/test.stamp

@@ -219,6 +219,15 @@ def retrained(court: Bench, ledger: Ledger, pair: tuple[str, str], rng: np.rando
         ledger.add(pair, f"{method} consistency", figures(consistent, court, others) | {"used": float(len(people))})
 
 
+def one_seed(pair: tuple[str, str], effort: Effort, seed: int) -> dict[str, dict[str, float]]:
+    """Every net's figures on one table with one seed."""
+    ledger, rng = Ledger(), np.random.default_rng([seed, 6])
+    court = bench(pair, effort, seed, set())
+    controls(court, ledger, pair, rng)
+    retrained(court, ledger, pair, rng)
+    return {model: figures[0] for (_, model), figures in ledger.figures.items()}
+
+
 def show(ledger: Ledger, effort: Effort, methods: Sequence[str]) -> None:
     """The table, each pair's rows beside the published ones."""
     names = ["before", *CONTROLS, *BASELINES, *(f"{m} {form}" for form in (*FORMS, "consistency") for m in methods)]

@@ -1,48 +1,95 @@
-"""`python -m papers limi table-1 [--quick]` redoes one table or figure; `python -m papers --list` names all of them."""
+"""`python -m papers limi table-1 [--quick|--full]` redoes one table or figure and writes its page; `--list` names all of them.
+
+Without an item every one of the paper is redone, with `--all` every one of all papers.  What was computed before is not computed again
+unless something that it rests on has changed; `--again` computes everything anew.
+"""
 
 from __future__ import annotations
 
 import argparse
-import subprocess
+import os
 import sys
+import time
 from pathlib import Path
 
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")  # before NumPy is loaded: costs are for one thread
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from inventory import ITEMS, find
+from inventory import ITEMS, PaperItem, find  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def options() -> argparse.Namespace:
-    """What the command line says; further words go to the script."""
-    parser = argparse.ArgumentParser(prog="python -m papers", description=__doc__)
+    """What the command line says."""
+    parser = argparse.ArgumentParser(prog="python -m papers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paper", nargs="?", choices=sorted({item.paper for item in ITEMS}))
     parser.add_argument("item", nargs="?", help="such as table-1")
     parser.add_argument("--list", action="store_true", help="every table and figure, its command and its state")
-    parser.add_argument("--quick", action="store_true", help="the short form")
-    parser.add_argument("--full", action="store_true", help="the whole of it, which is the default")
+    parser.add_argument("--all", action="store_true", help="every item of every paper")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--quick", action="store_true", help="the short form, under 90 CPU-seconds an item")
+    form.add_argument("--full", action="store_true", help="the whole of it, which is the default and takes hours")
+    parser.add_argument("--again", action="store_true", help="compute everything anew")
+    parser.add_argument("--to", type=Path, default=ROOT / "docs" / "papers", metavar="FOLDER", help="where the pages go")
     return parser.parse_args()
 
 
 def listing() -> str:
     """One line for each item."""
-    return "\n".join(f"{i.paper:11} {i.name:12} {i.state:8} {i.title}{f' ({i.note})' if i.note else ''}" for i in ITEMS)
+    return "\n".join(f"{i.paper:11} {i.name:16} {i.state:6} {i.title}{f' ({i.note})' if i.note else ''}" for i in ITEMS)
+
+
+def chosen_items(chosen: argparse.Namespace) -> list[PaperItem]:
+    """What is to be redone."""
+    if chosen.all:
+        return list(ITEMS)
+    of_paper = [item for item in ITEMS if item.paper == chosen.paper]
+    if not chosen.item:
+        return of_paper
+    item = find(chosen.paper, chosen.item)
+    if item is None:
+        sys.exit(f"{chosen.paper} has no item {chosen.item!r}; it has {', '.join(each.name for each in of_paper)}")
+    return [item]
+
+
+def redo(item: PaperItem, chosen: argparse.Namespace) -> float:
+    """Compute one, write its page; returns the CPU-seconds that its cells have cost."""
+    from cells import Cells
+    from redone import Effort, PageFacts, page, yardstick
+
+    from evenhand.disk import write_whole
+
+    effort = Effort(chosen.quick, Cells(is_fresh=chosen.again))
+    begun = time.process_time()
+    done = item.make()(effort)
+    spent = max(time.process_time() - begun, effort.cells.spent)
+    facts = PageFacts(item.heading, f"{item.line}{' --quick' if chosen.quick else ''}", spent, yardstick(), item.note)
+    chosen.to.mkdir(parents=True, exist_ok=True)
+    write_whole(chosen.to / f"{item.stem}.md", page(done, facts))
+    for name, picture in done.pictures.items():
+        write_whole(chosen.to / name, picture)
+    return spent
 
 
 def main() -> int:
-    """Run one, or list all."""
+    """Redo one, several or all; or list them."""
     chosen = options()
-    if chosen.list or chosen.paper is None:
+    if chosen.list or not (chosen.paper or chosen.all):
         print(listing())  # noqa: T201 - asked for
         return 0
-    item = find(chosen.paper, chosen.item or "")
-    if item is None:
-        names = ", ".join(each.name for each in ITEMS if each.paper == chosen.paper)
-        sys.exit(f"{chosen.paper} has no item {chosen.item!r}; it has {names}")
-    if not item.command:
-        sys.exit(f"{item.paper} {item.name} ({item.title}) is not redone yet. {item.note}")
-    return subprocess.call([sys.executable, *item.command, *(item.quick if chosen.quick else ())], cwd=ROOT)
+    failed = []
+    for item in chosen_items(chosen):
+        try:
+            spent = redo(item, chosen)
+        except Exception as fault:
+            failed.append(f"{item.paper} {item.name}: {type(fault).__name__}: {fault}")
+            continue
+        print(f"{item.paper:11} {item.name:16} {spent:7.1f} CPU-seconds  {chosen.to / item.stem}.md", flush=True)  # noqa: T201
+    for line in failed:
+        print(f"failed: {line}", file=sys.stderr)  # noqa: T201
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -1,93 +1,107 @@
-"""Every table and figure of the five papers that holds a result, the command that redoes it, and how much of it that command redoes."""
+"""Every table and figure of the five papers that holds a result, how much of it is redone here, and by what."""
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-State = Literal["whole", "part", "missing"]
+State = Literal["whole", "part"]
+TITLES = {"limi": "LIMI", "neuronfair": "NeuronFair", "aitest": "AITEST", "deepfait": "DeepFAIT", "distrofair": "DistroFair"}
 
 
 @dataclass(frozen=True)
 class PaperItem:
-    """A table or a figure.
+    """A table or a figure, or a result that a paper gives in its text.
 
-    command: what redoes it, without `--quick`.  quick: what is added for the short form.  note: what differs, or what is missing.
+    state: whether all of it is redone.  note: what differs in the set-up.
+    It is made by the function of its name in the module of its paper.
     """
 
     paper: str
     name: str
     title: str
-    state: State
-    command: tuple[str, ...] = ()
-    quick: tuple[str, ...] = ("--quick",)
+    state: State = "whole"
     note: str = ""
 
     @property
     def line(self) -> str:
         """How it is asked for."""
-        return f"python -m papers {self.paper} {self.name}" if self.command else ""
+        return f"python -m papers {self.paper} {self.name}"
+
+    @property
+    def stem(self) -> str:
+        """The name of its page."""
+        return f"{self.paper}-{self.name}"
+
+    @property
+    def heading(self) -> str:
+        """What its page is called."""
+        return f"{TITLES[self.paper]}, {self.name.replace('-', ' ')}: {self.title}"
+
+    def make(self) -> Callable[[Any], Any]:
+        """What redoes it."""
+        maker: Callable[[Any], Any] = getattr(importlib.import_module(f"{self.paper}_items"), self.name.replace("-", "_"))
+        return maker
 
 
-LIMI_TABLES = ("benchmarks/limi_tables.py",)
-FACES = ("benchmarks/faces.py",)
-SCENES = ("benchmarks/scenes.py", "--part", "real")
-WHITEBOX = ("benchmarks/whitebox.py",)
-
-
-AITEST = ("papers/aitest.py", "--table")
-
-
-def aitest(number: int, title: str, note: str = "") -> PaperItem:
-    """A table of AITEST's; in short on one small data set and one seed."""
-    quick = ("--data", "credit", "--seeds", "1", *(("--net-seeds", "0") if number == 2 else ()))
-    return PaperItem(
-        "aitest", f"table-{number}", title, "whole" if not note else "part", ("papers/aitest.py", "--table", str(number)), quick, note
-    )
-
+PORTRAITS = "drawn portraits instead of photographs"
+DETECTORS = "local detectors instead of paid services, street frames and coco128 instead of CityScapes and MS-COCO"
 
 ITEMS = (
-    PaperItem("limi", "table-1", "effectiveness, DNN", "part", LIMI_TABLES, note="equal CPU-seconds, not a million tests each"),
-    PaperItem("limi", "table-2", "effectiveness, forest and SVM", "part", LIMI_TABLES, note="as Table 1"),
-    PaperItem("limi", "table-3", "naturalness, ATN", "whole", LIMI_TABLES),
-    PaperItem("limi", "table-4", "retraining", "whole", ("benchmarks/repair.py",), note="rows are held out"),
-    PaperItem("limi", "table-5", "fitness of the surrogate boundary, AUC", "whole", LIMI_TABLES),
-    PaperItem("limi", "table-6", "stability, by lambda", "whole", LIMI_TABLES),
-    PaperItem("limi", "table-7", "several protected attributes", "whole", LIMI_TABLES),
-    PaperItem("limi", "figure-2", "distribution of generated instances", "missing", note="drawn for given findings by `measures.likeness`"),
-    PaperItem("limi", "figure-3", "scalability: combined with other methods", "missing", note="`Limi(local=...)` does the combination"),
-    PaperItem("limi", "figure-4", "discriminatory pictures", "part", FACES, note="drawn portraits instead of CelebA"),
-    PaperItem("neuronfair", "areas", "AS-curve areas of the census net", "whole", WHITEBOX),
-    PaperItem("neuronfair", "generation", "discriminatory instances by method", "whole", WHITEBOX, note="equal budgets, equal counting"),
-    PaperItem("neuronfair", "phases", "global and local phase (its Table 6)", "part", WHITEBOX, note="one of the two set-ups"),
-    PaperItem("neuronfair", "equal-time", "symbolic generation in equal time (its Table 5)", "missing"),
-    PaperItem("neuronfair", "retrained", "AUC against DM-RS of one net and its retrained versions (its Table 9)", "missing"),
-    PaperItem("neuronfair", "diversity", "generation diversity", "whole", WHITEBOX),
-    PaperItem("neuronfair", "pictures", "global phase on pictures", "part", FACES, note="drawn portraits"),
-    aitest(2, "realism of synthetic data"),
-    aitest(3, "accuracy of models trained on synthetic data"),
-    aitest(4, "property testing with data constraints"),
-    aitest(5, "property testing with users' constraints"),
-    aitest(6, "effectiveness of TREPAN"),
-    aitest(7, "path coverage"),
-    PaperItem("deepfait", "table-1", "accuracies of the models", "whole", FACES, note="drawn portraits"),
-    PaperItem("deepfait", "table-3", "fairness-related neurons", "whole", FACES, note="drawn portraits"),
-    PaperItem("deepfait", "table-4", "coverage by layer", "whole", FACES, note="drawn portraits"),
-    PaperItem("deepfait", "table-5", "adequacy by data setting", "part", FACES, note="without the paper's validation sets"),
-    PaperItem("deepfait", "figure-3", "activation differences, cumulative", "whole", FACES),
-    PaperItem("deepfait", "figure-4", "distribution of H", "whole", FACES),
-    PaperItem("deepfait", "figure-5", "coverage against fairness score", "whole", FACES),
-    PaperItem("deepfait", "figure-6", "improvement by selection strategy", "whole", FACES),
-    PaperItem("distrofair", "table-6", "class-level violations", "whole", SCENES, note="local detectors instead of paid services"),
-    PaperItem("distrofair", "table-7", "violations by setting", "whole", SCENES, note="as Table 6"),
-    PaperItem("distrofair", "table-8", "beside in-distribution mutation", "whole", SCENES, note="as Table 6"),
-    PaperItem("distrofair", "table-9", "test generation time", "whole", SCENES),
-    PaperItem("distrofair", "table-10", "realism, by people", "missing", note="`evenhand study` collects answers; nobody has been asked"),
-    PaperItem("distrofair", "table-11", "accuracy beside real pictures", "whole", SCENES, note="as Table 6"),
-    PaperItem("distrofair", "table-12", "accuracy on classes that were not changed", "missing"),
-    PaperItem("distrofair", "figure-2", "classes above the mean error, overlaps", "missing"),
-    PaperItem("distrofair", "figure-3", "effectiveness, overlaps", "missing"),
-)  # fmt: skip
+    PaperItem("limi", "table-1", "effectiveness, DNN", note="equal numbers of tests instead of equal time"),
+    PaperItem("limi", "table-2", "effectiveness, forest", note="as Table 1"),
+    PaperItem("limi", "table-3", "naturalness, ATN"),
+    PaperItem("limi", "table-4", "retraining", note="judged on held-out rows"),
+    PaperItem("limi", "table-5", "fitness of the surrogate boundary, AUC"),
+    PaperItem("limi", "table-6", "stability, by lambda"),
+    PaperItem("limi", "table-7", "several protected attributes"),
+    PaperItem("limi", "figure-2", "distribution of generated instances"),
+    PaperItem("limi", "figure-3", "scalability: combined with other methods"),
+    PaperItem("limi", "figure-4", "discriminatory pictures", "part", PORTRAITS),
+    PaperItem("limi", "random-boundary", "a random plane instead of the fitted one (in the text)"),
+    PaperItem("limi", "naturalness", "detection by LR and SVC, nearest neighbours (in the text)"),
+    PaperItem("limi", "correlations", "attributes that go with the protected one (in the text)"),
+    PaperItem("neuronfair", "table-3", "accuracies of the nets", "part", "without the face detectors"),
+    PaperItem("neuronfair", "table-4", "total number of findings", note="equal numbers of tests, equal counting"),
+    PaperItem("neuronfair", "table-5", "SG in equal time"),
+    PaperItem("neuronfair", "table-6", "global and local phase, each in its fair set-up"),
+    PaperItem("neuronfair", "table-7", "DM-RS after retraining", note="with a net that is only fitted again as the control"),
+    PaperItem("neuronfair", "table-8", "time for a thousand findings"),
+    PaperItem("neuronfair", "table-9", "AUC against DM-RS, one net and its retrained versions"),
+    PaperItem("neuronfair", "t-test", "significance of the counts (in the text)"),
+    PaperItem("neuronfair", "as-curve", "areas under the AS curves of the census net (drawn in a figure)"),
+    PaperItem("neuronfair", "figure-5", "generation diversity from common seeds"),
+    PaperItem("neuronfair", "figure-6", "biased neurons that findings activate"),
+    PaperItem("neuronfair", "table-10", "global phase on pictures", "part", PORTRAITS),
+    PaperItem("neuronfair", "table-11", "retraining on pictures: unfair pairs", "part", PORTRAITS),
+    PaperItem("neuronfair", "table-12", "retraining on pictures: accuracy", "part", PORTRAITS),
+    PaperItem("aitest", "table-2", "realism of synthetic data"),
+    PaperItem("aitest", "table-3", "accuracy of models trained on synthetic data"),
+    PaperItem("aitest", "table-4", "property testing with data constraints"),
+    PaperItem("aitest", "table-5", "property testing with users' constraints"),
+    PaperItem("aitest", "table-6", "effectiveness of TREPAN"),
+    PaperItem("aitest", "table-7", "path coverage"),
+    PaperItem("deepfait", "table-1", "accuracies of the models", note=PORTRAITS),
+    PaperItem("deepfait", "table-3", "fairness-related neurons", note=PORTRAITS),
+    PaperItem("deepfait", "table-4", "coverage by layer", note=PORTRAITS),
+    PaperItem("deepfait", "table-5", "adequacy by data setting", note=PORTRAITS),
+    PaperItem("deepfait", "figure-3", "activation differences, cumulative", note=PORTRAITS),
+    PaperItem("deepfait", "figure-4", "distribution of H", note=PORTRAITS),
+    PaperItem("deepfait", "figure-5", "coverage against fairness score", note=PORTRAITS),
+    PaperItem("deepfait", "figure-6", "improvement by selection strategy, with the validation sets", note=PORTRAITS),
+    PaperItem("distrofair", "table-6", "class-level violations, ground truth", note=DETECTORS),
+    PaperItem("distrofair", "table-7", "class-level violations, metamorphic", note=DETECTORS),
+    PaperItem("distrofair", "table-8", "beside in-distribution mutation", note=DETECTORS),
+    PaperItem("distrofair", "table-9", "test generation time", note=DETECTORS),
+    PaperItem("distrofair", "table-10", "realism", "part", "told by a classifier; nobody has been asked yet"),
+    PaperItem("distrofair", "table-11", "accuracy beside real pictures", note=DETECTORS),
+    PaperItem("distrofair", "table-12", "accuracy on classes that were not changed", note=DETECTORS),
+    PaperItem("distrofair", "figure-2", "classes above the mean error, originals beside changed pictures", note=DETECTORS),
+    PaperItem("distrofair", "figure-3", "unfair classes by oracle and on originals, overlaps", note=DETECTORS),
+    PaperItem("distrofair", "figure-4", "scores of realism", "part", "told by a classifier; nobody has been asked yet"),
+)
 
 
 def find(paper: str, name: str) -> PaperItem | None:
@@ -95,21 +109,22 @@ def find(paper: str, name: str) -> PaperItem | None:
     return next((item for item in ITEMS if (item.paper, item.name) == (paper, name)), None)
 
 
-def _row(item: PaperItem) -> str:
-    cells = (item.paper, item.name, item.title, f"`{item.line}`" if item.line else "-", item.state, item.note)
-    return f"| {' | '.join(cells)} |"
+def _row(item: PaperItem, is_linked: bool) -> str:
+    shown = f"[{item.name}](papers/{item.stem}.md)" if is_linked else item.name
+    return f"| {' | '.join((TITLES[item.paper], shown, item.title, f'`{item.line}`', item.state, item.note))} |"
 
 
-def coverage_page() -> str:
-    """The coverage as a page."""
-    rows = "\n".join(map(_row, ITEMS))
-    told, whole = sum(bool(item.command) for item in ITEMS), sum(item.state == "whole" for item in ITEMS)
+def coverage_page(written: Collection[str] = ()) -> str:
+    """The coverage as a page; `written` are the stems of the pages that there are."""
+    rows = "\n".join(_row(item, item.stem in written) for item in ITEMS)
+    whole = sum(item.state == "whole" for item in ITEMS)
     return (
         "# The papers redone\n\n"
-        f"{len(ITEMS)} tables and figures of five papers hold results; {told} have a command here, {whole} are "
-        "redone whole. `--quick` runs the short form of a command. NeuronFair's items are named by what they show: the "
-        "numbering of its tables did not survive in the text that they were taken from.\n\n"
-        "| paper | item | what it shows | command | state | what differs, or is missing |\n| --- | --- | --- | --- | --- | --- |\n"
-        + rows
-        + "\n"
+        f"{len(ITEMS)} tables, figures and results of five papers, each with one command; {whole} are redone whole, the others in part, "
+        "and the last column says what differs. Every command writes the page that its name links to: published figures, ours with seeds "
+        "and intervals, the cost, what agrees and what does not. `--quick` runs the short form (under 90 CPU-seconds each); `make "
+        "papers` runs all of them in short. An interrupted run goes on where it stopped.\n\n"
+        "NeuronFair's tables are numbered by the order of their captions: the digits did not survive in the text that they were taken "
+        "from, and neither did most of its figures.\n\n"
+        "| paper | item | what it shows | command | state | what differs |\n| --- | --- | --- | --- | --- | --- |\n" + rows + "\n"
     )

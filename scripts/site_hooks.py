@@ -18,7 +18,7 @@ from evenhand.cli.main import build
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "papers"))
 
-from inventory import coverage_page  # noqa: E402
+from inventory import ITEMS, TITLES, coverage_page  # noqa: E402
 
 GROUPS = {
     "Data and models": ("open", "wrap", "infer", "datasets", "planted", "TabularDomain", "Column", "Label", "Comparison", "Implied"),
@@ -30,11 +30,27 @@ REST = "More"
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Every method stands below Methods."""
+    """Every method stands below Methods, every redone table and figure below Papers."""
     names = sorted(page.stem for page in (ROOT / "docs" / "methods").glob("*.md") if page.stem != "index")
-    chapter = next(entry["Methods"] for entry in config.nav or [] if "Methods" in entry)
-    chapter.extend({name: f"methods/{name}.md"} for name in names)
+    chapter_of(config, "Methods").extend({name: f"methods/{name}.md"} for name in names)
+    written = written_items()
+    chapter_of(config, "Papers").extend(
+        {title: [{item.name.replace("-", " "): f"papers/{item.stem}.md"} for item in ITEMS if item.paper == paper and item.stem in written]}
+        for paper, title in TITLES.items()
+        if any(item.paper == paper and item.stem in written for item in ITEMS)
+    )
     return config
+
+
+def chapter_of(config: MkDocsConfig, title: str) -> list[Any]:
+    """What stands below a title of the navigation."""
+    found: list[Any] = next(entry[title] for entry in config.nav or [] if title in entry)
+    return found
+
+
+def written_items() -> set[str]:
+    """The pages of redone tables and figures that there are."""
+    return {page.stem for page in (ROOT / "docs" / "papers").glob("*.md")}
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -42,7 +58,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name, text in {
         "reference/python.md": python_page(),
         "reference/commands.md": commands_page(),
-        "papers.md": coverage_page(),
+        "papers.md": coverage_page(written_items()),
         "reference/tables.md": tables_page(),
     }.items():
         files.append(File.generated(config, name, content=text))

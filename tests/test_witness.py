@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.checks import standard_subject
+from evenhand.deadline import Deadline
 from evenhand.disk import sealed
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
@@ -123,3 +124,11 @@ def test_findings_that_differ_in_hundreds_of_cells_shrink_to_a_few():
     assert len(found) == 6
     assert LabelFlip().judge(small.rows, domain, Odd()).unfair.all()
     assert ((small.rows != cells)[:, :-1].sum(axis=1) <= 3).all()
+
+
+def test_a_real_row_is_recognised_when_there_is_no_time_to_shrink():
+    over = witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip(), deadline=Deadline.after(seconds=0.0))
+    real = np.vstack([SUBJECT.rows, FOUND.rows[3:4]])
+    kept = witness.witnesses_of(FOUND[3:4], real, over)[0]
+    assert (real[kept.real_row] == FOUND.rows[3]).all()
+    assert kept.changed == {}

@@ -164,7 +164,7 @@ def estimator(name: str, seed: int) -> Any:
     from sklearn.tree import DecisionTreeClassifier
 
     if name == "RF":
-        return RandomForestClassifier(30, random_state=seed)
+        return RandomForestClassifier(random_state=seed)
     if name == "DT":
         return DecisionTreeClassifier(random_state=seed)
     if name == "LR":

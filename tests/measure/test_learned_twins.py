@@ -87,7 +87,7 @@ def test_a_reader_as_good_as_the_classifier_lets_a_large_movement_count():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(learned_twins, "attribute_reader", lambda *_: Oracle())
-        patch.setattr(learned_twins, "ASKED_AT_ONCE", len(truth))
+        patch.setattr(learned_twins, "batches", lambda count, _: [slice(0, count)])
         check = decided(opened)
     assert check.outcome == "violation"
 

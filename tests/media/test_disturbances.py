@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ from evenhand.errors import UnknownName
 from evenhand.measures.studies import robust_groups
 from evenhand.media.album import Album, Attribute
 from evenhand.media.disturbances import DISTURBANCES, chosen_disturbances
+from evenhand.media.parts.disturbed_medium import DisturbedMedium
 from evenhand.planted.portraits import synthetic_faces
 
 
@@ -33,12 +35,36 @@ def test_every_change_is_steady_and_leaves_its_input_alone(name: str, portraits:
     assert len(change.changed(portraits[:0])) == 0
 
 
+def test_large_pictures_are_changed_a_few_at_a_time() -> None:
+    """The numbers of all of them at once take ten times their bytes."""
+    pictures = np.random.default_rng(3).integers(0, 255, (128, 256, 256, 3), dtype=np.uint8)
+    seen = SimpleNamespace(show=lambda rows: pictures[rows[:, 0].astype(int)])
+    medium = DisturbedMedium(seen, DISTURBANCES.make("blur"))
+    tracemalloc.start()
+    shown = medium.show(np.arange(128.0)[:, None])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 7 * pictures.nbytes
+    assert np.array_equal(shown[:2], DISTURBANCES.make("blur").changed(pictures[:2]))
+
+
+def test_a_model_is_shown_fewer_large_pictures_at_once() -> None:
+    def asked_at_once(side: int) -> int:
+        album = Album("grey", np.zeros((3, side, side, 3), np.uint8), {"group": Attribute(("one", "other"), np.array([0, 1, 0]))}, LABEL)
+        data = eh.open(album, protected=["group"], settings={"editor": "none"})
+        return int(eh.wrap(lambda pictures: np.full((len(pictures), 2), 0.5), data).batch_rows)
+
+    assert asked_at_once(16) == 256
+    assert asked_at_once(512) == 10
+
+
 def test_an_unknown_change_is_named() -> None:
     with pytest.raises(UnknownName, match="fog"):
         chosen_disturbances(("fog",))
 
 
 COUNT = 600
+LABEL = Attribute(("no", "yes"), np.array([0, 1, 1]))
 
 
 def _data() -> eh.Dataset:
@@ -75,4 +101,7 @@ def test_only_a_gap_that_lies_wholly_beyond_the_tolerance_is_a_violation(monkeyp
     monkeypatch.setattr(robust_groups, "_sentence", lambda _: "losses differ")
     size = SimpleNamespace(low=low, high=high, estimate=(low + high) / 2)
     figure = SimpleNamespace(title="Blur", attribute="tone", size=size, verdict="different" if low else "not shown")
-    assert Gate.rule(robust_groups._claim(figure, 0.05, 0.1)).outcome == expected
+    compared = SimpleNamespace(figure=figure, detectable=0.1, needed=900)
+    ruling = Gate.rule(robust_groups._claim(compared, 0.05))
+    assert ruling.outcome == expected
+    assert ("about 900 pictures" in ruling.reason) == (expected == "inconclusive")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import xml.etree.ElementTree as ET
+from copy import deepcopy
 from pathlib import Path
 
 import jsonschema
@@ -45,3 +46,20 @@ def test_a_name_that_no_file_can_have_is_no_picture(tmp_path: Path) -> None:
     assert content is not None
     pairs = [{**content["witnesses"][0], "pictures": {"person": name}} for name in ("long" * 2000, "zero\0.png", "../outside.png")]
     assert "<img" not in report.write({**content, "witnesses": pairs}, tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_classes_of_objects_lead_the_page_of_scenes_and_hostile_names_stay_text() -> None:
+    content = of_medium("scan", "scenes")
+    assert content is not None
+    told = deepcopy(content)
+    figures = told["body"]["studies"]["classes"]["figures"]
+    figures["objects"]["answers"][0]["label"] = "<script>alert(1)</script>"
+    good, bad = "data:image/jpeg;base64,AA", "javascript:alert(1)"
+    shown = {"scene": "<b>", "change": "fog", "lost": "<i>car", "picture_after": good}
+    figures["worst_pictures"] = [{**shown, "picture_before": before} for before in (bad, good)]
+    page = report.render(told, "html")
+    assert "Every class, the worst first" in page
+    assert page.index("Classes of objects") < page.index("How often it happens")
+    assert not any(attack in page for attack in ("<script>alert", bad, "<i>car"))
+    assert page.count('alt="Scene &lt;b&gt; before the change') == 1

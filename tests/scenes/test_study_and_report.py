@@ -6,6 +6,9 @@ import json
 import threading
 import urllib.error
 import urllib.request
+from collections import Counter
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -13,11 +16,14 @@ import pytest
 from scene_realism import frechet_distance, two_sample_auc
 
 from evenhand.errors import DataError, InvalidArgument
+from evenhand.measures.believability import REAL, JudgedSlide, believability
 from evenhand.media.operators.delete import delete
 from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.operators.parts.seams import noise_ratio, seam_ratio
 from evenhand.media.operators.rotate import rotate
-from evenhand.verbs.study import REAL, analyse, checked, serve, slides, street_slides
+from evenhand.media.scenes import ChangePlan, Scenes
+from evenhand.report.study_page import write_study
+from evenhand.verbs.study import CountQuestion, checked, own_order, read_key, read_sheets, scene_slides, serve, slides, street_slides
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +37,7 @@ def deck(streets):
 
 def sheet(deck, bias=0, miscount=0):
     return [
-        {"key": k, "realism": 8 if one.operator == REAL else 6 - bias, "likelihood": 7, "vehicles": one.vehicles + miscount}
+        {"key": k, "realism": 8 if one.operator == REAL else 6 - bias, "likelihood": 7, "count": one.count + miscount}
         for k, one in enumerate(deck)
     ]
 
@@ -46,12 +52,41 @@ def test_every_original_has_its_mutated_version_and_neighbours_differ(deck):
 
 
 def test_sheets_that_cannot_count_are_left_out(deck):
-    result = analyse(deck, [sheet(deck), sheet(deck), sheet(deck), sheet(deck), sheet(deck, miscount=9)], np.random.default_rng(0))
+    judged, rng = [one.judged for one in deck], np.random.default_rng(0)
+    result = believability(judged, [sheet(deck), sheet(deck), sheet(deck), sheet(deck), sheet(deck, miscount=9)], rng)
     assert (result.sheets, result.valid) == (5, 4)
-    assert result.realism_of_real == pytest.approx(6 / 8)
+    assert result.realism_of_real.estimate == pytest.approx(6 / 8)
     assert result.test.p_value < 0.01
     with pytest.raises(DataError, match="no answer sheet"):
-        analyse(deck, [], np.random.default_rng(0))
+        believability(judged, [], rng)
+
+
+def test_intervals_of_a_study_cover_what_people_and_scenes_have_in_common():
+    rng, covered, runs = np.random.default_rng(5), 0, 60
+    deck = [JudgedSlide(kind, f"scene {place}", 1) for place in range(12) for kind in (REAL, "delete")]
+    for _ in range(runs):
+        people, scenes = rng.normal(0, 1, (14, 1)), np.repeat(rng.normal(0, 1, 12), 2)
+        marks = 6 + people + scenes + rng.normal(0, 1, (14, 24))
+        sheets = [[{"key": k, "realism": mark, "likelihood": 5, "count": 1} for k, mark in enumerate(row)] for row in marks]
+        covered += 6.0 in believability(deck, sheets, rng).realism["delete"]
+    assert covered >= 0.85 * runs
+
+
+def test_everybody_gets_an_order_of_their_own_with_neighbours_apart(deck):
+    orders = [own_order(deck, np.random.default_rng(seed)) for seed in range(4)]
+    assert len({tuple(order) for order in orders}) == 4
+    for order in orders:
+        assert sorted(order) == list(range(len(deck)))
+        assert all(deck[one].scene != deck[other].scene for one, other in pairwise(order))
+
+
+def test_a_study_of_own_scenes_counts_what_they_show(streets):
+    medium = Scenes(streets[:6], ChangePlan(insert=("person",), change=("person",), operators=("fog", "mirror"), controls=True))
+    made = scene_slides(medium, 0)
+    assert {one.operator for one in made} == {REAL, "fog", "mirror"}
+    assert CountQuestion.about(medium).noun == "vehicles"
+    people = [replace(scene, truth=Counter(person=2)) for scene in streets[:6]]
+    assert CountQuestion.about(Scenes(people)).classes == ("person",)
 
 
 def test_the_study_page_stores_whole_sheets_and_refuses_others(deck, tmp_path):
@@ -64,12 +99,15 @@ def test_the_study_page_stores_whole_sheets_and_refuses_others(deck, tmp_path):
         assert "how realistic" in text
         assert "rotation" not in text
         assert "http://" not in text.replace(base, "")
-        request = urllib.request.Request(base + "/answers?token=" + server.token, json.dumps(sheet(deck)).encode())
-        assert urllib.request.urlopen(request).read() == b"stored"
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(urllib.request.Request(base + "/answers?token=" + server.token, b"[]"))
-        refused.value.close()
-        assert refused.value.code == 400
+        send = partial(_posted, base + "/answers?token=" + server.token)
+        whole = {"sheet": "0" * 32, "answers": sheet(deck)}
+        assert send(whole) == 200
+        assert send(whole) == 409, "handed in twice, stored once"
+        for bad in ([], {}, {**whole, "sheet": "../../etc"}, {**whole, "sheet": "f" * 32, "answers": sheet(deck)[1:]}, "[" * 9_000):
+            assert send(bad) == 400
+        huge = [{**one, "count": 10**400} for one in sheet(deck)]
+        assert send({"sheet": "e" * 32, "answers": huge}) == 400
+        assert _posted(base + "/answers?token=wrong", whole) == 403
     finally:
         server.shutdown()
         server.server_close()
@@ -78,6 +116,35 @@ def test_the_study_page_stores_whole_sheets_and_refuses_others(deck, tmp_path):
     assert len(json.loads(stored.read_text())) == len(deck)
     with pytest.raises(DataError, match="scale"):
         checked([{**one, "realism": 11} for one in sheet(deck)], deck)
+
+
+def _posted(address, told):
+    content = told if isinstance(told, str) else json.dumps(told)
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address, content.encode())) as reply:
+            return reply.status
+    except urllib.error.HTTPError as refused:
+        refused.close()
+        return refused.code
+
+
+def test_results_are_a_page_and_another_study_is_not_mixed_in(deck, tmp_path):
+    serve(deck, tmp_path).server_close()
+    for number in range(4):
+        (tmp_path / f"{number:032x}.json").write_text(json.dumps(sheet(deck, bias=number)), encoding="utf-8")
+    kept = read_key(tmp_path)
+    result = believability([one.judged for one in kept], read_sheets(tmp_path, kept), np.random.default_rng(0))
+    assert result.realism_of_real.low < result.realism_of_real.estimate < result.realism_of_real.high
+    page = write_study(result, tmp_path / "out" / "study.html").read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "as realistic as real ones" in page
+    with pytest.raises(InvalidArgument, match="is there already"):
+        write_study(result, tmp_path / "out" / "study.html")
+    with pytest.raises(DataError, match="another study"):
+        serve(deck[:-2], tmp_path)
+    (tmp_path / "stray.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(DataError, match=r"stray\.json is no answer sheet"):
+        read_sheets(tmp_path, kept)
 
 
 @pytest.mark.slow

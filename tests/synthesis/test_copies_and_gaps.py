@@ -12,6 +12,8 @@ from evenhand.domain.columns import Column
 from evenhand.domain.keys import hash_cells
 from evenhand.domain.tabular import TabularDomain
 from evenhand.synthesis.chained_trees import ChainedTrees
+from evenhand.synthesis.pilot_rows import PilotRows
+from evenhand.synthesis.tree_settings import TreeSettings
 
 
 def people(n: int, seed: int) -> Rows:
@@ -78,3 +80,23 @@ def test_groups_are_as_far_apart_as_in_the_data(trees, column, first, second, ou
 
     spread = LEARNT[:, outcome].std()
     assert abs(gap(drawn) - gap(LEARNT)) < 0.02 * spread
+
+
+def test_groups_that_differ_by_chance_alone_are_drawn_alike():
+    rng = np.random.default_rng(6)
+    rows = np.column_stack([rng.integers(0, 2, 2_000), rng.integers(0, 10, 2_000)]).astype(np.float64)
+    domain = TabularDomain((Column("sex", "category", ("m", "f")), Column("digit", "integer", low=0, high=9)), ("sex",))
+    drawn = ChainedTrees.fit(rows, domain, rng, TreeSettings(leaf_rows=2_000)).sample(100_000, rng)
+    shares = [np.bincount(drawn[drawn[:, 0] == sex, 1].astype(int), minlength=10) / (drawn[:, 0] == sex).sum() for sex in (0, 1)]
+    real = [np.bincount(rows[rows[:, 0] == sex, 1].astype(int), minlength=10) / (rows[:, 0] == sex).sum() for sex in (0, 1)]
+    assert np.abs(shares[0] - shares[1]).sum() < 0.6 * np.abs(real[0] - real[1]).sum()
+
+
+def test_pilot_rows_hold_small_groups_more_often_and_weigh_them_less():
+    rng = np.random.default_rng(7)
+    learnt = np.column_stack([(rng.random(20_000) < 0.01), rng.random(20_000)]).astype(np.float64)
+    groups = learnt[:, 0].astype(np.intp)
+    pilot = PilotRows.begun(learnt, learnt.astype(np.float32), (0,), {0: groups}, rng)
+    small = pilot.rows[:, 0] == 1
+    assert small.mean() > 0.05
+    assert pilot.weights[small].sum() / pilot.weights.sum() == pytest.approx(groups.mean(), abs=0.0005)

@@ -66,7 +66,7 @@ def test_a_result_is_a_result(results, verb, tmp_path):
 
 
 def test_headers_have_the_same_parts(results):
-    parts = {"evenhand", "date", "command", "seed", "budget", "data", "domain", "model", "medium", "oracle", "details"}
+    parts = {"evenhand", "date", "command", "seed", "budget", "data", "domain", "model", "medium", "oracle", "details", "versions"}
     for result in results.values():
         header = json.loads(json.dumps(result.as_dict()["header"]))
         assert set(header) == parts

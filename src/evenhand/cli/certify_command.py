@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.output import AS_JSON, QUIET, REPORTS, Leaving, leave, names_in, wants_json, watching
+from evenhand.cli.output import AS_JSON, CLUSTER, QUIET, REPORTS, WORKERS, Leaving, leave, names_in, wants_json, watching
 from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, PROTECTED, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
 
 
@@ -28,6 +28,8 @@ def certify_command(
     boxes: int = typer.Option(None, min=1, help="Stop after this many boxes."),
     gap: float = typer.Option(0.0, min=0.0, max=0.999, help="Stop when the bounds are this close."),
     max_rate: float = typer.Option(None, min=0.0, max=0.999, help="Tolerated share, instead of the file's gate."),
+    workers: int = WORKERS,
+    cluster: str = CLUSTER,
     report: list[Path] = REPORTS,
     as_json: bool = AS_JSON,
     quiet: bool = QUIET,
@@ -36,6 +38,7 @@ def certify_command(
 
     Exits with 0 proved within the tolerated share, 1 proved above it, 2 usage, 3 inconclusive, 4 model refused or failed, 130 interrupted.
     """
+    from evenhand.campaign.executors import executor_for
     from evenhand.engine.gate import Gate
     from evenhand.measures.proofs import ProofLimits
     from evenhand.verbs.certify import certify
@@ -46,5 +49,14 @@ def certify_command(
     gate = Gate(given.max_rate, given.confidence, given.resolution) if max_rate is None else Gate(max_rate, given.confidence, 0.0)
     with watching(quiet or as_json) as watch:
         limits = ProofLimits(seconds, boxes, gap)
-        found = certify(loaded.model, loaded.data, protected=names_in(protected), limits=limits, gate=gate, watch=watch)
+        found = certify(
+            loaded.model,
+            loaded.data,
+            protected=names_in(protected),
+            limits=limits,
+            gate=gate,
+            watch=watch,
+            executor=executor_for(workers, cluster),
+            folder=loaded.project.scan.runs,
+        )
     leave(found, Leaving(loaded.project.scan.runs, "certificate", report, as_json, loaded.place))

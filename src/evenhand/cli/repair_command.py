@@ -10,8 +10,10 @@ import typer
 from evenhand.cli.output import (
     AS_JSON,
     BY_OUTCOME,
+    CLUSTER,
     QUIET,
     REPORTS,
+    WORKERS,
     Leaving,
     free_path,
     named_parameters,
@@ -57,6 +59,8 @@ def repair_command(
     tolerance: float = typer.Option(0.01, min=0.0, max=1.0, help="How much accuracy may be lost."),
     goal: str = typer.Option("flips", help="What must improve: flips (single people), groups (the gap between them) or worst_case."),
     floor: float = typer.Option(None, min=0.0, max=1.0, help="The accuracy that must be kept, beside the tolerated loss."),
+    workers: int = WORKERS,
+    cluster: str = CLUSTER,
     setting: list[str] = typer.Option(None, "--set", help="A parameter of the one named repair, name=value."),
     output: Path = typer.Option(Path("repair"), "--output", "-o", help="The folder for model and comparison; never overwritten."),
     report: list[Path] = REPORTS,
@@ -64,10 +68,14 @@ def repair_command(
     quiet: bool = QUIET,
     list_them: bool = typer.Option(False, "--list", help="Say which repairs there are and stop."),
 ) -> None:
-    """Mend the model and say what that is worth.  Exits with 0 where a repair is shown to be better, 3 where none is."""
+    """Mend the model and say what that is worth.  Exits with 0 where a repair is shown to be better, 3 where none is.
+
+    Finished seeds are kept: after an interruption the same command goes on with the others.
+    """
     if list_them:
         _list()
         return
+    from evenhand.campaign.executors import executor_for
     from evenhand.campaign.repair_comparison import RepairTerms
     from evenhand.campaign.repair_trial import Effort
     from evenhand.verbs.repair import RepairOptions
@@ -90,6 +98,8 @@ def repair_command(
                 Effort(candidates),
                 RepairTerms(tolerance=tolerance, goal=goal, floor=floor),
                 watch,
+                executor_for(workers, cluster, loaded.model),
+                loaded.project.scan.runs,
             ),
         )
     written(result, report, Leaving(output, place=loaded.place))

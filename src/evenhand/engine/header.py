@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import shlex
 import sys
@@ -21,7 +22,7 @@ from evenhand.oracles import oracle_text
 COMMAND: ContextVar[str] = ContextVar("command", default="called from Python")
 """The command line that is being carried out."""
 
-UNFIXED = ("date", "command")
+UNFIXED = ("date", "command", "versions")
 """Parts of a header that change nothing of what is found."""
 
 
@@ -31,12 +32,22 @@ def _version() -> str:
     return __version__
 
 
+TOLD_VERSIONS = ("numpy", "scipy", "pandas", "sklearn", "torch", "onnxruntime", "xgboost", "lightgbm", "catboost")
+"""Packages whose version may change an answer; those are told that were at work."""
+
+
+def _versions() -> dict[str, str]:
+    """Python and the packages that were loaded, each with its version."""
+    loaded = {name: str(getattr(sys.modules[name], "__version__", "")) for name in TOLD_VERSIONS if name in sys.modules}
+    return {"python": platform.python_version(), **{name: version for name, version in loaded.items() if version}}
+
+
 @dataclass(frozen=True)
 class Header:
     """What a reader needs to get the same result again.
 
     data: name, digest, rows.  domain: digest, protected, label, favourable, classes.  model and medium: kind, digest.
-    budget: its four limits; empty where nothing is searched.  details: what only one verb has.
+    budget: its four limits; empty where nothing is searched.  details: what only one verb has.  versions: of Python and of packages.
     """
 
     verb: str
@@ -51,6 +62,7 @@ class Header:
     medium: Mapping[str, Any] = field(default_factory=lambda: {"kind": "table", "digest": None})
     oracle: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=_versions)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; the verb stands beside the header there."""

@@ -18,6 +18,7 @@ from evenhand.arrays import Index, Labels, Mask, Reals, Rows
 from evenhand.contract import PictureModel, Pictures, StudyCase, labels_of
 from evenhand.media.album import as_bytes
 from evenhand.media.parts.loose_pictures import LoosePictures
+from evenhand.media.picture_batches import batches
 from evenhand.models.attribute_readers import attribute_reader
 from evenhand.models.shown import ShownModel
 
@@ -25,7 +26,6 @@ FEWEST_IN_CELL = 10
 """Pictures of each label under each value that a reader needs in each half."""
 NULL_EDITS = 19
 """Edits that mean nothing: a movement larger than all of them has a chance of one in twenty."""
-ASKED_AT_ONCE = 128
 WORSE_READER = 0.05
 """A reader may be less accurate than the classifier by no more than this."""
 
@@ -218,8 +218,7 @@ def _asked(model: ShownModel, readers: Readers, edit: NullEdit, before: Pictures
     """What the classifier and the readers say of the edited pictures, some at a time."""
     label = model.medium.domain.label
     assert label is not None
-    for at in range(0, len(before), ASKED_AT_ONCE):
-        part = slice(at, at + ASKED_AT_ONCE)
+    for part in batches(len(before), before[:1].nbytes):
         pictures = LoosePictures(edit.applied(before, after, part), label)
         yield labels_of(replace(model, medium=pictures).scores(pictures.rows)), readers.read(pictures.pictures, part)
 

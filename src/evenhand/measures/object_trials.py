@@ -6,6 +6,7 @@ miss is every annotated object of an unchanged picture.  Boxes are matched withi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -14,8 +15,12 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Mask, Reals
 from evenhand.contract import Answer, Detection, Model
+from evenhand.measures.average_precision import RankedBox, taken_by_score
+from evenhand.measures.harmed_pictures import HarmedPicture
+from evenhand.measures.object_shifts import ObjectShift
 from evenhand.media.object_facts import ORIGINAL, BoxFacts, ObjectFacts, ScenePicture, box_facts, film_runs, object_facts
 from evenhand.media.operators.parts.mutated import HIDDEN
+from evenhand.media.parts.marked_boxes import MarkedBox
 from evenhand.media.scenes import Scenes
 
 OVERLAP = 0.5
@@ -51,6 +56,9 @@ class ObjectTrials:
     named: dict[str, int] = field(default_factory=dict)  # objects that the recogniser named on the unchanged pictures
     right: dict[str, int] = field(default_factory=dict)  # and how many of them are annotated
     is_annotated: bool = True  # whether misses can be told
+    shifts: tuple[ObjectShift, ...] = ()  # of what was at risk of a loss, where boxes are told
+    ranked: tuple[RankedBox, ...] = ()  # all boxes told on the unchanged pictures
+    harmed: tuple[HarmedPicture, ...] = ()  # changed pictures in which something at risk was lost, null changes aside
 
 
 def trials_of_law(medium: Scenes, facts: ObjectFacts, seen: Mask, touched: Mask, runs: NDArray[np.intp] | None = None) -> ObjectTrials:
@@ -92,10 +100,14 @@ def trials_of_answers(medium: Scenes, model: Model, pictures: Sequence[ScenePict
     """From a recogniser's own boxes; the unchanged picture of every scene must be among the pictures."""
     rows = np.array([(one.place, max(one.change, 0), one.change != ORIGINAL) for one in pictures], float).reshape(-1, 3)
     answers = dict(zip(((one.place, one.change) for one in pictures), model.detections(rows), strict=True))  # type: ignore[attr-defined]
-    read = _AnswerReader(medium, answers)
+    runs = film_runs(medium.scenes)
+    read = _AnswerReader(medium, answers, runs)
     losses = [read.losses(one) for one in pictures if one.change != ORIGINAL]
     misses = [read.misses(one) for one in pictures if one.change == ORIGINAL]
-    return ObjectTrials(_joined(losses), _joined(misses), film_runs(medium.scenes), read.gains, read.named, read.right, medium.is_annotated)
+    return ObjectTrials(
+        _joined(losses), _joined(misses), runs, read.gains, read.named, read.right, medium.is_annotated,
+        tuple(read.shifts), tuple(read.ranked), tuple(read.harmed),
+    )  # fmt: skip
 
 
 def _joined(parts: Sequence[Trials]) -> Trials:
@@ -113,9 +125,13 @@ class _AnswerReader:
 
     medium: Scenes
     answers: dict[tuple[int, int], Answer]
+    runs: NDArray[np.intp]
     gains: dict[str, int] = field(default_factory=dict)
     named: dict[str, int] = field(default_factory=dict)
     right: dict[str, int] = field(default_factory=dict)
+    shifts: list[ObjectShift] = field(default_factory=list)
+    ranked: list[RankedBox] = field(default_factory=list)
+    harmed: list[HarmedPicture] = field(default_factory=list)
 
     def losses(self, shown: ScenePicture) -> Trials:
         """What was named before and is at risk, and whether it is gone."""
@@ -130,10 +146,28 @@ class _AnswerReader:
         for place, label in enumerate(later):
             if place not in taken and label not in shown.made.touched:
                 self.gains[label] = self.gains.get(label, 0) + 1
-        n = len(before)
-        null = np.full(n, self.medium.is_null(shown.change))
+        passage = _Passage(before, after, labels, later, partner)
+        self.shifts.extend(self._shifts(shown, passage, np.flatnonzero(at_risk)))
+        if not self.medium.is_null(shown.change) and (at_risk & (partner < 0)).any():
+            self.harmed.append(passage.harmed(shown, at_risk & (partner < 0)))
+        null = np.full(len(before), self.medium.is_null(shown.change))
         every = Trials(facts, partner < 0, null, operators_of(self.medium, facts.change))
         return every.where(at_risk)
+
+    def _shifts(self, shown: ScenePicture, passage: _Passage, at_risk: NDArray[np.intp]) -> list[ObjectShift]:
+        """What became of each object at risk, short of being lost without a trace."""
+        run, null = int(self.runs[shown.place]), self.medium.is_null(shown.change)
+        overlaps, another = _overlaps(passage.before, passage.after), passage.renamed()
+        found = []
+        for place in at_risk.tolist():
+            label, now = str(passage.labels[place]), int(passage.partner[place])
+            if now < 0:
+                found.append(ObjectShift(label, run, null, str(passage.later[another[place]]) if another[place] >= 0 else ""))
+                continue
+            first, second = passage.before[place], passage.after[now]
+            drift = None if first.box is None or second.box is None else float(1 - overlaps[place, now])
+            found.append(ObjectShift(label, run, null, "", first.score - second.score, drift))
+        return found
 
     def _facts(self, shown: ScenePicture, before: Answer, labels: NDArray[np.object_]) -> ObjectFacts:
         """By the recogniser's own boxes; how visible a box is comes from the annotated object that it shows, 0 where that is covered."""
@@ -161,10 +195,67 @@ class _AnswerReader:
         parts = np.array([[name in also for name in said] for also in shows], bool).reshape(len(truth), len(answer))
         partner = np.where(exact >= 0, exact, matched(truth, answer, parts, PART_OVERLAP))
         hits = set(partner[partner >= 0].tolist())
+        self.ranked.extend(_ranked(answer, said, _Objects(truth, facts, parts), scene.shape))
         for place, label in enumerate(said):
             self.named[label] = self.named.get(label, 0) + 1
             self.right[label] = self.right.get(label, 0) + (place in hits)
         return Trials(facts, partner < 0, np.zeros(len(truth), bool), operators_of(self.medium, facts.change))
+
+
+@dataclass(frozen=True, eq=False)
+class _Passage:
+    """One picture's answers before and after a change, by class, and which box of the second continues which of the first."""
+
+    before: Answer
+    after: Answer
+    labels: NDArray[np.object_]
+    later: NDArray[np.object_]
+    partner: NDArray[np.intp]
+
+    def harmed(self, shown: ScenePicture, lost: Mask) -> HarmedPicture:
+        """The picture with its boxes on both sides; lost ones are marked on the first."""
+        before = tuple(MarkedBox(one.box, bool(gone)) for one, gone in zip(self.before, lost, strict=True) if one.box is not None)
+        after = tuple(MarkedBox(one.box) for one in self.after if one.box is not None)
+        return HarmedPicture(shown.place, shown.change, Counter(self.labels[lost].tolist()), before, after)
+
+    def renamed(self) -> NDArray[np.intp]:
+        """For each lost box a box of another class in its place that continues no other; -1 without."""
+        boxes = np.array([one.box is not None for one in self.before], bool)
+        free = np.ones(len(self.after), bool)
+        free[self.partner[self.partner >= 0]] = False
+        allowed = ((self.partner < 0) & boxes)[:, None] & (free & np.array([one.box is not None for one in self.after], bool))[None]
+        return matched(self.before, self.after, allowed & ~_same(self.labels, self.later), OVERLAP)
+
+
+@dataclass(frozen=True, eq=False)
+class _Objects:
+    """The annotated objects of one picture, and which told box may show a part of which of them, (objects, boxes)."""
+
+    boxes: Sequence[Detection]
+    facts: ObjectFacts
+    parts: Mask
+
+
+def _ranked(answer: Answer, said: NDArray[np.object_], objects: _Objects, shape: tuple[int, int]) -> list[RankedBox]:
+    """Every told box with its score, and whether it shows an object that no better box shows; what shows a part of one is left out."""
+    if not answer or any(one.box is None for one in answer):
+        return []
+    overlaps = _overlaps(objects.boxes, answer) if objects.boxes else np.empty((0, len(answer)))
+    own = np.where(_same(objects.facts.label, said), overlaps, -1.0)
+    taken = taken_by_score(np.array([one.score for one in answer]), own.T, OVERLAP)
+    is_part = ((overlaps >= PART_OVERLAP) & objects.parts & (own < 0)).any(axis=0)
+    found = []
+    for place in np.flatnonzero((taken >= 0) | ~is_part):
+        k = int(taken[place])
+        area = float(objects.facts.area[k]) if k >= 0 else _area(answer[place], shape)
+        found.append(RankedBox(str(said[place]), answer[place].score, k >= 0, area))
+    return found
+
+
+def _area(one: Detection, shape: tuple[int, int]) -> float:
+    """The share of the picture that a box takes."""
+    left, top, right, bottom = one.box or (0.0, 0.0, 0.0, 0.0)
+    return (right - left) * (bottom - top) / (shape[0] * shape[1])
 
 
 def _same(first: NDArray[np.object_], second: NDArray[np.object_]) -> Mask:

@@ -13,6 +13,8 @@ import numpy as np
 
 from evenhand.arrays import Reals
 from evenhand.limits import Count, Share, check_limits
+from evenhand.measures.average_precision import average_precision
+from evenhand.measures.object_shifts import ShiftRow, shift_rows
 from evenhand.measures.object_trials import ObjectTrials, Trials
 from evenhand.media.object_facts import ObjectFacts
 from evenhand.statistics.adjusted import AdjustedGroup, adjusted_group, bent, expected_events
@@ -88,6 +90,8 @@ class LevelRow:
     recall: float
     by_size: dict[str, float | None]
     precision: float | None
+    average_precision: float | None  # at an overlap of one half; None where the recogniser tells no boxes
+    average_precision_by_size: dict[str, float | None]
     above_mean_error: bool  # the paper's rule on the originals: misses above the mean of all classes
 
 
@@ -99,6 +103,7 @@ class ObjectVerdicts:
     levels: tuple[LevelRow, ...]
     gains: dict[str, int] = field(default_factory=dict)
     rules: ObjectRules = field(default_factory=ObjectRules)
+    shifts: tuple[ShiftRow, ...] = ()
 
     @property
     def blamed(self) -> list[ClassAnswer]:
@@ -119,6 +124,7 @@ class ObjectVerdicts:
             "answers": [{**asdict(one), "sentence": one.sentence} for one in self.answers],
             "levels": [asdict(one) for one in self.levels],
             "gained": dict(self.gains),
+            "shifts": [one.as_dict() for one in self.shifts],
             "rules": asdict(self.rules),
         }
 
@@ -146,7 +152,7 @@ def object_verdicts(trials: ObjectTrials, rules: ObjectRules | None = None) -> O
     order = {WORSE: 0, NOT_SHOWN: 1, NEVER: 2, TOO_FEW: 3}
     answers.sort(key=lambda one: (order[one.outcome], one.p_value, -one.ratio if one.ratio == one.ratio else 0.0))
     levels = _levels(trials) if trials.is_annotated else ()
-    return ObjectVerdicts(tuple(answers), levels, dict(trials.gains), rules)
+    return ObjectVerdicts(tuple(answers), levels, dict(trials.gains), rules, shift_rows(trials.shifts))
 
 
 def _never(misses: Trials) -> frozenset[str]:
@@ -257,19 +263,31 @@ def _cells(facts: ObjectFacts, like: ObjectFacts) -> Reals:
 
 
 def _levels(trials: ObjectTrials) -> tuple[LevelRow, ...]:
-    """Recall by class and size, and precision, on the unchanged pictures; the worst recall first."""
+    """Recall and average precision by class and size, and precision, on the unchanged pictures; the worst recall first."""
     misses = trials.misses
     names = sorted(set(misses.facts.label.tolist()))
     rates = {name: float(misses.hit[misses.facts.label == name].mean()) for name in names}
     mean = float(np.mean(list(rates.values()))) if rates else 0.0
-    bins = np.searchsorted(np.quantile(misses.facts.area, (1 / 3, 2 / 3)), misses.facts.area) if len(misses) else np.array([])
+    limits = np.quantile(misses.facts.area, (1 / 3, 2 / 3)) if len(misses) else np.zeros(2)
+    bins = np.searchsorted(limits, misses.facts.area)
     rows = []
     for name in names:
         mine = misses.facts.label == name
-        by_size = {
-            size: float(1 - misses.hit[mine & (bins == k)].mean()) if (mine & (bins == k)).any() else None for k, size in enumerate(SIZES)
-        }
+        sizes = [mine & (bins == k) for k in range(len(SIZES))]
+        recalls = {size: float(1 - misses.hit[here].mean()) if here.any() else None for size, here in zip(SIZES, sizes, strict=True)}
         named = trials.named.get(name, 0)
         precision = trials.right.get(name, 0) / named if named else None
-        rows.append(LevelRow(name, int(mine.sum()), 1 - rates[name], by_size, precision, rates[name] > mean))
+        told = _precisions(trials, name, limits, [int(mine.sum()), *(int(here.sum()) for here in sizes)])
+        by_size = dict(zip(SIZES, told[1:], strict=True))
+        rows.append(LevelRow(name, int(mine.sum()), 1 - rates[name], recalls, precision, told[0], by_size, rates[name] > mean))
     return tuple(sorted(rows, key=lambda row: row.recall))
+
+
+def _precisions(trials: ObjectTrials, name: str, limits: Reals, objects: list[int]) -> list[float | None]:
+    """The average precision of a class over all its objects, and over those of each size."""
+    if not trials.ranked:
+        return [None] * len(objects)
+    mine = [box for box in trials.ranked if box.label == name]
+    size = np.searchsorted(limits, [box.area for box in mine])
+    parts = [mine, *([box for box, own in zip(mine, size, strict=True) if own == k] for k in range(len(SIZES)))]
+    return [average_precision(part, count) for part, count in zip(parts, objects, strict=True)]

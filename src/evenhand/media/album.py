@@ -133,4 +133,7 @@ class Album:
 
 def as_bytes(pictures: Pictures) -> NDArray[np.uint8]:
     """Pictures rounded and clipped to bytes."""
-    return pictures if pictures.dtype == np.uint8 else np.clip(np.rint(pictures), 0, 255).astype(np.uint8)
+    if pictures.dtype == np.uint8:
+        return pictures
+    rounded = np.rint(pictures)
+    return np.clip(rounded, 0, 255, out=rounded).astype(np.uint8)

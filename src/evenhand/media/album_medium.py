@@ -24,13 +24,11 @@ from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.media.album import Album, Attribute, as_bytes
 from evenhand.media.made_pictures import CODES, MadePicture, MadePictures
+from evenhand.media.picture_batches import batches
 
 PICTURE = "picture"
 """The name of the column that numbers the pictures."""
 
-PICTURES_AT_ONCE = 256
-BYTES_AT_ONCE = 8 << 20
-"""Pictures that are edited at once; their numbers take several times as much."""
 KEPT_BYTES = 128 << 20
 """Memory for twins that were made already."""
 
@@ -146,13 +144,16 @@ class AlbumMedium:
         counts = [range(len(self.album.attribute(name).values)) for name in self.attributes]
         return list(product(*counts))
 
+    @property
+    def picture_bytes(self) -> int:
+        """What one shown picture takes."""
+        return int(np.prod(self.album.pictures.shape[1:]))
+
     def show(self, rows: Rows) -> Pictures:
         """The pictures of these rows, bytes."""
         codes = np.asarray(rows).astype(np.int64)
         shown = np.empty((len(codes), *self.album.pictures.shape[1:]), np.uint8)
-        step = max(1, min(PICTURES_AT_ONCE, BYTES_AT_ONCE // self.album.pictures[:1].nbytes))
-        for start in range(0, len(codes), step):
-            part = slice(start, start + step)
+        for part in batches(len(codes), self.picture_bytes):
             shown[part] = self._shown(codes[part])
         return shown
 
@@ -287,8 +288,8 @@ class AlbumMedium:
     @cached_property
     def _digest(self) -> str:
         found = sha256(repr([(editor.attribute, editor.flip) for editor in self.editors]).encode())
-        for start in range(0, len(self.album), PICTURES_AT_ONCE):
-            found.update(np.ascontiguousarray(self.album.pictures[start : start + PICTURES_AT_ONCE]).tobytes())
+        for part in batches(len(self.album), self.picture_bytes):
+            found.update(np.ascontiguousarray(self.album.pictures[part]).tobytes())
         return found.hexdigest()[:16]
 
 

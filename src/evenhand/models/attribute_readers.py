@@ -14,13 +14,14 @@ import numpy as np
 from evenhand.arrays import Labels, Scores
 from evenhand.contract import PictureModel, Pictures
 from evenhand.errors import DataError
+from evenhand.media.picture_batches import batches
 from evenhand.models.preparation import resized
 
 FEWEST_EPOCHS, MOST_EPOCHS, PICTURES_TO_SEE = 4, 20, 3_000
 """A reader sees so many pictures in training, the same ones again where there are few."""
 
 MOST_COMPONENTS = 60
-LARGEST, SHRUNK_AT_ONCE = 64, 128
+LARGEST = 64
 """The side of the pictures that readers see; larger ones are made smaller, some at a time, so that they take no more memory."""
 
 
@@ -60,7 +61,7 @@ class ShrunkReader:
 
 def _shrunk(pictures: Pictures) -> Pictures:
     """As large as a reader takes them, as bytes."""
-    parts = (resized(pictures[at : at + SHRUNK_AT_ONCE], LARGEST) for at in range(0, len(pictures), SHRUNK_AT_ONCE))
+    parts = (resized(pictures[part], LARGEST) for part in batches(len(pictures), pictures[:1].nbytes))
     return np.concatenate([np.rint(part).astype(np.uint8) for part in parts])
 
 

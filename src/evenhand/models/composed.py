@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from evenhand.arrays import Index, Reals, Rows, Scores
 from evenhand.contract import Model, labels_of, one_hot
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument
+from evenhand.errors import InvalidArgument, ModelFailed
+from evenhand.models.inputs import fingerprint_by_answers
 
 BATCH_ROWS = 16_384
 
@@ -66,8 +67,14 @@ class Masked:
         return self.base.scores(masked(rows, self.places, self.codes))
 
     def fingerprint(self) -> str:
-        """The base's, and what is held."""
-        return f"masked-{_digest(self.base.fingerprint(), self.places, self.codes)}"
+        """The base's, and what is held; by its answers where the base refuses every other value than the one that it is told."""
+        try:
+            return f"masked-{_digest(self.base.fingerprint(), self.places, self.codes)}"
+        except ModelFailed:
+            domain = getattr(self.base, "domain", None)
+            if not isinstance(domain, TabularDomain):
+                raise
+            return fingerprint_by_answers("masked", self.scores, domain)
 
 
 def masked(rows: Rows, places: tuple[int, ...], codes: tuple[float, ...]) -> Rows:

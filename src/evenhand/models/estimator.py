@@ -80,8 +80,8 @@ class EstimatorModel:
         own = self._own_labels()
         guarded(lambda: fresh.fit(self.inputs(rows), np.array(own)[labels]), f"{type(fresh).__name__}.fit")
         columns = [self.classes[own.index(value)] for value in _classes_of(fresh) or own]
-        reader = reader_for(self.domain, columns, single=self.reader.single)
-        return replace(self, estimator=fresh, reader=replace(reader, form=self.reader.form, scale=self.reader.scale))
+        names = reader_for(self.domain, columns, single=self.reader.single).columns
+        return replace(self, estimator=fresh, reader=replace(self.reader, columns=names))
 
     def _own_labels(self) -> list[Any]:
         """What the estimator itself calls each of the classes; one that it never saw has its position or its name."""

@@ -176,6 +176,7 @@ class Endpoint:
     columns: Sequence[Any] | None = None
     trial: TrialRows | None = None
     is_costly: ClassVar[bool] = True  # the meter never asks a row twice
+    is_remote: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self._questions = Questions(self.settings, self.domain.names)
@@ -237,6 +238,7 @@ class AmountEndpoint(AmountModel):
 
     settings: HttpModel | None = None
     is_costly: ClassVar[bool] = True  # the meter never asks a row twice
+    is_remote: ClassVar[bool] = True
 
     def without_memory(self) -> AmountEndpoint:
         """The same endpoint, asked about every row again."""
@@ -263,6 +265,8 @@ def amount_endpoint(settings: HttpModel, domain: TabularDomain, output: int | No
 
 class EndpointReader:
     """The classifier of pictures or texts behind an `HttpModel`."""
+
+    is_remote: ClassVar[bool] = True
 
     def __init__(
         self, settings: HttpModel, classes: Sequence[Any], settled: Callable[[FunctionClassifier], FunctionClassifier] = lambda one: one
@@ -374,6 +378,7 @@ class HttpTemplate:
     retries: WholeNumber = 3
     backoff_seconds: NotNegative = 0.5
     name: str = "HTTP endpoint"
+    is_remote: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_limits(self)

@@ -24,6 +24,7 @@ SECONDS = 120.0
 
 KINDS = {
     "skops": "a skops file",
+    "arrays": "a model as plain arrays",
     "onnx": "an ONNX file",
     "xgboost": "an XGBoost model",
     "lightgbm": "a LightGBM model",

@@ -1,7 +1,7 @@
-"""A mended model on disk in formats that run no code when read: npz, skops, ONNX, and JSON around them.
+"""A mended model on disk in formats that run no code when read: plain arrays, ONNX, a booster's numbers, and JSON around them.
 
-A plain model is one file that `evenhand.wrap` reads.  A model around another one is a folder with `evenhand-model.json`, which
-`evenhand.wrap` reads too.
+A dense network is one file that `evenhand.wrap` reads.  Any other model is a folder with `evenhand-model.json`, which `evenhand.wrap`
+reads too, without trust.  Fitted estimators are written by `models/saved_estimators.py`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from evenhand.models.composed import ConstantModel, Marginalised, Masked, Mixtur
 from evenhand.models.dense import DenseNet
 from evenhand.models.estimator import EstimatorModel
 from evenhand.models.inputs import first_line
+from evenhand.models.onnx import OnnxModel
+from evenhand.models.saved_estimators import Fixed, read_estimator, write_estimator, write_session
 
 DESCRIPTION = "evenhand-model.json"
 VERSION = 1
@@ -35,14 +37,14 @@ def save(model: Model, folder: Path) -> Path:
         raise StoreError(f"{folder} exists and is not empty; name another folder")
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        written = _write(model, folder)
+        written = _write(model, folder, {})
     except OSError as fault:
         raise StoreError(f"cannot write the model to {folder}: {fault.strerror or fault}") from fault
     return written
 
 
-def _write(model: Model, folder: Path) -> Path:
-    described = _described(model, folder)
+def _write(model: Model, folder: Path, fixed: Fixed) -> Path:
+    described = _described(model, folder, fixed)
     if described is None:
         return _plain(model, folder)
     path = folder / DESCRIPTION
@@ -50,38 +52,41 @@ def _write(model: Model, folder: Path) -> Path:
     return folder
 
 
-def _described(model: Model, folder: Path) -> dict[str, Any] | None:
+def _described(model: Model, folder: Path, fixed: Fixed) -> dict[str, Any] | None:
     """What the description of a model around others says; None for a plain model."""
     if isinstance(model, ConstantModel):
         return {"kind": "constant", "classes": list(model.classes), "chances": model.chances.tolist()}
     if isinstance(model, Masked):
-        return {"kind": "masked", "places": list(model.places), "codes": list(model.codes), "base": _base(model.base, folder)}
+        hidden = {**dict(zip(model.places, model.codes, strict=True)), **fixed}
+        return {"kind": "masked", "places": list(model.places), "codes": list(model.codes), "base": _base(model.base, folder, hidden)}
     if isinstance(model, Marginalised):
         protected = list(model.domain.protected)
-        return {"kind": "marginalised", "weights": model.weights.tolist(), "protected": protected, "base": _base(model.base, folder)}
+        return {"kind": "marginalised", "weights": model.weights.tolist(), "protected": protected, "base": _base(model.base, folder, fixed)}
     if isinstance(model, Thresholded):
         groups = [[None if np.isnan(code) else code for code in group] for group in model.groups.tolist()]
         rules = [asdict(rule) | {"first": _text(rule.first), "second": _text(rule.second)} for rule in model.rules]
         told = {"places": list(model.places), "groups": groups, "rule_of": list(model.rule_of), "rules": rules}
-        return {"kind": "thresholded", **told, "base": _base(model.base, folder)}
+        return {"kind": "thresholded", **told, "base": _base(model.base, folder, fixed)}
     if isinstance(model, Mixture):
-        bases = [_base(each, folder, f"model-{place}") for place, each in enumerate(model.models)]
+        bases = [_base(each, folder, fixed, f"model-{place}") for place, each in enumerate(model.models)]
         return {"kind": "mixture", "weights": list(model.weights), "by_label": model.by_label, "bases": bases}
+    if isinstance(model, EstimatorModel):
+        return write_estimator(model, folder, fixed)
+    if isinstance(model, OnnxModel):
+        return write_session(model, folder, fixed)
     if type(model).__module__ == "evenhand.models.torch":
         written = _torch(model, folder)
         return {"kind": "torch", "classes": list(model.classes), "path": written.name} | _sum(written)
     return None
 
 
-def _base(model: Model, folder: Path, name: str = "model") -> dict[str, Any]:
+def _base(model: Model, folder: Path, fixed: Fixed, name: str = "model") -> dict[str, Any]:
     """Where the inner model lies, its classes, and how it takes rows."""
     inner = folder / name
     inner.mkdir(exist_ok=True)
     told: dict[str, Any] = {"classes": list(model.classes)}
-    if isinstance(model, EstimatorModel):
-        told |= {"classes": list(model.reader.columns), "takes": model.takes}
     try:
-        written = _write(model, inner)
+        written = _write(model, inner, fixed)
     except MissingAbility as fault:
         inner.rmdir()
         return told | {"missing": str(fault)}
@@ -97,15 +102,8 @@ def _plain(model: Model, folder: Path) -> Path:
     if isinstance(model, DenseNet):
         model.save(folder / "model.npz")
         return folder / "model.npz"
-    if isinstance(model, EstimatorModel):
-        import skops.io
-
-        with whole_file(folder / "model.skops") as new:
-            skops.io.dump(model.estimator, new)
-        return folder / "model.skops"
     raise MissingAbility(
-        f"{type(model).__name__} cannot be written to a file that is safe to read; what was built around it can, and wants it again: "
-        "evenhand.models.saving.load(folder, domain, base=model)"
+        f"{type(model).__name__} cannot be written to a file that is safe to read; what was built around it can, and wants it again"
     )
 
 
@@ -185,7 +183,10 @@ def load(path: Path, domain: TabularDomain, base: Model | None = None, trusted: 
     if not path.is_dir():
         return wrap(path, domain, trusted=trusted)
     try:
-        return _built(_read(path / DESCRIPTION), domain, lambda told: _inner(told, path, domain, base, trusted))
+        told = _read(path / DESCRIPTION)
+        if told.get("kind") == "estimator":
+            return read_estimator(told, path, domain)
+        return _built(told, domain, lambda told: _inner(told, path, domain, base, trusted))
     except (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError) as fault:
         if isinstance(fault, EvenhandError):
             raise
@@ -207,7 +208,10 @@ def _inner(told: dict[str, Any], folder: Path, domain: TabularDomain, base: Mode
 
     if "path" not in told:
         if base is None:
-            raise InvalidArgument(f"the inner model was not written ({told.get('missing')}); pass it as base")
+            raise InvalidArgument(
+                f"{folder} was built around a model that is not in it ({told.get('missing')}); open it in Python with that model: "
+                "evenhand.models.saving.load(folder, domain, base=model)"
+            )
         return base
     inner = (folder / str(told["path"])).resolve()
     if not inner.is_relative_to(folder.resolve()) or inner == folder.resolve():

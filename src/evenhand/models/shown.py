@@ -30,6 +30,7 @@ from evenhand.contract import (
     TransparentPictureModel,
 )
 from evenhand.errors import InvalidArgument, WrongAnswer
+from evenhand.media.picture_batches import PICTURES_AT_ONCE, pictures_at_once
 from evenhand.models.answer_shapes import Reader, reader_for
 
 SOMETHING_ELSE = "something else"
@@ -49,7 +50,7 @@ class ShownModel:
 
     medium: Medium
     reader: PictureModel
-    batch_rows: int = 256
+    batch_rows: int = PICTURES_AT_ONCE
     is_costly: bool = True  # showing a row costs more than remembering its answer
 
     @cached_property
@@ -203,13 +204,14 @@ def shown(medium: Medium, reader: PictureModel | Recogniser | SeesScenes) -> Mod
         if not isinstance(medium, CountsObjects) or not tells:
             raise InvalidArgument(f"a recogniser counts objects in scenes, and {medium.kind} shows none; give a model that scores classes")
         return ShownRecogniser(medium, reader)
+    at_once = pictures_at_once(getattr(medium, "picture_bytes", 0))
     if isinstance(reader, TransparentPictureModel) and isinstance(reader, TrainablePictureModel):
-        return ShownTrainable(medium, reader)
+        return ShownTrainable(medium, reader, at_once)
     if isinstance(reader, TransparentPictureModel):
-        return ShownLayers(medium, reader)
+        return ShownLayers(medium, reader, at_once)
     if isinstance(reader, DifferentiablePictureModel):
-        return ShownGradients(medium, reader)
-    return ShownModel(medium, reader)
+        return ShownGradients(medium, reader, at_once)
+    return ShownModel(medium, reader, at_once)
 
 
 def _by_answers(model: ShownModel) -> str:

@@ -31,6 +31,7 @@ from evenhand.errors import (
     require,
 )
 from evenhand.limits import Count, Positive, check_limits
+from evenhand.media.picture_batches import pictures_at_once
 from evenhand.media.scene import Picture
 from evenhand.models.answer_shapes import SLACK, Reader, Scale, declared_or_own
 from evenhand.models.differences import Steps, in_batches, neighbour_gradient
@@ -114,8 +115,12 @@ class TorchAdapter:
         import torch
 
         with torch.no_grad(), self._at_work():
-            parts = [self._read(asked[at : at + self.batch_rows], layers) for at in range(0, max(len(asked), 1), self.batch_rows)]
+            parts = [self._read(asked[part], layers) for part in self._parts(asked)]
         return {layer: np.concatenate([part[layer] for part in parts]) for layer in layers}
+
+    def _parts(self, asked: Any) -> list[slice]:
+        """So many at once as one call takes best; one empty part where there is nothing to ask."""
+        return [slice(at, at + self.batch_rows) for at in range(0, max(len(asked), 1), self.batch_rows)]
 
     def _read(self, asked: Any, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
         hidden = tuple(layer for layer in layers if layer != SCORES)
@@ -430,8 +435,10 @@ class TorchClassifier(TorchAdapter):
         parts = [self._autograd(pictures[part], _constant(cotangent[part]), layer) for part in self._parts(pictures)]
         return np.concatenate(parts)
 
-    def _parts(self, pictures: Pictures) -> list[slice]:
-        return [slice(at, at + self.batch_rows) for at in range(0, len(pictures), self.batch_rows)]
+    def _parts(self, asked: Pictures) -> list[slice]:
+        """Bounded by the bytes of the pictures: the values between the layers of a net take many times as much."""
+        step = min(self.batch_rows, pictures_at_once(asked[:1].nbytes))
+        return [slice(at, at + step) for at in range(0, max(len(asked), 1), step)]
 
     def activation_gradient(self, pictures: Pictures, layer: str, weights: Activations) -> NDArray[np.float32]:
         """Per picture, the gradient by its pixels of the sum of `weights` times the layer's values."""

@@ -31,6 +31,7 @@ WRITTEN = {"catboost": 60}
 MOST_OF_A_LINE = 300
 PREPARED = {
     "skops": ("skops.io", "sklearn.ensemble", "sklearn.pipeline"),
+    "arrays": ("sklearn.ensemble", "sklearn.pipeline"),
     "xgboost": ("xgboost",),
     "lightgbm": ("lightgbm",),
     "catboost": ("catboost",),
@@ -135,6 +136,16 @@ def _examine_skops(path: Path) -> None:
 
     loaded = skops.io.load(path, trusted=list(TRUSTED_TYPES))
     check_object(loaded)
+    _ask_estimator(loaded)
+
+
+def _examine_arrays(path: Path) -> None:
+    from evenhand.models.estimator_arrays import read_arrays
+
+    _ask_estimator(read_arrays(path))
+
+
+def _ask_estimator(loaded: Any) -> None:
     width = getattr(loaded, "n_features_in_", None)
     if isinstance(width, int) and 0 < width < 100_000 and hasattr(loaded, "predict"):
         _tried(lambda: loaded.predict(trial_rows(width)))
@@ -215,6 +226,7 @@ def _affordable(session: Any, feed: dict[str, Any]) -> None:
 
 EXAMINERS: dict[str, Callable[[Path], None]] = {
     "skops": _examine_skops,
+    "arrays": _examine_arrays,
     "xgboost": _examine_xgboost,
     "lightgbm": _examine_lightgbm,
     "catboost": _examine_catboost,

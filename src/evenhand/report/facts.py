@@ -8,6 +8,17 @@ from typing import Any
 
 from evenhand.report import words
 
+UNTOLD = ("known_share", "question_seconds")
+"""Kept for programs: the first is told by `known`, the second with the header."""
+
+NAMES = {
+    "population": "How plausible people were learnt",
+    "known": "How much of it is in the list",
+    "set_aside": "Set aside",
+    "enumerated": "Every input was judged",
+    "cut": "Cut short",
+}
+
 EXPLAINED = {
     "causal_discrimination": "the share of random inputs whose outcome depends on the protected value alone",
     "group_discrimination": "the largest difference in the share of favourable outcomes between two protected groups, over the same inputs",
@@ -26,7 +37,11 @@ class Fact:
 
 def readable(facts: Mapping[str, Any]) -> list[Fact]:
     """All facts of a run."""
-    return [Fact(words.title(name), _value(value), EXPLAINED.get(name, "")) for name, value in facts.items()]
+    return [
+        Fact(NAMES.get(name) or words.title(name), _value(value), EXPLAINED.get(name, ""))
+        for name, value in facts.items()
+        if name not in UNTOLD
+    ]
 
 
 def is_rate(value: object) -> bool:

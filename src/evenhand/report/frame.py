@@ -69,6 +69,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"percent": words.percent, "number": words.number, "text": words.text, "level": words.level, "coded": coded}
+    made.filters["sentence_case"] = words.sentence_case
     return made
 
 

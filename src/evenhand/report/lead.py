@@ -26,12 +26,19 @@ def nouns(record: Record) -> tuple[str, str]:
 
 def lead(record: Record) -> str:
     """The sentence that leads."""
+    if classes_decide(record):
+        return sentence(record.reason)
     rate = record.body.rates[0] if record.body.rates else None
     if rate is not None and rate.is_measured:
         return rate_sentence(rate, record)
     if record.body.standings:
         return standings.headline(record.body.standings)
     return sentence(record.sentences[0] if record.sentences else record.reason)
+
+
+def classes_decide(record: Record) -> bool:
+    """Whether the verdict is about classes of objects, which a rate of single losses has no part in."""
+    return "classes" in record.body.studies and not record.gate.get("max_rate")
 
 
 def rate_sentence(rate: RateRecord, record: Record) -> str:

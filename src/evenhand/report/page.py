@@ -12,16 +12,18 @@ from markupsafe import Markup
 
 from evenhand.report import frame, two_minutes, words
 from evenhand.report.frame import Section
-from evenhand.report.lead import SYMBOLS, WORDS, lead, sentence
+from evenhand.report.lead import SYMBOLS, WORDS, classes_decide, lead, sentence
 from evenhand.report.provenance import gate_sentence
 from evenhand.report.record import Record
 from evenhand.report.sections import (
+    answer_tree,
     check_list,
     concentration,
     group_gaps,
     how_often,
     likeness_to_real,
     meaning,
+    neuron_maps,
     oracle_views,
     over_time,
     policy_conditions,
@@ -53,6 +55,8 @@ MAKERS: tuple[Callable[[Record], Section | list[Section] | None], ...] = (
     standings.grounds,
     synthesis_fit.section,
     likeness_to_real.section,
+    answer_tree.section,
+    neuron_maps.section,
     searches.section,
     check_list.section,
     sheets.further,
@@ -78,7 +82,8 @@ TITLES = {
 
 def render(record: Record) -> str:
     """The page as text; equal results give equal pages."""
-    sections = [section for maker in MAKERS for section in _made(maker(record))]
+    makers = sorted(MAKERS, key=lambda maker: maker is not studies.sections) if classes_decide(record) else MAKERS
+    sections = [section for maker in makers for section in _made(maker(record))]
     brief, picture = two_minutes.two_minutes(record), two_minutes.strip(record)
     return frame.filled("page.html.j2", sections=sections, brief=brief, strip=picture, **banner(record))
 

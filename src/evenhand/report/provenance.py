@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.report import words
+from evenhand.report.lead import classes_decide
 from evenhand.report.record import HeaderRecord, Record
 
 LABELS = {
@@ -26,7 +27,13 @@ LABELS = {
     "budget": "Budget for each method",
     "command": "Command",
     "evenhand": "Evenhand version",
+    "versions": "Versions",
     "date": "Date",
+    "details.question_seconds": "Cost of one question",
+    "details.preflight": "Looked at before",
+    "details.reading": "How the answers were read",
+    "details.project": "Project file",
+    "details.parameters": "Parameters of the methods",
 }
 """Known fields in the order in which they are shown."""
 
@@ -45,7 +52,7 @@ def flat(header: HeaderRecord) -> dict[str, Any]:
     """Fields that say something, named by their place; the gate is told as a sentence elsewhere."""
     fields: dict[str, Any] = {}
     for name, value in header.model_dump(exclude={"details"}).items():
-        inner = value.items() if isinstance(value, Mapping) and name != "budget" else [("", value)]
+        inner = value.items() if isinstance(value, Mapping) and name not in ("budget", "versions") else [("", value)]
         fields |= {f"{name}.{part}" if part else name: each for part, each in inner if each not in (None, "", [], {})}
     return fields | {
         f"details.{name}": _file(value) if name == "project" else value
@@ -67,7 +74,20 @@ def _value(name: str, value: Any) -> str:
             if isinstance(limit, (int, float))
         ]
         return ", ".join(limits) or "no limit"
-    return words.text(value, 600)
+    if name == "versions" and isinstance(value, Mapping):
+        return ", ".join(f"{words.text(package, 40)} {words.text(version, 40)}" for package, version in value.items())
+    if name == "details.parameters" and isinstance(value, Mapping):
+        return "; ".join(_parameters(words.text(method, 60), given) for method, given in value.items())
+    if name == "details.question_seconds" and isinstance(value, (int, float)):
+        return f"{words.number(1e6 * value)} microseconds"
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and name != "seed":
+        return words.number(value)
+    return words.text(value, 1200)
+
+
+def _parameters(method: str, given: Any) -> str:
+    told = words.text(given, 600) if given else "none"
+    return f"{method}: {told}"
 
 
 def gate_sentence(record: Record) -> str:
@@ -75,7 +95,7 @@ def gate_sentence(record: Record) -> str:
     gate = record.gate
     if not isinstance(gate.get("max_rate"), (int, float)):
         return ""
-    if "classes" in record.body.studies and not gate["max_rate"]:
+    if classes_decide(record):
         return "The rule: single losses decide nothing. Every class of objects is judged over all its trials, and the classes decide."
     if gate["max_rate"] > 0:
         return (

@@ -67,6 +67,7 @@ class HeaderRecord(RecordPart):
     model: SubjectHeader = Field(default_factory=SubjectHeader)
     medium: SubjectHeader = Field(default_factory=SubjectHeader)
     oracle: str | None = None
+    versions: dict[str, str] = Field(default_factory=dict)
     details: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -179,6 +180,8 @@ class Body(RecordPart):
     conditions: list[dict[str, Any]] = Field(default_factory=list)
     unfair_rows: list[int] | None = None
     naturalness: dict[str, Any] | None = None
+    paths: dict[str, Any] | None = None
+    neurons: dict[str, Any] | None = None
     oracles: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
     repairs: dict[str, Any] | None = None

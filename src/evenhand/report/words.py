@@ -19,8 +19,8 @@ MISSING = "(missing)"
 _INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
 
 _REAL = (
-    "Rows of the data itself, as often as they occur there. If the data resembles the people whom the model will meet, "
-    "this is the share of them who are affected."
+    "Rows of the data itself, as often as they occur there. If the data resembles what the model will meet, "
+    "this is the share that is affected."
 )
 _WHOLE = (
     "Every combination of values that the domain allows, all equally likely. Most of these people do not exist, so this "
@@ -143,6 +143,22 @@ def treated(name: str, columns: str) -> str:
         return words_of(oracle_of(name))
     except EvenhandError:
         return f"would be treated differently if only {columns} were different"
+
+
+def sentence_case(written: str) -> str:
+    """The same words with a capital at the beginning."""
+    return f"{written[:1].upper()}{written[1:]}"
+
+
+LONG_NUMBER = 9
+"""Characters beyond which a number with decimals is rounded for a reader."""
+
+
+def rounded(value: Any) -> str:
+    """A value that need not be told apart from another: long decimals are cut to four telling digits."""
+    if not isinstance(value, float) or len(text(value)) <= LONG_NUMBER:
+        return text(value)
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
 
 
 def signed(share: float) -> str:

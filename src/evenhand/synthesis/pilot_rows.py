@@ -1,7 +1,8 @@
 """Rows drawn while a chain is being fitted, so that each column's groups are compared with the data under drawn parents, not real ones.
 
 A tilt is fitted on real rows.  Drawn parents tell the groups apart a little less than real ones, link after link, and gaps would shrink;
-so every tilt is bent until the drawn groups stand where the real ones do.
+so every tilt is bent until the drawn groups stand where the real ones do, as far as that is more than the chance of the drawn rows.
+Protected cells are real people's, those of small groups more often than their share, each row with its weight.
 """
 
 from __future__ import annotations
@@ -41,12 +42,22 @@ class PilotRows:
     rows: Rows
     copies: Copies = field(repr=False)
     groups: Index = field(repr=False)  # of rows that have the same in every protected column so far
+    weights: Reals = field(repr=False)  # how many people each stands for, 1 on average
 
     @classmethod
-    def empty(cls, columns: int) -> PilotRows:
-        """Many rows of few columns, fewer of many."""
+    def begun(
+        cls, learnt: Rows, copies: Copies, leading: Sequence[int], groups: Mapping[int, Index], rng: np.random.Generator
+    ) -> PilotRows:
+        """Many rows of few columns, fewer of many; the leading columns, up to the last protected one, are those of learnt rows."""
+        columns, rarity = learnt.shape[1], _rarity(groups, len(learnt))
         n = int(np.clip(CELLS // columns, FEWEST_ROWS, MOST_ROWS))
-        return cls(np.empty((n, columns)), np.empty((n, columns), dtype=np.float32), np.zeros(n, dtype=np.intp))
+        upto = np.cumsum(rarity)
+        chosen = np.minimum(np.searchsorted(upto, (np.arange(n) + rng.random()) / n * upto[-1], side="right"), len(learnt) - 1)
+        pilot = cls(np.empty((n, columns)), np.empty((n, columns), dtype=np.float32), np.zeros(n, dtype=np.intp), 1 / rarity[chosen])
+        for at in leading:
+            pilot.rows[:, at], pilot.copies[:, at] = learnt[chosen, at], copies[chosen, at]
+        pilot.weights[:] /= pilot.weights.mean()
+        return pilot
 
     def levels(self, rng: np.random.Generator) -> Reals:
         """A level for every row, even within each group: groups then differ by what they are, not by the chance of their rows."""
@@ -73,9 +84,19 @@ class PilotRows:
         """Rows of one leaf and the same groups count as one with their number."""
         shape = (len(link.share), *(len(tilt.curve) for tilt in link.tilts))
         parts = (of_rows, *(tilt.groups(self.copies) for tilt in link.tilts))
-        counts = np.bincount(np.ravel_multi_index(parts, shape))
-        leaves, *groups = np.unravel_index(np.flatnonzero(counts), shape)
-        return _Alike(link.before[leaves][:, borders], tuple(groups), counts[counts > 0].astype(np.float64))
+        flat = np.ravel_multi_index(parts, shape)
+        people, squares = (np.bincount(flat, each).astype(np.float64) for each in (self.weights, self.weights**2))
+        kinds = np.flatnonzero(people)
+        leaves, *groups = np.unravel_index(kinds, shape)
+        return _Alike(link.before[leaves][:, borders], tuple(groups), people[kinds], squares[kinds])
+
+
+def _rarity(groups: Mapping[int, Index], n: int) -> Reals:
+    """How much more often than its share each row is to be drawn: by the root of how rare its rarest group is."""
+    rarity = np.ones(n)
+    for of_rows in groups.values():
+        rarity = np.maximum(rarity, np.sqrt(n / np.bincount(of_rows))[of_rows])
+    return rarity
 
 
 def shares_below(groups: Index, places: Index, cells: int, borders: Index) -> list[float | None]:
@@ -99,11 +120,12 @@ def even_levels(groups: Index, rng: np.random.Generator) -> Reals:
 
 @dataclass(frozen=True, eq=False)
 class _Alike:
-    """Kinds of drawn rows: how much of their leaf lies below each border, their groups by tilt, and how many there are."""
+    """Kinds of drawn rows: how much of their leaf lies below each border, their groups by tilt, and how many people they stand for."""
 
     levels: Rows  # (kinds, borders)
     groups: tuple[Index, ...]
     weights: Reals
+    squares: Reals  # of the weights of single rows, summed
 
     def bent(self, tilts: Sequence[Tilt], turn: int, aims: Sequence[float | None]) -> Tilt:
         """One tilt, every group's curve raised to the power that brings the group where it should be."""
@@ -113,9 +135,9 @@ class _Alike:
         curve = tilts[turn].curve.copy()
         for group, aim in enumerate(aims):
             mine = np.flatnonzero(self.groups[turn] == group)
-            if aim is not None and self.weights[mine].sum() >= FEWEST_IN_GROUP:
+            if aim is not None and self.weights[mine].sum() ** 2 >= FEWEST_IN_GROUP * self.squares[mine].sum():
                 later = [_Later(tilt, groups[mine]) for tilt, groups in zip(tilts[turn + 1 :], self.groups[turn + 1 :], strict=True)]
-                curve[group] = _powered(curve[group], _Kinds(before[mine], self.weights[mine], later), aim)
+                curve[group] = _powered(curve[group], _Kinds(before[mine], self.weights[mine], self.squares[mine], later), aim)
         return replace(tilts[turn], curve=curve)
 
 
@@ -133,19 +155,34 @@ class _Kinds:
 
     levels: Rows
     weights: Reals
+    squares: Reals
     later: Sequence[_Later]
 
     def share_below(self, curve: Reals) -> float:
         """How much of them lies below the borders, on average, under a curve."""
+        return float(self.weights @ self._below(curve) / self.weights.sum())
+
+    def beyond_chance(self, curve: Reals, aim: float) -> float:
+        """The aim, drawn towards where they stand by as much as chance alone would set it apart (James and Stein)."""
+        below = self._below(curve)
+        total = self.weights.sum()
+        share = self.weights @ below / total
+        chance = float(self.squares @ (below - share) ** 2 / total**2)
+        kept = 1.0 - chance / (aim - share) ** 2 if aim != share else 0.0
+        return float(share + max(kept, 0.0) * (aim - share))
+
+    def _below(self, curve: Reals) -> Reals:
+        """Of each kind, under a curve."""
         moved = np.interp(self.levels, np.linspace(0, 1, len(curve)), curve)
         for each in self.later:
             moved = each.tilt.straighten(moved, each.groups[:, None])
-        return float(self.weights @ moved.mean(axis=1) / self.weights.sum())
+        below: Reals = moved.mean(axis=1)
+        return below
 
 
 def _powered(curve: Reals, kinds: _Kinds, aim: float) -> Reals:
     """The curve to the power, between 1 / 3 and 3, under which the share below the borders comes nearest to what is wanted."""
-    power = 1.0
+    power, aim = 1.0, kinds.beyond_chance(curve, aim)
     for _ in range(STEPS):  # a larger power leaves less below; the share falls about as its own logarithm does
         share = kinds.share_below(curve**power)
         if not 0 < share < 1 or not 0 < aim < 1 or abs(share - aim) < CLOSE:

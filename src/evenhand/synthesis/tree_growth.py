@@ -148,7 +148,8 @@ class TreeGrowth:
 
     def links(self, plan: ChainPlan, rng: np.random.Generator) -> tuple[Link, ...]:
         """Every link of the chain, its leaves as large as copies of learnt rows demand, each with the groups where the data have them."""
-        pilot = PilotRows.empty(self.rows.shape[1])
+        leading = plan.order[: 1 + max((plan.order.index(at) for at in self.domain.protected_places), default=-1)]
+        pilot = PilotRows.begun(self.rows, self.copies, leading, self._groups, rng)
         sizes = LeafSizes.of(self.rows, self.settings.leaf_sizes(len(self.structure)), rng)
         waiting: list[Grown] = []
         found: list[Link] = []
@@ -175,14 +176,16 @@ class TreeGrowth:
         link = parted(link, self.settings.table_cells)
         if step == len(plan.order) - 1:
             return link  # nothing is drawn after it
+        if at in self.domain.protected_places:
+            pilot.split(at)
+        if any(plan.order.index(place) >= step for place in self.domain.protected_places):
+            return link  # the pilot rows have it from learnt rows
         levels = pilot.levels(rng)
         if guide is None:
             pilot.rows[:, at] = link.codes(levels, pilot.copies, link.parted_leaves(leaves, pilot.copies))
         else:
             pilot.rows[:, at] = guide.bound(link, pilot.rows).codes(levels, pilot.copies)
         pilot.copies[:, at] = tree_copy(pilot.rows[:, at], self.domain.columns[at].lowest)
-        if at in self.domain.protected_places:
-            pilot.split(at)
         return link
 
     def link(self, order: Sequence[int], step: int, rng: np.random.Generator, guide: RelationGuide | None = None) -> Link:
@@ -264,7 +267,7 @@ class TreeGrowth:
         borders = self._borders[place]
         bins = np.minimum((levels * KNOTS).astype(np.intp), KNOTS - 1)
         counts = np.bincount(self._groups[place] * KNOTS + bins, minlength=(len(borders) + 1) * KNOTS)
-        steadied = counts.reshape(-1, KNOTS) + STEADY_ROWS / KNOTS
+        steadied = _beyond_chance(counts.reshape(-1, KNOTS).astype(np.float64) + STEADY_ROWS / KNOTS)
         curve = np.hstack([np.zeros((len(steadied), 1)), np.cumsum(steadied, axis=1) / steadied.sum(axis=1, keepdims=True)])
         curve[:, -1] = 1.0
         return Tilt(place, borders, curve)
@@ -295,6 +298,15 @@ def _group_borders(codes: Copies) -> Reals:
         float(value) for value, n in zip(distinct[:-1], np.cumsum(counts)[:-1], strict=True) if min(n, len(codes) - n) >= FEWEST_IN_GROUP
     ]
     return np.array(kept)
+
+
+def _beyond_chance(counts: Rows) -> Rows:
+    """Counts drawn towards equal ones by as much as chance alone would set them apart (James and Stein)."""
+    even = counts.mean(axis=1, keepdims=True)
+    apart = ((counts - even) ** 2 / even).sum(axis=1, keepdims=True)
+    kept = np.maximum(1.0 - (counts.shape[1] - 1) / np.maximum(apart, 1e-300), 0.0)
+    drawn: Rows = even + kept * (counts - even)
+    return drawn
 
 
 def _ranks(places: Index, cells: Cells) -> Rows:

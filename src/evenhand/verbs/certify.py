@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.contract import Model, Outcome, Watch
+from evenhand.campaign.executors.serial import Serial
+from evenhand.campaign.work_folder import WorkFolder, happened
+from evenhand.contract import Executor, Model, Outcome, Watch
 from evenhand.engine.gate import Gate
 from evenhand.engine.header import Header, header_of
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data, Subject
 from evenhand.engine.witness import witness_id
-from evenhand.measures.proofs import ProofLimits
+from evenhand.measures.proofs import ProofLimits, SharedProof
 from evenhand.measures.proofs import certify as prove
 from evenhand.measures.proofs.certificate import Certificate, Pair
 from evenhand.report.rendered import Rendered
@@ -31,6 +35,7 @@ class CertifyResult(Rendered):
     certificate: Certificate
     outcome: Outcome
     reason: str
+    notes: tuple[str, ...] = ()  # what happened on the way
 
     @property
     def is_interrupted(self) -> bool:
@@ -39,7 +44,7 @@ class CertifyResult(Rendered):
 
     def summary(self) -> str:
         """A few lines for a person."""
-        return f"{self.outcome.upper()}: {self.reason}.\n{self.certificate.summary()}"
+        return "\n".join([f"{self.outcome.upper()}: {self.reason}.", self.certificate.summary(), *self.notes])
 
     def frame(self) -> pd.DataFrame:
         """How the bounds came together: one row for each step."""
@@ -52,7 +57,7 @@ class CertifyResult(Rendered):
         told, domain = self.certificate.as_dict(), self.certificate.domain
         witnesses = [_witness(pair, domain.protected) for pair in self.certificate.pairs]
         checks = [{"name": "proof", "outcome": self.outcome, "message": self.reason}]
-        body = {"certificate": {name: told[name] for name in TOLD} | {"kind": self.certificate.kind}}
+        body = {"certificate": {name: told[name] for name in TOLD} | {"kind": self.certificate.kind}, "notes": list(self.notes)}
         said = [self.certificate.sentence, *filter(None, [self.certificate.likely_sentence])]
         return result_dict(self, Telling(said, checks, witnesses, body))
 
@@ -65,11 +70,15 @@ def certify(
     limits: ProofLimits | None = None,
     gate: Gate | None = None,
     watch: Watch | None = None,
+    executor: Executor | None = None,
+    folder: Path | None = None,
 ) -> CertifyResult:
     """Bound the share of the domain's inputs whose label depends on the protected columns, exactly where time allows.
 
     model: a wrapped tree ensemble (scikit-learn, XGBoost, LightGBM, CatBoost) or ReLU network.  data: whose domain is looked at.
     limits: when to stop; Ctrl-C keeps the bounds so far.  gate: the tolerated share.  watch: who is told of the headway.
+    executor: who shares the open boxes; where no clock ends the search, the bounds are the same whoever it is.  folder: where finished
+    parts are kept, so that the same call goes on after an interruption.
 
     >>> import evenhand as eh
     >>> from sklearn.tree import DecisionTreeClassifier
@@ -81,11 +90,17 @@ def certify(
     ('violation', True)
     """
     gate, domain = gate or Gate(), data.domain.protect(*protected) if protected is not None else data.domain
-    found = prove(model, domain, limits=limits or ProofLimits(), watch=watch)
+    limits = limits or ProofLimits()
+    details = {"gate": {"max_rate": gate.max_rate, "resolution": gate.resolution}, "limits": vars(limits)}
+    subject = Subject(domain, model, data.rows, medium=getattr(data, "medium", None))
+    header = header_of("certify", subject, data.name, None, details)
+    place = None if folder is None else WorkFolder.of(folder, "certify", header.fixed())
+    with nullcontext() if place is None else place.held(header.fixed()):
+        shared = None if executor is None and place is None else SharedProof(executor or Serial(), place)
+        found = prove(model, domain, limits=limits, watch=watch, shared=shared)
     ruling = gate.rule(found.claim(gate.max_rate, gate.resolution))
-    details = {"gate": {"max_rate": gate.max_rate, "resolution": gate.resolution}, "limits": vars(limits or ProofLimits())}
-    subject = Subject(found.domain, model, data.rows, medium=getattr(data, "medium", None))
-    return CertifyResult(header_of("certify", subject, data.name, None, details), found, ruling.outcome, ruling.reason)
+    notes = () if place is None else happened(place.events())
+    return CertifyResult(header, found, ruling.outcome, ruling.reason, notes)
 
 
 def _witness(pair: Pair, protected: tuple[str, ...]) -> dict[str, Any]:

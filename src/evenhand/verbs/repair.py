@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
+from evenhand.campaign.executors.serial import Serial
 from evenhand.campaign.repair_comparison import RepairComparison, RepairRole, RepairTerms, compare
 from evenhand.campaign.repair_trial import BEFORE, Effort, Material, SeedOutcome, trial
-from evenhand.contract import Consistent, KnowsOrigins, LabelledRows, Method, Model, Trainable, Watch
+from evenhand.campaign.work_folder import WorkFolder, happened
+from evenhand.contract import Consistent, Executor, KnowsOrigins, LabelledRows, Method, Model, Trainable, Watch
 from evenhand.engine.header import Header, header_of
 from evenhand.engine.subject import Data, Plan, Subject, subject_of
 from evenhand.errors import InvalidArgument, UnknownName
@@ -17,6 +21,7 @@ from evenhand.models.budget import Budget
 from evenhand.registry import Entry
 from evenhand.repairs import REPAIRS
 from evenhand.repairs.parts.case import Repair
+from evenhand.shared_work import Sharing
 
 TRAIN_METHOD, JUDGE_METHOD = "evenhand", "aequitas"
 TRAIN_ON_PICTURES, JUDGE_ON_PICTURES = "gaussian_injection", "random_generation"
@@ -30,6 +35,9 @@ ALWAYS = ("no_change", "refit_again", "add_random_rows", "hide_protected", "drop
 class RepairOptions:
     """Which findings train and which judge, how much is spent, and what counts as shown.
 
+    executor: who shares the seeds; the comparison is the same whoever it is.  folder: where finished seeds are kept, so that the same
+    call goes on after an interruption.
+
     >>> RepairOptions(seeds=3).first_seed
     0
     """
@@ -41,9 +49,25 @@ class RepairOptions:
     effort: Effort = field(default_factory=Effort)
     terms: RepairTerms = field(default_factory=RepairTerms)
     watch: Watch | None = None
+    executor: Executor | None = None
+    folder: Path | None = None
 
     def __post_init__(self) -> None:
         check_limits(self)
+
+
+@dataclass(frozen=True)
+class TrialWork:
+    """What every worker needs to try all repairs with one seed."""
+
+    material: Material
+    repairs: Mapping[str, Repair]
+    effort: Effort
+    watch: Watch | None = None  # told of each step, where it is made in this process
+
+    def open(self) -> Callable[[int], SeedOutcome]:
+        """One seed after the other."""
+        return lambda seed: trial(self.material, self.repairs, self.effort, seed, self.watch)
 
 
 def repair(
@@ -90,9 +114,33 @@ def repair(
     judged = None if held_out is None else LabelledRows(held_out.rows, held_out.labels)
     material = Material(subject.domain, model, subject.rows, subject.labels, train, judge, judged, subject.medium)
     made = _made(repairs)
-    seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
-    outcomes = [trial(material, made, chosen.effort, seed, chosen.watch) for seed in seeds]
-    return compare(outcomes, _roles(made), _header(subject, chosen, data.name, material, outcomes), chosen.terms)
+    fixed = {**_header(subject, chosen, data.name, material).fixed(), "repairs": [f"{name}={each!r}" for name, each in made.items()]}
+    tried = _tried(TrialWork(material, made, chosen.effort), chosen, fixed)
+    header = _header(subject, chosen, data.name, material, tried.outcomes)
+    found = compare(tried.outcomes, _roles(made), header, chosen.terms)
+    return replace(found, notes=(*found.notes, *tried.notes))
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """The outcome of every seed, and what happened on the way."""
+
+    outcomes: list[SeedOutcome]
+    notes: tuple[str, ...] = ()
+
+
+def _tried(work: TrialWork, options: RepairOptions, fixed: Mapping[str, Any]) -> _Tried:
+    """Every seed, by whoever works; those that were finished before are taken from the folder."""
+    seeds = list(range(options.first_seed, options.first_seed + options.seeds))
+    here = options.executor is None or isinstance(options.executor, Serial)
+    work = replace(work, watch=options.watch if here else None)
+    sharing = Sharing(options.executor or Serial(), watch=None if here else options.watch, what="seeds")
+    if options.folder is None:
+        return _Tried(sharing.answers(work, seeds))
+    folder = WorkFolder.of(options.folder, "repair", fixed)
+    with folder.held(fixed):
+        outcomes = replace(sharing, shelf=folder.shelf()).answers(work, seeds)
+    return _Tried(outcomes, happened(folder.events()))
 
 
 def _method(given: str | Method) -> Method:
@@ -126,14 +174,17 @@ def _roles(made: Mapping[str, Repair]) -> dict[str, RepairRole]:
     return {name: RepairRole(each.role, each.needs in (Trainable, Consistent)) for name, each in made.items()}
 
 
-def _header(subject: Subject, options: RepairOptions, data: str, material: Material, outcomes: Sequence[SeedOutcome]) -> Header:
-    """What fixes the comparison: which findings train, which judge, how much is spent, and on which rows."""
+def _header(subject: Subject, options: RepairOptions, data: str, material: Material, outcomes: Sequence[SeedOutcome] = ()) -> Header:
+    """What fixes the comparison: which findings train, which judge, how much is spent, and, once that is known, on how many rows."""
     details = {
         "train_method": repr(material.train_method),
         "judge_method": repr(material.judge_method),
         "seeds": [options.first_seed + place for place in range(options.seeds)],
-        "train_rows": outcomes[0].facts["seed"]["train_rows"],
-        "held_out_rows": outcomes[0].facts["seed"]["held_out"],
+        **(
+            {"train_rows": outcomes[0].facts["seed"]["train_rows"], "held_out_rows": outcomes[0].facts["seed"]["held_out"]}
+            if outcomes
+            else {}
+        ),
         "effort": vars(options.effort),
         "terms": vars(options.terms),
     }

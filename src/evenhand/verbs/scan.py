@@ -10,13 +10,27 @@ from typing import Any
 import numpy as np
 
 from evenhand.campaign.sharded_run import shard_count, sharded_run, write_findings
-from evenhand.contract import Describing, Doubtful, Executor, Growing, Method, Model, Population, Watch, media_of, name_of, outcome_names
+from evenhand.contract import (
+    Describing,
+    Doubtful,
+    Executor,
+    Growing,
+    Method,
+    Model,
+    Population,
+    Watch,
+    media_of,
+    name_of,
+    outcome_names,
+    parameters,
+)
 from evenhand.datasets.large_dataset import LargeDataset
 from evenhand.deadline import NEVER, Deadline
 from evenhand.engine import witness
 from evenhand.engine.findings import Findings
 from evenhand.engine.gate import Gate
 from evenhand.engine.header import Header, header_of
+from evenhand.engine.inner_view import inner_view
 from evenhand.engine.pace import cost_in_words, with_cost
 from evenhand.engine.preflight import preflight
 from evenhand.engine.run import Run, check_ability, check_medium, run
@@ -41,6 +55,9 @@ from evenhand.verbs.scan_result import ScanResult
 from evenhand.verbs.time_plan import TimePlan, timed_budget
 
 DEFAULT_METHODS = ("evenhand",)
+
+LIKELIHOOD_SECONDS = 0.05
+"""What it takes to learn how likely rows are, for each column, at the most."""
 
 MOST_UNFAIR_ROWS = 50_000
 """Positions of unfair real rows that a result keeps."""
@@ -144,12 +161,13 @@ def scan(
     plan = with_cost(Plan(seed, budget, oracle_for(subject, oracle), question_seconds=options.question_seconds), subject)
     stream = _stream(subject, plan, options)
     plan = replace(plan, beside=stream)
-    details = {"gate": asdict(options.gate), "preflight": looked.sentence, **cost_in_words(plan)}
+    details = {"gate": asdict(options.gate), "preflight": looked.sentence, "parameters": _parameters(chosen), **cost_in_words(plan)}
     header = header_of("scan", subject, data.name, plan, details)
     # What needs no search comes before it, so that the search has all the time that is left.
     rng = np.random.default_rng([seed, 2])
     samples = judged_samples(subject, plan.oracle, Sampling(options.rate_rows, options.gate.confidence), rng, time_plan.for_rates())
     rules = where(samples, subject, np.random.default_rng([seed, 5]), time_plan.for_rules())
+    view = inner_view(subject, samples[0], plan.question_seconds, time_plan.deadline)
     classes = _classes(subject, samples[0], options.rate_rows or DRAWN, np.random.default_rng([seed, 6]))
     searched = _search(chosen, subject, plan, options, Recording(header, time_plan.before_evidence(looked.patient.seconds)))
     found, names = searched.findings(len(subject.domain.columns)), outcome_names(plan.oracle, subject.model)
@@ -163,6 +181,7 @@ def scan(
     ruling = ruling.unless(searched.doubt).unless(looked.doubt).set_aside(looked.drifted())
     hearing = witness.Hearing(subject.domain, subject.model, plan.oracle, subject.medium, time_plan.for_evidence())
     witnesses = _evidence(samples[0].unfair, found, subject, hearing, options.most_witnesses)
+    paths = view.paths(found.rows, np.random.default_rng([seed, 10]), time_plan.deadline)
     return ScanResult(
         domain=subject.domain,
         model=model,
@@ -181,7 +200,8 @@ def scan(
         looked=looked.checks,
         notes=(*time_plan.notes(samples, searched.runs), *((data.note,) if isinstance(data, LargeDataset) else ())),
         unfair_rows=_unfair_rows(samples[0], subject),
-        natural=_natural(subject, found, budget, np.random.default_rng([seed, 9])),
+        natural=_natural(subject, found, time_plan.deadline, np.random.default_rng([seed, 9])),
+        inner=view.as_dict(paths),
     )
 
 
@@ -194,9 +214,16 @@ def _chosen(methods: Sequence[str | Method], subject: Subject) -> list[Method]:
     return chosen
 
 
-def _natural(subject: Subject, found: Findings, budget: Budget, rng: np.random.Generator) -> Typicality | None:
-    """How likely findings are beside real rows; only where a row is made of columns, and where no clock runs."""
-    if subject.rows is None or budget.seconds is not None or getattr(subject.medium, "is_listed", False) or subject.domain.numbers_things:
+def _parameters(methods: Sequence[Method]) -> dict[str, Any]:
+    """What each method was given, by its name."""
+    return {name_of(method): dict(parameters(method)) for method in methods}
+
+
+def _natural(subject: Subject, found: Findings, deadline: Deadline, rng: np.random.Generator) -> Typicality | None:
+    """How likely findings are beside real rows; only where a row is made of columns, and where there is time for it."""
+    if subject.rows is None or getattr(subject.medium, "is_listed", False) or subject.domain.numbers_things:
+        return None
+    if deadline.seconds_left < LIKELIHOOD_SECONDS * len(subject.domain.columns):
         return None
     some = found if len(found) <= MOST_ROWS else found[rng.choice(len(found), MOST_ROWS, replace=False)]
     return typicality(subject.rows, some.rows, subject.domain, rng)

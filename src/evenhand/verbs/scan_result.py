@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,7 @@ class ScanResult(Rendered):
     looked: tuple[Check, ...] = ()  # what was looked at before the search
     notes: tuple[str, ...] = ()  # what a reader must know beside the figures
     natural: Typicality | None = None  # how likely findings are beside real rows
+    inner: Mapping[str, Any] = field(default_factory=dict)  # the model as a small tree, and the neurons that react
     unfair_rows: tuple[int, ...] | None = None  # of the data, by position; None where not every row was asked, or where they are very many
 
     @property
@@ -121,6 +122,7 @@ class ScanResult(Rendered):
             "anytime": dict(self.anytime) if self.anytime else None,
             "where": self.where.as_dict() if self.where else None,
             "naturalness": None if self.natural is None else self.natural.as_dict(),
+            **self.inner,
             "unfair_rows": None if self.unfair_rows is None else list(self.unfair_rows),
         }
         if self.classes is not None:

@@ -1,15 +1,17 @@
-"""The paper's human study as a local page: sixty shuffled pictures, two scales and a control question; answers to a file; its statistics.
+"""The paper's human study as a local page, on drawn streets or on the user's own scenes: shuffled pictures, two scales and a control.
 
-The page talks to nobody but the small server here; it sets no cookie and asks for no name.
+Everybody gets an order of their own; answers are kept in the browser until they are handed in, and can be changed until then.  The page
+talks to nobody but the small server here; it sets no cookie and asks for no name.
 """
 
 from __future__ import annotations
 
-import base64
+import hashlib
 import json
+import re
 import secrets
-import uuid
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -17,29 +19,51 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.campaign.opened_project import open_project
 from evenhand.datasets.scene_data import drawn_streets
 from evenhand.disk import private_folder, write_whole
-from evenhand.errors import DataError
+from evenhand.errors import DataError, InvalidArgument
 from evenhand.limits import Limit
+from evenhand.measures.believability import REAL, JudgedSlide
 from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.scene import Picture
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.models.local_server import LocalHandler, LocalServer
-from evenhand.models.recognisers.jpeg import jpeg
-from evenhand.statistics.shares import RankTest, mann_whitney
+from evenhand.models.recognisers.jpeg import jpeg_uri
 
-REAL = "real"
 MOST_SHEET_BYTES = 200_000
+MOST_COUNT = 99
 KEY = "slides.key"
 VEHICLES = ("car", "truck", "bus", "motorcycle")
-RIGHT_AT_LEAST = 0.6  # of the control pictures
-AGREEMENT = 0.75
 PAIRS_PER_OPERATOR = 10
+SHEET_NAME = re.compile(r"[0-9a-f]{32}")
 QUESTIONS = (
     "On a scale of 0 to 10, how realistic is the picture? (Realistic: it shows, or seems to show, real people, objects or scenes.)",
     "On a scale of 0 to 10, how likely is the scene to occur in real life?",
-    "How many vehicles are in this picture?",
 )
+
+
+@dataclass(frozen=True)
+class CountQuestion:
+    """What people count, so that one sees whether they look: objects of these classes."""
+
+    classes: tuple[str, ...] = VEHICLES
+    noun: str = "vehicles"
+
+    @classmethod
+    def about(cls, medium: Scenes) -> CountQuestion:
+        """Vehicles where every third scene has one, else the class that most scenes show."""
+        shown = Counter(label for scene in medium.scenes for label in scene.truth)
+        traffic = sum(any(label in scene.truth for label in VEHICLES) for scene in medium.scenes)
+        if 3 * traffic >= len(medium.scenes) or not shown:
+            return cls()
+        label = shown.most_common(1)[0][0]
+        return cls((label,), f"objects of the kind “{label}”")
+
+    @property
+    def text(self) -> str:
+        """As it is asked."""
+        return f"How many {self.noun} are in this picture?"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,32 +74,54 @@ class Slide:
     picture: Picture
     operator: str  # "real" for an original
     scene: str
-    vehicles: int
+    count: int  # of the objects that people are asked to count
+
+    @property
+    def judged(self) -> JudgedSlide:
+        """All that the statistics need."""
+        return JudgedSlide(self.operator, self.scene, self.count)
 
 
-def slides(mutations: Sequence[Mutation], rng: np.random.Generator, pairs: int = 30) -> list[Slide]:
+def slides(mutations: Sequence[Mutation], rng: np.random.Generator, pairs: int = 30, counted: Sequence[str] = VEHICLES) -> list[Slide]:
     """Originals and their mutated versions, shuffled so that no neighbours share the operator, unless both are real, or the scene."""
     Limit(least=1, most=len(mutations), whole=True).check("pairs", pairs, hint=", the number of mutations")
     chosen = [mutations[k] for k in rng.permutation(len(mutations))[:pairs]]
     made = []
     for number, one in enumerate(chosen):
         for kind, scene in ((REAL, one.before), (one.operator, one.after)):
-            vehicles = sum(scene.truth.get(label, 0) for label in VEHICLES)
-            made.append(Slide(f"{number:02d}-{'a' if kind == REAL else 'b'}", scene.picture, kind, one.before.name, vehicles))
+            count = min(MOST_COUNT, sum(scene.truth.get(label, 0) for label in counted))
+            made.append(Slide(f"{number:02d}-{'a' if kind == REAL else 'b'}", scene.picture, kind, one.before.name, count))
     return _shuffled(made, rng)
 
 
 def street_slides(count: int, seed: int) -> list[Slide]:
     """Ten changes of drawn streets by each operator and their originals, as many as can be made."""
-    rng = np.random.default_rng(seed)
     plan = ChangePlan(("person", "car", "dog"), ("person", "car"), ("paper",), controls=False)
-    medium = Scenes(drawn_streets(count, seed), plan, seed=seed)
-    every = [medium.made(int(place), int(change)) for place, change, _ in medium.rows()]
+    return scene_slides(Scenes(drawn_streets(count, seed), plan, seed=seed), seed)
+
+
+def scene_slides(medium: Scenes, seed: int, counted: Sequence[str] = VEHICLES) -> list[Slide]:
+    """Ten changes of these scenes by each operator of their plan and the originals, as many as can be made; null changes are left out."""
+    rng = np.random.default_rng(seed)
+    places = [(int(place), int(change)) for place, change, _ in medium.rows()]
     chosen: list[Mutation] = []
-    for operator in sorted(plan.made_by):
-        found = [one for one in every if isinstance(one, Mutation) and one.operator == operator]
-        chosen += [found[k] for k in rng.permutation(len(found))[:PAIRS_PER_OPERATOR]]
-    return slides(chosen, rng, len(chosen))
+    for operator in sorted({medium.changes[change].operator for _, change in places}):
+        mine = [entry for entry in places if medium.changes[entry[1]].operator == operator]
+        chosen += _first_made(medium, [mine[k] for k in rng.permutation(len(mine))])
+    if not chosen:
+        raise InvalidArgument("no picture of these scenes could be changed believably, so there is nothing to judge; give other scenes")
+    return slides(chosen, rng, len(chosen), counted)
+
+
+def _first_made(medium: Scenes, places: Sequence[tuple[int, int]]) -> list[Mutation]:
+    """The first changes that can be made; the others are not even tried."""
+    found: list[Mutation] = []
+    for place, change in places:
+        made = medium.made(place, change)
+        found += [made] if isinstance(made, Mutation) else []
+        if len(found) == PAIRS_PER_OPERATOR:
+            break
+    return found
 
 
 def _shuffled(made: list[Slide], rng: np.random.Generator) -> list[Slide]:
@@ -93,28 +139,39 @@ def _clash(one: Slide, other: Slide) -> bool:
     return one.scene == other.scene or (one.operator == other.operator != REAL)
 
 
-def page(deck: Sequence[Slide]) -> str:
-    """The whole page with its pictures inside; it does not say which picture is which."""
+def page(deck: Sequence[Slide], question: CountQuestion, order: Sequence[int], nonce: str) -> str:
+    """The whole page with its pictures inside, in this order; it does not say which picture is which."""
     from jinja2 import Environment
 
-    entries = [
-        {"key": one.key, "src": "data:image/jpeg;base64," + base64.b64encode(jpeg(one.picture)).decode()} for one in _anonymous(deck)
-    ]
+    entries = [{"key": str(place), "src": jpeg_uri(deck[place].picture)} for place in order]
     return (
         Environment(autoescape=True)
         .from_string((resources.files("evenhand.report") / "templates" / "study.html").read_text(encoding="utf-8"))
-        .render(questions=QUESTIONS, slides=entries)
+        .render(questions=(*QUESTIONS, question.text), slides=entries, study=digest_of_deck(deck), nonce=nonce, most=MOST_COUNT)
     )
 
 
-def _anonymous(deck: Sequence[Slide]) -> list[Slide]:
-    return [Slide(str(place), one.picture, one.operator, one.scene, one.vehicles) for place, one in enumerate(deck)]
+def digest_of_deck(deck: Sequence[Slide]) -> str:
+    """Names a study, so that a browser does not take up the answers of another one."""
+    told = json.dumps([[one.key, one.operator, one.scene, one.count] for one in deck])
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def own_order(deck: Sequence[Slide], rng: np.random.Generator) -> list[int]:
+    """The places of all slides in an order for one person, neighbours apart as in the deck."""
+    place_of = {one.key: place for place, one in enumerate(deck)}
+    return [place_of[one.key] for one in _shuffled(list(deck), rng)]
 
 
 def write_key(deck: Sequence[Slide], folder: Path) -> Path:
-    """Which slide is what, without the pictures: all that the statistics need.  The page never sees it."""
+    """Which slide is what, without the pictures: all that the statistics need.  The page never sees it.
+
+    A folder that holds another study is left alone: its answers would be read by the wrong key.
+    """
     path = private_folder(folder) / KEY
-    write_whole(path, json.dumps([[one.key, one.operator, one.scene, one.vehicles] for one in deck]), private=True)
+    if path.exists() and digest_of_deck(read_key(folder)) != digest_of_deck(deck):
+        raise DataError(f"{folder} holds the answers of another study (other pictures or another seed); give a folder of its own")
+    write_whole(path, json.dumps([[one.key, one.operator, one.scene, one.count] for one in deck]), private=True)
     return path
 
 
@@ -129,45 +186,73 @@ def read_key(folder: Path) -> list[Slide]:
 
 def read_sheets(folder: Path, deck: Sequence[Slide]) -> list[list[dict[str, int]]]:
     """Every stored answer sheet, checked again."""
-    return [checked(json.loads(path.read_text(encoding="utf-8")), deck) for path in sorted(folder.glob("*.json"))]
+    sheets = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            sheets.append(checked(json.loads(path.read_text(encoding="utf-8")), deck))
+        except (DataError, ValueError, KeyError, TypeError, AttributeError) as fault:
+            raise DataError(f"{path} is no answer sheet of this study ({fault}); move it elsewhere") from fault
+    return sheets
 
 
-def serve(deck: Sequence[Slide], folder: Path, port: int = 0) -> LocalServer:
+def serve(deck: Sequence[Slide], folder: Path, port: int = 0, question: CountQuestion | None = None) -> LocalServer:
     """A server on this computer only; each participant's answers become one file.  The caller runs and closes it."""
     write_key(deck, folder)
-    token = secrets.token_urlsafe(18)
-    text = page(deck).encode()
+    token, asked = secrets.token_urlsafe(18), question or CountQuestion()
 
     class Handler(LocalHandler):
         def do_GET(self) -> None:
-            """The page."""
+            """The page, in an order of its own for everybody who opens it."""
             if not self.is_ours(token):
                 return self._send(403, b"not for you", "text/plain")
             if self.path.partition("?")[0] != "/":
                 return self._send(404, b"not here", "text/plain")
-            return self._send(200, text, "text/html; charset=utf-8")
+            nonce = secrets.token_urlsafe(12)
+            text = page(deck, asked, own_order(deck, np.random.default_rng()), nonce)
+            return self._send(200, text.encode(), "text/html; charset=utf-8", nonce)
 
         def do_POST(self) -> None:
-            """One participant's answers, checked before they are stored."""
+            """One participant's answers, checked before they are stored; handing them in twice stores them once."""
             if not self.is_ours(token):
                 return self._send(403, b"not for you", "text/plain")
             try:
                 if self.path.partition("?")[0] != "/answers":
                     raise DataError("not an answer sheet")
-                answers = checked(json.loads(self.content(MOST_SHEET_BYTES)), deck)
-            except (DataError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
+                sheet = handed_in(json.loads(self.content(MOST_SHEET_BYTES)), deck)
+            except (DataError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as fault:
                 return self._send(400, str(fault).encode(), "text/plain")
-            write_whole(folder / f"{uuid.uuid4().hex}.json", json.dumps(answers), private=True)
+            file = folder / f"{sheet.name}.json"
+            if file.exists():
+                return self._send(409, b"these answers were handed in before", "text/plain")
+            write_whole(file, json.dumps(sheet.answers), private=True)
             return self._send(200, b"stored", "text/plain")
 
-        def _send(self, status: int, body: bytes, kind: str) -> None:
+        def _send(self, status: int, body: bytes, kind: str, nonce: str = "") -> None:
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
+            self.send_header("X-Content-Type-Options", "nosniff")
+            inline = f"script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; " if nonce else ""
+            self.send_header("Content-Security-Policy", f"default-src 'none'; {inline}img-src data:; connect-src 'self'; base-uri 'none'")
             self.end_headers()
             self.wfile.write(body)
 
     return LocalServer(port, Handler, token)
+
+
+@dataclass(frozen=True)
+class AnswerSheet:
+    """One participant's answers under the name that their browser made up."""
+
+    name: str
+    answers: list[dict[str, int]]
+
+
+def handed_in(told: Any, deck: Sequence[Slide]) -> AnswerSheet:
+    """What a page hands in: a random name of 32 digits and a complete sheet; else DataError."""
+    if not isinstance(told, dict) or not SHEET_NAME.fullmatch(str(told.get("sheet"))):
+        raise DataError("an answer sheet has a name of 32 hexadecimal digits under 'sheet'")
+    return AnswerSheet(str(told["sheet"]), checked(told.get("answers"), deck))
 
 
 def checked(answers: Any, deck: Sequence[Slide]) -> list[dict[str, int]]:
@@ -176,56 +261,16 @@ def checked(answers: Any, deck: Sequence[Slide]) -> list[dict[str, int]]:
         raise DataError(f"an answer sheet has one answer for each of the {len(deck)} pictures")
     clean = []
     for one in answers:
-        values = {name: int(one[name]) for name in ("key", "realism", "likelihood", "vehicles")}
-        if not (0 <= values["realism"] <= 10 and 0 <= values["likelihood"] <= 10 and 0 <= values["vehicles"] <= 99):
+        values = {name: int(one[name]) for name in ("key", "realism", "likelihood", "count")}
+        if not (0 <= values["realism"] <= 10 and 0 <= values["likelihood"] <= 10 and 0 <= values["count"] <= MOST_COUNT):
             raise DataError(f"answer {one!r} lies outside its scale")
         clean.append(values)
     return sorted(clean, key=lambda one: one["key"])
 
 
-@dataclass(frozen=True)
-class StudyResult:
-    """What the paper reports of its study."""
-
-    sheets: int
-    valid: int
-    control: tuple[int, ...]
-    realism: Mapping[str, float]  # mean by operator, and "real" and "mutated"
-    likelihood: Mapping[str, float]
-    realism_of_real: float  # mutated over real
-    likelihood_of_real: float
-    test: RankTest | None  # realism of real against mutated
-
-
-def analyse(deck: Sequence[Slide], sheets: Sequence[Sequence[Mapping[str, int]]], rng: np.random.Generator) -> StudyResult:
-    """Five clear pictures (few vehicles, answered alike by more than three quarters) validate a sheet: three must be right."""
-    if not sheets:
-        raise DataError("no answer sheet; run the study first")
-    counts = np.array([[one["vehicles"] for one in sheet] for sheet in sheets])
-    truth = np.array([one.vehicles for one in deck])
-    agreed = np.array([np.bincount(column).max() / len(column) for column in counts.T])
-    clear = np.flatnonzero((truth <= 3) & (agreed > AGREEMENT))
-    control = rng.choice(clear, min(5, len(clear)), replace=False) if len(clear) else np.zeros(0, int)
-    right = (counts[:, control] == truth[control]).mean(axis=1) if len(control) else np.ones(len(sheets))
-    valid = np.flatnonzero(right >= RIGHT_AT_LEAST)
-    marks = {
-        name: np.array([[one[name] for one in sheets[int(k)]] for k in valid], np.float64).reshape(len(valid), len(deck))
-        for name in ("realism", "likelihood")
-    }
-    kinds = np.array([one.operator for one in deck])
-    means = {name: _means(values, kinds) for name, values in marks.items()}
-    real, mutated = marks["realism"][:, kinds == REAL].ravel(), marks["realism"][:, kinds != REAL].ravel()
-    test = mann_whitney(real, mutated) if len(valid) else None
-    ratios = [means[name].get("mutated", float("nan")) / means[name].get(REAL, float("nan")) for name in ("realism", "likelihood")]
-    return StudyResult(
-        len(sheets), len(valid), tuple(int(k) for k in control), means["realism"], means["likelihood"], ratios[0], ratios[1], test
-    )
-
-
-def _means(
-    values: np.ndarray[tuple[int, ...], np.dtype[np.float64]], kinds: np.ndarray[tuple[int, ...], np.dtype[np.str_]]
-) -> dict[str, float]:
-    if not values.size:
-        return {}
-    means = {str(kind): float(values[:, kinds == kind].mean()) for kind in np.unique(kinds)}
-    return {**means, "mutated": float(values[:, kinds != REAL].mean())}
+def project_scenes(file: Path) -> Scenes:
+    """The scenes of a project; any other medium is refused."""
+    medium = open_project(file).data.medium
+    if not isinstance(medium, Scenes):
+        raise InvalidArgument(f"project={str(file)!r} describes no scenes, and only changed scenes are judged in a study")
+    return medium

@@ -22,5 +22,11 @@ def executor_for(workers: int | None, cluster: str | None = None, model: Model |
         return None
     if workers == 1:
         return EXECUTORS.make("serial")
-    waits = model is not None and getattr(model, "is_costly", False)
-    return EXECUTORS.make("threads" if waits else "local", {"workers": workers})
+    return EXECUTORS.make("threads" if _waits(model) else "local", {"workers": workers})
+
+
+def _waits(model: object) -> bool:
+    """Whether it, or what it shows rows to, is asked over a network."""
+    if getattr(model, "is_remote", False) or getattr(model, "price_per_thousand", 0.0):
+        return True
+    return any(_waits(inner) for name in ("reader", "recogniser") if (inner := getattr(model, name, None)) is not None)

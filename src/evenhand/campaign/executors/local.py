@@ -1,7 +1,11 @@
-"""Processes of this machine, by loky: each opens the work once, and maps its large arrays into memory instead of copying them."""
+"""Processes of this machine, by loky: each opens the work once, and maps its large arrays into memory instead of copying them.
+
+They stay for the work that comes next, so that it need not wait for them; idle ones end by themselves, all of them with this process.
+"""
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
@@ -10,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,12 +26,17 @@ from joblib.externals.loky.process_executor import BrokenProcessPool
 from evenhand.campaign.executors.parts.attempts import Attempt, attempt
 from evenhand.campaign.executors.parts.backlog import Backlog
 from evenhand.campaign.executors.parts.parcel import Parcel
+from evenhand.campaign.executors.parts.parcel_room import ROOMS, ParcelRoom
 from evenhand.contract import TaskEnd, Work
 from evenhand.limits import Count, check_limits
 
 ONE_CORE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Each process is one core's worth of work."""
 PARENT_SEEN_EVERY = 0.5
+IDLE_SECONDS = 20.0
+"""After which a process that has nothing to do ends."""
+WORKS_OPEN = 2
+"""Of which a process keeps what it has opened."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +51,18 @@ class Local:
     def carry_out(self, work: Work, tasks: Sequence[Any]) -> Generator[TaskEnd, None, None]:
         """The ends as they come; processes that die are replaced."""
         backlog = Backlog(list(range(len(tasks))))
-        with Parcel.of(work).on_disk() as folder:
+        if not tasks:
+            return
+        room = ROOMS.mine()
+        with room.holding(work) as folder:
             while backlog:
-                yield from self._until_broken(folder, tasks, backlog)
+                with closing(self._until_broken(room, folder, tasks, backlog)) as ends:
+                    yield from ends
 
-    def _until_broken(self, folder: Path, tasks: Sequence[Any], backlog: Backlog) -> Generator[TaskEnd, None, None]:
-        """Tasks in fresh processes until all are done or a process dies."""
+    def _until_broken(self, room: ParcelRoom, folder: Path, tasks: Sequence[Any], backlog: Backlog) -> Generator[TaskEnd, None, None]:
+        """Tasks in waiting or fresh processes until all are done or a process dies."""
         count = min(self.workers, len(tasks))
-        pool = ProcessPoolExecutor(count, initializer=_live_with_parent, initargs=(os.getpid(), str(folder)), env=ONE_CORE)
+        pool = WAITING.taken(count, self.workers) or _processes(count, room)
         running: dict[Future[Attempt], int] = {}
         try:
             while backlog or running:
@@ -60,11 +74,60 @@ class Local:
                     del running[future]
                     yield ended
         except BrokenProcessPool as fault:
+            pool.shutdown(wait=True, kill_workers=True)
             finished = {future: place for future, place in running.items() if future.done() and future.exception() is None}
             yield from (future.result().end(place) for future, place in finished.items())
             yield from backlog.died([place for future, place in running.items() if future not in finished], _exit_codes(fault))
-        finally:
+        except BaseException:  # whoever has seen enough, or Ctrl-C: nobody waits for what is under way
             pool.shutdown(wait=True, kill_workers=True)
+            raise
+        else:
+            WAITING.given_back(pool)
+
+
+def _processes(count: int, room: ParcelRoom) -> ProcessPoolExecutor:
+    """Fresh ones."""
+    told = (os.getpid(), str(room.path))
+    return ProcessPoolExecutor(count, timeout=IDLE_SECONDS, initializer=_live_with_parent, initargs=told, env=ONE_CORE)
+
+
+class WaitingPools:
+    """Pools of processes between one work and the next; each is lent to one work at a time."""
+
+    def __init__(self) -> None:
+        self._pools: list[ProcessPoolExecutor] = []
+        self._owner = os.getpid()
+        self._lock = threading.Lock()
+
+    def taken(self, least: int, most: int) -> ProcessPoolExecutor | None:
+        """One of at least and at most so many processes, where there is one."""
+        with self._lock:
+            if self._owner != os.getpid():  # a forked process has its parent's list, and none of its processes
+                self._pools, self._owner = [], os.getpid()
+            fitting = [pool for pool in self._pools if least <= pool._max_workers <= most]
+            if not fitting:
+                return None
+            self._pools.remove(fitting[0])
+            return fitting[0]
+
+    def given_back(self, pool: ProcessPoolExecutor) -> None:
+        """It waits for the next work; of several of one size, the others are not wanted."""
+        with self._lock:
+            spare = [each for each in self._pools if each._max_workers == pool._max_workers]
+            self._pools = [*(each for each in self._pools if each not in spare), pool]
+        for each in spare:
+            each.shutdown(wait=True, kill_workers=True)
+
+    def end(self) -> None:
+        """No process waits any longer."""
+        with self._lock:
+            pools, self._pools = self._pools if self._owner == os.getpid() else [], []
+        for pool in pools:
+            pool.shutdown(wait=True, kill_workers=True)
+
+
+WAITING = WaitingPools()
+atexit.register(WAITING.end)
 
 
 def _exit_codes(fault: Exception) -> str:
@@ -86,7 +149,7 @@ def _live_with_parent(parent: int, folder: str) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=WORKS_OPEN)
 def _opened(folder: str) -> Callable[[Any], Any]:
     return Parcel.read(Path(folder)).unpacked().open()
 

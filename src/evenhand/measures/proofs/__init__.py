@@ -7,22 +7,24 @@ the domain outside the bounds is missed.  A model that it cannot read exactly is
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from evenhand.arrays import Mask, Rows
-from evenhand.contract import Model, Watch
+from evenhand.contract import Executor, Model, Watch
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility, ModelError
 from evenhand.measures.proofs.branch_and_bound import ProofLimits, ProofOutcome, search
 from evenhand.measures.proofs.certificate import Certificate, Pair
+from evenhand.measures.proofs.shared_front import ProofWork, SharedFront
 from evenhand.measures.proofs.undecided import Likely, Region, likely_bounds
 from evenhand.measures.rates import judge_all, rate_of, uniform_sample
 from evenhand.models.meter import Meter
 from evenhand.oracles.flip import LabelFlip
+from evenhand.shared_work import Shelves
 from evenhand.statistics.intervals import Interval
 
 __all__ = ["Certificate", "ProofLimits", "certify"]
@@ -42,6 +44,7 @@ def certify(
     limits: ProofLimits | None = None,
     watch: Watch | None = None,
     sample_rows: int = 4_096,
+    shared: SharedProof | None = None,
 ) -> Certificate:
     """Bound the share of the domain's inputs whose label depends on the protected columns, exactly where time allows.
 
@@ -49,6 +52,7 @@ def certify(
     or a ReLU net.
     limits: when to stop; an interruption (Ctrl-C) returns the bounds so far.  watch: told of every step.
     sample_rows: random rows that the model is asked about as an independent check; bounds that contradict them raise a ModelError.
+    shared: who shares the open boxes, and where finished ones are kept; None searches here, and keeps nothing.
     """
     begun = time.process_time()
     model = model.model if isinstance(model, Meter) else model
@@ -56,11 +60,35 @@ def certify(
     _check(model, domain)
     judge, kind, facts = _judge(model, domain)
     limits = limits or ProofLimits()
-    outcome = search(judge, limits.shortened(1.0 - DRAWING), watch)
+    shortened = limits.shortened(1.0 - DRAWING)
+    outcome = search(judge, shortened, watch) if shared is None else shared.search(judge, _JudgeOf(model, domain), shortened, watch)
     facts |= {"asked_of_the_model": judge.asked} if judge.asked else {}
     likely = _likely(judge, outcome, _asking(model, domain), limits)
     proven = getattr(judge, "proven", None)
     return _certificate(_Proof(model, domain, outcome, judge.examples, kind, facts, likely, proven), sample_rows, begun)
+
+
+@dataclass(frozen=True)
+class _JudgeOf:
+    """Makes the judge in a worker."""
+
+    model: Model
+    domain: TabularDomain
+
+    def __call__(self) -> Any:
+        return _judge(self.model, self.domain)[0]
+
+
+@dataclass(frozen=True)
+class SharedProof:
+    """Who shares the open boxes of a proof, and where finished ones are kept."""
+
+    executor: Executor
+    shelves: Shelves | None = None
+
+    def search(self, judge: Any, make: Callable[[], Any], limits: ProofLimits, watch: Watch | None) -> ProofOutcome:
+        """As `branch_and_bound.search`, by whoever works."""
+        return SharedFront(judge, ProofWork(make), limits, self.executor, self.shelves, watch).search()
 
 
 def _likely(judge: Any, outcome: ProofOutcome, flips: Any, limits: ProofLimits) -> Likely | None:
@@ -185,7 +213,7 @@ def _certificate(proof: _Proof, sample_rows: int, begun: float) -> Certificate:
         tuple(outcome.steps),
         examples,
         pairs,
-        time.process_time() - begun,
+        time.process_time() - begun + outcome.cpu_seconds,
         sample,
         proof.facts,
         proof.likely,

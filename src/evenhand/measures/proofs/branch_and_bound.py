@@ -51,6 +51,39 @@ class Judge(Protocol[Boxes]):
     def join(self, parts: list[Boxes]) -> Boxes:
         """All parts as one."""
 
+    def fresh(self) -> Judge[Boxes]:
+        """The same judge, who remembers nothing of what it has judged."""
+
+    def remembered(self) -> Any:
+        """What it remembers beside the weights, such as examples; it survives pickling."""
+
+    def merged(self, parts: list[Any]) -> Any:
+        """What several judges remember as one."""
+
+    def recall(self, remembered: Any) -> None:
+        """Take up what another judge remembers."""
+
+
+@dataclass(frozen=True)
+class Front:
+    """Open boxes and their weights."""
+
+    boxes: Any
+    weights: Reals
+
+    @classmethod
+    def join(cls, parts: list[Front], judge: Judge[Any]) -> Front:
+        """All parts as one, in their order."""
+        return cls(judge.join([part.boxes for part in parts]), np.concatenate([part.weights for part in parts]))
+
+    def taken(self, chosen: Index, judge: Judge[Any]) -> Front:
+        """Some of the boxes."""
+        return Front(judge.take(self.boxes, chosen), self.weights[chosen])
+
+    def none(self, judge: Judge[Any]) -> Front:
+        """None of the boxes."""
+        return self.taken(np.empty(0, dtype=np.intp), judge)
+
 
 @dataclass(frozen=True)
 class ProofLimits:
@@ -74,6 +107,20 @@ class ProofLimits:
     def shortened(self, share: float) -> ProofLimits:
         """The same with this share of the time."""
         return self if self.seconds is None else replace(self, seconds=share * self.seconds)
+
+    def batch(self, usual: int, done: int) -> int:
+        """How many boxes come next: no more than may still be looked at."""
+        return usual if self.boxes is None else max(1, min(usual, self.boxes - done))
+
+    def reached(self, step: Step) -> str:
+        """Which of them ends the search here; empty where none does."""
+        if step.open == 0:
+            return ""
+        if step.upper - step.lower <= self.gap:
+            return "gap"
+        if self.boxes is not None and step.boxes >= self.boxes:
+            return "boxes"
+        return "seconds" if self.seconds is not None and step.seconds >= self.seconds else ""
 
 
 @dataclass(frozen=True)
@@ -101,6 +148,7 @@ class ProofOutcome:
     steps: list[Step] = field(default_factory=list)
     open_boxes: Any = None  # what is undecided, with its weights
     open_weights: Reals = field(default_factory=lambda: np.empty(0))
+    cpu_seconds: float = 0.0  # of workers that shared it
 
     @property
     def is_complete(self) -> bool:
@@ -149,24 +197,25 @@ class Frontier(Generic[Boxes]):
         return self.judge.join([boxes for boxes, _ in parts]), pulled
 
 
-def search(judge: Judge[Any], limits: ProofLimits, watch: Watch | None = None) -> ProofOutcome:
-    """Split until nothing is open; an interruption leaves the bounds that hold so far."""
+def search(judge: Judge[Any], limits: ProofLimits, watch: Watch | None = None, front: Front | None = None) -> ProofOutcome:
+    """Split until nothing is open, of the whole domain or of a part of its boxes; an interruption leaves the bounds that hold so far."""
     frontier: Frontier[Any] = Frontier(judge)
-    frontier.put(*judge.start())
+    front = front or Front(*judge.start())
+    frontier.put(front.boxes, front.weights)
     outcome, begun = ProofOutcome(), time.monotonic()
     deepest = False
     try:
         while frontier.size:
             deepest = frontier.size > limits.kept or (deepest and frontier.size > limits.kept // 2)
-            boxes, weights = frontier.pull(judge.batch, deepest)
+            boxes, weights = frontier.pull(limits.batch(judge.batch, outcome.boxes), deepest)
             judged = judge.judge(boxes, weights)
             outcome.fair += judged.fair
             outcome.unfair += judged.unfair
             outcome.boxes += len(weights)
             frontier.put(judged.halves, judged.weights)
             step = _step(outcome, frontier, begun)
-            _note(outcome, step, limits, watch)
-            if ended := _reached(limits, step):
+            watched(outcome, step, limits, watch)
+            if ended := limits.reached(step):
                 outcome.ended = ended
                 break
     except KeyboardInterrupt:
@@ -187,7 +236,7 @@ def _step(outcome: ProofOutcome, frontier: Frontier[Any], begun: float) -> Step:
     return Step(outcome.unfair, upper, outcome.boxes, frontier.size, time.monotonic() - begun)
 
 
-def _note(outcome: ProofOutcome, step: Step, limits: ProofLimits, watch: Watch | None) -> None:
+def watched(outcome: ProofOutcome, step: Step, limits: ProofLimits, watch: Watch | None) -> None:
     """Keep steps at growing distances, so that a long search leaves a short curve; who watches sees the time that is left."""
     if not outcome.steps or step.open == 0 or step.boxes >= 1.05 * outcome.steps[-1].boxes:
         outcome.steps.append(step)
@@ -195,15 +244,3 @@ def _note(outcome: ProofOutcome, step: Step, limits: ProofLimits, watch: Watch |
         told = f"between {step.lower:.4%} and {step.upper:.4%}; {step.boxes:,} boxes, {step.open:,} open"
         done, total = (step.boxes, limits.boxes) if limits.seconds is None else (int(step.seconds), round(limits.seconds))
         watch(Headway("certify", done, total, told))
-
-
-def _reached(limits: ProofLimits, step: Step) -> str:
-    if step.open == 0:
-        return ""
-    if step.upper - step.lower <= limits.gap:
-        return "gap"
-    if limits.boxes is not None and step.boxes >= limits.boxes:
-        return "boxes"
-    if limits.seconds is not None and step.seconds >= limits.seconds:
-        return "seconds"
-    return ""

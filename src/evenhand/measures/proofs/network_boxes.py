@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +13,7 @@ from evenhand.measures.proofs.branch_and_bound import Judged
 from evenhand.measures.proofs.dense_layers import Network
 from evenhand.measures.proofs.linear_bounds import margin_bounds
 from evenhand.measures.proofs.network_cells import CellStrip
-from evenhand.measures.proofs.tree_boxes import ROWS_AT_ONCE, Ask, Later, settled_labels
+from evenhand.measures.proofs.tree_boxes import ROWS_AT_ONCE, Ask, Later, Remembered, heaviest_examples, settled_labels
 
 NUMBERS_AT_ONCE = 300_000
 Stretches = NDArray[np.int32]  # (n, axes + 1, 2): first and last cell on every axis; the last entry is the set of possible twins
@@ -84,6 +86,24 @@ class NetworkJudge:
     def asked(self) -> int:
         """How many rows the model itself decided."""
         return self.later.asked
+
+    def fresh(self) -> NetworkJudge:
+        """The same judge, who remembers nothing of what it has judged."""
+        other = copy.copy(self)
+        other.later, other.examples = Later(self.later.ask), []
+        return other
+
+    def remembered(self) -> Remembered:
+        """Examples, and how many rows were asked."""
+        return Remembered(self.examples, self.asked)
+
+    def merged(self, parts: list[Remembered]) -> Remembered:
+        """What several judges remember as one."""
+        return Remembered(heaviest_examples(parts), sum(part.asked for part in parts))
+
+    def recall(self, remembered: Remembered) -> None:
+        """Take up what another judge remembers."""
+        self.examples, self.later.asked = list(remembered.examples), remembered.asked
 
     def _decided(self, boxes: Stretches) -> tuple[Mask, Mask, Reals]:
         shape = (self.combinations, len(self.network.pairs), len(boxes))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,6 +52,21 @@ class Later:
         flips = self.ask(rows)
         self.asked += count
         return float(weights[~flips].sum()), float(weights[flips].sum())
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What a judge of boxes remembers: examples by weight, rows that the model decided, and boxes that are unfair for certain."""
+
+    examples: list[tuple[float, Rows]]
+    asked: int
+    boxes: Any = None
+    weights: Reals = field(default_factory=lambda: np.empty(0))
+
+
+def heaviest_examples(parts: list[Remembered], most: int = 8) -> list[tuple[float, Rows]]:
+    """The heaviest of all."""
+    return sorted((each for part in parts for each in part.examples), key=lambda pair: -pair[0])[:most]
 
 
 class TreeJudge:
@@ -112,6 +129,29 @@ class TreeJudge:
     def asked(self) -> int:
         """How many rows the model itself decided."""
         return self.later.asked
+
+    def fresh(self) -> TreeJudge:
+        """The same judge, who remembers nothing of what it has judged."""
+        other = copy.copy(self)
+        other.later, other.examples, other._proven = Later(self.later.ask), [], []
+        return other
+
+    def remembered(self) -> Remembered:
+        """Examples, rows that were asked, and the heaviest unfair boxes."""
+        proven = self.proven
+        return Remembered(self.examples, self.asked, proven.boxes, proven.weights)
+
+    def merged(self, parts: list[Remembered]) -> Remembered:
+        """What several judges remember as one."""
+        weights = np.concatenate([part.weights for part in parts])
+        heaviest = np.argsort(-weights, kind="stable")[:MOST_PROVEN]
+        boxes = self.take(self.join([part.boxes for part in parts]), heaviest)
+        return Remembered(heaviest_examples(parts), sum(part.asked for part in parts), boxes, weights[heaviest])
+
+    def recall(self, remembered: Remembered) -> None:
+        """Take up what another judge remembers."""
+        self.examples, self.later.asked = list(remembered.examples), remembered.asked
+        self._proven = [(remembered.boxes, remembered.weights)]
 
     def _decided(self, boxes: Boxes) -> tuple[Mask, Mask, NDArray[np.float32]]:
         """Which boxes are surely fair and surely unfair, and how undecided each tree is, (trees, n)."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -34,7 +34,9 @@ from evenhand.measures.counted_changes import (
     new_classes,
     reference,
 )
-from evenhand.measures.object_trials import trials_of_answers
+from evenhand.measures.harmed_pictures import HarmedPicture, WorstPicture, scenes_to_learn_from, worst_pictures
+from evenhand.measures.object_shifts import shift_sentences
+from evenhand.measures.object_trials import ObjectTrials, trials_of_answers
 from evenhand.measures.object_verdicts import LOST, NEVER, NOT_SHOWN, TOO_FEW, WORSE, ClassAnswer, ObjectVerdicts, object_verdicts
 from evenhand.measures.shared_vocabulary import SharedVocabulary, told_names
 from evenhand.media.object_facts import ScenePicture
@@ -248,6 +250,8 @@ class ClassMeasure:
     rules: ClassRules
     objects: ObjectVerdicts | None = None  # None where the recogniser only counts
     vocabulary: SharedVocabulary | None = None
+    worst: tuple[WorstPicture, ...] = ()
+    to_learn_from: Sequence[Mapping[str, Any]] = ()
 
     @property
     def blamed(self) -> list[tuple[ClassPart, ClassVerdict]]:
@@ -301,7 +305,7 @@ class ClassMeasure:
         lines += self.vocabulary.sentences if self.vocabulary is not None else []
         lines += [] if self.counted.is_annotated else [UNANNOTATED]
         if self.objects is not None:
-            return [*lines, *(f"{each}." for each in _ranked(self.objects))]
+            return [*lines, *(f"{each}." for each in _ranked(self.objects)), *shift_sentences(self.objects.shifts)]
         told = [f"{_told(part, one)}; {_compared(part, one)}." for part, one in self.blamed[:6]]
         return [*lines, *(told or ["No class is shown to be treated unfairly by the exact rule."])]
 
@@ -336,6 +340,8 @@ class ClassMeasure:
             "new_classes": dict(new_classes(self.counted.changes)),
             "skips": [{"operator": operator, "reason": reason, "changes": n} for (operator, reason), n in skips],
             "cpu_seconds": _spent(self.counted.changes),
+            "worst_pictures": [asdict(one) for one in self.worst],
+            "to_learn_from": [dict(one) for one in self.to_learn_from],
         }
 
 
@@ -359,21 +365,29 @@ def class_measure(model: Model, rows: Rows | None, rng: np.random.Generator, rul
     null = medium.rows(null=True)
     counted_rows = np.vstack([rows, null[np.isin(null[:, 0], rows[:, 0])]])
     counted = counted_scenes(medium, model, counted_rows)
-    objects = _objects(medium, model, counted_rows) if isinstance(model, Detecting) else None
+    trials = _trials(medium, model, counted_rows) if isinstance(model, Detecting) else None
+    objects = None if trials is None else object_verdicts(trials)
     names = told_names(model) or [name for seen in counted.originals for name in seen]
     vocabulary = SharedVocabulary.of(medium, names) if names else None
     if vocabulary is not None:
         vocabulary.check()
-    return ClassMeasure(tuple(class_parts(counted, rng, rules)), counted, _clusters(medium, counted), rules, objects, vocabulary)
+    measured = ClassMeasure(tuple(class_parts(counted, rng, rules)), counted, _clusters(medium, counted), rules, objects, vocabulary)
+    return measured if trials is None else _with_pictures(measured, medium, trials.harmed)
 
 
-def _objects(medium: Scenes, model: Model, rows: Rows) -> ObjectVerdicts:
-    """The verdict by object, on these scenes as they are and after these changes."""
+def _with_pictures(measured: ClassMeasure, medium: Scenes, harmed: Sequence[HarmedPicture]) -> ClassMeasure:
+    """The measure with its worst pictures and the scenes to learn from."""
+    worst = worst_pictures(medium, harmed, set(measured.unfair))
+    return replace(measured, worst=worst, to_learn_from=scenes_to_learn_from(medium, harmed))
+
+
+def _trials(medium: Scenes, model: Model, rows: Rows) -> ObjectTrials:
+    """Object by object, on these scenes as they are and after these changes."""
     pictures = [ScenePicture(place) for place in sorted({int(place) for place in rows[:, 0]})]
     for place, change in dict.fromkeys((int(row[0]), int(row[1])) for row in rows):
         facts = medium.facts(place, change)
         pictures += [ScenePicture(place, change, facts)] if isinstance(facts, ChangeFacts) else []
-    return object_verdicts(trials_of_answers(medium, model, pictures))
+    return trials_of_answers(medium, model, pictures)
 
 
 def _object_claim(found: ObjectVerdicts, vocabulary: SharedVocabulary | None, more: str) -> Claim:

@@ -15,11 +15,11 @@ import numpy as np
 from evenhand.arrays import Index, Labels, Mask, Rows
 from evenhand.claims import Claim
 from evenhand.contract import PictureModel, Pictures, StudyCase, StudySection
+from evenhand.media.picture_batches import batches
 from evenhand.models.attribute_readers import attribute_reader
 from evenhand.statistics.intervals import Interval, clopper_pearson
 
 FEWEST_PICTURES, MOST_VALUES = 12, 10
-PICTURES_AT_ONCE = 64
 LEAST_CONFIRMED = 0.5
 """Twins count as what they claim to be where surely more than this share of them is read as the other value."""
 
@@ -96,7 +96,7 @@ class Edit:
     @property
     def pixel_change(self) -> float:
         """The mean absolute change of a value, of 255; a few pictures at a time."""
-        parts = (slice(at, at + PICTURES_AT_ONCE) for at in range(0, len(self.before), PICTURES_AT_ONCE))
+        parts = batches(len(self.before), self.before[:1].nbytes)
         total = sum(float(np.abs(self.after[part].astype(np.float32) - self.before[part]).sum(dtype=np.float64)) for part in parts)
         return total / max(1, self.before.size)
 

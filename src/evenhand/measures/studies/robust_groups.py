@@ -2,14 +2,14 @@
 
 Each change of `media/disturbances` is made to every picture.  Of the pictures that were read rightly before, the share that is lost is
 compared between groups, within every true label and weighed by how common the labels are, so that a group whose label is lost more often
-is not blamed for that.  A difference counts where an exact test and bounds of its size both show it, corrected for all changes and groups,
-and where its whole interval lies beyond what is tolerated.
+is not blamed for that.  A difference counts where an exact test shows it, corrected for all changes and groups, and where its whole
+interval lies beyond what is tolerated; the intervals hold together over all changes and groups, which are asked about the same pictures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import ceil
 from statistics import NormalDist
 from typing import Any, ClassVar
 
@@ -26,6 +26,7 @@ from evenhand.media.parts.disturbed_medium import DisturbedMedium
 from evenhand.models.meter import Meter
 from evenhand.models.shown import ShownModel
 from evenhand.statistics import gaps
+from evenhand.statistics.contrasts import Contrasts, Parts, reaches
 from evenhand.statistics.gaps import Bounds, Size
 from evenhand.statistics.permutation import Stratum, shares_test
 
@@ -34,6 +35,8 @@ FEWEST = 20
 DRAWS = 1_999
 POWER = 0.8
 """The share of cases in which the gap that is called detectable would be found."""
+WORTH_FINDING = 0.05
+"""A gap so far beyond what is tolerated is what the needed number of pictures is told for."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,8 @@ class RobustGroups:
         found = []
         for name, change in chosen_disturbances(names).items():
             lost = right & (labels_of(self._seen(case, change).scores(case.rows)) != truth)
-            found += [_figure(Lost(name, change.words, lost[right], truth[right]), _only(each, right), case, rng) for each in divided]
-        return _section(corrected(found), case)
+            found += [_compared(Lost(name, change.words, lost[right], truth[right]), _only(each, right), case, rng) for each in divided]
+        return _section(_bounded(found, case, rng), case)
 
     def _seen(self, case: StudyCase, change: Disturbance) -> Meter:
         """The same model, shown changed pictures."""
@@ -81,12 +84,22 @@ class Lost:
         return tuple(int(label) for label in np.unique(self.truth))
 
 
+@dataclass(frozen=True, eq=False)
+class ComparedLosses:
+    """One change over one division: its figure, and the differences between every two groups."""
+
+    figure: Figure
+    pairs: Contrasts
+    detectable: float = 1.0  # the smallest gap that so many pictures would show in four cases of five
+    needed: int = 0  # pictures that would show a gap that is worth finding; 0 where groups are too thin to tell
+
+
 def _only(grouping: Grouping, kept: Mask) -> Grouping:
     return replace(grouping, codes=grouping.codes[kept])
 
 
-def _figure(lost: Lost, grouping: Grouping, case: StudyCase, rng: np.random.Generator) -> Figure:
-    """One change over one division."""
+def _compared(lost: Lost, grouping: Grouping, case: StudyCase, rng: np.random.Generator) -> ComparedLosses:
+    """One change over one division, its bounds still to come."""
     counted = [_stratum(lost, grouping, label) for label in lost.strata]
     weights = np.array([each.sizes.sum() for each in counted], dtype=np.float64)
     rows = np.sum([each.sizes for each in counted], axis=0)
@@ -95,13 +108,50 @@ def _figure(lost: Lost, grouping: Grouping, case: StudyCase, rng: np.random.Gene
     shares, errors = _standardised(counted, weights / weights.sum(), enough)
     single = gaps.mean_bounds(shares, errors, np.full(len(rows), 1e6), gaps.each_confidence(case.confidence, max(1, int(enough.sum()))))
     parts = tuple(_part(grouping.names[at], int(rows[at]), single, at, bool(enough[at])) for at in range(len(rows)))
-    sizes = _sizes(shares[enough], errors[enough])
     test = shares_test([Stratum(each.hits[enough], each.sizes[enough]) for each in counted], rng, DRAWS)
     meaning = f"share of the right answers that are lost {lost.words}, within every true label"
-    title = f"Lost {lost.words}"
-    alpha = 1 - case.confidence
-    facts = (lost.change, title, meaning, grouping.name, "share", parts)
-    return Figure(*facts, sizes(case.confidence), test, alpha, test.p_value, False, sizes=sizes)
+    facts = (lost.change, f"Lost {lost.words}", meaning, grouping.name, "share", parts)
+    figure = Figure(*facts, gaps.UNKNOWN, test, 1 - case.confidence, test.p_value, False)
+    added = _added(lost, grouping, counted, weights / weights.sum())
+    return ComparedLosses(figure, Contrasts.of_pairs(shares[enough], errors[enough], added[:, enough]))
+
+
+def _added(lost: Lost, grouping: Grouping, counted: list[Stratum], weights: Reals) -> Parts:
+    """What every picture adds to its group's share, around the mean of its group and label, (pictures, groups)."""
+    added = np.zeros((len(lost.lost), len(grouping.names)), np.float32)
+    for label, stratum, weight in zip(lost.strata, counted, weights, strict=True):
+        mine = np.flatnonzero((lost.truth == label) & (grouping.codes >= 0))
+        codes, sizes = grouping.codes[mine], np.maximum(stratum.sizes, 1)
+        added[mine, codes] = weight * (lost.lost[mine] - (stratum.hits / sizes)[codes]) / sizes[codes]
+    return added
+
+
+def _bounded(found: list[ComparedLosses], case: StudyCase, rng: np.random.Generator) -> list[ComparedLosses]:
+    """With bounds that hold together, p-values that are corrected for each other, and what more pictures would show."""
+    every = Contrasts.joined([each.pairs for each in found])
+    reach = np.split(reaches(every, case.tolerance, case.confidence, rng), np.cumsum([len(each.pairs) for each in found])[:-1])
+    sized = [replace(each.figure, size=_size(each.pairs, far)) for each, far in zip(found, reach, strict=True)]
+    told = zip(found, corrected(sized), reach, strict=True)
+    return [replace(each, figure=figure, **_prospect(each.pairs, far, case)) for each, figure, far in told]
+
+
+def _size(pairs: Contrasts, reach: Reals) -> Size:
+    """The largest gap of two groups, with bounds."""
+    if not len(pairs):
+        return gaps.UNKNOWN
+    apart, around = np.abs(pairs.estimate), reach * pairs.error
+    return Size(float(apart.max()), max(0.0, float((apart - around).max())), min(1.0, float((apart + around).max())))
+
+
+def _prospect(pairs: Contrasts, reach: Reals, case: StudyCase) -> dict[str, Any]:
+    """What so many pictures would show, and how many would show what is worth finding, of the two groups that are told least exactly."""
+    if not len(pairs):
+        return {}
+    around = float(((reach + NormalDist().inv_cdf(POWER)) * pairs.error).max())
+    return {
+        "detectable": min(1.0, case.tolerance + around),
+        "needed": ceil(len(case.rows) * (around / WORTH_FINDING) ** 2),
+    }
 
 
 def _stratum(lost: Lost, grouping: Grouping, label: int) -> Stratum:
@@ -121,14 +171,6 @@ def _standardised(counted: list[Stratum], weights: Reals, enough: Mask) -> tuple
     return np.where(enough, shares, np.nan), np.sqrt(variances)
 
 
-def _sizes(shares: Reals, errors: Reals) -> Callable[[float], Size]:
-    def sizes(confidence: float) -> Size:
-        each = gaps.pair_confidence(confidence, max(2, len(shares)))
-        return gaps.pair_gap(gaps.mean_bounds(shares, errors, np.full(len(shares), 1e6), each)) if len(shares) > 1 else gaps.UNKNOWN
-
-    return sizes
-
-
 def _part(name: str, rows: int, bounds: Bounds, at: int, is_enough: bool) -> GroupPart:
     if not is_enough:
         return GroupPart(name, rows, None, None, None, None, FEWEST, False)
@@ -136,25 +178,11 @@ def _part(name: str, rows: int, bounds: Bounds, at: int, is_enough: bool) -> Gro
     return GroupPart(name, rows, float(bounds.estimate[at]), low, high, None, FEWEST, True)
 
 
-def _section(figures: list[Figure], case: StudyCase) -> StudySection:
-    seen = [_detectable(each, len(figures)) for each in figures]
-    told = [{**each.as_dict(), "detectable": gap} for each, gap in zip(figures, seen, strict=True)]
+def _section(found: list[ComparedLosses], case: StudyCase) -> StudySection:
+    told = [{**each.figure.as_dict(), "detectable": each.detectable, "needed_pictures": each.needed} for each in found]
     body: dict[str, Any] = {"changes": told, "tolerated": case.tolerance}
-    claims = tuple(_claim(each, case.tolerance, gap) for each, gap in zip(figures, seen, strict=True))
-    return StudySection(body, tuple(_sentence(each) for each in figures), claims)
-
-
-def _detectable(each: Figure, comparisons: int) -> float:
-    """The smallest gap that so many pictures would show in four cases of five, all comparisons corrected for each other; at most 1."""
-    if each.sizes is None:
-        return 1.0
-    level = each.alpha / comparisons
-    size = each.sizes(1 - level)
-    if size.high is None or size.estimate is None:
-        return 1.0
-    pairs = max(1, sum(part.is_enough for part in each.groups) * (sum(part.is_enough for part in each.groups) - 1) // 2)
-    reach = NormalDist().inv_cdf(1 - level / (2 * pairs))
-    return min(1.0, (size.high - size.estimate) * (1 + NormalDist().inv_cdf(POWER) / reach))
+    claims = tuple(_claim(each, case.tolerance) for each in found)
+    return StudySection(body, tuple(_sentence(each.figure) for each in found), claims)
 
 
 def _sentence(each: Figure) -> str:
@@ -174,13 +202,22 @@ def _value(part: GroupPart) -> float:
     return part.estimate or 0.0
 
 
-def _claim(each: Figure, tolerance: float, detectable: float) -> Claim:
+def _claim(each: ComparedLosses, tolerance: float) -> Claim:
     """That the losses of no two groups are further apart than what is tolerated."""
-    name, sentence = f"{each.title.lower()}, by {each.attribute}", _sentence(each)
-    few = f"{tolerance:.1%} is tolerated, and so few pictures show a gap of {detectable:.1%} or more"
-    unclear = f"it is not shown that groups are hurt alike: {sentence}; {few}"
-    low, high = each.size.low, each.size.high
+    figure, sentence = each.figure, _sentence(each.figure)
+    name = f"{figure.title.lower()}, by {figure.attribute}"
+    low, high = figure.size.low, figure.size.high
     if low is None or high is None:
-        return Claim(name, open=unclear)
-    broken = f"one group is hurt more: {sentence}; {tolerance:.1%} is tolerated"
-    return Claim(name, broken, unclear, sentence, (Span(low if each.verdict == "different" else 0.0, high, tolerance),))
+        return Claim(name, open=f"it is not shown that groups are hurt alike: {sentence}")
+    bounds = f"between {low:.1%} and {high:.1%}, {tolerance:.1%} is tolerated"
+    unclear = f"it is not shown that groups are hurt alike: {sentence}; the gap lies {bounds}; {_power(each, tolerance)}"
+    broken = f"one group is hurt more: {sentence}; the gap lies {bounds}"
+    return Claim(name, broken, unclear, sentence, (Span(low if figure.verdict == "different" else 0.0, high, tolerance),))
+
+
+def _power(each: ComparedLosses, tolerance: float) -> str:
+    """What so many pictures can show."""
+    return (
+        f"so many pictures show a gap of {each.detectable:.1%} or more in four cases of five; "
+        f"one of {tolerance + WORTH_FINDING:.1%} needs about {each.needed:,} pictures like these"
+    )

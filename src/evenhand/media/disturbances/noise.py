@@ -22,10 +22,12 @@ class PixelNoise:
 
     def changed(self, pictures: Pictures) -> Pictures:
         """With noise."""
-        noise = np.stack([self._drawn(picture) for picture in pictures]) if len(pictures) else np.zeros(pictures.shape)
-        return as_bytes(pictures + noise)
+        changed = np.empty(pictures.shape, np.uint8)
+        for place, picture in enumerate(pictures):
+            changed[place] = as_bytes(picture + self._drawn(picture))
+        return changed
 
     def _drawn(self, picture: Pictures) -> Pictures:
         """From the picture's own content, so that it does not matter in which batch it is shown."""
         rng = np.random.default_rng(crc32(np.ascontiguousarray(picture).tobytes()))
-        return rng.normal(0.0, self.spread, picture.shape)
+        return np.float32(self.spread) * rng.standard_normal(picture.shape, dtype=np.float32)

@@ -25,5 +25,5 @@ class PlainBackground:
         """Before a plain background."""
         side, at = pictures.shape[1], self.places
         far = Oval(0.52, 0.5, at.face_height / 2 + 0.05, at.face_width / 2 + 0.06).far(side)
-        keep = np.clip((1.1 - far) / 0.2, 0.0, 1.0)[..., None]
+        keep = np.clip((1.1 - far) / 0.2, 0.0, 1.0)[..., None].astype(np.float32)
         return as_bytes(pictures * keep + self.grey * (1 - keep))

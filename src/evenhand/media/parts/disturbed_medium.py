@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from evenhand.arrays import Rows
 from evenhand.contract import Disturbance, Medium, Pictures
 from evenhand.domain.tabular import TabularDomain
+from evenhand.media.album import as_bytes
+from evenhand.media.picture_batches import batches
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +31,11 @@ class DisturbedMedium:
         return self.seen.domain
 
     def show(self, rows: Rows) -> Pictures:
-        """The changed pictures of these rows."""
-        return self.disturbance.changed(self.seen.show(rows))
+        """The changed pictures of these rows, bytes; some at a time, because a change works in numbers."""
+        shown = np.array(as_bytes(self.seen.show(rows)))
+        for part in batches(len(shown), shown[:1].nbytes):
+            shown[part] = as_bytes(self.disturbance.changed(shown[part]))
+        return shown
 
     def digest(self) -> str:
         """Of what is seen, and of how it is changed."""

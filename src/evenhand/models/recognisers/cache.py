@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from evenhand.contract import Answer, Detection, Recogniser
 from evenhand.disk import private_folder, write_whole
@@ -45,12 +46,13 @@ class CallEstimate:
 
 
 class Kept:
-    """A recogniser whose answers are appended to a file as they come."""
+    """A recogniser whose answers are appended to a file as they come; a copy in another process only reads them."""
 
     def __init__(self, recogniser: Recogniser, folder: Path) -> None:
         self.recogniser = recogniser
         self.path = folder / f"{''.join(c if c.isalnum() else '-' for c in recogniser.fingerprint())}.jsonl"
         self.asked = 0
+        self.home = os.getpid()  # the process that writes
         self._answers = _read(self.path)
 
     @property
@@ -80,16 +82,21 @@ class Kept:
     def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
         """Kept answers, and new ones one by one, each on disk before the next is asked."""
         keys = [picture_key(picture) for picture in pictures]
-        private_folder(self.path.parent)
-        with os.fdopen(os.open(self.path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600), "a", encoding="utf-8") as file:
-            for key, picture in zip(keys, pictures, strict=True):
-                if key not in self._answers:
-                    (answer,) = self.recogniser.recognise([picture])
-                    file.write(_line(key, answer))
-                    file.flush()
-                    self._answers[key] = answer
-                    self.asked += 1
+        new = {key: picture for key, picture in zip(keys, pictures, strict=True) if key not in self._answers}
+        with self._file() as file:
+            for key, picture in new.items():
+                (answer,) = self.recogniser.recognise([picture])
+                file.write(_line(key, answer))
+                file.flush()
+                self._answers[key] = answer
+                self.asked += 1
         return [self._answers[key] for key in keys]
+
+    def _file(self) -> IO[str]:
+        if os.getpid() != self.home:
+            return io.StringIO()
+        private_folder(self.path.parent)
+        return os.fdopen(os.open(self.path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600), "a", encoding="utf-8")
 
 
 def _line(key: str, answer: Answer) -> str:

@@ -1,6 +1,8 @@
-"""Pictures as the bytes that services take."""
+"""Pictures as the bytes that services take and that pages show."""
 
 from __future__ import annotations
+
+import base64
 
 import numpy as np
 
@@ -17,3 +19,8 @@ def jpeg(picture: Picture) -> bytes:
     if not is_done:
         raise InvalidArgument(f"a picture of shape {picture.shape} cannot be written as JPEG")
     return bytes(content)
+
+
+def jpeg_uri(picture: Picture) -> str:
+    """The same as a data URI, for a page."""
+    return "data:image/jpeg;base64," + base64.b64encode(jpeg(picture)).decode("ascii")

@@ -26,10 +26,13 @@ class HeatMap:
     full: float = 1.0
     words: Sequence[Sequence[str]] | None = None
     thin: Sequence[Sequence[bool]] | None = None  # squares that rest on too few
+    notes: Sequence[Sequence[str]] | None = None  # a second, softer line in every square, which is larger then
 
 
 def heat_map(chart: HeatMap) -> Markup:
     """The picture; it keeps its size."""
+    if chart.notes:
+        return _large(chart)
     longest = max((len(said) for line in chart.words or () for said in line), default=0)
     side = (
         max(30.0, 9.0 * longest + 12)
@@ -50,6 +53,36 @@ def heat_map(chart: HeatMap) -> Markup:
     parts = [THIN, *parts] if chart.thin else parts
     width = left + side * max((len(line) for line in chart.values), default=0) + 40
     return fixed(parts, (width, top + tall * len(chart.values) + 8), chart.told)
+
+
+LARGE_WIDE, LARGE_TALL, LETTER = 96.0, 52.0, 7.0
+
+
+def _large(chart: HeatMap) -> Markup:
+    """Squares with two lines of words, under names that stand upright."""
+    columns = [short(name, MOST_NAME) for name in chart.columns]
+    side = max([LARGE_WIDE, *(LETTER * len(name) + 12 for name in columns)])
+    left, top = 16 + LETTER * max((len(short(name, MOST_NAME)) for name in chart.lines), default=0), 26.0
+    parts = [THIN] if chart.thin else []
+    parts += [label(left + side * (at + 0.5), top - 9, name, "large", "middle") for at, name in enumerate(columns)]
+    for row, line in enumerate(chart.values):
+        y = top + LARGE_TALL * row
+        parts.append(label(left - 8, y + LARGE_TALL / 2 + 4, short(chart.lines[row], MOST_NAME), "large", "end"))
+        for column, value in enumerate(line):
+            x = left + side * column
+            parts.append(_square((x, y), (side, LARGE_TALL), Heat(value, chart.full, "")))
+            if chart.thin and chart.thin[row][column]:
+                parts.append(_hatched(x, y, side, LARGE_TALL))
+            parts += _two_lines(x + side / 2, y, _said(chart.words, row, column), _said(chart.notes, row, column))
+    return fixed(parts, (left + side * len(columns) + 8, top + LARGE_TALL * len(chart.values) + 8), chart.told)
+
+
+def _said(words: Sequence[Sequence[str]] | None, row: int, column: int) -> str:
+    return words[row][column] if words else ""
+
+
+def _two_lines(middle: float, y: float, said: str, note: str) -> list[str]:
+    return [label(middle, y + 23, said, "name large", "middle"), label(middle, y + 40, note, "tick", "middle")] if said else []
 
 
 THIN = (

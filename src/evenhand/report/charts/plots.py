@@ -87,7 +87,8 @@ class Plot:
 def plot(chart: Plot) -> Markup:
     """The picture."""
     bands = [f'<polygon class="band {line.kind}" points="{_points(line.band, chart)}"/>' for line in chart.lines if line.band]
-    return scaled(
+    is_wide = chart.frame.width > 600
+    drawn = scaled(
         [
             *_grid(chart),
             *bands,
@@ -99,8 +100,10 @@ def plot(chart: Plot) -> Markup:
         ],
         (chart.frame.width, chart.frame.height),
         chart.told,
-        "chart wide-chart" if chart.frame.width > 600 else "chart",
+        "chart wide-chart" if is_wide else "chart",
     )
+    # On a narrow screen a wide picture keeps a readable size and scrolls in its frame; a file of its own has no frame.
+    return Markup(f'<div class="scroll">{drawn}</div>') if is_wide and not chart.names_inside else drawn  # noqa: S704 - escaped above
 
 
 def _at(chart: Plot, x: float, y: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""A tree of questions: yes goes left, no goes right; every box may carry a bar for a share."""
+"""A tree of questions as an outline: every question with its answers under it, so that it fits any width and can be read aloud."""
 
 from __future__ import annotations
 
@@ -7,77 +7,48 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from evenhand.report.charts.canvas import escape, fixed, label
+from evenhand.report.charts.canvas import escape
 
-WIDE, BOX, LINE, GAP = 232.0, 218.0, 18.0, 34.0
+BAR_WIDE, BAR_TALL = 96.0, 8.0
 
 
 @dataclass(frozen=True)
 class TreeNode:
-    """A box with a few lines of words; `aside` stands at the right of the first, `share` is a bar at the foot."""
+    """A node with a few lines of words; `aside` stands behind the first, `share` is a bar beside it."""
 
     lines: Sequence[str]
     aside: str = ""
     share: float | None = None
-    whole: str = ""  # the unshortened words, for those who point at the box
+    whole: str = ""  # more words, for those who point at the node
     yes: TreeNode | None = None
     no: TreeNode | None = None
 
 
 def tree(root: TreeNode, told: str) -> Markup:
-    """The picture; it keeps its size."""
-    drawn = _Tree(GAP + _tallest(root))
-    drawn.place(root, 0)
-    return fixed([*drawn.branches, *drawn.boxes], (drawn.leaves * WIDE + 20, (drawn.depth + 1) * drawn.step - GAP + 24), told, "chart tree")
+    """The outline."""
+    return Markup(f'<ul class="outline" aria-label="{escape(told)}">{_item(root, "")}</ul>')  # noqa: S704 - every node escapes its words
 
 
-def _height(node: TreeNode) -> float:
-    return LINE * len(node.lines) + (26 if node.share is not None else 14)
+def _item(node: TreeNode, answer: str) -> str:
+    answers = [(node.yes, "yes"), (node.no, "no")] if node.yes is not None and node.no is not None else []
+    inner = "".join(_item(child, word) for child, word in answers if child is not None)
+    return f"<li>{_words(node, answer)}{f'<ul>{inner}</ul>' if inner else ''}</li>"
 
 
-def _tallest(node: TreeNode) -> float:
-    return max([_height(node), *(_tallest(child) for child in (node.yes, node.no) if child is not None)])
+def _words(node: TreeNode, answer: str) -> str:
+    first, *rest = [*node.lines, ""][: max(1, len(node.lines))]
+    parts = [f'<span class="answer">{answer}</span>' if answer else "", _bar(node.share), f"<b>{escape(first)}</b>"]
+    parts += [f"<small>{escape(node.aside)}</small>" if node.aside else "", *(f"<span>{escape(line)}</span>" for line in rest)]
+    whole = f' title="{escape(node.whole)}"' if node.whole else ""
+    return f'<div class="node"{whole}>{" ".join(part for part in parts if part)}</div>'
 
 
-class _Tree:
-    """A tree while it is laid out: leaves side by side, every question in the middle above its answers."""
-
-    def __init__(self, step: float) -> None:
-        self.step = step
-        self.leaves, self.depth = 0, 0
-        self.boxes: list[str] = []
-        self.branches: list[str] = []
-
-    def place(self, node: TreeNode, level: int) -> float:
-        self.depth = max(self.depth, level)
-        y = 10 + level * self.step
-        if node.yes is None or node.no is None:
-            x = 10 + BOX / 2 + self.leaves * WIDE
-            self.leaves += 1
-        else:
-            ends = self.place(node.yes, level + 1), self.place(node.no, level + 1)
-            x = sum(ends) / 2
-            self.branches += [
-                _branch((x, y + _height(node)), (end, y + self.step), word) for end, word in zip(ends, ("yes", "no"), strict=True)
-            ]
-        self.boxes.append(_box(node, x - BOX / 2, y))
-        return x
-
-
-def _branch(start: tuple[float, float], end: tuple[float, float], word: str) -> str:
-    (x1, y1), (x2, y2) = start, end
-    return f'<path d="M{x1:.0f},{y1:.0f} L{x2:.0f},{y2:.0f}"/>' + label((x1 + x2) / 2, (y1 + y2) / 2 - 3, word, "soft", "middle")
-
-
-def _box(node: TreeNode, left: float, y: float) -> str:
-    whole = f"<title>{escape(node.whole)}</title>" if node.whole else ""
-    height = _height(node)
-    words = [label(left + 8, y + 20 + LINE * at, line, "" if at == 0 else "soft") for at, line in enumerate(node.lines)]
-    words += [label(left + BOX - 8, y + 20, node.aside, "soft", "end")] if node.aside else []
-    bar = ""
-    if node.share is not None:
-        width = max(0.0, min(1.0, node.share)) * (BOX - 16)
-        bar = f'<rect class="heat-bar" x="{left + 8:.0f}" y="{y + height - 12:.0f}" width="{width:.1f}" height="6"/>'
+def _bar(share: float | None) -> str:
+    if share is None:
+        return ""
+    width = max(0.0, min(1.0, share)) * BAR_WIDE
     return (
-        f'<g>{whole}<rect class="box" x="{left:.0f}" y="{y:.0f}" width="{BOX:.0f}" height="{height:.0f}" rx="6"/>{bar}{"".join(words)}</g>'
+        f'<svg class="node-bar" width="{BAR_WIDE:g}" height="{BAR_TALL:g}" aria-hidden="true">'
+        f'<rect class="candidates" width="{BAR_WIDE:g}" height="{BAR_TALL:g}"/>'
+        f'<rect class="heat-bar" width="{width:.1f}" height="{BAR_TALL:g}"/></svg>'
     )

@@ -15,7 +15,7 @@ from evenhand.report.charts.trees import TreeNode, tree
 from evenhand.report.frame import Section, filled
 from evenhand.report.record import Record
 
-MOST_QUESTION = 32
+MOST_QUESTION = 160
 
 
 @dataclass(frozen=True)
@@ -124,5 +124,5 @@ def _worst(told: Mapping[str, Any]) -> dict[str, str] | None:
         "gap": f"{worst.get('gap') or 0:.3f}",
         "changes": ", ".join(f"{words.text(name, 60)} {words.text(person[name])} → {words.text(twin.get(name))}" for name in differs),
         "outcome": f"{words.text(worst.get('outcome'))} → {words.text(worst.get('twin_outcome'))}",
-        "person": ", ".join(f"{words.text(name, 60)} {words.text(cell)}" for name, cell in person.items() if name not in differs),
+        "person": ", ".join(f"{words.text(name, 60)} {words.rounded(cell)}" for name, cell in person.items() if name not in differs),
     }

@@ -28,14 +28,17 @@ def crossed_map(record: Record) -> Markup | None:
     if not cells or len(lines) * len(columns) > MOST_SQUARES:
         return None
     found = [[cells.get(f"{line}, {column}") for column in columns] for line in lines]
+    shares = [[_estimate(cell) for cell in row] for row in found]
     return heat_map(
         HeatMap(
             _told(crossed, cells),
             [words.text(line, 60) for line in lines],
             [words.text(column, 60) for column in columns],
-            [[_estimate(cell) for cell in row] for row in found],
+            shares,
+            max((share for row in shares for share in row if share is not None), default=1.0) or 1.0,
             words=[[_words(cell) for cell in row] for row in found],
             thin=[[cell is not None and not cell.get("is_enough", True) for cell in row] for row in found],
+            notes=[[_rows(cell) for cell in row] for row in found],
         )
     )
 
@@ -48,6 +51,10 @@ def _estimate(cell: Mapping[str, Any] | None) -> float | None:
 def _words(cell: Mapping[str, Any] | None) -> str:
     share = _estimate(cell)
     return "" if share is None else f"{100 * share:.0f}%"
+
+
+def _rows(cell: Mapping[str, Any] | None) -> str:
+    return f"n = {words.number(cell.get('rows'))}" if cell else ""
 
 
 def _told(name: str, cells: Mapping[str, Mapping[str, Any]]) -> str:

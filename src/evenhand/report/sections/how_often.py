@@ -35,10 +35,12 @@ def section(record: Record) -> Section | None:
 
 
 def _told(rate: RateRecord) -> dict[str, Any]:
-    heading, explanation = words.population(rate.population.split(",")[0])
-    name = f"{words.text(rate.name, 40)}: {heading}" if rate.name else heading
+    first, _, further = rate.population.partition(", ")
+    heading, explanation = words.population(first)
+    heading = f"{heading}, {words.text(further, 40)} rows" if further else heading
     meaning = f"{words.text(rate.meaning, 300).rstrip('.')}. " if rate.meaning else ""
-    return {"rate": rate, "heading": name, "explanation": f"{meaning[:1].upper()}{meaning[1:]}{explanation}"}
+    called = f" In the papers: {words.text(rate.name, 40)}." if rate.name else ""
+    return {"rate": rate, "heading": heading, "explanation": f"{meaning[:1].upper()}{meaning[1:]}{explanation}{called}"}
 
 
 def _anytime(told: Mapping[str, Any] | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.report import words
 from evenhand.report.frame import Section, filled
-from evenhand.report.lead import nouns
+from evenhand.report.lead import listed, nouns
 from evenhand.report.provenance import provenance
 from evenhand.report.record import Record
 
@@ -36,7 +36,7 @@ def _does(record: Record) -> list[str]:
         told.append(
             f"Every pair above is proof: this model gave these two answers to these two {many}. Anyone with the model can ask again."
         )
-    elif body.rates:
+    elif body.rates and not body.rates[0].unfair:
         told.append("A rate of 0% has an upper bound above 0: unfair treatment that is rarer than this bound can have gone unseen.")
     if body.rates:
         told.append(
@@ -57,7 +57,7 @@ def _does(record: Record) -> list[str]:
 def does_not(record: Record) -> list[str]:
     """What the result does not say."""
     body, told = record.body, []
-    protected = ", ".join(words.text(name, 60) for name in record.protected)
+    protected = listed([words.text(name, 60) for name in record.protected])
     if body.runs:
         told.append(
             "Findings are a count of a search, not a rate. Twice the budget gives more of them; compare methods by them, not models."

@@ -11,12 +11,23 @@ from evenhand.report import words
 from evenhand.report.charts.canvas import Axis, tone
 from evenhand.report.charts.heat_maps import HeatMap, heat_map
 from evenhand.report.charts.plots import Frame, Line, Plot, legend, plot
-from evenhand.report.frame import DataTable, TableCell, TableRow
+from evenhand.report.frame import DataTable, Section, TableCell, TableRow, filled
+from evenhand.report.record import Record
 
 MOST_NEURONS = 180
 """Neurons of a layer that the map shows; the strongest come first where there are more."""
 
 NOT_FIGURES = ("label", "reactions", "curve")
+
+
+def section(record: Record) -> Section | None:
+    """The bias map of a network whose layers could be read; None of any other model."""
+    told = record.body.neurons
+    drawn = maps(told) if told else None
+    if told is None or drawn is None:
+        return None
+    html = filled("sections/bias_map.html.j2", maps=drawn, told=told)
+    return Section("neurons", "Which neurons react to what is protected", "Neurons", html)
 
 
 def maps(told: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -56,13 +56,12 @@ def tree_of(fact: Mapping[str, Any]) -> Markup | None:
 
 
 def _node(node: Mapping[str, Any]) -> TreeNode:
-    lines = [short(words.text(line, 400), 32) for line in node.get("lines") or []]
+    lines = [short(words.text(line, 400), 160) for line in node.get("lines") or []]
     yes, no = node.get("yes"), node.get("no")
     share = node.get("share")
     return TreeNode(
         lines or ["?"],
         share=float(share) if isinstance(share, (int, float)) else None,
-        whole=words.text(node.get("lines") or "", 400),
         yes=_node(yes) if isinstance(yes, Mapping) else None,
         no=_node(no) if isinstance(no, Mapping) else None,
     )
@@ -103,7 +102,7 @@ def curves(record: Record) -> dict[str, Any] | None:
     lines = [
         Line(words.text(run.method, 40), list(zip(curve["model_rows"], curve["findings"], strict=False)), tone(at))
         for at, (run, curve) in enumerate(kept)
-        if max(curve["findings"]) >= 1
+        if max(curve["findings"]) >= 1 and len(curve["findings"]) > 1  # a search of one batch has no course
     ]
     if not lines:
         return None

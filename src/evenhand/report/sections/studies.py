@@ -10,8 +10,9 @@ from evenhand.report import words
 from evenhand.report.charts.rows import intervals
 from evenhand.report.figures import OUTCOMES, ShownFigures, shown
 from evenhand.report.frame import DataTable, Section, TableCell, TableRow, filled
+from evenhand.report.lead import sentence
 from evenhand.report.record import Record, StudyRecord
-from evenhand.report.sections import neuron_maps
+from evenhand.report.sections import neuron_maps, object_classes
 
 MOST_SENTENCES = 12
 AT_ONCE = 2
@@ -55,7 +56,8 @@ def sections(record: Record) -> list[Section]:
     for name, study in (_classes(record) | record.body.studies).items():
         if study.figures or study.sentences:
             topic = KNOWN.get(name, Topic(words.title(name)))
-            made.append(Section(f"study-{len(made) + 1}", topic.title, topic.title, _html(study, topic.lead)))
+            html = object_classes.html(study, topic.lead) if object_classes.is_told(study) else _html(study, topic.lead)
+            made.append(Section(f"study-{len(made) + 1}", topic.title, topic.title, html))
     return made
 
 
@@ -73,18 +75,13 @@ def _html(study: StudyRecord, lead: str) -> Any:
     return filled(
         "sections/study.html.j2",
         lead=lead,
-        sentences=[_sentence(each) for each in study.sentences[:MOST_SENTENCES]],
+        sentences=[sentence(each) for each in study.sentences[:MOST_SENTENCES]],
         more=max(0, len(study.sentences) - MOST_SENTENCES),
         checks=_checks(study),
         figures=[_figure(each) for each in shown(told)],
         maps=map_of,
         at_once=AT_ONCE,
     )
-
-
-def _sentence(told: str) -> str:
-    written = words.text(told, 600).rstrip(".")
-    return f"{written[:1].upper()}{written[1:]}."
 
 
 def _checks(study: StudyRecord) -> DataTable | None:

@@ -187,7 +187,7 @@ def _cell(name: str, witness: WitnessRecord, protected: Sequence[str]) -> CardCe
     first, second = witness.person.get(name), witness.twin.get(name)
     is_different = first != second
     role = ("protected" if is_different else "held") if name in protected else ("implied" if is_different else "shared")
-    person, twin = words.different(first, second) if is_different else (words.text(first), words.text(first))
+    person, twin = words.different(first, second) if is_different else (words.rounded(first), words.rounded(first))
     change = witness.changed.get(name)
     return CardCell(words.text(name, 80), person, twin, role, words.text(change.get("real")) if change is not None else None)
 

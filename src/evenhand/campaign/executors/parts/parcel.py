@@ -5,10 +5,6 @@ from __future__ import annotations
 import hashlib
 import mmap
 import pickle
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -56,17 +52,13 @@ class Parcel:
             told.update(array)
         return told.hexdigest()[:16]
 
-    @contextmanager
-    def on_disk(self) -> Iterator[Path]:
-        """A private folder with the parcel in it, gone when the block ends."""
-        folder = Path(tempfile.mkdtemp(prefix="evenhand-parcel-"))
-        try:
-            (folder / "content").write_bytes(self.content)
-            for place, array in enumerate(self.arrays):
-                (folder / f"array-{place:04d}").write_bytes(array)
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    def written(self, folder: Path) -> Path:
+        """The parcel in a new folder."""
+        folder.mkdir(mode=0o700)
+        (folder / "content").write_bytes(self.content)
+        for place, array in enumerate(self.arrays):
+            (folder / f"array-{place:04d}").write_bytes(array)
+        return folder
 
     @classmethod
     def read(cls, folder: Path) -> Parcel:

@@ -1,0 +1,140 @@
+"""What DeepFAIT's tables and the picture parts of LIMI and NeuronFair rest on: chains on drawn portraits, as plain values."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+import torch
+from deepfait import GENERATORS, ChainPlan, PictureChain, figure_3, figure_4, generated, run_chain
+from deepfait_mending import EnhancementTrial, remedy, unfair_of
+from picture_pairs import judge, make_pairs
+from shared_reader import shared_reader
+
+from evenhand.measures.neurons.adequacy import MEASURES
+from evenhand.media.editors.fgsm import Fgsm
+from evenhand.media.editors.rerender import Rerender
+from evenhand.methods.limi_pictures import LimiPictures
+from evenhand.methods.neuronfair_pictures import NeuronFairPictures
+from evenhand.planted.portraits import synthetic_faces
+from parts.face_harvest import BIASES, FULL, QUICK, plan_of
+from parts.face_mutants import mutants_of_seed
+from parts.face_tables import top_gap
+
+SMALL = replace(QUICK, training=700, testing=260, epochs=5, seeds_of_generation=60, strategies=("none", "random", "cosine"))
+
+
+def chain_of(is_quick: bool, architecture: str, attribute: str, seed: int) -> PictureChain:
+    """The whole chain on portraits of its own."""
+    torch.set_num_threads(1)
+    size = SMALL if is_quick else FULL
+    plan: ChainPlan = replace(plan_of(replace(size, seeds=2), attribute, architecture, seed), jury=0)
+    return run_chain(plan)
+
+
+def chain_values(is_quick: bool, architecture: str, attribute: str, seed: int) -> dict[str, Any]:
+    """Everything that Tables 1, 3, 4, 5 and Figures 3, 4, 6 show of one classifier."""
+    chain = chain_of(is_quick, architecture, attribute, seed)
+    assert chain.before is not None
+    return {
+        "accuracy": chain.accuracy,
+        "unfair": chain.test_pairs.share.estimate,
+        "layers": {
+            name: {
+                "neurons": study.neurons,
+                "related": int(study.test.related().sum()),
+                "printed": int(study.test.related(printed=True).sum()),
+                "corrected": int(study.test.related(rule="benjamini-hochberg").sum()),
+                "share of H in the top tenth": _top_share(study.test.corrected),
+            }
+            for name, study in chain.studies.items()
+        },
+        "gaps": {name: top_gap(chain, name) for name in ("DeepFAIT", "DeepImportance", "activation")},
+        "coverages": chain.coverages,
+        "generated": {name: found.share.estimate for name, found in chain.generated.items()},
+        "before": chain.before.fair_share,
+        "remedies": {each.strategy: [each.fair_share, each.mended, each.accuracy - chain.before.accuracy] for each in chain.remedies},
+        "validation": validation(chain, seed),
+        "figure 3": figure_3(chain),
+        "figure 4": figure_4(chain),
+    }
+
+
+def _top_share(values: Any) -> float:
+    """How much of the sum the largest tenth has."""
+    ordered = np.sort(np.asarray(values))[::-1]
+    return float(ordered[: max(1, len(ordered) // 10)].sum() / max(ordered.sum(), 1e-9))
+
+
+def validation(chain: PictureChain, seed: int) -> dict[str, dict[str, float]]:
+    """The paper's validation sets: unfair pairs of the test set and of what each generator makes of fair test pairs, and the share of each
+    that a further training mends."""
+    editor, plan = Rerender(chain.plan.attribute), chain.plan
+    rng = np.random.default_rng([seed, 77])
+    album = synthetic_faces(plan.testing, rng, plan.size, plan.biases)
+    judged = judge(make_pairs(album, editor), chain.classifier)
+    seeds = album.known(plan.attribute)[np.flatnonzero(~judged.unfair)[: plan.seeds_of_generation]]
+    sets = {"test set": unfair_of(judged)} | {
+        name: unfair_of(generated(method, seeds, editor, chain.classifier, seed).unfair) for name, method in GENERATORS.items()
+    }
+    training = synthetic_faces(plan.training // 2, np.random.default_rng([seed, 78]), plan.size, plan.biases)
+    study = chain.studies[chain.classifier.layers()[-1]]
+    pool = chain.generated["GG"].unfair.pairs
+    trial = EnhancementTrial(training, pool, study, album, judged.pairs, sets["test set"], chain.training_pairs.pairs, share=0.1)
+    told = {}
+    for strategy in plan.strategies:
+        mended = remedy(strategy, chain.classifier, trial, np.random.default_rng([seed, 79]))[1]
+        told[strategy] = {name: 1.0 - float(judge(pairs, mended).unfair.mean()) for name, pairs in sets.items() if len(pairs)}
+    return told
+
+
+def mutant_values(is_quick: bool, seed: int) -> list[dict[str, Any]]:
+    """Figure 5: coverages of fair pairs and fairness of mutated classifiers."""
+    size = replace(SMALL, mutants=6) if is_quick else replace(FULL, training=800, testing=320, epochs=5)
+    return [
+        {"architecture": each.architecture, "attribute": each.attribute, "rows": each.rows.tolist()} for each in mutants_of_seed(size, seed)
+    ]
+
+
+MEASURE_NAMES = tuple(MEASURES)
+
+
+def picture_methods(is_quick: bool, seed: int) -> dict[str, Any]:
+    """NeuronFair's global phase with flips by FGSM, gradient and random generation beside it, retraining; LIMI's pictures."""
+    chain = chain_of(is_quick, "vgg", "tone", seed)
+    album = synthetic_faces(80 if is_quick else 300, np.random.default_rng([seed, 31]), 64, BIASES)
+    readers = synthetic_faces(600 if is_quick else 1200, np.random.default_rng([seed, 32]), 64)
+    told: dict[str, Any] = {"accuracy": chain.accuracy, "attributes": {}}
+    for attribute in ("tone", "gender_cue"):
+        flip = Fgsm(attribute, shared_reader(chain.classifier, readers, attribute, np.random.default_rng([seed, 33])))
+        judged = judge(make_pairs(album, flip), chain.classifier)
+        fair = album[np.flatnonzero(~judged.unfair)]
+        rates, pairs = {}, None
+        for name, method in {"NeuronFair": NeuronFairPictures(), "GG": GENERATORS["GG"], "RG": GENERATORS["RG"]}.items():
+            made = generated(method, fair, flip, chain.classifier, seed)
+            rates[name] = made.share.estimate
+            pairs = made.unfair.pairs if name == "NeuronFair" else pairs
+        told["attributes"][attribute] = {"before": judged.share.estimate, "made": rates} | _retrained(chain, pairs, judged, album, seed)
+    probed = generated(LimiPictures(points=600 if is_quick else 3000), readers, Rerender("tone"), chain.classifier, seed)
+    told["limi"] = {"share": probed.share.estimate, "low": probed.share.low, "high": probed.share.high, "points": probed.share.n}
+    return told
+
+
+def _retrained(chain: PictureChain, pairs: Any, judged: Any, album: Any, seed: int) -> dict[str, Any]:
+    """Unfair pairs and accuracy of a further training with NeuronFair's pairs, beside one without any."""
+    if pairs is None or len(pairs) < 2:
+        return {"retrained": {}}
+    training = synthetic_faces(chain.plan.training // 2, np.random.default_rng([seed, 78]), 64, chain.plan.biases)
+    study = chain.studies[chain.classifier.layers()[-1]]
+    trial = EnhancementTrial(training, pairs, study, album, judged.pairs, judged.pairs, chain.training_pairs.pairs, share=1.0)
+    told = {}
+    for strategy in ("none", "random"):
+        done = remedy(strategy, chain.classifier, trial, np.random.default_rng([seed, 80]))[0]
+        told["without pairs" if strategy == "none" else "with NeuronFair's pairs"] = [1.0 - done.fair_share, done.accuracy]
+    return {"retrained": told}

@@ -1,0 +1,132 @@
+"""What redoing a table or a figure gives, and the page that shows it beside the published figures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+from cells import Cells
+from rank_agreement import spearman
+
+from evenhand.statistics.ranking import mean_interval
+
+ALIKE = 0.7
+"""Two orders with this rank correlation are said to agree."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is run: in short (under 90 CPU-seconds an item), or all of it."""
+
+    is_quick: bool = True
+    cells: Cells = field(default_factory=Cells)
+
+    @property
+    def seeds(self) -> range:
+        """Those of a figure with an interval."""
+        return range(3 if self.is_quick else 5)
+
+    def choose(self, quick: int, full: int) -> int:
+        """A count by the form of the run."""
+        return quick if self.is_quick else full
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def __str__(self) -> str:
+        lines = [self.head, ["---"] * len(self.head), *self.rows]
+        return f"**{self.title}**\n\n" + "\n".join(f"| {' | '.join(map(str, row))} |" for row in lines)
+
+
+@dataclass(frozen=True)
+class Redone:
+    """An item redone.
+
+    published: what the paper prints; ours: the same from this code, over `seeds`.  agrees, differs: sentences, the latter with the reason.
+    pictures: charts by file name.
+    """
+
+    ours: Sequence[Grid]
+    published: Sequence[Grid] = ()
+    agrees: Sequence[str] = ()
+    differs: Sequence[str] = ()
+    seeds: str = "0"
+    pictures: Mapping[str, str] = field(default_factory=dict)
+    interval: str = "Intervals are 95 % of the mean over seeds (Student's t)."
+
+
+def told(values: Sequence[float | None], form: str = ",.0f") -> str:
+    """Mean and 95 % interval over seeds; a dash where there is nothing."""
+    present = [float(value) for value in values if value is not None and np.isfinite(value)]
+    if not present:
+        return "-"
+    found = mean_interval(present)
+    if found.low is None or found.high is None:
+        return f"{found.mean:{form}}"
+    return f"{found.mean:{form}} ({found.low:{form}} to {found.high:{form}})"
+
+
+def ranked(what: str, ours: Mapping[str, float], published: Mapping[str, float]) -> tuple[bool, str, str]:
+    """Whether two rankings of the same names are alike (Spearman's correlation of at least .7), as a claim with both its sentences."""
+    names = [name for name in published if np.isfinite(ours.get(name, np.nan))]
+    if len(names) < 4:
+        return True, "", ""
+    found = spearman([ours[name] for name in names], [published[name] for name in names])
+    order = ", ".join(sorted(names, key=lambda name: -ours[name]))
+    words = f"{what}: rank correlation with the published order {found:+.2f} (ours, from most to least: {order})."
+    return found >= ALIKE, words, words
+
+
+def sorted_by_truth(sentences: Sequence[tuple[bool, str, str]]) -> tuple[list[str], list[str]]:
+    """What agrees, and what does not: of each claim the sentence that the figures support."""
+    return [yes for holds, yes, _ in sentences if holds and yes], [no for holds, _, no in sentences if not holds and no]
+
+
+def yardstick() -> float:
+    """CPU-seconds of a fixed piece of work (sorting ten million doubles): the unit in which costs can be compared between machines."""
+    values = np.random.default_rng(0).random(10_000_000)
+    begun = time.process_time()
+    np.sort(values)
+    return time.process_time() - begun
+
+
+@dataclass(frozen=True)
+class PageFacts:
+    """What a page says about its run."""
+
+    title: str
+    command: str
+    cpu_seconds: float
+    unit: float
+    note: str = ""
+
+
+def _list(title: str, sentences: Sequence[str]) -> str:
+    return f"## {title}\n\n" + "\n".join(f"- {sentence}" for sentence in sentences) if sentences else ""
+
+
+def page(done: Redone, facts: PageFacts) -> str:
+    """The page of an item."""
+    cost = f"{facts.cpu_seconds:,.0f} CPU-seconds of one core, {facts.cpu_seconds / facts.unit:,.0f} times sorting ten million doubles"
+    run = f"`{facts.command}`, seeds {done.seeds}, {datetime.now(UTC).date().isoformat()}. Cost: {cost}. {done.interval}"
+    drawn = "\n\n".join(f"![{name}]({name})" for name in done.pictures)
+    grids = [("Published", done.published), ("Redone", done.ours)]
+    parts = [
+        f"# {facts.title}",
+        run,
+        f"What differs in the set-up: {facts.note}." if facts.note else "",
+        *(f"## {title}\n\n" + "\n\n".join(map(str, shown)) for title, shown in grids if shown),
+        drawn,
+        _list("What agrees", done.agrees),
+        _list("What does not, and why", done.differs),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"

@@ -1,0 +1,144 @@
+"""Work that is kept while it goes on, for verbs that are no search: what fixes it, a lock, a log, and a shelf of finished tasks.
+
+The same command with the same data and model finds its folder again and goes on with what is missing.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+from evenhand.disk import digest_of, locked, private_folder, read_bytes, sealed, write_whole
+from evenhand.engine.store import append_event, read_events, run_id
+from evenhand.errors import StoreError
+
+SEAL_BYTES = 65
+"""A checksum in hexadecimal digits and the end of its line stand before the content."""
+QUIET_EVENTS = ("started", "finished")
+MOST_BYTES = 1 << 32
+
+
+@dataclass(frozen=True)
+class WorkFolder:
+    """The folder of one piece of work."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, base: Path, verb: str, fixed: Mapping[str, Any]) -> WorkFolder:
+        """The folder of what these entries fix, below `base`."""
+        return cls(base / "work" / f"{verb}-{run_id(fixed)}")
+
+    @contextmanager
+    def held(self, fixed: Mapping[str, Any]) -> Iterator[None]:
+        """Hold it for this process; what happens to it is logged."""
+        with ExitStack() as stack:
+            try:
+                private_folder(self.path.parent)
+                private_folder(self.path)
+                stack.enter_context(locked(self.path / "lock"))
+                self._begin(fixed)
+            except OSError as fault:
+                raise _unwritten(self.path, fault) from fault
+            try:
+                yield
+            except KeyboardInterrupt:
+                self.log("interrupted")
+                raise
+            self.log("finished")
+
+    def _begin(self, fixed: Mapping[str, Any]) -> None:
+        header = self.path / "fixed.json"
+        if not header.exists():
+            write_whole(header, sealed({"format": 1, **fixed}, str), private=True)
+        before = [event["event"] for event in self.events()]
+        self.log("resumed" if before and before[-1] != "finished" else "started")
+
+    def log(self, event: str, detail: str = "") -> None:
+        """One more line."""
+        append_event(self.path / "log.jsonl", event, detail)
+
+    def events(self) -> list[dict[str, Any]]:
+        """What happened to it, line by line."""
+        return read_events(self.path / "log.jsonl")
+
+    def shelf(self, name: str = "tasks") -> TaskShelf:
+        """Where the finished tasks of one kind lie."""
+        return TaskShelf(self.path / name, self)
+
+
+@dataclass(frozen=True)
+class TaskShelf:
+    """One sealed file for each finished task; what is damaged is set aside, told, and made again.
+
+    The files hold Python objects as pickles, so they are read only where this user alone could have written them.
+    """
+
+    path: Path
+    folder: WorkFolder
+
+    def kept(self, place: int) -> Any | None:
+        """What was finished before; None where nothing was, or where the file is not the one that was written."""
+        file = self._file(place)
+        if not file.exists():
+            return None
+        check_own(file)
+        content = read_bytes(file, MOST_BYTES)
+        if content[: SEAL_BYTES - 1].decode("ascii", "replace") == digest_of(content[SEAL_BYTES:]):
+            return pickle.loads(content[SEAL_BYTES:])  # noqa: S301 - our own bytes, sealed, in a file that only we can write
+        free = next(name for n in range(1, 1_000_000) if not (name := file.with_suffix(f".damaged-{n}")).exists())
+        file.rename(free)
+        self.folder.log("damaged", f"task {place} is set aside as {free.name} and made again")
+        return None
+
+    def keep(self, place: int, answer: Any) -> None:
+        """Write what is finished."""
+        content = cloudpickle.dumps(answer, protocol=5)
+        try:
+            private_folder(self.path)
+            write_whole(self._file(place), f"{digest_of(content)}\n".encode() + content, private=True)
+        except OSError as fault:
+            raise _unwritten(self.path, fault) from fault
+
+    def forget(self) -> None:
+        """Remove what is no longer wanted."""
+        for file in self.path.glob("task-*.kept"):
+            file.unlink(missing_ok=True)
+
+    def _file(self, place: int) -> Path:
+        return self.path / f"task-{place:06d}.kept"
+
+
+def check_own(file: Path) -> None:
+    """StoreError where another user could have written the file."""
+    told = file.stat()
+    if hasattr(os, "getuid") and (told.st_uid != os.getuid() or stat.S_IMODE(told.st_mode) & 0o022):
+        raise StoreError(f"{file} belongs to another user or can be written by others, so it is not read; remove it, and it is made again")
+
+
+def happened(events: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """What a reader should know of the way to a result: interruptions, damage, and that it was taken up again.
+
+    >>> happened([{"event": "started", "time": "now"}, {"event": "resumed", "time": "2026-01-02T03:04:05+00:00"}])
+    ('resumed on 2026-01-02 at 03:04:05 UTC',)
+    """
+    told = [(event, str(event.get("time", ""))) for event in events if event.get("event") not in (*QUIET_EVENTS, "created")]
+    return tuple(
+        f"{event['event']} on {time[:10]} at {time[11:19]} UTC" + (f": {event['detail']}" if event.get("detail") else "")
+        for event, time in told
+    )
+
+
+def _unwritten(path: Path, fault: OSError) -> StoreError:
+    return StoreError(
+        f"cannot write to {path}: {fault.strerror or fault}; what was saved before is intact, and the same command continues once "
+        "there is room and permission"
+    )

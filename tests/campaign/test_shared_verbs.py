@@ -1,0 +1,143 @@
+"""Whoever works and however often it is broken off, `certify` and `repair` say the same, and nothing that was finished is made again."""
+
+import numpy as np
+import pytest
+from tests.repair.tables import table, tree_subject
+
+import evenhand as eh
+from evenhand.campaign.executors.local import Local
+from evenhand.campaign.executors.serial import Serial
+from evenhand.campaign.executors.threads import Threads
+from evenhand.campaign.repair_trial import Effort
+from evenhand.errors import StoreError
+from evenhand.measures.proofs import ProofLimits
+from evenhand.measures.proofs import shared_front as front
+from evenhand.models.wrap import wrap
+
+FEW = [Serial(), Threads(2), Threads(3)]
+PROCESSES = [pytest.param(Local(workers), marks=pytest.mark.slow) for workers in (1, 2, 3)]
+LIMITS = ProofLimits(seconds=None, boxes=6_000)
+
+
+class Broken(Exception):
+    """What ends the work in the middle."""
+
+
+class Counting:
+    """Breaks off after so many answers, as a kill between two of them does; counts the tasks that it was given."""
+
+    def __init__(self, after=None):
+        self.after, self.tasks = after, 0
+
+    def carry_out(self, work, tasks):
+        for end in Serial().carry_out(work, tasks):
+            if self.after is not None and self.tasks == self.after:
+                raise Broken
+            self.tasks += 1
+            yield end
+
+
+@pytest.fixture(scope="module")
+def data():
+    return table(400)
+
+
+@pytest.fixture(scope="module")
+def tree(data):
+    return tree_subject(data).model
+
+
+@pytest.fixture(scope="module")
+def forest():
+    from sklearn.ensemble import RandomForestClassifier
+
+    data = eh.datasets.load("credit", coding="papers").protect("age")
+    rows, label = data.frame[list(data.domain.names)], data.frame[data.domain.label.column]
+    return wrap(RandomForestClassifier(5, max_depth=5, random_state=0).fit(rows, label), data), data
+
+
+def bounds(result):
+    told = result.certificate
+    return told.lower, told.upper, told.ended, told.boxes, told.pairs, told.likely, told.facts, result.outcome
+
+
+def proved(forest, **how):
+    model, data = forest
+    return bounds(eh.certify(model, data, limits=LIMITS, **how))
+
+
+@pytest.mark.parametrize("executor", [*FEW[1:], *PROCESSES], ids=repr)
+def test_a_proof_has_the_same_bounds_whoever_works(forest, executor, monkeypatch):
+    monkeypatch.setattr(front, "FEWEST_BOXES", 64)
+    assert proved(forest, executor=executor) == proved(forest, executor=Serial())
+
+
+def test_shared_bounds_hold_what_is_exact(tree, data):
+    alone = eh.certify(tree, data).certificate
+    shared = eh.certify(tree, data, executor=Threads(2)).certificate
+    assert alone.is_exact
+    assert shared.is_exact
+    assert shared.lower == pytest.approx(alone.lower, abs=1e-12)
+
+
+def test_a_proof_that_was_broken_off_goes_on_with_what_is_missing(forest, tmp_path, monkeypatch):
+    monkeypatch.setattr(front, "ROUNDS_BETWEEN", 3)
+    whole, every = proved(forest, executor=Serial()), Counting()
+    proved(forest, executor=every)
+    made = 0
+    for after in (2, 3, 1, None):
+        disturbed = Counting(after)
+        if after is None:
+            assert proved(forest, executor=disturbed, folder=tmp_path) == whole
+        else:
+            with pytest.raises(Broken):
+                proved(forest, executor=disturbed, folder=tmp_path)
+        made += disturbed.tasks
+    assert made == every.tasks, "a finished part was searched again"
+
+
+def repaired(tree, data, seeds=2, **how):
+    effort = Effort(candidates=300, judge_candidates=100, rate_rows=100)
+    return eh.repair(tree, data, repairs=["reweigh"], options=eh.RepairOptions(seeds=seeds, effort=effort, **how))
+
+
+def figures(comparison):
+    told = comparison.as_dict()
+    return told["body"]["repairs"], told["outcome"], sorted(comparison.models)
+
+
+@pytest.mark.parametrize("executor", [FEW[1], pytest.param(FEW[2], marks=pytest.mark.slow), *PROCESSES], ids=repr)
+def test_a_comparison_of_repairs_is_the_same_whoever_works(tree, data, executor):
+    np.testing.assert_equal(figures(repaired(tree, data, executor=executor)), figures(repaired(tree, data)))
+
+
+def test_finished_seeds_are_not_tried_again(tree, data, tmp_path):
+    with pytest.raises(Broken):
+        repaired(tree, data, executor=Counting(1), folder=tmp_path)
+    rest = Counting()
+    found = repaired(tree, data, executor=rest, folder=tmp_path)
+    assert rest.tasks == 1
+    np.testing.assert_equal(figures(found), figures(repaired(tree, data)))
+    assert any("resumed on" in note for note in found.notes), "the result does not say what happened"
+    rows = data.rows[:50]
+    assert np.array_equal(found.models["reweigh"].scores(rows), repaired(tree, data).models["reweigh"].scores(rows))
+
+
+def test_a_damaged_part_is_told_and_made_again(tree, data, tmp_path):
+    with pytest.raises(Broken):
+        repaired(tree, data, executor=Counting(1), folder=tmp_path)
+    (kept,) = tmp_path.rglob("task-*.kept")
+    kept.write_bytes(kept.read_bytes()[:-9])
+    rest = Counting()
+    found = repaired(tree, data, executor=rest, folder=tmp_path)
+    assert rest.tasks == 2
+    assert any("damaged" in note for note in found.notes)
+
+
+def test_what_others_could_have_written_is_not_read(tree, data, tmp_path):
+    with pytest.raises(Broken):
+        repaired(tree, data, executor=Counting(1), folder=tmp_path)
+    (kept,) = tmp_path.rglob("task-*.kept")
+    kept.chmod(0o666)
+    with pytest.raises(StoreError, match="written by others"):
+        repaired(tree, data, folder=tmp_path)
