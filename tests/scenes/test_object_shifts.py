@@ -121,6 +121,20 @@ def test_the_worst_pictures_show_what_was_lost_and_the_page_ranks_the_classes(st
     assert [row["lost"] for row in listed] == sorted((row["lost"] for row in listed), reverse=True)
 
 
+class Blinded(Wavering):
+    """Sees nothing at all after a change."""
+
+    def _seen(self, scene, changed):
+        return () if changed else super()._seen(scene, changed)
+
+
+def test_a_recogniser_that_falls_silent_loses_everything_and_renames_nothing(streets):
+    medium = Scenes(streets[:4], ChangePlan(insert=("person",), change=("person",), operators=("fog",)))
+    verdicts = object_verdicts(trials_of_answers(medium, Blinded(medium), all_pictures(medium)))
+    assert {row.renamed.estimate for row in verdicts.shifts if row.renamed} == {0.0}
+    assert all(row.score_drop is None for row in verdicts.shifts)
+
+
 def test_lost_boxes_are_dashed_and_kept_ones_are_not():
     grey = np.full((40, 60, 3), 128, np.uint8)
     drawn = with_boxes(grey, [MarkedBox((5, 5, 25, 35)), MarkedBox((30, 5, 55, 35), is_lost=True)], 60)

@@ -13,6 +13,7 @@ import numpy as np
 
 from evenhand.datasets.dataset import Dataset
 from evenhand.datasets.scenes.legends import legend_named
+from evenhand.datasets.scenes.people_boxes import from_facet, from_miap, people_format
 from evenhand.datasets.scenes.picture_files import SceneSample
 from evenhand.errors import DataError, InvalidArgument, UnknownName
 from evenhand.limits import Count, check_limits
@@ -24,7 +25,7 @@ from evenhand.media.vocabulary import Labels
 from evenhand.models.recognisers.recogniser_by_name import named_recogniser
 from evenhand.values import tell_watcher
 
-FORMATS = ("streets", "coco", "panoptic", "cityscapes", "cityscapes-ids", "maps", "voc", "pictures")
+FORMATS = ("streets", "coco", "panoptic", "cityscapes", "cityscapes-ids", "maps", "voc", "facet", "miap", "pictures")
 MOST_SCENES = 60
 """So many scenes are read unless another number is asked for: each is changed some twenty times."""
 JUNCTIONS = ("junction",)
@@ -163,7 +164,7 @@ def as_seen_by(data: Dataset, originals: Sequence[Counter[str]]) -> Dataset:
 def found_scenes(path: Path, count: int = MOST_SCENES) -> SceneSource | None:
     """What kind of scenes a file or folder holds; None where it holds none that is known."""
     if path.is_file():
-        return _from_file(path, count) if path.suffix == ".json" else None
+        return _from_file(path, count) if path.suffix == ".json" else _people(path, count)
     if not path.is_dir():
         return None
     files = sorted(path.glob("*.json")) + sorted(path.glob("annotations/*.json"))
@@ -193,7 +194,17 @@ def _first(annotations: object) -> list[dict[str, object]]:
     return [one for one in annotations[:1] if isinstance(one, dict)] if isinstance(annotations, list) else []
 
 
+def _people(path: Path, count: int) -> SceneSource | None:
+    """A table of people's boxes; its pictures are in `images` beside it, or next to it."""
+    form = people_format(path) if path.suffix == ".csv" else ""
+    pictures = path.parent / "images"
+    return SceneSource(form, pictures if pictures.is_dir() else path.parent, path, count) if form else None
+
+
 def _from_folder(path: Path, count: int) -> SceneSource | None:
+    people = [source for file in sorted(path.glob("*.csv")) if (source := _people(file, count)) is not None]
+    if people:
+        return people[0]
     if next(path.rglob("*_polygons.json"), None) is not None:
         return SceneSource("cityscapes", path, path, count)
     if next(path.rglob("*_instanceIds.png"), None) is not None:
@@ -249,6 +260,14 @@ def _voc(source: SceneSource) -> Iterator[Scene]:
     return from_voc(_given(source.annotations), _given(source.pictures), described.segmenter if described else None, source.sample)
 
 
+def _facet(source: SceneSource) -> Iterator[Scene]:
+    return from_facet(_given(source.annotations), _given(source.pictures), source.sample)
+
+
+def _miap(source: SceneSource) -> Iterator[Scene]:
+    return from_miap(_given(source.annotations), _given(source.pictures), source.sample)
+
+
 def _bare(source: SceneSource) -> Iterator[Scene]:
     from evenhand.datasets.scenes.bare_pictures import BarePictures
     from evenhand.datasets.scenes.prompted_segmenter import PromptedSegmenter
@@ -275,5 +294,7 @@ _READERS: dict[str, SceneReader] = {
     "cityscapes-ids": _instance_ids,
     "maps": _maps,
     "voc": _voc,
+    "facet": _facet,
+    "miap": _miap,
     "pictures": _bare,
 }

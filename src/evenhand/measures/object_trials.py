@@ -240,7 +240,7 @@ def _ranked(answer: Answer, said: NDArray[np.object_], objects: _Objects, shape:
     """Every told box with its score, and whether it shows an object that no better box shows; what shows a part of one is left out."""
     if not answer or any(one.box is None for one in answer):
         return []
-    overlaps = _overlaps(objects.boxes, answer) if objects.boxes else np.empty((0, len(answer)))
+    overlaps = _overlaps(objects.boxes, answer)
     own = np.where(_same(objects.facts.label, said), overlaps, -1.0)
     taken = taken_by_score(np.array([one.score for one in answer]), own.T, OVERLAP)
     is_part = ((overlaps >= PART_OVERLAP) & objects.parts & (own < 0)).any(axis=0)
@@ -289,7 +289,7 @@ def matched(first: Sequence[Detection], second: Sequence[Detection], allowed: Ma
 
 def _overlaps(first: Sequence[Detection], second: Sequence[Detection]) -> Reals:
     """Intersection over union of every pair; 1 where a box is not told."""
-    here, there = (np.array([one.box or (np.nan,) * 4 for one in part], float) for part in (first, second))
+    here, there = (np.array([one.box or (np.nan,) * 4 for one in part], float).reshape(-1, 4) for part in (first, second))
     corners = np.minimum(here[:, None, 2:], there[None, :, 2:]) - np.maximum(here[:, None, :2], there[None, :, :2])
     shared = np.prod(np.maximum(corners, 0.0), axis=2)
     areas = [np.prod(np.maximum(part[:, 2:] - part[:, :2], 0.0), axis=1) for part in (here, there)]

@@ -23,7 +23,7 @@ FEW = 12
 class SceneFiles:
     """Reads annotated pictures, and tries the paper's changes on them.
 
-    format: coco, panoptic, cityscapes, cityscapes-ids, maps, voc or pictures; found out where it is not said.
+    format: coco, panoptic, cityscapes, cityscapes-ids, maps, voc, facet, miap or pictures; found out where it is not said.
     pictures, annotations: where they are, below the source, where they are not in their usual place.
     count: most scenes to read.  classes: which objects are inserted, deleted and turned; the paper's without.
     operators: which changes are tried; all without.  repeats: of changes by chance.

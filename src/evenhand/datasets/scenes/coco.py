@@ -84,7 +84,14 @@ def _instance(one: Mapping[str, Any], names: Mapping[int, str], picture: Picture
         raise DataError(f"annotation {one.get('id')} has a mask of {mask.shape}; its picture has {size}")
     if not mask.any():
         return None
-    return replace(Instance.from_mask(names[category], mask), counted=not one.get("iscrowd"))
+    return replace(Instance.from_mask(names[category], mask), counted=not one.get("iscrowd"), attributes=_attributes(one))
+
+
+def _attributes(one: Mapping[str, Any]) -> dict[str, str]:
+    """What a tool for annotating has written under `attributes`: one word or number for each name."""
+    told = one.get("attributes")
+    pairs = told.items() if isinstance(told, Mapping) else ()
+    return {str(name): str(value) for name, value in pairs if isinstance(value, str | int | float) and str(value)}
 
 
 def _mask(one: Mapping[str, Any], picture: Picture) -> Stencil:

@@ -352,8 +352,16 @@ class ClassStudy:
     media: ClassVar[tuple[str, ...]] = ("scenes",)
 
     def study(self, case: StudyCase, rng: np.random.Generator) -> StudySection:
-        """Which classes are lost or invented more often than others."""
+        """Which classes are lost or invented more often than others; nothing where there is one class, told apart by attributes."""
+        if is_about_people(case.medium):
+            return StudySection({}, ("The data names objects of one class, which are compared by what is said of them.",))
         return class_measure(case.model, case.rows, rng).section()
+
+
+def is_about_people(medium: Any) -> bool:
+    """Whether scenes show objects of a single class, with attributes that tell them apart."""
+    counted = [one for scene in medium.scenes for one in scene.instances if one.counted] if isinstance(medium, Scenes) else []
+    return len({one.label for one in counted}) == 1 and any(one.attributes for one in counted)
 
 
 def class_measure(model: Model, rows: Rows | None, rng: np.random.Generator, rules: ClassRules | None = None) -> ClassMeasure:
