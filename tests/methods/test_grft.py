@@ -12,7 +12,7 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import InvalidArgument
 from evenhand.methods.grft import Breeding, Grft
-from evenhand.methods.parts.twin_gaps import Weighed, summed_gaps
+from evenhand.methods.parts.twin_gaps import WeighedKnown, summed_gaps
 from evenhand.methods.parts.walks import Moves
 from evenhand.models.budget import Budget
 from evenhand.models.function import from_callable
@@ -35,7 +35,7 @@ def task(model=MODEL, domain=DOMAIN, rows=None):
 
 
 def breeding(method, given, seed=0):
-    return Breeding(method, given, Weighed(given), Moves(given.domain), np.random.default_rng(seed))
+    return Breeding(method, given, WeighedKnown(given), Moves(given.domain), np.random.default_rng(seed))
 
 
 def driven(search, domain, model):

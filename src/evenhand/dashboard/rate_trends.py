@@ -15,7 +15,7 @@ from starlette.routing import Route
 from evenhand.dashboard.catalogue import StoreEntry
 from evenhand.dashboard.templating import Paging, dashboard_of, page
 from evenhand.report import words
-from evenhand.report.charts.courses import Course, CoursePoint, course
+from evenhand.report.charts.courses import RateCourse, CoursePoint, course
 
 PER_PAGE = 8
 MOST_LINES = 12
@@ -50,7 +50,7 @@ class RateTrend:
     def picture(self) -> Markup:
         """Estimates as a line in the band of their intervals; the number of the run goes across."""
         points = [CoursePoint(e.estimate or 0.0, _bound(e.low, e), _bound(e.high, e)) for e in self.entries]
-        return course(Course(self.thing.title, self.sentence, points))
+        return course(RateCourse(self.thing.title, self.sentence, points))
 
     @property
     def sentence(self) -> str:

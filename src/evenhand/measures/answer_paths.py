@@ -38,7 +38,7 @@ class AnsweredRows:
 
 
 @dataclass(frozen=True)
-class AnswerPath:
+class TreePath:
     """One path: the label at its end, and what of the held-out rows and of the findings took it."""
 
     number: int
@@ -54,7 +54,7 @@ class AnswerPaths:
 
     surrogate: Surrogate
     fidelity: Interval
-    paths: tuple[AnswerPath, ...]
+    paths: tuple[TreePath, ...]
     finding_rows: int
 
     @property
@@ -102,7 +102,7 @@ def answer_paths(
         return None
     taken, count = tree.path_of(held.rows), len(tree.paths)
     counts = [np.bincount(each, minlength=count) for each in (taken, taken[held.unfair], tree.path_of(found))]
-    paths = [AnswerPath(path.number, str(classes[path.label]), *(int(each[path.number]) for each in counts)) for path in tree.paths]
+    paths = [TreePath(path.number, str(classes[path.label]), *(int(each[path.number]) for each in counts)) for path in tree.paths]
     right = int((tree.predict(held.rows) == held.labels).sum())
     return AnswerPaths(tree, clopper_pearson(right, len(held), 0.95), tuple(paths), len(found))
 

@@ -43,7 +43,7 @@ from evenhand.methods.parts.genetics import nudged, tournament
 from evenhand.methods.parts.patience import while_patient
 from evenhand.methods.parts.seeds import clustered_seeds
 from evenhand.methods.parts.starts import distinct
-from evenhand.methods.parts.twin_gaps import Weighed, summed_gaps
+from evenhand.methods.parts.twin_gaps import WeighedKnown, summed_gaps
 from evenhand.methods.parts.walks import Moves, Walk
 
 MOST_INDIVIDUALS = 1 << 15
@@ -92,7 +92,7 @@ class Grft:
         if not task.domain.free_places:  # nothing can move: there is one input to judge
             yield Candidates(task.domain.sample(1, rng), "global")
             return
-        known, moves = Weighed(task), Moves(task.domain)
+        known, moves = WeighedKnown(task), Moves(task.domain)
         seeds = clustered_seeds(task, self.seeds, self.clusters, rng)
         breeding = Breeding(self, task, known, moves, rng)
         if task.model.is_hard:
@@ -130,7 +130,7 @@ class Breeding:
 
     method: Grft
     task: Task
-    known: Weighed
+    known: WeighedKnown
     moves: Moves
     rng: np.random.Generator
 

@@ -10,7 +10,7 @@ from evenhand.methods.parts.patience import PatientKnown
 from evenhand.models.meter import Meter
 
 
-class Weighed(PatientKnown):
+class WeighedKnown(PatientKnown):
     """Remembers the verdicts with their gaps."""
 
     def gaps(self, rows: Rows) -> Reals:

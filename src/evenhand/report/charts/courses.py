@@ -37,7 +37,7 @@ class CountAxis(Axis):
 
 
 @dataclass(frozen=True)
-class Course:
+class RateCourse:
     """What was measured, in words and in order; `tolerated` is drawn as a line of its own."""
 
     name: str
@@ -47,7 +47,7 @@ class Course:
     frame: Frame = SMALL
 
 
-def course(chart: Course) -> Markup:
+def course(chart: RateCourse) -> Markup:
     """The picture; the number of the measurement goes across."""
     points, last = chart.points, float(max(2, len(chart.points)))
     upper = [(float(at), each.high) for at, each in enumerate(points, 1)]

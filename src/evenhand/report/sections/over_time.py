@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.report import words
-from evenhand.report.charts.courses import Course, CoursePoint, course
+from evenhand.report.charts.courses import RateCourse, CoursePoint, course
 from evenhand.report.charts.plots import Frame
 from evenhand.report.frame import DataTable, Section, TableCell, TableRow, filled
 from evenhand.report.record import Record
@@ -32,7 +32,7 @@ def section(record: Record) -> Section | None:
         "sections/over_time.html.j2",
         caption=caption,
         confidence=words.level(told.get("confidence")),
-        picture=course(Course(heading, caption, points, frame=Frame(880, 320, 62, 24, 14, 48))),
+        picture=course(RateCourse(heading, caption, points, frame=Frame(880, 320, 62, 24, 14, 48))),
         table=DataTable("Every result, the newest first", HEADS, [_row(at, each) for at, each in shown]),
         left_out=max(0, len(steps) - MOST_LINES),
     )
