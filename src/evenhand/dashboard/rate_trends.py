@@ -15,7 +15,7 @@ from starlette.routing import Route
 from evenhand.dashboard.catalogue import StoreEntry
 from evenhand.dashboard.templating import Paging, dashboard_of, page
 from evenhand.report import words
-from evenhand.report.charts.courses import RateCourse, CoursePoint, course
+from evenhand.report.charts.courses import CoursePoint, RateCourse, course
 
 PER_PAGE = 8
 MOST_LINES = 12

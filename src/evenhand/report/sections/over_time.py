@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.report import words
-from evenhand.report.charts.courses import RateCourse, CoursePoint, course
+from evenhand.report.charts.courses import CoursePoint, RateCourse, course
 from evenhand.report.charts.plots import Frame
 from evenhand.report.frame import DataTable, Section, TableCell, TableRow, filled
 from evenhand.report.record import Record
