@@ -22,7 +22,7 @@ from typing import Any
 from parts import common
 
 import numpy as np
-from parts.limi_data import SHIPPED, table, trained
+from parts.limi_data import EXPGA_RANKS, SHIPPED, table, trained
 from parts.limi_published import COMBINED, PAIRS, STEPS
 
 from evenhand.methods import METHODS, working_on
@@ -202,6 +202,8 @@ def measure(case: Case, effort: Effort, seed: int) -> Cell:
     population = gan_of(case.data, case.protected) if case.space else trees_of(case.data, case.protected)
     tested = Subject(data.domain, model_of(case.data, case.family), data.rows, data.labels, population)
     parameters = {"latents": LATENTS, "step": case.step, **({"space": case.space} if case.space else {})} if case.method == "limi" else {}
+    if case.method == "expga" and case.data in EXPGA_RANKS:
+        parameters = {"rank": EXPGA_RANKS[case.data]}
     try:
         done = run(METHODS.make(case.method, parameters), tested, Plan(seed, Budget(cpu_seconds=case.seconds(effort))))
     except EvenhandError as fault:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from parts.common import options, write_figures
 
 import numpy as np
-from parts.limi_data import table
+from parts.limi_data import EXPGA_RANKS, table
 from parts.repair_published import PUBLISHED, STATED, TITLES, improvement
 
 from evenhand.methods import METHODS
@@ -132,7 +132,7 @@ def split(rows: Rows, labels: Labels, domain: TabularDomain, effort: Effort, rng
     return rows[train], labels[train], rows[held], labels[held]
 
 
-def searched(effort: Effort, subject: Subject, seed: int, absent: set[str]) -> dict[str, Findings]:
+def searched(effort: Effort, subject: Subject, seed: int, absent: set[str], data: str) -> dict[str, Findings]:
     """The findings of every method on the same model with the same budget."""
     found = {}
     for name in effort.methods:
@@ -140,7 +140,8 @@ def searched(effort: Effort, subject: Subject, seed: int, absent: set[str]) -> d
             absent.add(name)
             continue
         try:
-            found[name] = run(METHODS.make(name), subject, Plan(seed, Budget(candidates=effort.candidates))).findings
+            own = {"rank": EXPGA_RANKS[data]} if name == "expga" and data in EXPGA_RANKS else {}
+            found[name] = run(METHODS.make(name, own), subject, Plan(seed, Budget(candidates=effort.candidates))).findings
         except EvenhandError as fault:
             print(f"    {name} failed: {fault}", flush=True)
     return found
@@ -153,7 +154,7 @@ def bench(pair: tuple[str, str], effort: Effort, seed: int, absent: set[str]) ->
     rows, labels, held_rows, held_labels = split(data.rows, data.labels, data.domain, effort, rng)
     model = fit_dense(rows, labels, (0, 1), rng)
     subject = Subject(data.domain, model, rows, labels)
-    found = searched(effort, subject, seed, absent)
+    found = searched(effort, subject, seed, absent, pair[0])
     yardstick = Yardstick(data.domain, held_rows, held_labels, data.domain.sample(effort.random_rows, rng), np.empty((0, rows.shape[1])))
     return Bench(Case.of(subject, rows[:0]), yardstick, fit_ensemble(rows, labels, data.domain, 2, rng), found)
 

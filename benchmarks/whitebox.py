@@ -138,10 +138,12 @@ class Overheard:
 
 
 STAYING: dict[str, Method] = {
-    "adf": Adf(after_miss=0.0),
+    "adf_staying": Adf(after_miss=0.0),
     "eidig": Eidig(),
-    "neuronfair": NeuronFair(local="random", after_miss=0.0),
+    "neuronfair_staying": NeuronFair(local="random", after_miss=0.0),
 }
+"""EIDIG itself goes back after a miss; the other two do so only in these variants, which therefore have names of their own."""
+PLAIN = ("adf", "eidig", "neuronfair")
 PUBLISHED: dict[str, Method] = {
     "adf, the authors' acceptance": Adf(),
     "adf, as printed": Adf(after_miss=1.0),
@@ -174,7 +176,7 @@ def speeds(folder: Path, seed: int, times: int) -> tuple[dict[str, Speed], Subje
     subject = Subject(adult.domain.protect("sex"), net(folder, "ADF", "census"), adult.rows, adult.labels)
     results = {}
     print(f"  the best of {times} runs" + (", of one for the lines with a comma" if times < 3 else ""))
-    print("  adf and neuronfair stay among the findings (after_miss=0), which is not as published; these are the figures by name")
+    print("  adf_staying and neuronfair_staying never stay outside the findings (after_miss=0), which is not as published")
     for name, method in (*STAYING.items(), *PUBLISHED.items()):
         results[name] = speed(method, subject, seed, times if name in STAYING or times > 2 else 1)
         ledger, beside = results[name].done.ledger, AUTHORS.get(name.split(",")[0])
@@ -206,9 +208,9 @@ def diversity(results: dict[str, Speed], domain: TabularDomain, seed: int) -> No
     """NeuronFair's generation diversity against ADF and EIDIG over the radii of Figure 5."""
     rng = np.random.default_rng(seed)
     some = {name: rng.permutation(results[name].done.findings.rows)[:2_000] for name in STAYING}
-    for name in ("adf", "eidig"):
-        sweep = generation_diversity(some["neuronfair"], some[name], domain, (0.001, 0.005, 0.01, 0.02, 0.05))
-        print(f"  GD of neuronfair against {name}: " + ", ".join(f"{each.ratio:.2f} at {each.radius:g}" for each in sweep))
+    for name in ("adf_staying", "eidig"):
+        sweep = generation_diversity(some["neuronfair_staying"], some[name], domain, (0.001, 0.005, 0.01, 0.02, 0.05))
+        print(f"  GD of neuronfair_staying against {name}: " + ", ".join(f"{each.ratio:.2f} at {each.radius:g}" for each in sweep))
 
 
 # -- 4: power ----------------------------------------------------------------------------------------------------------------
@@ -216,7 +218,7 @@ def diversity(results: dict[str, Speed], domain: TabularDomain, seed: int) -> No
 
 def power(trial: Trial) -> tuple[int, int]:
     """How many cells of the power table a white-box method wins with every seed."""
-    table = [entry for entry in power_table(list(STAYING), trial) if entry.shape not in NO_GRADIENT]
+    table = [entry for entry in power_table(list(PLAIN), trial) if entry.shape not in NO_GRADIENT]
     for entry in table:
         verdict = "wins" if entry.beats_random else "loses"
         print(f"  {entry.shape:12} {entry.method:10} {entry.mean:8,.0f} random {entry.random_mean:8,.0f} {verdict}")
@@ -237,6 +239,10 @@ def main() -> None:
     print("3  speed: ADF's census net, protected sex, 1000 seeds, 1000 local steps, one core", flush=True)
     results, subject = speeds(folder, given.seed, 2 if given.quick else 5)
     figures |= {f"{name}_findings_per_cpu_s": results[name].per_second for name in STAYING}
+    # The same two under the names that they had before; the published forms follow.
+    figures |= {f"{name}_findings_per_cpu_s": results[f"{name}_staying"].per_second for name in ("adf", "neuronfair")}
+    figures["adf_published_findings_per_cpu_s"] = results["adf, the authors' acceptance"].per_second
+    figures["neuronfair_published_findings_per_cpu_s"] = results["neuronfair, Algorithms 2 and 3"].per_second
     figures["verified_share"] = min(result.verified for result in results.values())
     diversity(results, subject.domain, given.seed)
     naturalness({name: results[name] for name in STAYING} if given.quick else results, subject, given.seed)
@@ -244,7 +250,7 @@ def main() -> None:
     figures["power_wins"], figures["power_total"] = power(Trial())
     if not given.quick:
         print("   the same on models that nothing was chosen by", flush=True)
-        print(f"  {fresh_power(list(STAYING), 6, (10, 11, 12))}")
+        print(f"  {fresh_power(list(PLAIN), 6, (10, 11, 12))}")
     print("2  side by side", flush=True)
     if given.quick:
         side_by_side(folder, Contest(QUICK_PAIRS, range(2), 10_000))

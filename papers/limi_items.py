@@ -16,7 +16,7 @@ from evenhand.measures.likeness import LatentAxis, densities
 from evenhand.measures.naturalness import atn
 from evenhand.report.charts.canvas import Axis, standalone, tone
 from evenhand.report.charts.plots import Frame, Line, Plot, PlotColumn, columns, plot
-from parts.limi_data import table
+from parts.limi_data import EXPGA_RANKS, table
 from parts.limi_published import ATN, AUC, BY_STEP, COMBINED, FOUND, PAIRS, PER_SECOND, STEPS, TOGETHER
 
 QUICK_PAIRS = (("adult", "sex"), ("credit", "sex"))
@@ -27,8 +27,6 @@ OURS = ("evenhand",)
 MILLION = 1_000_000
 FEW = 20_000
 """Tests of each method in the short form."""
-AUTHORS_RANKS = {"credit": 14, "bank": 10}
-"""ExpGA's rank of the protected attribute as its authors chose it for these tables; elsewhere 7 of 13 in proportion."""
 SHARED = "A finding counts once per distinct non-protected part, for every method; each is judged on the model itself."
 
 
@@ -46,7 +44,7 @@ def hunt_of(effort: Effort, data: str, protected: Sequence[str], family: str, me
     """One of them; `limi, trees` is LIMI in chained trees."""
     name, _, space = method.partition(", ")
     own = {"latents": effort.choose(FEW, MILLION) // 2} if name == "limi" and effort.is_quick else {}
-    ranks = {"rank": AUTHORS_RANKS[data]} if name == "expga" and data in AUTHORS_RANKS else {}
+    ranks = {"rank": EXPGA_RANKS[data]} if name == "expga" and data in EXPGA_RANKS else {}
     few = {"global_samples": 100} if name == "expga" and effort.is_quick else {}
     return Hunt(
         "limi",

@@ -5,7 +5,8 @@ Testing", ISSTA 2023.
 
 Agrees with the paper and its code: a million latents, labelled by the model; the most confident 50,000 of each class (at least
 .7), the smaller class repeated; a linear SVM; one step onto its plane, then `step` to either side, first hit wins.  With
-space="ctgan" everything is the published setting (128 noise numbers joined with the condition, generator in evaluation mode).
+space="ctgan" the space is the published one too (128 noise numbers joined with the condition, generator in evaluation mode), but for
+one thing: a CTGAN that is fitted here keeps a moving average of its generator's weights (`CtganSettings.average`; 0 is as published).
 
 Differs: the default space is chained trees, which fit in a second, decode and invert exactly, and always give a boundary when there
 is one.  All latents advance together.  The plane's offset is divided by |w| (Eq. 7 as printed divides it by one).  With a budget
