@@ -36,6 +36,10 @@ $(VENV)/docs.stamp: pyproject.toml $(VENV)/test.stamp
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[docs]'
 	@touch $@
 
+$(VENV)/release.stamp: pyproject.toml $(VENV)/core.stamp
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[release]'
+	@touch $@
+
 demo: $(VENV)/core.stamp
 	$(BIN)/evenhand demo
 
@@ -75,11 +79,11 @@ format: $(VENV)/check.stamp
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Wheel and source archive, and the wheel tried in an environment of its own: the demo must end as it does here.
-release: $(VENV)/core.stamp
+# Wheel and source archive, both checked, and the wheel tried in an environment of its own: the demo must end as it does here.
+release: $(VENV)/release.stamp
 	rm -rf dist $(VENV)/release
-	$(PIP) install --quiet build
 	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
 	$(PYTHON) -m venv $(VENV)/release
 	$(VENV)/release/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt dist/*.whl
 	cd $(VENV)/release && bin/evenhand --version && bin/evenhand demo

@@ -52,7 +52,7 @@ MEANINGS = {
     "neuronfair.random_share": "p_r: how many neurons of the layer, as a share, join the biased ones in the loss at random",
     "neuronfair.random_every": "r_step: after how many steps these random neurons are drawn again",
     "neuronfair.interval": "width of the bins of the AS-curve that finds the biased neurons",
-    "neuronfair.local": "a local step: `gradient`, every attribute with its own probability (Algorithm 3), or `random`, one attribute (the authors' code)",
+    "neuronfair.local": "`gradient` moves every attribute by its own chance (Algorithm 3), `random` moves one (the authors' code)",
     "aitest.seeds": "realistic rows of each round",
     "aitest.rounds": "how many rounds; 0 goes on until the budget is spent",
     "aitest.synthesiser": "where realistic rows come from: `graph` (the paper's), `trees`, or `task`",

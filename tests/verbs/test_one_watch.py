@@ -73,3 +73,27 @@ def test_bars_have_an_estimate_on_a_terminal_and_are_silent_elsewhere(monkeypatc
                 time.sleep(0.03)
         assert ("learning the population" in written.getvalue()) == is_terminal
         assert ("0:00:0" in written.getvalue()) == is_terminal
+
+
+def test_the_running_command_is_known_whichever_copy_of_click_typer_carries():
+    import typer
+    from typer.testing import CliRunner
+
+    app, heard = typer.Typer(), []
+
+    @app.command()
+    def ask(quiet: bool = False) -> None:
+        heard.append(output.current_context(silent=True).params)
+
+    assert CliRunner().invoke(app, ["--quiet"]).exit_code == 0
+    assert heard == [{"quiet": True}]
+    assert output.current_context(silent=True) is None
+
+
+def test_nothing_of_the_package_needs_click_itself():
+    from pathlib import Path
+
+    import evenhand
+
+    sources = Path(evenhand.__file__).parent.rglob("*.py")
+    assert [path.name for path in sources if "import click" in path.read_text() or "from click" in path.read_text()] == []

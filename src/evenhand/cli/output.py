@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-import click
 import typer
+import typer.main
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 
@@ -68,6 +68,10 @@ HEADWAY_FILE = "EVENHAND_HEADWAY"
 
 out = Console()
 err = Console(stderr=True)
+
+# typer carries its own copy of click from 0.29 on, and the running command is known to that copy only.
+_typer = vars(typer.main)
+current_context: Any = _typer.get("get_current_context") or _typer["click"].get_current_context
 
 
 def exit_code(fault: EvenhandError) -> int:
@@ -217,7 +221,7 @@ def watching(quiet: bool, only: str | None = None) -> Iterator[Watch | None]:
 @contextmanager
 def opening() -> Iterator[None]:
     """Bars for what is read and learnt before a verb begins; they leave nothing behind."""
-    context = click.get_current_context(silent=True)
+    context = current_context(silent=True)
     chosen = context.params if context is not None else {}
     if os.environ.get(HEADWAY_FILE) or chosen.get("quiet") or chosen.get("as_json") or not err.is_terminal:
         yield
