@@ -54,6 +54,17 @@ def test_several_protected_sets_give_records_parquet_and_a_page(people):
     assert "methods side by side" in (people / "page.html").read_text()
 
 
+def test_how_the_answers_were_read_is_printed_and_stands_in_the_page(people):
+    code, said, _ = evenhand(
+        "bench", "themis", *WORDS, "--protected", "group", "--json", "records.json", "--report", "page.html", cwd=people
+    )
+    assert code == 0
+    reading = json.loads((people / "records.json").read_text())[0]["reading"]
+    assert reading.startswith("it says a score for each class; its classes are")
+    assert f"The model's answers: {reading}." in said
+    assert "How the answers were read" in (people / "page.html").read_text()
+
+
 def test_an_unusable_model_ends_with_4(people):
     (people / "model.npz").write_bytes(b"nothing")
     code, _, told = evenhand("bench", "themis", *WORDS, "--protected", "group", cwd=people)

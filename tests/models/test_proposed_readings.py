@@ -127,3 +127,41 @@ def test_pictures_are_read_by_the_same_rules() -> None:
     percent = eh.wrap(lambda pictures: 100 * bright(pictures), data, classes=names, returns="percent")
     assert np.allclose(plain.scores(data.rows), percent.scores(data.rows))
     assert "one percentage of 'bright'" in reading_of(percent)
+
+
+def test_init_takes_a_declared_reading_and_writes_it(project: Path) -> None:
+    words = ["people.csv", "--label", "ok", "--favourable", "yes", "--protected", "sex", "--model", "home_made_models:percent"]
+    said = CliRunner().invoke(build(), ["init", *words, "--returns", "percent", "--threshold", "60", "--classes", "no,yes"])
+    assert said.exit_code == 0, said.output
+    assert "one percentage of 'yes', which is the answer from 60 on" in " ".join(said.output.split())
+    written = yaml.safe_load((project / "evenhand.yaml").read_text())["model"]
+    assert {name: written[name] for name in ("returns", "threshold", "classes")} == {
+        "returns": "percent",
+        "threshold": 60,
+        "classes": ["no", "yes"],
+    }
+    assert "from 60 on" in reading_of(load_all(project / "evenhand.yaml").model)
+
+
+def test_a_reading_without_a_model_is_a_usage_error(project: Path) -> None:
+    with pytest.raises(InvalidArgument, match="name the model too"):
+        init(project / "people.csv", label="ok", returns="percent", file=project / "evenhand.yaml")
+
+
+def test_which_of_several_labels_can_be_said_on_the_command_line(project: Path) -> None:
+    import pandas as pd
+    import skops.io
+    from sklearn.tree import DecisionTreeClassifier
+
+    frame = pd.read_csv(project / "people.csv")
+    both = pd.DataFrame({"late": np.where(frame["pay"] % 2, "no", "yes"), "ok": frame["ok"]})
+    skops.io.dump(DecisionTreeClassifier(max_depth=3).fit(frame[["pay"]], both), project / "both.skops")
+    init(project / "people.csv", label="ok", favourable="yes", protected=["sex"], file=project / "evenhand.yaml")
+    with pytest.raises(Exception, match="output=0"):
+        load_all(project / "evenhand.yaml", ModelFlags("both.skops"))
+    model = load_all(project / "evenhand.yaml", ModelFlags("both.skops", output=1)).model
+    rows = model.domain.encode(frame[["pay", "sex"]])
+    assert (model.scores(rows).argmax(axis=1) == (frame["ok"] == "yes")).mean() > 0.7
+    said = CliRunner().invoke(build(), ["doctor", "--model", "both.skops", "--model-output", "1"])
+    assert "predicts 2" not in said.output
+    assert "probability for each class" in " ".join(said.output.split())

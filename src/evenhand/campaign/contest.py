@@ -29,6 +29,7 @@ from evenhand.measures.likeness import likeness
 from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.models.differences import DifferenceGradients
+from evenhand.models.readings import reading_of
 from evenhand.planted import shapes
 
 EDITION = 1
@@ -126,6 +127,7 @@ def _about(cell: ContestCell, ground: Ground, header: Mapping[str, Any]) -> dict
         "dataset": ground.arena.data.name,
         "protected": ",".join(ground.arena.protected),
         "model": ground.arena.model_name,
+        "reading": reading_of(ground.subject.model),
         "seed": cell.seed,
         "date": datetime.now(UTC).date().isoformat(),
     }

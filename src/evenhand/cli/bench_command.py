@@ -165,6 +165,8 @@ def _show(records: Sequence[Mapping[str, Any]]) -> None:
     rate = next((r["rate"] for r in records if r["status"] == DONE), None)
     told = f"; rate in population “{rate['population']}” {rate['estimate']:.2%} ({rate['low']:.2%} to {rate['high']:.2%})" if rate else ""
     out.print(f"{first['dataset']}, protected {first['protected']}, model {first['model']}{told}", highlight=False, markup=False)
+    if first.get("reading"):
+        out.print(f"The model's answers: {first['reading']}.", highlight=False, markup=False, soft_wrap=True)
     heads = (
         "method",
         "seed",

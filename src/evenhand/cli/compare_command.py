@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from evenhand.cli.output import AS_JSON, REPORTS, Leaving, leave, names_in, wants_json
-from evenhand.cli.project import CLASSES, DEFAULT_FILE, PRESET, PROTECTED, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
+from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL_OUTPUT, PRESET, PROTECTED, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
 from evenhand.contract import Result
 from evenhand.errors import InvalidArgument
 
@@ -29,6 +29,7 @@ def compare_command(
     threshold: str = THRESHOLD,
     classes: str = CLASSES,
     preset: str = PRESET,
+    model_output: int = MODEL_OUTPUT,
     tolerance: float = typer.Option(0.001, min=0.0, max=0.999, help="By how much the rate may rise."),
     rate_rows: int = typer.Option(None, min=1, help="How many people two models are asked about; default: 10,000, or all real rows."),
     seed: int = typer.Option(0, min=0, help="Seed of the people that are drawn."),
@@ -46,7 +47,9 @@ def compare_command(
     elif _is_result(first) and _is_result(second):
         result = compare(first, second, options=options)
     else:
-        old, new = (load_all(file, ModelFlags(each, trusted, returns, threshold, classes, preset)) for each in (first, second))
+        old, new = (
+            load_all(file, ModelFlags(each, trusted, returns, threshold, classes, preset, model_output)) for each in (first, second)
+        )
         result = compare(old.model, new.model, new.data, protected=names_in(protected), seed=seed, options=options)
     leave(result, Leaving(folder, "comparison", report, wants_json(as_json)))
 

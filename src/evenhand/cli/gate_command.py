@@ -12,6 +12,7 @@ from evenhand.cli.project import (
     CLASSES,
     DEFAULT_FILE,
     MODEL,
+    MODEL_OUTPUT,
     ORACLE_HELP,
     PRESET,
     PROTECTED,
@@ -42,6 +43,7 @@ def gate_command(
     threshold: str = THRESHOLD,
     classes: str = CLASSES,
     preset: str = PRESET,
+    model_output: int = MODEL_OUTPUT,
     candidates: int = typer.Option(5_000, min=1, help="Budget of the search: candidates."),
     seconds: float = typer.Option(None, min=0.001, help="Budget of the search: seconds, instead of candidates."),
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
@@ -56,7 +58,7 @@ def gate_command(
     from evenhand.verbs.build_gate import GateOptions, gate, policy_of
 
     as_json = wants_json(as_json)
-    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset))
+    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset, model_output))
     settings = loaded.project.gate
     options = GateOptions(
         witnesses or settings.witnesses,

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from evenhand.cli.output import opening, out
-from evenhand.cli.project import DEFAULT_FILE
+from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL_OUTPUT, RETURNS, THRESHOLD, classes_of, threshold_of
 
 
 def register(app: typer.Typer) -> None:
@@ -23,6 +23,10 @@ def init(
     model: str = typer.Option(None, help="The model file or URL."),
     keep: list[str] = typer.Option(None, help="A column to keep although it looks useless; repeat for several."),
     numbers: list[str] = typer.Option(None, help="A column of few whole numbers that are counts, not codes; repeat for several."),
+    returns: str = RETURNS,
+    threshold: str = THRESHOLD,
+    classes: str = CLASSES,
+    model_output: int = MODEL_OUTPUT,
     out_file: Path = typer.Option(DEFAULT_FILE, "--out", "-o", help="The project file to write."),
 ) -> None:
     """Look at data and write evenhand.yaml: columns or medium, ranges, protected candidates, constraints."""
@@ -31,6 +35,17 @@ def init(
     names = tuple(name.strip() for name in protected.split(",")) if protected else ()
     with opening():
         written = verb.init(
-            data, label=label, favourable=favourable, protected=names, model=model, keep=keep or (), numbers=numbers or (), file=out_file
+            data,
+            label=label,
+            favourable=favourable,
+            protected=names,
+            model=model,
+            keep=keep or (),
+            numbers=numbers or (),
+            returns=returns,
+            threshold=threshold_of(threshold) if threshold is not None else None,
+            classes=classes_of(classes, ()) if classes is not None else None,
+            output=model_output,
+            file=out_file,
         )
     out.print(written.summary(), markup=False, highlight=False, soft_wrap=True)

@@ -16,6 +16,7 @@ from evenhand.cli.project import (
     GENERATOR,
     JURY,
     MODEL,
+    MODEL_OUTPUT,
     ORACLE_HELP,
     PAIRS,
     PICTURE_PANEL,
@@ -54,6 +55,7 @@ def measure_command(
     threshold: str = THRESHOLD,
     classes: str = CLASSES,
     preset: str = PRESET,
+    model_output: int = MODEL_OUTPUT,
     editor: str = EDITOR,
     jury: list[str] = JURY,
     pairs: str = PAIRS,
@@ -85,7 +87,9 @@ def measure_command(
     """Measure how unfair a model is.  Exits with 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed."""
     as_json = wants_json(as_json)
     own = PictureFlags(editor, jury or (), pairs, generator, trusted)
-    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset), may_lack_labels=True, pictures=own)
+    loaded = load_all(
+        file, ModelFlags(model, trusted, returns, threshold, classes, preset, model_output), may_lack_labels=True, pictures=own
+    )
     settings = loaded.project.scan
     chosen: dict[str, Any] = {
         "weights": weights, "graph": CausalGraph.load(graph) if graph else None, "smallest_gap": smallest_gap, "max_gap": max_gap,

@@ -53,6 +53,9 @@ THRESHOLD = typer.Option(
 )
 CLASSES = typer.Option(None, "--classes", help="The model's classes in its own order, separated by commas.", rich_help_panel=PANEL)
 PRESET = typer.Option(None, "--preset", help=f"The format in which a URL is spoken to: {', '.join(PRESETS)}.", rich_help_panel=PANEL)
+MODEL_OUTPUT = typer.Option(
+    None, "--model-output", min=0, help="Which label or amount, counted from 0, of a model that predicts several.", rich_help_panel=PANEL
+)
 """The options of every command that asks a model: which one, and how its answers are read."""
 
 
@@ -106,6 +109,7 @@ class ModelFlags:
     threshold: str | None = None
     classes: str | None = None
     preset: str | None = None
+    output: int | None = None
 
     def over(self, source: ModelSource | None, label: Sequence[Any]) -> ModelSource | None:
         """The file's model with these wishes; None where neither names one.  `label`: its values, as which classes are read."""
@@ -118,13 +122,14 @@ class ModelFlags:
         return replace(
             source,
             returns=self.returns or source.returns,
-            threshold=_number(self.threshold) if self.threshold is not None else source.threshold,
-            classes=_classes(self.classes, label) if self.classes is not None else source.classes,
+            threshold=threshold_of(self.threshold) if self.threshold is not None else source.threshold,
+            classes=classes_of(self.classes, label) if self.classes is not None else source.classes,
+            output=self.output if self.output is not None else source.output,
             http={**source.http, "preset": self.preset} if self.preset is not None else source.http,
         )
 
 
-def _number(text: str) -> float | str:
+def threshold_of(text: str) -> float | str:
     """A threshold as a number; 'best 10%' stays a text."""
     try:
         return float(text)
@@ -132,7 +137,7 @@ def _number(text: str) -> float | str:
         return text
 
 
-def _classes(text: str, label: Sequence[Any]) -> tuple[Any, ...]:
+def classes_of(text: str, label: Sequence[Any]) -> tuple[Any, ...]:
     """Names separated by commas, each as the label's own value where it has one of this text."""
     known = {str(value): value for value in label}
     return tuple(known.get(name.strip(), name.strip()) for name in text.split(","))

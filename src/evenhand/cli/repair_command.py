@@ -26,7 +26,19 @@ from evenhand.cli.output import (
     watching,
     written,
 )
-from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, PRESET, PROTECTED, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
+from evenhand.cli.project import (
+    CLASSES,
+    DEFAULT_FILE,
+    MODEL,
+    MODEL_OUTPUT,
+    PRESET,
+    PROTECTED,
+    RETURNS,
+    THRESHOLD,
+    TRUSTED,
+    ModelFlags,
+    load_all,
+)
 from evenhand.disk import whole_file
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 
@@ -51,6 +63,7 @@ def repair_command(
     threshold: str = THRESHOLD,
     classes: str = CLASSES,
     preset: str = PRESET,
+    model_output: int = MODEL_OUTPUT,
     train_method: str = typer.Option(None, help="The method whose findings train."),
     judge_method: str = typer.Option(None, help="The method whose findings judge."),
     seeds: int = typer.Option(5, min=1, help="How often everything is repeated."),
@@ -83,7 +96,7 @@ def repair_command(
 
     as_json = wants_json(as_json)
     chosen = _chosen(repair or [], setting or [])
-    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset))
+    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset, model_output))
     with watching(quiet or as_json) as watch:
         result = compare(
             loaded.model,

@@ -14,6 +14,7 @@ from evenhand.cli.project import (
     GENERATOR,
     JURY,
     MODEL,
+    MODEL_OUTPUT,
     PAIRS,
     PRESET,
     RETURNS,
@@ -39,6 +40,7 @@ def replay_command(
     threshold: str = THRESHOLD,
     classes: str = CLASSES,
     preset: str = PRESET,
+    model_output: int = MODEL_OUTPUT,
     editor: str = EDITOR,
     jury: list[str] = JURY,
     pairs: str = PAIRS,
@@ -50,7 +52,7 @@ def replay_command(
     from evenhand.verbs.replay import replay
 
     own = PictureFlags(editor, jury or (), pairs, generator, trusted)
-    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset), pictures=own)
+    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset, model_output), pictures=own)
     result = replay(which, loaded.model, loaded.data, folders=(loaded.project.scan.runs, Path.cwd()))
     where = Leaving(loaded.project.scan.runs, place=loaded.place)
     pages = written(result, report, where)

@@ -34,6 +34,7 @@ from evenhand.cli.project import (
     GENERATOR,
     JURY,
     MODEL,
+    MODEL_OUTPUT,
     ORACLE_HELP,
     PAIRS,
     PRESET,
@@ -72,6 +73,7 @@ def scan_command(
     threshold: str = THRESHOLD,
     classes: str = CLASSES,
     preset: str = PRESET,
+    model_output: int = MODEL_OUTPUT,
     editor: str = EDITOR,
     jury: list[str] = JURY,
     pairs: str = PAIRS,
@@ -93,7 +95,7 @@ def scan_command(
     """Search for unfair treatment.  Exits with 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed, 130 interrupted."""
     as_json = wants_json(as_json)
     own = PictureFlags(editor, jury or (), pairs, generator, trusted)
-    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset), pictures=own)
+    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset, model_output), pictures=own)
     _confirm_price(loaded, yes)
     settings = loaded.project.scan
     given = as_budget(

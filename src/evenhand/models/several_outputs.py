@@ -56,7 +56,7 @@ def one_output(estimator: Any, output: int | None) -> OneOutput:
         told = "; ".join(f"{place}: {[plain(value) for value in values]}" for place, values in enumerate(lists))
         raise UnclearAnswers(
             f"{type(estimator).__name__} predicts {len(lists)} labels at once, with the classes {told}; say which one the label is, with "
-            "output=0, 1, ... (in Python, or under `model:` in evenhand.yaml)",
+            "output=0, 1, ... (in Python, under `model:` in evenhand.yaml, or --model-output on the command line)",
             [(f"# classes {[plain(value) for value in values]}", f"output: {place}") for place, values in enumerate(lists)],
         )
     return OneOutput(estimator, check_output(output, len(lists)))
@@ -75,7 +75,7 @@ def several_amounts(answer: NDArray[Any], truth: Reals | None) -> UnclearAnswers
     each = "; ".join(f"{place}: {one}" for place, one in enumerate(told))
     return UnclearAnswers(
         f"the regression says {answer.shape[1]} amounts for each row ({each}); say "
-        "which one the label is, with output=0, 1, ... (in Python, or under `model:` in evenhand.yaml)",
+        "which one the label is, with output=0, 1, ... (in Python, under `model:` in evenhand.yaml, or --model-output on the command line)",
         [(f"# {one}", f"output: {place}") for place, one in enumerate(told)],
     )
 

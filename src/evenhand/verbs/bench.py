@@ -157,5 +157,14 @@ def _header(records: Sequence[Mapping[str, Any]], terms: Terms, seeds: Sequence[
         domain={"digest": None, "protected": list(columns), "label": None, "favourable": [], "classes": []},
         model={"kind": named("model"), "digest": None},
         oracle=terms.oracle or "usual",
-        details={"seeds": list(seeds), "runs": [record["id"] for record in records]},
+        details={"seeds": list(seeds), "runs": [record["id"] for record in records], "reading": readings_of(records)},
     )
+
+
+def readings_of(records: Sequence[Mapping[str, Any]]) -> str:
+    """How the answers of each model were read; the model is named where there are several."""
+    told = dict.fromkeys(
+        (f"{record['model']} on {record['dataset']}", str(record["reading"])) for record in records if record.get("reading")
+    )
+    sentences = dict.fromkeys(sentence for _, sentence in told)
+    return next(iter(sentences), "") if len(sentences) <= 1 else "; ".join(f"{name}: {sentence}" for name, sentence in told)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evenhand.campaign.opened_project import editor_tools, open_project
+from evenhand.campaign.opened_project import editor_tools, open_project, project_model
 from evenhand.contract import DataWishes, Loader, NeedsRecogniser, ProposingLoader
 from evenhand.datasets.large_dataset import is_large, propose_large
 from evenhand.disk import write_whole
@@ -14,7 +14,6 @@ from evenhand.domain.infer import InferWishes, Proposal, propose
 from evenhand.domain.project_file import DataSource, MediumSource, ModelSource, Project, save_project
 from evenhand.errors import EvenhandError, InvalidArgument, StoreError, UnclearAnswers
 from evenhand.models.readings import proposed_for, reading_of
-from evenhand.models.wrap import wrap
 from evenhand.verbs.open import PROJECT, as_tuple, loader_for
 
 
@@ -40,34 +39,40 @@ def init(
     model: str | Path | None = None,
     keep: Sequence[str] = (),
     numbers: Sequence[str] = (),
+    returns: str | None = None,
+    threshold: float | str | None = None,
+    classes: Sequence[object] | None = None,
+    output: int | None = None,
     file: str | Path = PROJECT,
 ) -> WrittenProject:
     """Write a project file for a table, a folder of pictures, templates of texts, or whatever else a loader can propose.
 
     source: the data.  label: what the model predicts.  favourable: the outcome that a person hopes for.  protected: what must not change
-    the answer.  model: the model's file or URL.  keep, numbers: as for `infer`, of a table.  file: what is written; never overwritten.
+    the answer.  model: the model's file or URL.  keep, numbers: as for `infer`, of a table.  returns, threshold, classes, output: how the
+    model's answers are read, as for `wrap`; they are written into the file.  file: what is written; never overwritten.
     """
     source, file = Path(source), Path(file)
     if file.exists():
         raise StoreError(f"{file} exists already and is not overwritten; move it away, or write elsewhere with --out")
+    wanted = _model(model, _Reading(returns, threshold, classes, output))
     loader: Loader = loader_for(source).make()
     if isinstance(loader, NeedsRecogniser) and model is not None:
         loader = loader.with_recogniser(source, str(model))
     if loader.kind in ("table", "large_table"):
         wishes = InferWishes(label, favourable, tuple(protected), tuple(keep), tuple(numbers))
-        return _of_table(source, wishes, _model(model), file)
+        return _of_table(source, wishes, wanted, file)
     if not isinstance(loader, ProposingLoader):
         raise InvalidArgument(f"source={str(source)!r}: no project file can be proposed for data of the kind {loader.kind!r}")
     proposed = loader.propose(source, DataWishes(editor_tools(0), label, as_tuple(favourable), tuple(protected)))
     medium = MediumSource(loader.kind, proposed.settings, label, as_tuple(favourable), proposed.protected)
-    project = Project(None, DataSource(source), _model(model), medium=medium)
+    project = Project(None, DataSource(source), wanted, medium=medium)
     save_project(project, file)
     return _with_reading(WrittenProject(file, project, proposed.lines))
 
 
 def _of_table(source: Path, wishes: InferWishes, model: ModelSource | None, file: Path) -> WrittenProject:
     proposal = propose_large(source, wishes) if is_large(source) else propose(source, wishes)
-    project = Project(proposal.domain, DataSource(source), model)
+    project = Project(proposal.domain, DataSource(source), _as_labels(model, proposal))
     save_project(project, file, proposal)
     return _with_reading(WrittenProject(file, project, _lines(proposal)))
 
@@ -80,7 +85,7 @@ def _with_reading(written: WrittenProject) -> WrittenProject:
     if source.path is None:
         note = "the endpoint was not asked anything; `evenhand doctor` asks it, and proposes how its answers are read"
         return replace(written, lines=(*written.lines, note))
-    told = _read(source.path, written.file)
+    told = _read(written)
     if told.proposed:
         lines = ["model:", f"  path: {_shown(source.path, written.file)}", *(f"  {line}" for line in told.proposed)]
         head = "\n# How the model's answers are read.  To make that certain, replace the model's line above by:\n"
@@ -101,9 +106,11 @@ class _ReadModel:
     proposed: tuple[str, ...] = ()
 
 
-def _read(model: Path, file: Path) -> _ReadModel:
+def _read(written: WrittenProject) -> _ReadModel:
+    source = written.project.model
+    assert source is not None
     try:
-        wrapped = wrap(model if model.exists() or model.suffix else str(model), open_project(file).data)
+        wrapped = project_model(source, open_project(written.file).data)
         proposed = proposed_for(wrapped)
         return _ReadModel(f"the model's answers: {reading_of(wrapped)}", proposed.lines if proposed else ())
     except UnclearAnswers as fault:
@@ -113,10 +120,34 @@ def _read(model: Path, file: Path) -> _ReadModel:
         return _ReadModel(f"note: how the model's answers are read is not known yet: {fault}")
 
 
-def _model(given: str | Path | None) -> ModelSource | None:
+@dataclass(frozen=True)
+class _Reading:
+    """What the caller declares of the model's answers."""
+
+    returns: str | None = None
+    threshold: float | str | None = None
+    classes: Sequence[object] | None = None
+    output: int | None = None
+
+
+def _model(given: str | Path | None, reading: _Reading) -> ModelSource | None:
     if given is None:
+        if reading != _Reading():
+            raise InvalidArgument("returns, threshold, classes and output say how a model's answers are read; name the model too (--model)")
         return None
-    return ModelSource(url=str(given)) if str(given).startswith(("http://", "https://")) else ModelSource(path=Path(given))
+    is_url = str(given).startswith(("http://", "https://"))
+    source = ModelSource(url=str(given)) if is_url else ModelSource(path=Path(given))
+    classes = None if reading.classes is None else tuple(reading.classes)
+    return replace(source, returns=reading.returns, threshold=reading.threshold, classes=classes, output=reading.output)  # type: ignore[arg-type]
+
+
+def _as_labels(model: ModelSource | None, proposal: Proposal) -> ModelSource | None:
+    """Declared classes as the label's own values, which may be numbers."""
+    label = proposal.domain.label
+    if model is None or model.classes is None or label is None:
+        return model
+    known = {str(value): value for value in label.values}
+    return replace(model, classes=tuple(known.get(str(name), name) for name in model.classes))
 
 
 def _lines(proposal: Proposal) -> tuple[str, ...]:
