@@ -13,7 +13,7 @@ import pytest
 import evenhand as eh
 from evenhand.campaign.bench_records import Arena
 from evenhand.campaign.sources import Given
-from evenhand.errors import InvalidArgument, MissingAbility, UnclearAnswers, WrongAnswer
+from evenhand.errors import InvalidArgument, MissingAbility, ModelFailed, UnclearAnswers, UnsteadyModel, WrongAnswer
 
 RNG = np.random.default_rng(5)
 COUNT = 400
@@ -167,3 +167,97 @@ def test_a_regression_in_an_onnx_file_says_amounts(tmp_path: Path) -> None:
     model = eh.wrap(tmp_path / "rent.onnx", DATA)
     assert np.allclose(model.scores(DATA.rows)[:, 0], (DATA.rows @ weights)[:, 0])
     assert eh.scan(model, DATA, budget=BUDGET, oracle="amounts:tolerance=15", options=SMALL).outcome == "violation"
+
+
+def _rent_module() -> Any:
+    torch = pytest.importorskip("torch")
+
+    class Rent(torch.nn.Module):
+        """9 for each square metre, 60 more for one gender."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = torch.nn.Linear(4, 1)
+            codes = torch.zeros(1, 4)
+            codes[0, 0], codes[0, 2], codes[0, 3] = 9.0, 60.0, 1.0
+            self.linear.weight.data, self.linear.bias.data = codes, torch.zeros(1)
+
+        def forward(self, codes: Any) -> Any:
+            return self.linear(codes)
+
+    return Rent().eval()
+
+
+WANTED = DATA.rows @ np.array([9.0, 0.0, 60.0, 1.0])
+
+
+def _as_given(module: Any, tmp_path: Path) -> Any:
+    return module
+
+
+def _as_program(module: Any, tmp_path: Path) -> Any:
+    import torch
+
+    rows = torch.zeros(8, 4)
+    program = torch.export.export(module, (rows,), dynamic_shapes=({0: torch.export.Dim("rows", min=1)},))
+    torch.export.save(program, tmp_path / "rent.pt2")
+    return tmp_path / "rent.pt2"
+
+
+def _as_graph(module: Any, tmp_path: Path) -> Any:
+    import torch
+
+    pytest.importorskip("onnxruntime")
+    torch.onnx.export(
+        module, (torch.zeros(8, 4),), str(tmp_path / "rent.onnx"), dynamo=False, input_names=["x"], output_names=["y"],
+        dynamic_axes={"x": {0: "rows"}, "y": {0: "rows"}},
+    )  # fmt: skip
+    return tmp_path / "rent.onnx"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("given", [_as_given, pytest.param(_as_program, marks=pytest.mark.slow), _as_graph])
+def test_a_torch_regression_says_amounts(given: Any, tmp_path: Path) -> None:
+    model = eh.wrap(given(_rent_module(), tmp_path), DATA, returns="amount", trusted=True)
+    assert np.allclose(model.scores(DATA.rows)[:, 0], WANTED, rtol=1e-5)
+    assert eh.scan(model, DATA, budget=BUDGET, oracle="amounts:tolerance=20", options=SMALL).outcome == "violation"
+
+
+@pytest.mark.slow
+def test_a_torch_regression_goes_through_every_verb(tmp_path: Path) -> None:
+    model = eh.wrap(_rent_module(), DATA)
+    found = eh.scan(model, DATA, budget=BUDGET, oracle=ORACLES[0], options=SMALL)
+    results = [
+        eh.doctor(model, DATA),
+        found,
+        eh.measure(model, DATA, oracle=ORACLES[0], options=eh.MeasureOptions(rate_rows=300, null_draws=0)),
+        eh.bench(["themis", "evenhand"], [Given(Arena(DATA, ("gender",), model, "rent"))], budget=BUDGET),
+        eh.compare(model, model, DATA),
+        eh.replay(found.witnesses[0], model, DATA),
+    ]
+    for place, result in enumerate(results):
+        assert result.outcome in ("pass", "violation", "inconclusive")
+        assert "<html" in result.report(tmp_path / f"page-{place}.html").read_text()[:400].lower()
+
+
+def test_a_torch_regression_that_is_unsteady_or_broken_says_so() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Noisy(torch.nn.Module):
+        def forward(self, codes: Any) -> Any:
+            return codes.sum(dim=1) + torch.rand(len(codes))
+
+    class Narrow(torch.nn.Module):
+        def forward(self, codes: Any) -> Any:
+            return codes @ torch.ones(3)
+
+    class Centred(torch.nn.Module):
+        def forward(self, codes: Any) -> Any:
+            return codes.sum(dim=1) - codes.sum(dim=1).mean()
+
+    with pytest.raises(UnsteadyModel, match="second time"):
+        eh.wrap(Noisy(), DATA)
+    with pytest.raises(UnsteadyModel, match="in company"):
+        eh.wrap(Centred(), DATA)
+    with pytest.raises(ModelFailed, match="TorchSettings"):
+        eh.wrap(Narrow(), DATA)

@@ -357,6 +357,53 @@ def from_module(
 
 
 @dataclass(frozen=True, eq=False)
+class TorchAmounts(TorchAdapter):
+    """A module that says one number, or several, for each row of codes."""
+
+    front: CodesFront
+
+    def _answer(self, output: Any, asked: int) -> Any:
+        import torch
+
+        if not isinstance(output, torch.Tensor) or not output.ndim or len(output) != asked:
+            shape = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
+            raise WrongAnswer(f"the module answered {asked} rows with {shape}; expected a tensor with one amount for each row")
+        return output.reshape(asked, -1)
+
+    def __call__(self, rows: Rows) -> NDArray[np.floating[Any]]:
+        """The module's own numbers, (n, outputs)."""
+        return self._values(rows, (SCORES,))[SCORES]
+
+
+def torch_amounts(module: Any, domain: TabularDomain, settings: TorchSettings | None = None) -> TorchAmounts:
+    """A torch module as a regression, once it answers a few rows alike alone and in company, and alike twice."""
+    require("torch", "torch")
+    settings = settings or TorchSettings()
+    asked = TorchAmounts(module, make_front(module, domain, settings), settings=settings)
+    rows = probe_rows(domain, PROBED)
+    first, again = _amounts(asked, rows), _amounts(asked, rows)
+    alone = np.concatenate([_amounts(asked, rows[at : at + 1]) for at in range(8)])
+    scale = max(float(np.nanstd(first)), float(np.abs(first).mean()) * 1e-3, SMALLEST)
+    if not np.allclose(first, again, rtol=0, atol=1e-4 * scale, equal_nan=True):
+        raise UnsteadyModel("the module answers the same rows differently the second time; switch off dropout and sampling in its forward")
+    if not np.allclose(first[:8], alone, rtol=0, atol=1e-3 * scale, equal_nan=True):
+        raise UnsteadyModel("the module answers rows differently alone and in company; does it normalise over the batch?")
+    return asked
+
+
+def _amounts(asked: TorchAmounts, rows: Rows) -> NDArray[np.floating[Any]]:
+    try:
+        return asked(rows)
+    except EvenhandError:
+        raise
+    except Exception as fault:  # a module may raise anything
+        raise ModelFailed(
+            f"{type(asked.module).__name__} raised {type(fault).__name__} on {len(rows)} rows of codes: {first_line(fault)}.  "
+            "TorchSettings(inputs=...) says how codes become inputs"
+        ) from fault
+
+
+@dataclass(frozen=True, eq=False)
 class TorchClassifier(TorchAdapter):
     """A module that is asked about pictures between 0 and 255.  `readable` names its layers; without it, activation functions are."""
 

@@ -21,11 +21,11 @@ def adapt(given: Path, wishes: ModelWishes) -> Model:
     from evenhand.models.onnx import from_onnx, onnx_amounts, onnx_classifier
     from evenhand.models.onnx_torch import torch_from_onnx
 
-    if wishes.asked == "rows" and wishes.torch is not None:
-        return torch_from_onnx(given, wishes.domain, wishes.classes, wishes.torch)
     if wishes.asked == "rows" and wishes.domain.label is not None and wishes.domain.label.is_amount:
         asked = onnx_amounts(given, wishes.domain, wishes.takes)
         return wrap_amounts(asked, wishes.domain, replace(wishes.amounts, takes="codes"))
+    if wishes.asked == "rows" and wishes.torch is not None:
+        return torch_from_onnx(given, wishes.domain, wishes.classes, wishes.torch)
     if wishes.asked == "rows":
         return from_onnx(given, wishes.domain, wishes.classes, wishes.takes, wishes.trial())
     if wishes.asked == "scenes":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from evenhand.contract import Model
+from evenhand.models.amount_models import wrap_amounts
 from evenhand.models.model_wishes import ModelWishes
 from evenhand.models.preparation import Preparation
 
@@ -21,8 +23,6 @@ def accepts(given: Any) -> bool:
 
 def _settings(wishes: ModelWishes) -> Any:
     """The caller's settings; what `returns` says decides where they leave the outputs open."""
-    from dataclasses import replace
-
     from evenhand.models.torch import TorchSettings
 
     settings = wishes.torch or TorchSettings()
@@ -34,9 +34,12 @@ def _settings(wishes: ModelWishes) -> Any:
 def adapt(given: Any, wishes: ModelWishes) -> Model:
     """With the front that the medium calls for."""
     from evenhand.models.recognisers.detectors import COCO_80
-    from evenhand.models.torch import from_module, picture_module, torch_detector
+    from evenhand.models.torch import from_module, picture_module, torch_amounts, torch_detector
     from evenhand.models.torch_inputs import PictureFront
 
+    if wishes.asked == "rows" and wishes.domain.label is not None and wishes.domain.label.is_amount:
+        asked = torch_amounts(given, wishes.domain, wishes.torch)
+        return wrap_amounts(asked, wishes.domain, replace(wishes.amounts, takes="codes"))
     if wishes.asked == "rows":
         return from_module(given, wishes.domain, wishes.classes, _settings(wishes), wishes.trial())
     if wishes.asked == "texts":
