@@ -5,8 +5,10 @@ Reading must end in a value or in one of Evenhand's own errors; whatever else is
 
 from __future__ import annotations
 
+import io
 import json
 import tempfile
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,6 +21,7 @@ import numpy as np
 from evenhand.disk import digest_of, sealed
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
+from parts.fuzzed_models import MODEL_READERS
 
 DOMAIN = TabularDomain(
     (Column("a", "integer", low=0, high=9), Column("b", "category", ("x", "y", "z")), Column("c", "real", low=0.0, high=1.0)),
@@ -248,8 +251,6 @@ def _table(path: Path) -> object:
 
 
 def _parquet_seed() -> list[bytes]:
-    import io
-
     import pandas as pd
 
     made = io.BytesIO()
@@ -297,6 +298,7 @@ READERS = (
     FuzzedReader("texts.yaml", _texts, _text(TEXTS)),
     FuzzedReader("constraints.csv", _wishes_table, _wishes_seed),
     FuzzedReader("wishes.yaml", _wishes, _text(WISHES)),
+    *(FuzzedReader(file, read, seeds) for file, (read, seeds) in MODEL_READERS.items()),
 )  # fmt: skip
 
 
@@ -318,7 +320,12 @@ def reading_crash(reader: FuzzedReader, content: bytes, folder: Path) -> str:
 
 
 def mutated(seed: bytes, rng: np.random.Generator) -> bytes:
-    """A few bytes flipped, cut out, doubled or drawn anew; of JSON, one of its leaves replaced and the seal made to fit again."""
+    """A few bytes flipped, cut out, doubled or drawn again; of JSON, one of its leaves replaced and the seal made to fit again.
+
+    Of an archive, one of its members is changed, and the archive is whole again.
+    """
+    if seed[:2] == b"PK" and rng.random() < 0.8:
+        return _member_changed(seed, rng)
     if seed[:1] == b"{" and rng.random() < 0.6:
         try:
             return _leaf_replaced(seed, rng)
@@ -361,6 +368,35 @@ ODDITIES = (
     ";",
 )
 LEAVES: tuple[Any, ...] = (None, True, -1, 0, 1e308, float("nan"), 10**30, "", "x" * 50, "../a", [], {}, [[]], [None], {"a": 1}, "nan")
+
+
+def _member_changed(seed: bytes, rng: np.random.Generator) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(seed)) as old, zipfile.ZipFile(made, "w") as new:
+        names = old.namelist()
+        chosen = names[int(rng.integers(len(names)))]
+        for name in names:
+            content = old.read(name)
+            new.writestr(name, _npy_changed(content, rng) if name == chosen else content)
+    return made.getvalue()
+
+
+def _npy_changed(content: bytes, rng: np.random.Generator) -> bytes:
+    """Of an array mostly its cells, which are what compiled code follows; its head otherwise."""
+    if content[:6] != b"\x93NUMPY" or rng.random() < 0.2:
+        return mutated(content, rng)
+    array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+    cells = bytearray(array.tobytes())
+    if cells and array.dtype == np.uint8 and cells[:1] == b"{":
+        changed = mutated(bytes(cells), rng)
+        array = np.frombuffer(changed, dtype=np.uint8)
+    elif cells:
+        for _ in range(int(rng.integers(1, 4))):
+            cells[int(rng.integers(len(cells)))] ^= 1 << int(rng.integers(8))
+        array = np.frombuffer(bytes(cells), dtype=array.dtype).reshape(array.shape)
+    made = io.BytesIO()
+    np.lib.format.write_array(made, array, allow_pickle=False)
+    return made.getvalue()
 
 
 def _leaf_replaced(seed: bytes, rng: np.random.Generator) -> bytes:

@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,6 +106,36 @@ def _trickling_head(connection: socket.socket, _: int) -> None:
         time.sleep(0.2)
 
 
+def _endless_chunks(connection: socket.socket, _: int) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    while True:
+        connection.sendall(b"10000\r\n" + b"0" * 65536 + b"\r\n")
+
+
+def _trickling_chunks(connection: socket.socket, _: int) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    while True:
+        connection.sendall(b"1\r\n \r\n")
+        time.sleep(0.2)
+
+
+def _always_continue(connection: socket.socket, _: int) -> None:
+    while True:
+        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        time.sleep(0.05)
+
+
+def _trickling_refusal(connection: socket.socket, _: int) -> None:
+    connection.sendall(b"HTTP/1.1 503 Down\r\nContent-Length: 100000\r\n\r\n")
+    while True:
+        connection.sendall(b" ")
+        time.sleep(0.2)
+
+
+def _silent(_connection: socket.socket, _: int) -> None:
+    time.sleep(10)
+
+
 def _says(content: Callable[[], bytes]) -> Callable[[socket.socket, int], None]:
     return lambda connection, _: connection.sendall(content())
 
@@ -118,6 +149,13 @@ GOOD = json.dumps({"predictions": [0.5] * 16}).encode()
 HTTP_ANSWERS: dict[str, Callable[[], bytes]] = {
     "gzip_bomb": lambda: response(_bomb(1), Content_Encoding="gzip"),
     "gzip_twice": lambda: response(_bomb(2), Content_Encoding="gzip, gzip"),
+    "deflate_bomb": lambda: response(zlib.compress(b"\0" * (64 << 20)), Content_Encoding="deflate"),
+    "gzip_bomb_as_a_refusal": lambda: response(_bomb(1), "500 Broken", Content_Encoding="gzip"),
+    "cut_gzip": lambda: response(gzip.compress(GOOD)[:-9], Content_Encoding="gzip"),
+    "redirect_to_another_host": lambda: response(b"", "308 Moved", Location="http://127.0.0.1:9/steal"),
+    "redirect_to_a_program": lambda: response(b"", "303 See", Location="javascript:alert(1)"),
+    "list_of_lists": lambda: response(json.dumps({"predictions": [[[0.5]]] * 16}).encode()),
+    "wrong_kinds": lambda: response(json.dumps({"predictions": [None, "a", True, {}] * 4}).encode()),
     "unasked_encoding": lambda: response(b"\x0b", Content_Encoding="br"),
     "broken_gzip": lambda: response(b"not gzip", Content_Encoding="gzip"),
     "too_deep": lambda: response(b"[" * 100_000),
@@ -140,9 +178,14 @@ HTTP_ANSWERS: dict[str, Callable[[], bytes]] = {
 }
 for _name, _content in HTTP_ANSWERS.items():
     add(f"http_{_name}", asked_over_http(_says(_content)))
-add("http_endless", asked_over_http(_endless))
-add("http_trickle", asked_over_http(_trickle))
-add("http_trickling_head", asked_over_http(_trickling_head))
+add("http_endless", asked_over_http(_endless, timeout_seconds=0.5))
+add("http_endless_chunks", asked_over_http(_endless_chunks, timeout_seconds=0.5))
+add("http_trickling_chunks", asked_over_http(_trickling_chunks, timeout_seconds=0.5))
+add("http_always_continue", asked_over_http(_always_continue, timeout_seconds=0.5))
+add("http_trickling_refusal", asked_over_http(_trickling_refusal, timeout_seconds=0.5))
+add("http_silent", asked_over_http(_silent, timeout_seconds=0.5))
+add("http_trickle", asked_over_http(_trickle, timeout_seconds=0.5))
+add("http_trickling_head", asked_over_http(_trickling_head, timeout_seconds=0.5))
 for _number, _text in enumerate(("nan", "inf", "-5", "1e309", "9" * 5000, "Wed, 99 Foo 2015", "Wed, 21 Oct 2015 07:28:00 GMT", "\x00")):
     add(f"http_retry_after_{_number}", asked_over_http(_says(lambda text=_text: response(b"", "503 Down", Retry_After=text)), retries=1))
 
@@ -165,6 +208,44 @@ def http_secrets_sent_back(_: Path) -> None:
             if "hunter2secret" in str(fault) or "sk-live-123456" in f"{fault}{settings!r}{settings.connection!r}":
                 raise RuntimeError("a secret was shown") from None
             raise
+
+
+@case()
+def http_secrets_in_every_dress(_: Path) -> None:
+    """A password comes back decoded, quoted, and as the header that was made of it; none of these is shown."""
+    import base64
+    from urllib.parse import quote
+
+    from evenhand.errors import EvenhandError
+    from evenhand.models.http import HttpModel
+    from evenhand.models.wrap import wrap
+
+    password = "p@ss word/äö"
+    dresses = (password, quote(password, safe=""), base64.b64encode(f"me:{password}".encode()).decode())
+    echo = _says(lambda: response(json.dumps({"error": list(dresses)}, ensure_ascii=False).encode()))
+    with endpoint(echo) as url:
+        try:
+            wrap(HttpModel(url.replace("//", f"//me:{quote(password, safe='')}@"), retries=0), DOMAIN).scores(ROWS)
+        except EvenhandError as fault:
+            if any(each in str(fault) for each in dresses):
+                raise RuntimeError(f"a secret was shown: {fault}") from None
+            raise
+
+
+@case()
+def http_redirect_carries_nothing_away(_: Path) -> None:
+    """Another host is never asked, whatever the first one says."""
+    from evenhand.models.http import HttpModel
+    from evenhand.models.wrap import wrap
+
+    stolen: list[int] = []
+    with endpoint(lambda _connection, count: stolen.append(count)) as thief:
+        send_on = _says(lambda: response(b"", "307 There", Location=thief))
+        with endpoint(send_on) as url:
+            try:
+                wrap(HttpModel(url, headers={"Authorization": "Bearer sk-live-123456"}, retries=0), DOMAIN).scores(ROWS)
+            finally:
+                assert not stolen, "the redirect was followed"
 
 
 @case(is_harmless=True)

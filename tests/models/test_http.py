@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from evenhand.models.wrap import wrap
 
 pytest.importorskip("httpx")
 from evenhand.models.http import HttpModel
+from evenhand.models.http_transport import retry_after
 
 CODES = rows(50)
 
@@ -150,6 +152,38 @@ def test_retry_after_is_honoured(service: Service) -> None:
     started = time.monotonic()
     wrap(settings(service, concurrency=1), DOMAIN).scores(CODES)
     assert time.monotonic() - started >= 0.4
+
+
+SOON = datetime.now(UTC) + timedelta(seconds=30)
+LATER = datetime.now(UTC) + timedelta(days=400)
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("0", 0, 0),
+        ("7", 7, 7),
+        (" 7 ", 7, 7),
+        ("120", 120, 120),
+        ("3600", 120, 120),
+        (SOON.strftime("%a, %d %b %Y %H:%M:%S GMT"), 5, 30),
+        (SOON.strftime("%A, %d-%b-%y %H:%M:%S GMT"), 5, 30),
+        (SOON.strftime("%a %b %d %H:%M:%S %Y"), 5, 30),
+        (LATER.strftime("%a, %d %b %Y %H:%M:%S GMT"), 120, 120),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0, 0),
+    ],
+)
+def test_every_legal_retry_after_is_understood_and_none_is_too_long(text: str, least: float, most: float) -> None:
+    pause = retry_after(text)
+    assert pause is not None
+    assert least <= pause <= most
+
+
+@pytest.mark.parametrize(
+    "text", ["", "soon", "-7", "+7", "7s", "0x10", "1e3", "nan", "inf", "٧", "7, 8", "9" * 400, "Wed, 99 Foo 2015", "\x00", "7\n8"]
+)
+def test_an_illegal_retry_after_is_as_none(text: str) -> None:
+    assert retry_after(text) is None
 
 
 def test_the_rate_limit_holds(service: Service) -> None:

@@ -5,6 +5,7 @@ What a request holds and how its answer is read is the business of those who ask
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
+from urllib.parse import unquote
 
 from evenhand.disk import check_depth
 from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer, require
@@ -247,9 +249,9 @@ def shown_url(url: str) -> str:
 
 
 def url_secrets(url: str) -> set[str]:
-    """Long enough parts of an address that must not be shown."""
+    """Long enough parts of an address that must not be shown, as they stand there, decoded, and as the header that is made of them."""
     plain, _, query = url.partition("?")
     found = {part.partition("=")[2] for part in query.split("&")}
     if match := re.search(r"://([^/@]*)@", plain):
-        found |= set(match.group(1).split(":"))
-    return {part for part in found if len(part) >= _SHORTEST_SECRET}
+        found |= {*match.group(1).split(":"), base64.b64encode(unquote(match.group(1)).encode()).decode()}
+    return {each for part in found if len(part) >= _SHORTEST_SECRET for each in (part, unquote(part), json.dumps(unquote(part))[1:-1])}
