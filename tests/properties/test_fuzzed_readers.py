@@ -5,16 +5,20 @@ import json
 import resource
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from evenhand.disk import sealed
 from evenhand.errors import StoreError
-from parts.fuzzed_readers import READERS, crashes, reading_crash
+from parts.fuzzed_models import MODEL_READERS
+from parts.fuzzed_readers import ODDITIES, READERS, crashes, reading_crash
 
-for library in ("cv2", "PIL"):
+for library in ("cv2", "PIL", "onnxruntime", "xgboost", "lightgbm", "catboost", "httpx"):
     pytest.importorskip(library)
 
 NAMES = {reader.file: reader for reader in READERS}
@@ -51,14 +55,55 @@ def test_a_picture_whose_part_is_longer_than_it_takes_no_room(tmp_path: Path):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500 * 1024
 
 
+MODELS = tuple(file for file in MODEL_READERS if file.endswith((".skops", ".onnx", ".json", ".ubj", ".txt", ".cbm", ".npz")))
+"""Files that a process of their own opens first, which takes a while each."""
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("file", NAMES)
+@pytest.mark.parametrize("file", [pytest.param(file, marks=pytest.mark.slow) if file in MODELS else file for file in NAMES])
 def test_changed_contents_are_read_or_refused(file: str):
     assert crashes(NAMES[file], 12, np.random.default_rng(0)) == {}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("file", ["a.onnx", "repair.npz"])
+def test_a_few_changed_models_are_read_or_refused(file: str):
+    assert crashes(NAMES[file], 3, np.random.default_rng(0)) == {}
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("file", NAMES)
 def test_many_changed_contents_are_read_or_refused(file: str):
-    assert crashes(NAMES[file], 500, np.random.default_rng(1)) == {}
+    assert crashes(NAMES[file], 60 if file in MODELS else 500, np.random.default_rng(1)) == {}
+
+
+EDITS = st.lists(
+    st.tuples(st.integers(0, 1 << 16), st.integers(0, 12), st.one_of(st.binary(max_size=6), st.sampled_from(ODDITIES).map(str.encode))),
+    min_size=1,
+    max_size=6,
+)
+"""Where, how many bytes are taken away, and what is put there."""
+
+
+def _edited(seed: bytes, edits: list[Any]) -> bytes:
+    content = bytearray(seed)
+    for at, gone, new in edits:
+        place = at % (len(content) + 1)
+        content[place : place + gone] = new
+    return bytes(content)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "file", [pytest.param(file, marks=pytest.mark.slow) if file not in ("rule.txt", "answer.http") else file for file in NAMES]
+)
+def test_hypothesis_finds_no_content_that_crashes(file: str, tmp_path: Path):
+    seeds = NAMES[file].seeds()
+
+    @settings(max_examples=15, deadline=None, database=None)
+    @given(st.sampled_from(seeds), EDITS)
+    def read(seed: bytes, edits: list[Any]) -> None:
+        assert reading_crash(NAMES[file], _edited(seed, edits), tmp_path) == ""
+
+    read()
