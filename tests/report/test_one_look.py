@@ -16,7 +16,7 @@ from evenhand import report
 
 HOME = Path(evenhand.report.__file__).parent
 SOURCES = sorted(HOME.rglob("*.py"))
-OTHERS = {"coco_export.py", "scene_sheets.py"}  # what scenes leave beside a report: annotations and sheets of pictures
+OTHERS = {"coco_export.py", "scene_sheets.py", "study_page.py"}  # what scenes leave beside a report: annotations, sheets, a study of people
 PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==")
 
 
@@ -24,7 +24,10 @@ def test_only_the_chart_package_writes_svg_and_only_one_sheet_styles() -> None:
     assert {file.parent.name for file in SOURCES if "<svg" in file.read_text(encoding="utf-8")} == {"charts"}
     assert [file.name for file in HOME.rglob("*.css")] == ["style.css"]
     pages = [file for file in HOME.rglob("*.j2") if "<style" in file.read_text(encoding="utf-8")]
-    assert [file.name for file in pages] == ["page.html.j2"]
+    assert {file.name for file in pages} >= {"page.html.j2"}
+    assert all(
+        re.findall(r"<style.*?</style>", file.read_text(encoding="utf-8"), re.DOTALL) == ["<style>{{ style }}</style>"] for file in pages
+    )
     assert not [file for file in HOME.rglob("*.j2") if "style=" in file.read_text(encoding="utf-8")]
 
 

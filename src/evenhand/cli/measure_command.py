@@ -30,6 +30,7 @@ from evenhand.cli.project import (
     load_all,
 )
 from evenhand.domain.causal_graph import CausalGraph
+from evenhand.engine import witness
 from evenhand.verbs.build_gate import every_group, policy_of, ruled
 from evenhand.verbs.measure import MeasureOptions, measure
 
@@ -110,4 +111,6 @@ def measure_command(
             tell(f"Pairs: {table}")
     policy = every_group(policy_of(replace(loaded.project.gate, max_rate=max_rate)), result.as_dict(), max_gap)
     ruling = ruled(result.as_dict(), policy, baseline or loaded.project.gate.baseline)
+    for kept in result.witnesses:
+        witness.save(kept, settings.runs / "witnesses")
     leave(result, Leaving(settings.runs, "measurement", report, as_json, loaded.place, ruling))

@@ -49,15 +49,17 @@ class InnerView:
         }
 
 
-def inner_view(subject: Subject, sample: JudgedSample, seconds: float | None, deadline: Deadline = NEVER) -> InnerView:
+def inner_view(
+    subject: Subject, sample: JudgedSample, rng: np.random.Generator, seconds: float | None = None, deadline: Deadline = NEVER
+) -> InnerView:
     """Ask the model about some judged rows once more; `seconds` is what one question takes, where that was measured."""
     most = MOST_ROWS if not deadline.is_set or not seconds else int(SHARE_OF_TIME * deadline.seconds_left / seconds)
     if len(subject.model.classes) < 2 or min(most, len(sample.rows)) < FEWEST_ROWS or _counts_objects(subject):
-        return InnerView(subject, None, _neurons(subject, sample, most))
-    few = min(MOST_ROWS, most)
-    rows, unfair = sample.rows[:few], sample.marks[:few]
+        return InnerView(subject, None, _neurons(subject, sample.rows[: min(NEURON_ROWS, most)]))
+    chosen = rng.permutation(len(sample.rows))[: min(MOST_ROWS, most)]
+    rows, unfair = sample.rows[chosen], sample.marks[chosen]
     labels = labels_of(Meter(subject.model).scores(rows))
-    return InnerView(subject, AnsweredRows(_described(rows, subject), labels, unfair), _neurons(subject, sample, most))
+    return InnerView(subject, AnsweredRows(_described(rows, subject), labels, unfair), _neurons(subject, rows[:NEURON_ROWS]))
 
 
 def _counts_objects(subject: Subject) -> bool:
@@ -66,12 +68,15 @@ def _counts_objects(subject: Subject) -> bool:
 
 
 def _described(rows: Rows, subject: Subject) -> Rows:
-    return subject.medium.described(rows) if isinstance(subject.medium, Describing) else rows
+    medium = subject.medium
+    if not isinstance(medium, Describing):
+        return rows
+    return medium.described(rows) if len(rows) else np.empty((0, len(medium.description.columns)))
 
 
-def _neurons(subject: Subject, sample: JudgedSample, most: int) -> BiasMap | None:
+def _neurons(subject: Subject, rows: Rows) -> BiasMap | None:
     """The bias map, where hidden layers can be read."""
-    model, rows = subject.model, sample.rows[: min(NEURON_ROWS, most)]
+    model = subject.model
     if not isinstance(model, Transparent) or not len(rows) or not model.layers():
         return None
     return measure_bias(Meter(model), subject.domain, rows)

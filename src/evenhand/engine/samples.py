@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evenhand.arrays import Mask, Rows
-from evenhand.contract import Oracle, words_of
+from evenhand.contract import Model, Oracle, words_of
 from evenhand.deadline import NEVER, Deadline
+from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import Findings, findings_of
 from evenhand.engine.subject import Subject
-from evenhand.measures.rates import DRAWN, Rate, Sample, comparable, judge_in_time, rate_of, real_sample, uniform_sample
+from evenhand.measures.rates import DRAWN, Rate, Sample, comparable, judge_all, judge_in_time, rate_of, real_sample, uniform_sample
 from evenhand.models.meter import Meter
 
 MOST_TIMED_CELLS = 16_000_000
@@ -68,6 +69,14 @@ def judged_samples(
         rate = replace(rate, whole=sample.is_whole and len(rows) == len(sample.rows))
         judged.append(JudgedSample(rate, unfair, rows, len(sample.rows)))
     return judged
+
+
+def judged_sample(sample: Sample, domain: TabularDomain, model: Model, oracle: Oracle, confidence: float) -> JudgedSample:
+    """One sample, judged whole: its rate with the unfair rows of it."""
+    verdict = judge_all(sample.rows, domain, model, oracle)
+    unfair = findings_of(sample.rows, verdict, domain, np.arange(len(sample.rows)), sample.population)
+    rate = replace(rate_of(verdict, sample.population, confidence, words_of(oracle)), whole=sample.is_whole)
+    return JudgedSample(rate, unfair, sample.rows, len(sample.rows))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from evenhand.report import words
 from evenhand.report.record import RateRecord, Record
 from evenhand.report.sections import standings
@@ -31,6 +33,8 @@ def lead(record: Record) -> str:
     rate = record.body.rates[0] if record.body.rates else None
     if rate is not None and rate.is_measured:
         return rate_sentence(rate, record)
+    if record.verb == "compare" and (change := _change(record)):
+        return change
     if record.body.standings:
         return standings.headline(record.body.standings)
     return sentence(record.sentences[0] if record.sentences else record.reason)
@@ -39,6 +43,24 @@ def lead(record: Record) -> str:
 def classes_decide(record: Record) -> bool:
     """Whether the verdict is about classes of objects, which a rate of single losses has no part in."""
     return "classes" in record.body.studies and not record.gate.get("max_rate")
+
+
+VERDICTS = {"better": "Better", "worse": "Worse", "not shown": "No change is shown"}
+AMONG = {"data": "among the real rows", "domain": "in everything that the domain allows"}
+
+
+def _change(record: Record) -> str:
+    """The rate before and after, where two results or models were compared; empty where something else was."""
+    changes = (record.body.model_extra or {}).get("changes") or []
+    first = changes[0] if isinstance(changes, list) and changes and isinstance(changes[0], Mapping) else {}
+    if record.body.series or not all(isinstance(first.get(name), (int, float)) for name in ("before", "after", "low", "high")):
+        return ""
+    among = AMONG.get(str(first.get("population")), f"in the population “{words.text(first.get('population'), 60)}”")
+    points = " to ".join(f"{100 * float(first[name]):+.2f}".replace("-", "−") for name in ("low", "high"))
+    return (
+        f"{VERDICTS.get(str(first.get('verdict')), 'Compared')}: {among}, {words.percent(first['before'])} are treated differently before, "
+        f"{words.percent(first['after'])} after (the change lies between {points} points, n = {words.number(first.get('n'))})."
+    )
 
 
 def rate_sentence(rate: RateRecord, record: Record) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -11,6 +11,7 @@ from markupsafe import Markup
 from evenhand.report import words
 from evenhand.report.charts.canvas import Axis, nice
 from evenhand.report.charts.tolerances import ToleranceRow, tolerances
+from evenhand.report.first_picture import FirstPicture, class_picture
 from evenhand.report.lead import listed, nouns
 from evenhand.report.record import RateRecord, Record
 
@@ -25,7 +26,7 @@ SUBJECTS = {
     "bench": "Methods of search under one budget",
     "campaign": "Many models, each searched and measured under the same terms",
     "compare": "What has changed from the first to the second",
-    "doctor": "How the model is wired",
+    "doctor": "Whether the model is wired as it should be",
     "replay": "Pairs that were kept, asked again",
     "gate": "Whether the model keeps the project’s policy",
 }
@@ -61,6 +62,14 @@ NEXT_BY_VERB = {
     ("replay", "pass"): "Keep the pairs in the repository, so that the build asks them again.",
     ("bench", "inconclusive"): "Look at what failed below, and run it again.",
 }
+NEXT_BY_MEDIUM = {
+    "scenes": (
+        "Look at the pairs of the class that is named; add pictures of it to the training data (`evenhand scan --annotated` writes changed "
+        "scenes with their annotations), or have the difference justified and waived in the project file, with an owner and an expiry."
+    ),
+}
+"""What to do about a violation where the repairs of tables do not apply."""
+
 NEXT_OVER_TIME = {
     "pass": "Keep the newest as the baseline of the next (`evenhand gate --baseline`).",
     "violation": "Find the step at which it became worse below, and compare the two results around it (`evenhand compare`).",
@@ -84,9 +93,17 @@ def two_minutes(record: Record) -> list[BriefLine]:
         BriefLine("What it means", DECIDED[record.outcome] if record.verb not in ("bench", "synth", "repair", "doctor") else _own(record)),
         BriefLine(
             "What to do next",
-            NEXT_OVER_TIME[record.outcome] if record.body.series else NEXT_BY_VERB.get((record.verb, record.outcome), NEXT[record.outcome]),
+            _next(record),
         ),
     ]
+
+
+def _next(record: Record) -> str:
+    if record.body.series:
+        return NEXT_OVER_TIME[record.outcome]
+    medium, told = record.header.medium.kind or "table", NEXT_BY_VERB.get((record.verb, record.outcome))
+    is_broken = record.outcome == "violation"
+    return told or (NEXT_BY_MEDIUM.get(medium, NEXT[record.outcome]) if is_broken else NEXT[record.outcome])
 
 
 def _what(record: Record) -> str:
@@ -97,13 +114,13 @@ def _what(record: Record) -> str:
         else SUBJECTS.get(record.verb, words.title(record.verb)).format(many=many, whom="whom" if many == "people" else "that")
     )
     kind = (
-        f" of the model {words.text(header.model.kind, 60)}"
+        f"; the model: {words.text(header.model.kind, 60)}"
         if header.model.kind and record.verb not in ("synth", "bench", "campaign")
         else ""
     )
     protected = listed([words.text(name, 60) for name in record.protected])
     told = f"; protected: {protected}" if protected else ""
-    return f"{subject}{kind if record.verb in ('doctor', 'certify', 'replay', 'gate') else ''}{told}."
+    return f"{subject}{kind}{told}."
 
 
 def _whom(record: Record) -> str:
@@ -119,6 +136,8 @@ def _whom(record: Record) -> str:
 
 def judged_words(rate: RateRecord, rows: int | None) -> str:
     """How many of the population were asked about, and whether that is all of them."""
+    if rate.whole and rows and rate.n < rows:
+        return f"all {rate.n:,} of them that can be changed were asked about"
     if rate.whole:
         return "every one of which was asked about"
     if rate.population == "data" and rows:
@@ -127,14 +146,24 @@ def judged_words(rate: RateRecord, rows: int | None) -> str:
 
 
 def _own(record: Record) -> str:
-    return words.text(record.sentences[0] if record.sentences else record.reason, 600).rstrip(".") + "."
+    return words.sentence_case(words.text(record.sentences[0] if record.sentences else record.reason, 600).rstrip(".")) + "."
 
 
-def strip(record: Record) -> Markup | None:
-    """The intervals that decide against what is tolerated; None where nothing with an interval decides."""
+READ_STRIP = (
+    "The line is the interval, the dot the estimate. The grey band is what is tolerated, an engineering tolerance; beyond it is hatched."
+)
+
+
+def strip(record: Record) -> FirstPicture | None:
+    """The intervals that decide against what is tolerated, or the classes that decide; None where neither decides."""
     rows = _condition_rows(record) or _proof_row(record) or _change_row(record) or _rate_rows(record)
+    rows += _group_rows(record) if record.verb == "measure" else []
     if not rows:
-        return None
+        return class_picture(record)
+    return FirstPicture(_strip(rows), READ_STRIP)
+
+
+def _strip(rows: list[ToleranceRow]) -> Markup:
     lowest = min(0.0, *(row.low for row in rows))
     top = nice(max([row.high for row in rows] + [1.15 * row.tolerated for row in rows]))
     return tolerances(rows, Axis(lowest * 1.1, top, unit="share"))
@@ -168,7 +197,17 @@ def _proof_row(record: Record) -> list[ToleranceRow]:
     if not isinstance(low, (int, float)) or not isinstance(high, (int, float)):
         return []
     caption = f"proved: at least {words.percent(low)}, at most {words.percent(high)}"
-    return [ToleranceRow("The whole domain", caption, low, high, None, _tolerated(record))]
+    return [ToleranceRow("The whole domain", caption, low, high, None, _tolerated(record)), *_likely_row(record, proof)]
+
+
+def _likely_row(record: Record, proof: Mapping[str, Any]) -> list[ToleranceRow]:
+    """Beside loose bounds: what questions to the model make likely, which is no proof."""
+    likely = proof.get("likely") or {}
+    low, high = likely.get("lower"), likely.get("upper")
+    if not isinstance(low, (int, float)) or not isinstance(high, (int, float)) or proof.get("exact"):
+        return []
+    caption = f"likely, no proof: {words.percent(low)} to {words.percent(high)}, from {words.number(likely.get('rows'))} questions"
+    return [ToleranceRow("The whole domain, by asking", caption, low, high, None, _tolerated(record))]
 
 
 def _change_row(record: Record) -> list[ToleranceRow]:
@@ -178,7 +217,11 @@ def _change_row(record: Record) -> list[ToleranceRow]:
     limit = record.header.details.get("tolerance")
     tolerated = float(limit) if isinstance(limit, (int, float)) else 0.0
     told = [each for each in changes[:MOST_STRIPS] if isinstance(each, Mapping) and _has_bounds(each)]
-    return [_change(each, tolerated) for each in told]
+    rows = [_change(each, tolerated) for each in told]
+    beside = "told beside, decides nothing: "
+    return [
+        row if place == 0 or told[place].get("name") else replace(row, caption=f"{beside}{row.caption}") for place, row in enumerate(rows)
+    ]
 
 
 def _change(each: Mapping[str, Any], tolerated: float) -> ToleranceRow:
@@ -195,6 +238,22 @@ def _rate_rows(record: Record) -> list[ToleranceRow]:
     name = words.population(rate.population)[0]
     caption = f"{words.percent(rate.estimate)} ({words.percent(rate.low)} to {words.percent(rate.high)})"
     return [ToleranceRow(name, caption, rate.low, rate.high, rate.estimate, _tolerated(record))]
+
+
+MOST_GROUP_STRIPS = 3
+
+
+def _group_rows(record: Record) -> list[ToleranceRow]:
+    """The widest gaps in the share with the favourable outcome, against the gap that is tolerated."""
+    figures = [each for each in record.body.groups if each.get("metric") == "statistical_parity" and _has_bounds(each)]
+    figures.sort(key=lambda each: -float(each["low"]))
+    limit = record.header.details.get("max_gap")
+    tolerated = float(limit) if isinstance(limit, (int, float)) else 0.0
+    return [
+        ToleranceRow(f"Gap between groups by {words.text(each.get('attribute'), 60)}", _caption(each), each["low"], each["high"],
+                     each.get("estimate"), tolerated)
+        for each in figures[:MOST_GROUP_STRIPS]
+    ]  # fmt: skip
 
 
 def _tolerated(record: Record) -> float:

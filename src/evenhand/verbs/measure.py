@@ -23,7 +23,9 @@ from evenhand.engine.header import Header, header_of
 from evenhand.engine.preflight import preflight
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.run import Plan, Subject, run
+from evenhand.engine.samples import JudgedSample, judged_sample
 from evenhand.engine.subject import Data
+from evenhand.engine.witness import Witness
 from evenhand.errors import DataError, EvenhandError, InvalidArgument
 from evenhand.limits import ConfidenceLevel, Count, InnerShare, RandomDeals, ShareBelowOne, WholeNumber, check_limits
 from evenhand.measures.every_row import EveryRow, every_row
@@ -52,6 +54,7 @@ from evenhand.statistics import gaps
 from evenhand.statistics.permutation import table_test
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.level_chain import LevelChain
+from evenhand.verbs.measured_evidence import MeasuredEvidence, evidence_of
 from evenhand.verbs.measurement import Answer, answer_of, summary_of
 
 if TYPE_CHECKING:
@@ -63,8 +66,8 @@ BY_CLASS = ("statistical_parity", "equal_opportunity", "predictive_equality", "c
 """What is measured of each class against all others where there are more than two."""
 LEADING = ("label_accuracy", "accuracy", "statistical_parity")
 """The figure of groups that leads where nothing is said about individuals: the first of these that was measured."""
-OTHER_PARTS = 5
-"""Parts of a measurement beside groups: individuals, plausible people, a natural search, oracles, studies."""
+OTHER_PARTS = 6
+"""Parts of a measurement beside groups: individuals, plausible people, a natural search, oracles, studies, pairs."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,14 @@ class Measurement(Rendered):
     alarms: tuple[str, ...]
     notes: tuple[str, ...]
     studies: Mapping[str, StudySection] = field(default_factory=dict)  # of what the rows show, by name
+    evidence: MeasuredEvidence = field(
+        default_factory=MeasuredEvidence
+    )  # pairs of real rows, where they concentrate, and the model as a tree
+
+    @property
+    def witnesses(self) -> tuple[Witness, ...]:
+        """Pairs of real rows that are treated differently, for people to look at and to replay."""
+        return self.evidence.witnesses
 
     def figure(self, metric: str, attribute: str | None = None) -> Figure:
         """One figure by its metric, and by the attribute where there are several."""
@@ -176,12 +187,13 @@ class Measurement(Rendered):
             "studies": {name: section_dict(section) for name, section in self.studies.items()},
             "alarms": list(self.alarms),
             "notes": list(self.notes),
+            **self.evidence.body,
         }
         first = [each.rate.sentence for each in self.individual[:1]] or [
             sentence for sentence in (worst_sentence(self.figures),) if sentence
         ]
         sentences = [*first, *(told for section in self.studies.values() for told in section.sentences)]
-        return result_dict(self, Telling(sentences, self._checks(), (), body))
+        return result_dict(self, Telling(sentences, self._checks(), self.evidence.pairs, body))
 
     def _checks(self) -> list[dict[str, Any]]:
         """What each figure of groups and each study decides; a difference is a violation unless the whole tolerated it."""
@@ -295,7 +307,8 @@ class _Measurer:
         )
         answer = answer_of(self.model, self.data, self.domain, self.options.labels, self.options.weights)
         judge = self._oracle()
-        individual = self._individual(judge)
+        real = self._real_people(judge)
+        individual = self._individual(judge, real)
         anytime, weighted, notes = self._plausible(judge)
         figures = self._figures(answer)
         comparison = self._comparison()
@@ -316,8 +329,16 @@ class _Measurer:
         header = self._header(judge)
         return Measurement(
             header, individual, anytime, weighted, figures, rest, comparison,
-            ruling.outcome, ruling.reason, tuple(alarms), tuple(notes), studies,
+            ruling.outcome, ruling.reason, tuple(alarms), tuple(notes), studies, self._evidence(judge, real),
         )  # fmt: skip
+
+    def _evidence(self, oracle: Oracle, real: JudgedSample | None) -> MeasuredEvidence:
+        """Pairs and rules of the real rows; none where only groups are asked for, or where rows have no twins."""
+        if real is None or self.options.groups_only:
+            return MeasuredEvidence()
+        self._say("pairs, and where they concentrate")
+        subject = Subject(self.domain, self.model.model, self.data.rows, medium=self._medium)
+        return evidence_of(subject, real, oracle, self._rng(12))
 
     def _labels(self) -> Labels | None:
         """The data's labels, where every row has one."""
@@ -374,27 +395,32 @@ class _Measurer:
         chosen = oracle_of({name: {"tolerance": self.options.tolerance}} if name == "amounts" else name)
         return ready(chosen, self.data.rows, self.domain, self.model)
 
-    def _individual(self, oracle: Oracle) -> tuple[IndividualRate, ...]:
+    def _real_people(self, oracle: Oracle) -> JudgedSample | None:
+        """The real rows, judged; of a list of things, those that have a twin.  None where nothing has one."""
         if not has_twins(self._medium):
-            return ()
+            return None
         self._say("individuals: random, real and distinct people")
+        rows = real_sample(self.data.rows, self.options.rate_rows, self.domain, self.model.model, self._rng(0))
+        sample = comparable(rows, self.domain) if getattr(self._medium, "is_listed", False) else rows
+        return judged_sample(sample, self.domain, self.model, oracle, self.options.confidence)
+
+    def _individual(self, oracle: Oracle, real: JudgedSample | None) -> tuple[IndividualRate, ...]:
+        if real is None:
+            return ()
         rng, n = self._rng(1), self._drawn
-        real = real_sample(self.data.rows, self.options.rate_rows, self.domain, self.model.model, rng)
-        if getattr(self._medium, "is_listed", False):  # all rows are there: of those, the ones that have a twin
-            sample = comparable(real, self.domain)
-            rate = discrimination_rate(sample, self.domain, self.model, oracle, self.options.confidence)
-            return (IndividualRate("IF_o", "share of the real rows that have a twin", rate),)
+        if getattr(self._medium, "is_listed", False):
+            return (IndividualRate("IF_o", "share of the real rows that have a twin", real.rate),)
         random, again = uniform_sample(self.domain, n, rng), uniform_sample(self.domain, n, rng)
         _, first = np.unique(self.domain.keys(again.rows), return_index=True)
         samples = {
-            "IF_o": ("share of the real rows (LIMI)", real),
             "IF_r": ("share of random rows of the domain (LIMI)", random),
             "DM-RS": ("the same from distinct random rows of their own (NeuronFair)", Sample(again.rows[first], "domain, distinct")),
         }
-        return tuple(
+        drawn = [
             IndividualRate(name, meaning, discrimination_rate(sample, self.domain, self.model, oracle, self.options.confidence))
             for name, (meaning, sample) in samples.items()
-        )
+        ]
+        return (IndividualRate("IF_o", "share of the real rows (LIMI)", real.rate), *drawn)
 
     def _plausible(self, oracle: Oracle) -> tuple[dict[str, Any] | None, WeightedRate | None, list[str]]:
         """The anytime rate and the weighted rate among plausible people."""

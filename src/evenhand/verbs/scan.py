@@ -167,7 +167,7 @@ def scan(
     rng = np.random.default_rng([seed, 2])
     samples = judged_samples(subject, plan.oracle, Sampling(options.rate_rows, options.gate.confidence), rng, time_plan.for_rates())
     rules = where(samples, subject, np.random.default_rng([seed, 5]), time_plan.for_rules())
-    view = inner_view(subject, samples[0], plan.question_seconds, time_plan.deadline)
+    view = inner_view(subject, samples[0], np.random.default_rng([seed, 11]), plan.question_seconds, time_plan.deadline)
     classes = _classes(subject, samples[0], options.rate_rows or DRAWN, np.random.default_rng([seed, 6]))
     searched = _search(chosen, subject, plan, options, Recording(header, time_plan.before_evidence(looked.patient.seconds)))
     found, names = searched.findings(len(subject.domain.columns)), outcome_names(plan.oracle, subject.model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -104,14 +105,14 @@ class Certificate:
         if max_rate == 0.0 and not self.lower and len(self.examples):
             found = f"{len(self.examples)} pairs of people whom the model treats differently are at hand, and none is tolerated"
             return Claim("proof", broken=found)
-        between = f"the share lies between {share(self.lower)} and {share(self.upper)}, and the tolerated {share(limit)} is between"
+        lying = f"the share lies between {share(self.lower)} and {share(self.upper)}, and the tolerated {share(limit)} is between"
         likely = ""
         if self.likely:
             likely = f"likely it is between {share(self.likely.lower)} and {share(self.likely.upper)}, which is no proof; "
         return Claim(
             "proof",
             f"it is proved that {least} of the domain is treated differently, above the tolerated {share(max_rate)}",
-            f"{between}; {likely}give it more time",
+            f"{lying}; {likely}give it more time",
             f"it is proved that {most} of the domain is treated differently, within the tolerated {share(limit)}",
             (Span(self.lower, self.upper, limit),),
         )
@@ -122,7 +123,7 @@ class Certificate:
         if self.likely is None:
             return ""
         return (
-            f"Between {share(self.likely.lower)} and {share(self.likely.upper)}, but for an error probability of one in "
+            f"{between(self.likely.lower, self.likely.upper).capitalize()}, but for an error probability of one in "
             f"{1 / self.likely.error:,.0f}: the model was asked about {self.likely.rows:,} rows drawn in the undecided part."
         )
 
@@ -137,7 +138,7 @@ class Certificate:
         whom = f"of the inputs that the domain allows would get another label under another value of {protected}"
         if self.is_exact:
             return f"Exactly {share(self.lower)} {whom}."
-        return f"Between {share(self.lower)} and {share(self.upper)} {whom}; {ENDINGS.get(self.ended, self.ended)}."
+        return f"{between(self.lower, self.upper).capitalize()} {whom}; {ENDINGS.get(self.ended, self.ended)}."
 
     def summary(self) -> str:
         """A few lines for a person."""
@@ -182,6 +183,12 @@ class Certificate:
 def share(value: float) -> str:
     """A share in percent with as many digits as it takes."""
     return f"{100 * value:.6g} %"
+
+
+def between(lower: float, upper: float) -> str:
+    """Two bounds in percent with two decimals, rounded outwards, so that what is said holds as surely as the bounds do."""
+    low, high = (f"{rounding(1e4 * value) / 100:g}" for rounding, value in ((math.floor, lower), (math.ceil, upper)))
+    return f"between {low} % and {high} %"
 
 
 def _shown(value: Any) -> str:

@@ -1,0 +1,50 @@
+"""What a measurement shows beside its figures: pairs of real rows, where they concentrate, and the model as a small tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evenhand.contract import Oracle
+from evenhand.engine import witness
+from evenhand.engine.inner_view import inner_view
+from evenhand.engine.samples import JudgedSample
+from evenhand.engine.subject import Subject
+from evenhand.measures.rules import Rules
+from evenhand.verbs.scan import where
+
+MOST_PAIRS = 12
+
+
+@dataclass(frozen=True)
+class MeasuredEvidence:
+    """Pairs, rules, and what a page shows of the model itself."""
+
+    witnesses: tuple[witness.Witness, ...] = ()
+    rules: Rules | None = None
+    inner: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def pairs(self) -> list[dict[str, Any]]:
+        """The pairs for JSON."""
+        return [asdict(each) for each in self.witnesses]
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """What it adds to the body of a result."""
+        return {"where": None if self.rules is None else self.rules.as_dict(), **self.inner}
+
+
+def evidence_of(subject: Subject, sample: JudgedSample, oracle: Oracle, rng: np.random.Generator) -> MeasuredEvidence:
+    """Of the real rows that were judged: the pairs with the widest gaps, rules about them, and the paths that they take."""
+    chosen = sample.unfair[witness.select(sample.unfair, subject.domain, MOST_PAIRS)]
+    hearing = witness.Hearing(subject.domain, subject.model, oracle, subject.medium)
+    view = inner_view(subject, sample, rng)
+    return MeasuredEvidence(
+        tuple(witness.witnesses_of(chosen, subject.rows, hearing)),
+        where([sample], subject, rng),
+        view.as_dict(view.paths(sample.unfair.rows, rng)),
+    )
