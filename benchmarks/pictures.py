@@ -9,6 +9,7 @@ verdicts_by_learned_twins  how often a learned editor was allowed a verdict at a
 group_metric_max_error   the largest difference of a group's value from Fairlearn's, photographs and portraits
 group_coverage_min       how often the bounds of all groups hold together, simulated; group_false_alarm_max: fair answers that are blamed
 photographs_conclusive   the share of runs on photographs that end in pass or violation; the net is a torch module, and an ONNX file
+tone_right_min           of drawn portraits whose tone is read from the pixels and sure, the share that is right, in the worst of five lights
 kruskal_max_error, adequacy_cpu_s    DeepFAIT's statistics against scipy's, and the time of its five measures
 chain_cpu_s, cyclegan_confirmed_share, peak_mb_224    too long for --quick, which takes them from benchmarks/pictures_kept.json and says so
 
@@ -36,9 +37,10 @@ from parts.common import options, write_figures
 from parts.picture_groups import half_trained, largest_difference, simulated, untwinned
 from parts.picture_photographs import FOLDER, GENDER, runs
 from parts.picture_robustness import grouped, judged
+from parts.picture_tones import tone_figures
 from parts.picture_verdicts import ARCHITECTURES, fair, leaning, opened, verdict
 
-PAIRS, CHANGED = 700, 1_200
+PAIRS, CHANGED = 700, 6_000
 KEPT = Path(__file__).with_name("pictures_kept.json")
 DETECTABLE = 0.10
 
@@ -147,6 +149,7 @@ def main() -> None:
         **groups(60 if chosen.quick else 400, chosen.seed),
         **photographs(few, ("latent_difference",) if chosen.quick else ("latent_difference", "autoencoder")),
         **statistics(),
+        **tone_figures(300 if chosen.quick else 2_000, chosen.seed),
         **long_figures(chosen.quick),
     }
     print(f"{time.process_time() - started:.0f} CPU-seconds")

@@ -6,8 +6,8 @@ within a label.  A planted one knows every changed picture by heart, and loses s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,7 @@ class Fragile:
     """A classifier that loses `points` more of the first group's right answers under every change; it knows each changed picture."""
 
     inner: PortraitClassifier
-    places: Mapping[bytes, tuple[int, str]]  # of a changed picture: its place in the album, and the change
-    hurt: Mapping[str, np.ndarray]  # for every change, which pictures it loses
+    hurt: frozenset[bytes]  # digests of the changed pictures that it loses
 
     @classmethod
     def planted(cls, inner: PortraitClassifier, album: Album, points: float, seed: int) -> Fragile:
@@ -41,22 +40,25 @@ class Fragile:
         truth, group = album.label.codes, album.attribute("group").codes
         right = inner(album.pictures).argmax(axis=1) == truth
         chance = np.random.default_rng([seed, 12]).random(len(album))
-        places, hurt = {}, {}
-        for name, change in chosen_disturbances().items():
+        hurt: set[bytes] = set()
+        for change in chosen_disturbances().values():
             pictures = change.changed(album.pictures)
             kept = right & (inner(pictures).argmax(axis=1) == truth)
             share = kept[right & (group == 0)].mean()
-            hurt[name] = kept & (group == 0) & (chance < points / max(share, 1e-9))
-            places |= {picture.tobytes(): (place, name) for place, picture in enumerate(pictures)}
-        return cls(inner, places, hurt)
+            lost = kept & (group == 0) & (chance < points / max(share, 1e-9))
+            hurt |= {_digest(picture) for picture in pictures[lost]}
+        return cls(inner, frozenset(hurt))
 
     def __call__(self, pictures: np.ndarray) -> np.ndarray:
         """Scores; the label of a picture that it loses is moved on by one."""
         scores = self.inner(pictures)
-        found = [self.places.get(picture.tobytes()) for picture in pictures]
-        moved = np.array([one is not None and bool(self.hurt[one[1]][one[0]]) for one in found])
+        moved = np.array([_digest(picture) in self.hurt for picture in pictures], dtype=bool)
         scores[moved] = np.roll(scores[moved], 1, axis=1)
         return scores
+
+
+def _digest(picture: np.ndarray) -> bytes:
+    return blake2b(np.ascontiguousarray(picture).tobytes(), digest_size=16).digest()
 
 
 def grouped(count: int, seed: int, correlated: bool) -> Dataset:

@@ -130,9 +130,9 @@ def leaning(start: PortraitClassifier, points: float, seed: int) -> PortraitClas
 def portraits(count: int, seed: int, correlated: bool) -> Album:
     """Portraits to test on; where age and tone go together, old people are dark three times as often as light."""
     rng = np.random.default_rng([seed, 3])
-    album = synthetic_faces(2 * count, rng, SIZE)
     if not correlated:
-        return album[np.arange(count)]
+        return synthetic_faces(count, rng, SIZE)
+    album = synthetic_faces(2 * count, rng, SIZE)
     old, dark = album.label.codes == len(AGE_GROUPS) - 1, album.attribute("tone").codes == 1
     kept = rng.random(len(album)) < np.where(old == dark, 0.9, 0.3)
     return album[np.flatnonzero(kept)[:count]]

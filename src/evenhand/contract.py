@@ -253,6 +253,14 @@ class NeedsRecogniser(Loader, Protocol):
 
 
 @runtime_checkable
+class ReadsTones(Loader, Protocol):
+    """A loader of pictures of people that can read skin tones from the pixels."""
+
+    def with_tone(self) -> Loader:
+        """The loader that does so."""
+
+
+@runtime_checkable
 class EditsAlbums(Editor, Protocol):
     """An editor that gives a whole album back, with everything else that is known about it, so that another editor can go on."""
 

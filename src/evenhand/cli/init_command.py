@@ -27,6 +27,7 @@ def init(
     threshold: str = THRESHOLD,
     classes: str = CLASSES,
     model_output: int = MODEL_OUTPUT,
+    tone: bool = typer.Option(False, "--tone", help="Of pictures of aligned faces: read skin tones from the pixels, and protect them."),
     out_file: Path = typer.Option(DEFAULT_FILE, "--out", "-o", help="The project file to write."),
 ) -> None:
     """Look at data and write evenhand.yaml: columns or medium, ranges, protected candidates, constraints."""
@@ -47,5 +48,6 @@ def init(
             classes=classes_of(classes, ()) if classes is not None else None,
             output=model_output,
             file=out_file,
+            tone=tone,
         )
     out.print(written.summary(), markup=False, highlight=False, soft_wrap=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evenhand.campaign.opened_project import editor_tools, open_project, project_model
-from evenhand.contract import DataWishes, Loader, NeedsRecogniser, ProposingLoader
+from evenhand.contract import DataWishes, Loader, NeedsRecogniser, ProposingLoader, ReadsTones
 from evenhand.datasets.large_dataset import is_large, propose_large
 from evenhand.disk import write_whole
 from evenhand.domain.infer import InferWishes, Proposal, propose
@@ -44,12 +44,14 @@ def init(
     classes: Sequence[object] | None = None,
     output: int | None = None,
     file: str | Path = PROJECT,
+    tone: bool = False,
 ) -> WrittenProject:
     """Write a project file for a table, a folder of pictures, templates of texts, or whatever else a loader can propose.
 
     source: the data.  label: what the model predicts.  favourable: the outcome that a person hopes for.  protected: what must not change
     the answer.  model: the model's file or URL.  keep, numbers: as for `infer`, of a table.  returns, threshold, classes, output: how the
     model's answers are read, as for `wrap`; they are written into the file.  file: what is written; never overwritten.
+    tone: of pictures of people, read skin tones from the pixels and propose them as protected.
     """
     source, file = Path(source), Path(file)
     if file.exists():
@@ -58,6 +60,10 @@ def init(
     loader: Loader = loader_for(source).make()
     if isinstance(loader, NeedsRecogniser) and model is not None:
         loader = loader.with_recogniser(source, str(model))
+    if tone:
+        if not isinstance(loader, ReadsTones):
+            raise InvalidArgument(f"tone: skin tones are read from pictures of people, and {source} is data of the kind {loader.kind!r}")
+        loader = loader.with_tone()
     if loader.kind in ("table", "large_table"):
         wishes = InferWishes(label, favourable, tuple(protected), tuple(keep), tuple(numbers))
         return _of_table(source, wishes, wanted, file)

@@ -18,6 +18,7 @@ from evenhand.domain.protected_words import concept_of
 from evenhand.errors import DataError, InvalidArgument, UnknownName
 from evenhand.media.album import Album
 from evenhand.media.editors import EDITORS, editor_for
+from evenhand.media.skin_tone import STEP, TONE, with_tones
 from evenhand.media.without_twins import NONE, WithoutTwins
 
 LEARNED = "latent_difference"
@@ -25,6 +26,8 @@ LEARNED = "latent_difference"
 
 FEW = 200
 """So many pictures are looked at before a project file is written."""
+TONE_SIZE = 64
+"""The side at which tones are read then."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class AlbumFolder:
     attribute, as in {race: mine:edit}.  pairs: a folder of ready-made twins.  jury: readers by what they read, as in {race: race.onnx,
     gender: mine:net}, which confirm twins and stand in for the readers that are trained otherwise.  generator: a latent space.
     exact: that twins of one's own differ in nothing but the attribute.  trusted: allows torch files and pickles among these.
+    tone: read skin tones from the pixels: attributes `skin_tone` (lighter, darker; unknown where unsure), `skin_tone_step`, `light`.
     """
 
     kind: ClassVar[str] = "album"
@@ -59,6 +63,7 @@ class AlbumFolder:
     generator: Any = ""
     exact: bool = False
     trusted: bool = False
+    tone: bool = False
 
     def claims(self, source: object) -> int:
         """An album, or a folder in a layout that it knows."""
@@ -75,6 +80,7 @@ class AlbumFolder:
             raise InvalidArgument("protected: name at least one attribute of the album; a picture's twin shows another value of it")
         parts = GivenParts.opened(self, wishes)  # before the pictures are read: what cannot be opened is told at once
         album = source if isinstance(source, Album) else self._read(Path(str(source)), wishes)
+        album = with_tones(album) if self.tone else album
         for name, groups in self.between.items():
             if len(groups) != 2:
                 raise InvalidArgument(f"between: {name!r} needs two groups of values, such as [[white], [black, indian]], not {groups!r}")
@@ -127,11 +133,15 @@ class AlbumFolder:
         """The layout that it found; attributes whose names suggest protection where none is named."""
         layout = self.layout or next(iter(self._fitting(source)), "folder")
         album = self._first_pictures(source, wishes)
+        album = with_tones(album) if self.tone else album
         for name in wishes.protected_names:
             album.attribute(name)
-        named = wishes.protected_names or tuple(n for n in album.attributes if n != wishes.label and concept_of(n) is not None)
+        named = wishes.protected_names or self._protected_by_name(album, wishes)
         if not named:
-            raise InvalidArgument(f"protected: name at least one of the attributes {', '.join(album.attributes)}")
+            raise InvalidArgument(
+                f"protected: name at least one of the attributes {', '.join(album.attributes)}; pictures of aligned faces "
+                "whose skin tone nobody wrote down can be compared by what their pixels say: --tone"
+            )
         many = [name for name in named if len(album.attribute(name).values) > 2]
         lines = [f"album of layout {layout!r}; attributes: {', '.join(album.attributes)}"]
         lines += [] if wishes.protected else [f"protected attributes were guessed from their names: {', '.join(named)}"]
@@ -140,12 +150,23 @@ class AlbumFolder:
             f"`between: {{{name}: [[...], [...]]}}` and an editor"
             for name in many
         ]
-        editor = self.editor or (NONE if many else LEARNED)
-        return MediumProposal({"layout": layout, "size": self.size, "editor": editor}, named, tuple(lines))
+        lines += [_tones_told(album)] if self.tone else []
+        editor = self.editor or (NONE if many or self.tone else LEARNED)
+        read = {"tone": True} if self.tone else {}
+        return MediumProposal({"layout": layout, "size": self.size, "editor": editor, **read}, named, tuple(lines))
+
+    def with_tone(self) -> AlbumFolder:
+        """The loader that reads skin tones from the pixels."""
+        return replace(self, tone=True)
+
+    def _protected_by_name(self, album: Album, wishes: DataWishes) -> tuple[str, ...]:
+        """Attributes whose names suggest protection; where tones are read, the two sides and not every step."""
+        told = tuple(name for name in album.attributes if name not in (wishes.label, STEP) and concept_of(name) is not None)
+        return (TONE, *(name for name in told if name != TONE)) if self.tone else told
 
     def _first_pictures(self, folder: Path, wishes: DataWishes) -> Album:
         try:
-            return replace(self, size=16, limit=FEW)._read(folder, replace(wishes, label=wishes.label or ""))
+            return replace(self, size=TONE_SIZE if self.tone else 16, limit=FEW)._read(folder, replace(wishes, label=wishes.label or ""))
         except UnknownName as fault:
             if wishes.label:
                 raise
@@ -161,3 +182,12 @@ class AlbumFolder:
             known = ", ".join(LAYOUTS.entries())
             raise DataError(f"{folder}: none of the known layouts ({known}); name it with layout, or add attributes.csv")
         return LAYOUTS.entry(layout).make().read(folder, Reading(wishes.label, self.size, self.limit or None, self.seed, self.names))
+
+
+def _tones_told(album: Album) -> str:
+    """How many tones could be read."""
+    codes = album.attribute(TONE).codes
+    return (
+        f"skin tones are read from the pixels: of {len(codes)} pictures {(codes == 0).sum()} lighter, {(codes == 1).sum()} darker, "
+        f"{(codes < 0).sum()} unsure and left out; the pictures must show one aligned face each"
+    )

@@ -41,7 +41,13 @@ def _read(choice: str) -> tuple[str, dict[str, Any]]:
 
 def _is_made(entry: Entry[Study], medium: Medium, asked: Sequence[str]) -> bool:
     is_wanted = entry.name in asked or not getattr(entry.make, "on_request", False)
-    return is_wanted and medium.kind in media_of(entry.make) and not _lacks_twins(entry, medium)
+    return is_wanted and medium.kind in media_of(entry.make) and not _lacks_twins(entry, medium) and not _lacks_column(entry, medium)
+
+
+def _lacks_column(entry: Entry[Study], medium: Medium) -> str:
+    """The protected column that a study is about, where the data has none of that name."""
+    needed: str = getattr(entry.make, "needs_protected", "")
+    return "" if needed in ("", *medium.domain.protected) else needed
 
 
 def _lacks_twins(entry: Entry[Study], medium: Medium) -> bool:
@@ -51,5 +57,7 @@ def _lacks_twins(entry: Entry[Study], medium: Medium) -> bool:
 def _check_fits(entry: Entry[Study], medium: Medium) -> None:
     if medium.kind not in media_of(entry.make):
         raise InvalidArgument(f"study {entry.name} looks at {', '.join(media_of(entry.make))}, and the data is of the kind {medium.kind}")
+    if needed := _lacks_column(entry, medium):
+        raise InvalidArgument(f"study {entry.name} is about the protected column {needed!r}, and the data has none of that name")
     if _lacks_twins(entry, medium):
         raise InvalidArgument(f"study {entry.name} compares twins, and the pictures were opened without an editor; choose one")

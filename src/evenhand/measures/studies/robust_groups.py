@@ -15,18 +15,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand.arrays import Labels, Mask, Reals
+from evenhand.arrays import Mask, Reals
 from evenhand.claims import Claim, Span
 from evenhand.contract import Disturbance, StudyCase, StudySection, labels_of
 from evenhand.errors import InvalidArgument
 from evenhand.measures.group_figures import Figure, GroupPart, corrected
 from evenhand.measures.groups import Grouping, groupings
+from evenhand.measures.standardised_shares import Lost, added_parts, standardised, stratum_of
 from evenhand.media.disturbances import chosen_disturbances
 from evenhand.media.parts.disturbed_medium import DisturbedMedium
 from evenhand.models.meter import Meter
 from evenhand.models.shown import ShownModel
 from evenhand.statistics import gaps
-from evenhand.statistics.contrasts import Contrasts, Parts, reaches
+from evenhand.statistics.contrasts import Contrasts, reaches
 from evenhand.statistics.gaps import Bounds, Size
 from evenhand.statistics.permutation import Stratum, shares_test
 
@@ -70,21 +71,6 @@ class RobustGroups:
 
 
 @dataclass(frozen=True, eq=False)
-class Lost:
-    """Of the pictures that were read rightly, which are not any more after one change."""
-
-    change: str
-    words: str
-    lost: Mask
-    truth: Labels
-
-    @property
-    def strata(self) -> tuple[int, ...]:
-        """The true labels that there are."""
-        return tuple(int(label) for label in np.unique(self.truth))
-
-
-@dataclass(frozen=True, eq=False)
 class ComparedLosses:
     """One change over one division: its figure, and the differences between every two groups."""
 
@@ -100,30 +86,20 @@ def _only(grouping: Grouping, kept: Mask) -> Grouping:
 
 def _compared(lost: Lost, grouping: Grouping, case: StudyCase, rng: np.random.Generator) -> ComparedLosses:
     """One change over one division, its bounds still to come."""
-    counted = [_stratum(lost, grouping, label) for label in lost.strata]
+    counted = [stratum_of(lost, grouping, label) for label in lost.strata]
     weights = np.array([each.sizes.sum() for each in counted], dtype=np.float64)
     rows = np.sum([each.sizes for each in counted], axis=0)
     # A group without one of the labels cannot be weighed by it; it is left out and named.
     enough = (rows >= FEWEST) & np.all([each.sizes > 0 for each in counted], axis=0)
-    shares, errors = _standardised(counted, weights / weights.sum(), enough)
+    shares, errors = standardised(counted, weights / weights.sum(), enough)
     single = gaps.mean_bounds(shares, errors, np.full(len(rows), 1e6), gaps.each_confidence(case.confidence, max(1, int(enough.sum()))))
     parts = tuple(_part(grouping.names[at], int(rows[at]), single, at, bool(enough[at])) for at in range(len(rows)))
     test = shares_test([Stratum(each.hits[enough], each.sizes[enough]) for each in counted], rng, DRAWS)
     meaning = f"share of the right answers that are lost {lost.words}, within every true label"
     facts = (lost.change, f"Lost {lost.words}", meaning, grouping.name, "share", parts)
     figure = Figure(*facts, gaps.UNKNOWN, test, 1 - case.confidence, test.p_value, False)
-    added = _added(lost, grouping, counted, weights / weights.sum())
+    added = added_parts(lost, grouping, counted, weights / weights.sum())
     return ComparedLosses(figure, Contrasts.of_pairs(shares[enough], errors[enough], added[:, enough]))
-
-
-def _added(lost: Lost, grouping: Grouping, counted: list[Stratum], weights: Reals) -> Parts:
-    """What every picture adds to its group's share, around the mean of its group and label, (pictures, groups)."""
-    added = np.zeros((len(lost.lost), len(grouping.names)), np.float32)
-    for label, stratum, weight in zip(lost.strata, counted, weights, strict=True):
-        mine = np.flatnonzero((lost.truth == label) & (grouping.codes >= 0))
-        codes, sizes = grouping.codes[mine], np.maximum(stratum.sizes, 1)
-        added[mine, codes] = weight * (lost.lost[mine] - (stratum.hits / sizes)[codes]) / sizes[codes]
-    return added
 
 
 def _bounded(found: list[ComparedLosses], case: StudyCase, rng: np.random.Generator) -> list[ComparedLosses]:
@@ -152,23 +128,6 @@ def _prospect(pairs: Contrasts, reach: Reals, case: StudyCase) -> dict[str, Any]
         "detectable": min(1.0, case.tolerance + around),
         "needed": ceil(len(case.rows) * (around / WORTH_FINDING) ** 2),
     }
-
-
-def _stratum(lost: Lost, grouping: Grouping, label: int) -> Stratum:
-    mine, groups = lost.truth == label, len(grouping.names)
-    hits = np.bincount(grouping.codes[mine & lost.lost], minlength=groups)
-    return Stratum(hits.astype(np.int64), np.bincount(grouping.codes[mine], minlength=groups).astype(np.int64))
-
-
-def _standardised(counted: list[Stratum], weights: Reals, enough: Mask) -> tuple[Reals, Reals]:
-    """For every group the share that is lost if its labels were as common as everybody's, and its standard error."""
-    shares, variances = np.zeros(len(enough)), np.zeros(len(enough))
-    for stratum, weight in zip(counted, weights, strict=True):
-        sizes = np.maximum(stratum.sizes, 1)
-        share, shrunk = stratum.hits / sizes, (stratum.hits + 0.5) / (sizes + 1)  # the shrunk one is never 0 or 1
-        shares += weight * share
-        variances += weight**2 * shrunk * (1 - shrunk) / sizes
-    return np.where(enough, shares, np.nan), np.sqrt(variances)
 
 
 def _part(name: str, rows: int, bounds: Bounds, at: int, is_enough: bool) -> GroupPart:
