@@ -9,7 +9,7 @@ verdicts_by_learned_twins  how often a learned editor was allowed a verdict at a
 group_metric_max_error   the largest difference of a group's value from Fairlearn's, photographs and portraits
 group_coverage_min       how often the bounds of all groups hold together, simulated; group_false_alarm_max: fair answers that are blamed
 photographs_conclusive   the share of runs on photographs that end in pass or violation; the net is a torch module, and an ONNX file
-tone_right_min           of drawn portraits whose tone is read from the pixels and sure, the share that is right, in the worst of five lights
+tone_right_min           of drawn portraits whose tone was read and is sure, the share that is right, in the worst of five lights
 kruskal_max_error, adequacy_cpu_s    DeepFAIT's statistics against scipy's, and the time of its five measures
 chain_cpu_s, cyclegan_confirmed_share, peak_mb_224    too long for --quick, which takes them from benchmarks/pictures_kept.json and says so
 

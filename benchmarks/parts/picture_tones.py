@@ -8,11 +8,17 @@ from evenhand.media.portraits.factors import draw_factors, place
 from evenhand.media.portraits.painting import render
 from evenhand.media.skin_tone import BORDER, skin_tones
 
-LIGHTS = {"plain": (1.0, 1.0, 1.0), "dim": (0.5, 0.5, 0.5), "bright": (1.25, 1.25, 1.25), "warm": (1.12, 1.0, 0.75), "cool": (0.85, 1.0, 1.1)}
+LIGHTS = {
+    "plain": (1.0, 1.0, 1.0),
+    "dim": (0.5, 0.5, 0.5),
+    "bright": (1.25, 1.25, 1.25),
+    "warm": (1.12, 1.0, 0.75),
+    "cool": (0.85, 1.0, 1.1),
+}
 
 
 def tone_figures(count: int, seed: int, size: int = 64) -> dict[str, float]:
-    """Of the pictures where the side is sure, the share where it is right, in the worst light; the share that is sure; steps within two."""
+    """Of the pictures whose side is sure, the share that is right, in the worst light; the share that is sure; steps within two."""
     factors = draw_factors(count, np.random.default_rng([seed, 31]))
     pictures, tone = render(factors, size), factors[:, place("tone")]
     right, sure, near = [], [], []
