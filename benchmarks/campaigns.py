@@ -9,7 +9,11 @@ shard_overhead_ms         seconds on the wall beyond the work itself for each of
 chunked_peak_mb           peak memory of init, fit, measure, scan and synth on 20,000,000 x 20 rows of Parquet
 cost_per_row_20m_over_1m  CPU-seconds a row of init, open and measure there over those on 1,000,000 rows
 
-The last two take most of an hour: with --quick they are those of the last full run, kept in parts/campaigns_full.json with its date.
+campaign_runs, campaign_wall_s, campaign_driver_growth_mb   a campaign of 1,000 runs on two processes in one report; how much the
+                          driver's memory grows from run 200 to run 1,000
+
+The last five take long: with --quick they are those of the last full run, kept in parts/campaigns_full.json with its date.
+`--only PART` measures one part: faults, dask, speedup, overhead, runs or large.
 """
 
 from __future__ import annotations
@@ -42,6 +46,7 @@ from parts.common import options, write_figures
 
 KEPT = Path(__file__).parent / "parts" / "campaigns_full.json"
 QUICK_FAULTS, FULL_FAULTS = 60, 240
+PARTS, LONG = ("faults", "dask", "speedup", "overhead", "runs", "large"), ("runs", "large")
 STREAMED = ("init_cpu_s", "open_cpu_s", "measure_cpu_s")
 
 
@@ -147,7 +152,7 @@ def large_tables(folder: Path) -> dict[str, Any]:
     told = {}
     for rows in (1_000_000, 20_000_000):
         line = [sys.executable, "-m", "parts.large_run", str(rows), str(folder)]
-        told[rows] = json.loads(subprocess.run(line, check=True, capture_output=True, cwd=Path(__file__).parent).stdout)
+        told[rows] = json.loads(subprocess.run(line, check=True, stdout=subprocess.PIPE, cwd=Path(__file__).parent).stdout)
     return full_figures(told[1_000_000], told[20_000_000])
 
 
@@ -158,23 +163,48 @@ def full_figures(short: dict[str, Any], long: dict[str, Any]) -> dict[str, Any]:
     return {**told, "date": datetime.now(UTC).date().isoformat(), "steps_1m": short, "steps_20m": long}
 
 
+def fault_figures(folder: Path, faults_wanted: int, workers: int, seed: int) -> dict[str, Any]:
+    """What was injected, and what was lost or doubled."""
+    tally = faults.inject(folder, faults_wanted, seed, workers)
+    return {"faults_injected": tally.faults, "findings_lost": tally.lost + tally.differing, "findings_doubled": tally.doubled}
+
+
+def many_runs(runs: int) -> dict[str, Any]:
+    """A campaign of many runs in one report, in a process of its own."""
+    line = [sys.executable, "-m", "parts.thousand_runs", str(runs)]
+    told = json.loads(subprocess.run(line, check=True, stdout=subprocess.PIPE, cwd=Path(__file__).parent).stdout)
+    return {f"campaign_{name}": value for name, value in told.items()}
+
+
+def kept_figures() -> dict[str, Any]:
+    """The last full run's."""
+    return json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+
+
 def main() -> None:
     """Measure and write."""
-    chosen = options(__doc__ or "")
+    chosen = options(__doc__ or "", PARTS)
+    wanted, quick = chosen.only or [part for part in PARTS if not (chosen.quick and part in LONG)], chosen.quick
     figures: dict[str, Any] = {}
     with TemporaryDirectory() as name:
         folder = Path(name)
-        tally = faults.inject(
-            folder / "faults", QUICK_FAULTS if chosen.quick else FULL_FAULTS, chosen.seed, workers=1 if chosen.quick else 4
-        )
-        figures |= {"faults_injected": tally.faults, "findings_lost": tally.lost + tally.differing, "findings_doubled": tally.doubled}
-        figures["dask_equals_serial"] = dask_equals_serial(folder)
-        figures |= speedup(200_000 if chosen.quick else 800_000)
-        figures["shard_overhead_ms"] = shard_overhead()
-        if not chosen.quick:
-            KEPT.write_text(json.dumps(large_tables(folder), indent=2) + "\n", encoding="utf-8")
-    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
-    figures |= {each: kept.get(each) for each in ("chunked_peak_mb", "cost_per_row_20m_over_1m")}
+        makers: dict[str, Callable[[], dict[str, Any]]] = {
+            "faults": lambda: fault_figures(folder / "faults", QUICK_FAULTS if quick else FULL_FAULTS, 1 if quick else 4, chosen.seed),
+            "dask": lambda: {"dask_equals_serial": dask_equals_serial(folder)},
+            "speedup": lambda: speedup(200_000 if quick else 800_000),
+            "overhead": lambda: {"shard_overhead_ms": shard_overhead()},
+            "runs": lambda: many_runs(100 if quick else 1_000),
+            "large": lambda: large_tables(folder),
+        }
+        for part in wanted:
+            made = makers[part]()
+            figures |= made
+            if part in LONG and not quick:
+                dated = made if "date" in made else {**made, "runs_date": datetime.now(UTC).date().isoformat()}
+                KEPT.write_text(json.dumps(kept_figures() | dated, indent=2) + "\n", encoding="utf-8")
+    kept = kept_figures()
+    figures |= {each: value for each, value in kept.items() if each.startswith(("chunked_", "cost_", "campaign_"))}
+    figures = {each: value for each, value in figures.items() if not each.startswith("steps_")}
     figures["full_run_date"] = kept.get("date")
     write_figures(figures, chosen.json)
 

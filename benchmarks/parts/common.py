@@ -17,9 +17,11 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 threadpool_limits(1)  # and for a NumPy that was loaded before this module
 
 
-def options(description: str) -> argparse.Namespace:
-    """--quick, --json FILE, --seed."""
+def options(description: str, parts: tuple[str, ...] = ()) -> argparse.Namespace:
+    """--quick, --json FILE, --seed; --only PART where there are parts."""
     parser = argparse.ArgumentParser(description=description)
+    if parts:
+        parser.add_argument("--only", choices=parts, action="append", help="measure only this part; repeat for several")
     parser.add_argument("--quick", action="store_true", help="under 90 CPU-seconds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as one flat object")
     parser.add_argument("--seed", type=int, default=0)

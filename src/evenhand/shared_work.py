@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from evenhand.contract import Executor, TaskEnd, Watch, Work
 from evenhand.values import Headway
+
+Made = TypeVar("Made")
 
 
 class AnswerShelf(Protocol):
@@ -31,9 +33,19 @@ class Shelves(Protocol):
         """One of them."""
 
 
+def kept_or_made(shelf: AnswerShelf, make: Callable[[], Made], place: int = 0) -> Made:
+    """What lies at this place, else what is made now and put there."""
+    kept: Made | None = shelf.kept(place)
+    if kept is not None:
+        return kept
+    made = make()
+    shelf.keep(place, made)
+    return made
+
+
 @dataclass(frozen=True)
 class Sharing:
-    """Who works, where finished tasks are kept, and who is told of the headway.
+    """Who works, where finished tasks are kept, and who is told of the headway.  Without an executor, this process works.
 
     >>> from evenhand.campaign.executors.serial import Serial
     >>> class Squares:
@@ -43,7 +55,7 @@ class Sharing:
     [9, 1, 4]
     """
 
-    executor: Executor
+    executor: Executor | None = None
     shelf: AnswerShelf | None = None
     watch: Watch | None = None
     what: str = "tasks"
@@ -65,6 +77,9 @@ class Sharing:
                 yield TaskEnd(place, kept)
             else:
                 missing.append(place)
+        if self.executor is None:
+            yield from self._here(work, tasks, missing)
+            return
         with closing(self.executor.carry_out(work, [tasks[place] for place in missing])) as ends:
             for end in ends:
                 if end.fault is not None:
@@ -72,3 +87,12 @@ class Sharing:
                 if self.shelf is not None:
                     self.shelf.keep(missing[end.place], end.answer)
                 yield TaskEnd(missing[end.place], end.answer)
+
+    def _here(self, work: Work, tasks: Sequence[Any], missing: Sequence[int]) -> Generator[TaskEnd, None, None]:
+        """What is missing, one after the other."""
+        do = work.open()
+        for place in missing:
+            answer = do(tasks[place])
+            if self.shelf is not None:
+                self.shelf.keep(place, answer)
+            yield TaskEnd(place, answer)

@@ -1,4 +1,7 @@
-"""Whoever works and however often it is broken off, `certify` and `repair` say the same, and nothing that was finished is made again."""
+"""Whoever works and however often it is broken off, every verb says the same, and nothing that was finished is made again."""
+
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,10 +12,19 @@ from evenhand.campaign.executors.local import Local
 from evenhand.campaign.executors.serial import Serial
 from evenhand.campaign.executors.threads import Threads
 from evenhand.campaign.repair_trial import Effort
+from evenhand.checks.examples import recogniser_subject
+from evenhand.checks.method_checks import picture_subject
 from evenhand.errors import StoreError
 from evenhand.measures.proofs import ProofLimits
 from evenhand.measures.proofs import shared_front as front
+from evenhand.models.meter import Meter
 from evenhand.models.wrap import wrap
+from evenhand.synthesis import chunks
+from evenhand.synthesis.chained_trees import ChainedTrees
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+from parts import faults
 
 FEW = [Serial(), Threads(2), Threads(3)]
 PROCESSES = [pytest.param(Local(workers), marks=pytest.mark.slow) for workers in (1, 2, 3)]
@@ -66,7 +78,7 @@ def proved(forest, **how):
     return bounds(eh.certify(model, data, limits=LIMITS, **how))
 
 
-@pytest.mark.parametrize("executor", [*FEW[1:], *PROCESSES], ids=repr)
+@pytest.mark.parametrize("executor", [FEW[2], pytest.param(FEW[1], marks=pytest.mark.slow), *PROCESSES], ids=repr)
 def test_a_proof_has_the_same_bounds_whoever_works(forest, executor, monkeypatch):
     monkeypatch.setattr(front, "FEWEST_BOXES", 64)
     assert proved(forest, executor=executor) == proved(forest, executor=Serial())
@@ -141,3 +153,104 @@ def test_what_others_could_have_written_is_not_read(tree, data, tmp_path):
     kept.chmod(0o666)
     with pytest.raises(StoreError, match="written by others"):
         repaired(tree, data, folder=tmp_path)
+
+
+def measured(model, data, executor=None, **how):
+    options = eh.MeasureOptions(compare_rows=60, null_draws=4, natural_candidates=0, rate_rows=100, draws=199, executor=executor, **how)
+    return eh.measure(model, data, options=options).as_dict()["body"]
+
+
+@pytest.mark.parametrize("executor", [FEW[2], pytest.param(FEW[1], marks=pytest.mark.slow), *PROCESSES], ids=repr)
+def test_a_measurement_is_the_same_whoever_works(tree, data, executor):
+    np.testing.assert_equal(measured(tree, data, executor), measured(tree, data))
+
+
+@pytest.mark.parametrize("executor", [FEW[1], *PROCESSES], ids=repr)
+@pytest.mark.parametrize("make", [picture_subject, recogniser_subject], ids=["pictures", "scenes"])
+def test_batches_of_pictures_and_scenes_are_answered_alike_whoever_asks(make, executor):
+    subject = make()
+    rows, meter = subject.rows[:200], Meter(subject.model, executor=executor)
+    object.__setattr__(subject.model, "batch_rows", 16)
+    assert np.array_equal(meter.scores(rows), Meter(subject.model).scores(rows))
+    counting = Counting()
+    Meter(subject.model, executor=counting).scores(rows)
+    assert counting.tasks > 1, "nothing was shared"
+    if hasattr(subject.model, "detections"):
+        assert meter.detections(rows) == Meter(subject.model.without_memory()).detections(rows)
+
+
+@pytest.mark.parametrize("executor", [*FEW[1:], *PROCESSES], ids=repr)
+def test_trees_are_the_same_whoever_grows_them(data, executor):
+    def rows(who):
+        return ChainedTrees.fit(data.rows, data.domain, np.random.default_rng(4), executor=who).sample(300, np.random.default_rng(5))
+
+    np.testing.assert_array_equal(rows(executor), rows(Serial()))
+
+
+@pytest.mark.parametrize("make", [pytest.param(picture_subject, marks=pytest.mark.slow), recogniser_subject], ids=["pictures", "scenes"])
+def test_a_measurement_of_pictures_or_scenes_that_was_broken_off_asks_only_what_is_missing(make, tmp_path):
+    subject = make()
+    object.__setattr__(subject.model, "batch_rows", 16)
+    data = faults.SubjectData(subject, "shown")
+
+    def told(executor=None, folder=None):
+        how = {"rate_rows": 100, "draws": 199, "studies": (), "executor": executor, "folder": folder}
+        return eh.measure(subject.model, data, options=eh.MeasureOptions(**how)).as_dict()["body"]
+
+    every = Counting()
+    whole = told(every)
+    made = 0
+    for after in (2, 3):
+        disturbed = Counting(after)
+        with pytest.raises(Broken):
+            told(disturbed, tmp_path)
+        made += disturbed.tasks
+    rest = Counting()
+    found = told(rest, tmp_path)
+    assert any("resumed" in note for note in found.pop("notes"))
+    whole.pop("notes")
+    np.testing.assert_equal(found, whole)
+    assert made == 5
+    assert rest.tasks < every.tasks, "what had been answered was asked again"
+    assert not list(tmp_path.rglob("task-*.kept"))
+
+
+class StopDrawing(Exception):
+    """What ends a stream of rows in the middle."""
+
+
+@pytest.mark.parametrize("wishes", [(), ("1:1 race",)], ids=["plain", "steered"])
+def test_a_stream_of_rows_that_was_broken_off_goes_on_with_the_same_rows(data, tmp_path, wishes, monkeypatch):
+    monkeypatch.setattr(chunks, "BATCH_ROWS", 100)
+    fits, drawn = [], []
+    learn, sample = ChainedTrees.fit.__func__, ChainedTrees._draw
+    monkeypatch.setattr(ChainedTrees, "fit", classmethod(lambda *told, **more: fits.append(1) or learn(*told, **more)))
+
+    def made(name, stop=None, folder=None):
+        def watch(headway):
+            if stop is not None and headway.done >= stop:
+                raise StopDrawing
+
+        options = eh.SynthOptions(presets=wishes, folder=folder)
+        result = eh.synth(data, 550, seed=3, options=options)
+        monkeypatch.setattr(ChainedTrees, "_draw", lambda self, n, *told: drawn.append(n) or sample(self, n, *told))
+        try:
+            result.write(tmp_path / name, watch)
+        finally:
+            monkeypatch.setattr(ChainedTrees, "_draw", sample)
+        return (tmp_path / name).read_bytes(), result
+
+    whole, _ = made("whole.csv")
+    once, undisturbed = len(fits), len(drawn)
+    fits.clear()
+    drawn.clear()
+    for stop in (200, 400):
+        with pytest.raises(StopDrawing):
+            made("broken.csv", stop, tmp_path / "kept")
+        assert not (tmp_path / "broken.csv").exists()
+    found, result = made("broken.csv", None, tmp_path / "kept")
+    assert found == whole
+    assert len(fits) == once, "it was learnt again"
+    assert len(drawn) == undisturbed, "rows were drawn again"
+    assert any("resumed" in note for note in result.notes)
+    assert not list(tmp_path.rglob("task-*.kept")), "what nobody wants any longer stays"

@@ -73,7 +73,9 @@ class SearchWork:
     def open(self) -> Callable[[Plan], Run]:
         """Ready to make one shard after the other."""
         learnt = Learnt(self.seed)
-        return lambda plan: run(self.method, self.subject, replace(plan, learnt=learnt))
+        remembering = getattr(self.subject.model, "remembering", None)  # shards of one process that ask an endpoint share its answers
+        subject = replace(self.subject, model=remembering()) if remembering is not None else self.subject
+        return lambda plan: run(self.method, subject, replace(plan, learnt=learnt))
 
 
 def sharded_run(

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,21 +32,22 @@ class WorkFolder:
     """The folder of one piece of work."""
 
     path: Path
+    fixed: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, base: Path, verb: str, fixed: Mapping[str, Any]) -> WorkFolder:
         """The folder of what these entries fix, below `base`."""
-        return cls(base / "work" / f"{verb}-{run_id(fixed)}")
+        return cls(base / "work" / f"{verb}-{run_id(fixed)}", fixed)
 
     @contextmanager
-    def held(self, fixed: Mapping[str, Any]) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
         """Hold it for this process; what happens to it is logged."""
         with ExitStack() as stack:
             try:
                 private_folder(self.path.parent)
                 private_folder(self.path)
                 stack.enter_context(locked(self.path / "lock"))
-                self._begin(fixed)
+                self._begin()
             except OSError as fault:
                 raise _unwritten(self.path, fault) from fault
             try:
@@ -55,10 +57,10 @@ class WorkFolder:
                 raise
             self.log("finished")
 
-    def _begin(self, fixed: Mapping[str, Any]) -> None:
+    def _begin(self) -> None:
         header = self.path / "fixed.json"
         if not header.exists():
-            write_whole(header, sealed({"format": 1, **fixed}, str), private=True)
+            write_whole(header, sealed({"format": 1, **self.fixed}, str), private=True)
         before = [event["event"] for event in self.events()]
         self.log("resumed" if before and before[-1] != "finished" else "started")
 
@@ -69,6 +71,17 @@ class WorkFolder:
     def events(self) -> list[dict[str, Any]]:
         """What happened to it, line by line."""
         return read_events(self.path / "log.jsonl")
+
+    def clear(self) -> None:
+        """All is done and wanted no longer; only the log stays, where it tells something."""
+        for shelf in (part for part in self.path.iterdir() if part.is_dir()):
+            shutil.rmtree(shelf, ignore_errors=True)
+        if happened(self.events()):
+            return
+        shutil.rmtree(self.path, ignore_errors=True)
+        with suppress(OSError):  # other work may lie beside it
+            self.path.parent.rmdir()
+            self.path.parent.parent.rmdir()
 
     def shelf(self, name: str = "tasks") -> TaskShelf:
         """Where the finished tasks of one kind lie."""

@@ -8,7 +8,8 @@ from typing import Any
 
 import typer
 
-from evenhand.cli.output import AS_JSON, QUIET, REPORTS, Leaving, leave, names_in, tell, wants_json, watching
+from evenhand.campaign.executors import executor_for
+from evenhand.cli.output import AS_JSON, CLUSTER, QUIET, REPORTS, WORKERS, Leaving, leave, names_in, tell, wants_json, watching
 from evenhand.cli.project import (
     CLASSES,
     DEFAULT_FILE,
@@ -80,6 +81,8 @@ def measure_command(
         help="Pictures: a folder for every twin as a file, and pairs.csv with both answers.",
         rich_help_panel=PICTURE_PANEL,
     ),
+    workers: int = WORKERS,
+    cluster: str = CLUSTER,
     baseline: Path = typer.Option(None, help="An earlier result: only what is new or worse fails."),
     report: list[Path] = REPORTS,
     as_json: bool = AS_JSON,
@@ -101,7 +104,8 @@ def measure_command(
     judge = oracle or loaded.project.oracle
     used_seed = settings.seed if seed is None else seed
     with watching(quiet or as_json) as watch:
-        options = MeasureOptions(**chosen, watch=watch)
+        executor = executor_for(workers, cluster, loaded.model)
+        options = MeasureOptions(**chosen, watch=watch, executor=executor, folder=settings.runs)
         result = measure(loaded.model, loaded.data, protected=names_in(protected), oracle=judge, seed=used_seed, options=options)
     if save_pairs is not None:
         from evenhand.verbs.save_pairs import save_pairs as saved

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from evenhand.cli.output import REPORTS, free_path, out, tell, watching, written
+from evenhand.cli.output import CLUSTER, REPORTS, WORKERS, free_path, out, tell, watching, written
 from evenhand.cli.stored_draws import StoredDraw, TableAsked, complete, draw_from, keep_model, open_table, write_suite
 from evenhand.disk import write_whole
 
 if TYPE_CHECKING:
     from evenhand.datasets.dataset import Dataset
     from evenhand.synthesis.constraint_graph import ConstraintGraph
+
+
+WORK_FOLDER = ".evenhand"
+"""Beside the file that is written: where what is finished is kept."""
 
 
 def register(app: typer.Typer) -> None:
@@ -44,11 +48,17 @@ def synth_command(
     given: Path | None = typer.Option(None, help="A .csv or .parquet file of partial rows: each is completed, empty cells are made up."),
     beside: bool = typer.Option(True, help="Make up identifiers, codes and free text too, which no model should learn from."),
     suite: str | None = typer.Option(None, help="Instead of a sample: boundary, negative, pairs or triples; rows for tests of a model."),
+    workers: int = WORKERS,
+    cluster: str = CLUSTER,
     report: list[Path] = REPORTS,
 ) -> None:
-    """Write any number of realistic rows, learnt from a table and steered by your constraints."""
+    """Write any number of realistic rows, learnt from a table and steered by your constraints.
+
+    What is learnt and every 100,000 rows are kept until the file is there: after an interruption the same command goes on.
+    """
     import numpy as np
 
+    from evenhand.campaign.executors import executor_for
     from evenhand.verbs.synth import SynthOptions, steered_graph, synth
 
     draw = StoredDraw(rows, output, given, seed, bool(wishes or preset))
@@ -61,7 +71,9 @@ def synth_command(
     if suite is not None:
         write_suite(suite, table, draw)
         return
-    options = SynthOptions(synthesiser, wishes, tuple(preset), unfitted, opened.companions)  # type: ignore[arg-type]  # checked there
+    executor = executor_for(workers, cluster)
+    folder = output.parent / WORK_FOLDER
+    options = SynthOptions(synthesiser, wishes, tuple(preset), unfitted, opened.companions, executor, folder)  # type: ignore[arg-type]  # checked there
     if explain is not None:
         rng = np.random.default_rng(seed)
         _explain(steered_graph(table, options, rng), table, explain, rng)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.arrays import Mask, Rows
-from evenhand.contract import Model, Oracle, Verdict, labels_of
+from evenhand.contract import Executor, Model, Oracle, Verdict, labels_of
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.tabular import TabularDomain
 from evenhand.limits import Limit
@@ -24,6 +24,7 @@ from evenhand.oracles.flip import LabelFlip
 from evenhand.oracles.neighbour import NearestNeighbour, Neighbours
 from evenhand.oracles.parts.learned import LearnedOracle
 from evenhand.oracles.resampled import ResampledDescendants
+from evenhand.shared_work import Sharing
 from evenhand.statistics.intervals import Interval, clopper_pearson
 
 QUESTIONS = {
@@ -44,6 +45,7 @@ class CompareSettings:
     confidence: float = 0.95
     graph: CausalGraph | None = None
     tolerance: float | None = None  # for amounts and scores: flips are answers further apart than this
+    executor: Executor | None = None  # who shares the draws of the null; None for this process
 
 
 @dataclass(frozen=True)
@@ -129,8 +131,8 @@ def compare_oracles(
     declared = clopper_pearson(int((implied.unfair & ~direct.unfair).sum()), len(judged), settings.confidence)
     views = [court.plain("direct flip", direct), replace(court.plain("implied flip", implied), proxy=declared)]
     views += [
-        court.against_null("descendants resampled", court.resampled, rng),
-        court.against_null("nearest real neighbour", court.neighbour, rng),
+        court.against_null("descendants resampled", rng),
+        court.against_null("nearest real neighbour", rng),
     ]
     alarms = _alarms(judged, model)
     descendants = settings.graph.descendants(domain) if settings.graph else None
@@ -162,22 +164,27 @@ class _Court:
         settings = ResampledDescendants(self.settings.tolerance, graph=self.settings.graph)
         return LearnedOracle(settings, settings.fitted(source, self.domain, rng))
 
-    def neighbour(self, source: Rows, _rng: np.random.Generator) -> Oracle:
+    def neighbour(self, source: Rows) -> Oracle:
         return LearnedOracle(NearestNeighbour(self.settings.tolerance), Neighbours(source, self.domain))
 
-    def against_null(self, name: str, make: Callable[[Rows, np.random.Generator], Oracle], rng: np.random.Generator) -> View:
+    def against_null(self, name: str, rng: np.random.Generator) -> View:
         """The rate, the share that flips here and not directly, and the same under shuffled protected cells."""
-        seen = judge_all(self.rows, self.domain, self.model, make(self.source, rng))
+        seen = judge_all(self.rows, self.domain, self.model, self._other(name, self.source, rng))
         proxy = seen.unfair & ~self._direct(self.rows)
-        shares = []
-        for _ in range(self.settings.null_draws):
-            rows, source = self._shuffled(self.rows, rng), self._shuffled(self.source, rng)
-            verdict = judge_all(rows, self.domain, self.model, make(source, rng))
-            shares.append(float((verdict.unfair & ~self._direct(rows)).mean()))
+        shares = Sharing(self.settings.executor).answers(NullWork(self, name), rng.spawn(self.settings.null_draws))
         interval = clopper_pearson(int(proxy.sum()), len(proxy), self.settings.confidence)
         return View(
             name, QUESTIONS[name], rate_of(seen, "data", self.settings.confidence), interval, Null(tuple(shares)) if shares else None
         )  # fmt: skip
+
+    def _other(self, name: str, source: Rows, rng: np.random.Generator) -> Oracle:
+        return self.resampled(source, rng) if name == "descendants resampled" else self.neighbour(source)
+
+    def null_share(self, name: str, rng: np.random.Generator) -> float:
+        """The share that flips so and not directly, with the protected cells shuffled once."""
+        rows, source = self._shuffled(self.rows, rng), self._shuffled(self.source, rng)
+        verdict = judge_all(rows, self.domain, self.model, self._other(name, source, rng))
+        return float((verdict.unfair & ~self._direct(rows)).mean())
 
     def _direct(self, rows: Rows) -> Mask:
         return judge_all(rows, self.domain, self.model, self.direct).unfair
@@ -187,6 +194,18 @@ class _Court:
         mixed = rows.copy()
         mixed[:, places] = rows[rng.permutation(len(rows))][:, places]
         return mixed
+
+
+@dataclass(frozen=True)
+class NullWork:
+    """What every worker needs to shuffle the protected cells and look again."""
+
+    court: _Court
+    name: str
+
+    def open(self) -> Callable[[np.random.Generator], float]:
+        """One draw after the other."""
+        return lambda rng: self.court.null_share(self.name, rng)
 
 
 def _alarms(rows: Rows, model: Model) -> list[str]:

@@ -6,13 +6,16 @@ How an endpoint is asked is `http_transport`'s business; what a request or an an
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import json
 import os
 import sqlite3
+import threading
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +45,8 @@ from evenhand.models.trial_rows import TrialRows
 
 SETTLING_ROWS = 16
 """Rows that settle how answers are read where no data is at hand."""
+WAIT_SECONDS = 1.0
+"""After which a thread that waits for another one's answers looks again, however that one ended."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,15 @@ class Questions:
         self.settings, self.transport, self.columns = settings, Transport(settings.connection), tuple(columns)
         self._path = settings.path
         self._single = takes_single_row(settings.request)
-        self._answers = _Answers(Path(settings.cache)) if settings.cache else None
+        self._answers: _Answers | _Remembered | None = _Answers(Path(settings.cache)) if settings.cache else None
+        self._asking: set[str] = set()  # keys that some thread is asking about
+        self._told = threading.Condition()
+
+    def remembering(self) -> Questions:
+        """The same endpoint with the same rate limit, whose answers are remembered for all threads where they are not kept on disk."""
+        other = copy.copy(self)
+        other._answers = self._answers or _Remembered()
+        return other
 
     @property
     def at_once(self) -> int:
@@ -125,12 +138,31 @@ class Questions:
         if self._answers is None:
             return self._ask_all(records)
         keys = [self._key(record) for record in records]
-        known = self._answers.read(keys)
-        wanted = list(dict.fromkeys(key for key in keys if key not in known))
         record_of = dict(zip(keys, records, strict=True))
-        fresh = self._ask_all([record_of[key] for key in wanted])
-        found = {**known, **dict(zip(wanted, fresh, strict=True))}
+        found: dict[str, Any] = {}
+        while missing := [key for key in record_of if key not in found]:
+            found |= self._answers.read(missing)
+            with self._claimed([key for key in missing if key not in found]) as mine:
+                # Between reading and claiming, another thread may have been told: its answers are read again, not asked for.
+                told = self._answers.read(mine) if mine else {}
+                wanted = [key for key in mine if key not in told]
+                found |= told | dict(zip(wanted, self._ask_all([record_of[key] for key in wanted]), strict=True))
         return [found[key] for key in keys]
+
+    @contextmanager
+    def _claimed(self, keys: list[str]) -> Iterator[list[str]]:
+        """The keys that nobody else is asking about, for this thread; where there is none, it waits for the others."""
+        with self._told:
+            mine = [key for key in keys if key not in self._asking]
+            self._asking.update(mine)
+            if keys and not mine:
+                self._told.wait(WAIT_SECONDS)
+        try:
+            yield mine
+        finally:
+            with self._told:
+                self._asking.difference_update(mine)
+                self._told.notify_all()
 
     def _key(self, record: Any) -> str:
         return hashlib.sha256(json.dumps([self.settings.identity, record], sort_keys=True, default=str).encode()).hexdigest()
@@ -208,6 +240,12 @@ class Endpoint:
         """The same endpoint, asked about every row again."""
         asked = Endpoint(replace(self.settings, cache=None), self.domain, self.columns, self.trial)
         asked.__dict__["_reader"] = self._reader
+        return asked
+
+    def remembering(self) -> Endpoint:
+        """The same endpoint, which never asks about a row twice, whichever thread wants it."""
+        asked = copy.copy(self)
+        asked._questions = self._questions.remembering()
         return asked
 
     def _values(self, rows: Rows) -> list[Any]:
@@ -304,6 +342,21 @@ class EndpointReader:
 def _record(shown: Any) -> str:
     """A picture as PNG in base64, a text as it is."""
     return base64.b64encode(png_bytes(shown)).decode() if isinstance(shown, np.ndarray) else str(shown)
+
+
+class _Remembered:
+    """Answers in memory, for as long as the threads of one run share them."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+
+    def read(self, keys: list[str]) -> dict[str, Any]:
+        """The known answers among these keys."""
+        return {key: self._values[key] for key in keys if key in self._values}
+
+    def write(self, values: Mapping[str, Any]) -> None:
+        """Keep new answers."""
+        self._values.update(values)
 
 
 class _Answers:

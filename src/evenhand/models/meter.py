@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from evenhand.contract import (
     Answer,
     Detecting,
     Differentiable,
+    Executor,
     Fused,
     Medium,
     Model,
@@ -29,6 +31,8 @@ from evenhand.domain.keys import hash_cells
 from evenhand.domain.seen import KeyTable
 from evenhand.errors import BudgetSpent, EvenhandError, MissingAbility, ModelFailed, UnsteadyModel, WrongAnswer
 from evenhand.models.budget import Budget
+from evenhand.models.shared_batches import SharedBatches
+from evenhand.shared_work import AnswerShelf
 
 
 class Meter:
@@ -36,10 +40,19 @@ class Meter:
 
     RememberedScores are remembered when the model declares itself costly (`is_costly`, as an endpoint does): a row that was asked before is
     neither asked nor charged again, unless `remembers` is False.  For a model in this process, remembering would cost more than asking.
+    An executor may share the batches of such a model, and a shelf keep their answers; these are the same.
     """
 
-    def __init__(self, model: Model, budget: Budget | None = None, remembers: bool = True) -> None:
+    def __init__(
+        self,
+        model: Model,
+        budget: Budget | None = None,
+        remembers: bool = True,
+        executor: Executor | None = None,
+        shelf: AnswerShelf | None = None,
+    ) -> None:
         self.model = model
+        self._shared = SharedBatches.of(model, executor, shelf)
         self.budget = budget or Budget(seconds=float("inf"))
         self.rows_asked = 0
         self.calls = 0
@@ -47,6 +60,9 @@ class Meter:
         self._seconds_asking = 0.0
         self._remembered = RememberedScores(len(model.classes)) if remembers and getattr(model, "is_costly", False) else None
         self._fused = model if isinstance(model, Fused) else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_shared": None}  # who shares is known in one process only
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -104,9 +120,17 @@ class Meter:
     def _ask_all(self, rows: Rows) -> Scores:
         self.charge(len(rows))
         step = max(1, self.batch_rows)
+        if self._shared is not None and self._shared.is_worth(len(rows), step):
+            return self._ask_shared(self._shared, rows, step)
         if len(rows) <= step:
             return self._ask(rows, 0)
         return np.concatenate([self._ask(rows[at : at + step], at) for at in range(0, len(rows), step)])
+
+    def _ask_shared(self, shared: SharedBatches, rows: Rows, step: int) -> Scores:
+        """The same batches, by those who share them."""
+        answers = shared.ask("scores", rows, step)
+        self.calls += len(answers)
+        return np.concatenate([self._checked(each, len(each), at * step) for at, each in enumerate(answers)])
 
     def _ask(self, rows: Rows, at: int) -> Scores:
         self.calls += 1
@@ -180,6 +204,8 @@ class Meter:
         self.charge(len(rows))
         self.calls += 1
         step = max(1, self.batch_rows)
+        if self._shared is not None and self._shared.is_worth(len(rows), step):
+            return [answer for part in self._shared.ask("detections", rows, step) for answer in part]
         return [answer for at in range(0, len(rows), step) for answer in self.model.detections(rows[at : at + step])]
 
     def layers(self) -> tuple[str, ...]:
@@ -199,24 +225,32 @@ class Meter:
 
 
 class RememberedScores:
-    """Scores by row: what a costly model was asked before."""
+    """Scores by row: what a costly model was asked before.  Threads that share it ask one after the other, so that none asks twice."""
 
     def __init__(self, classes: int) -> None:
         self._table = KeyTable()
         self._scores = np.empty((0, classes))
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
 
     def scores(self, rows: Rows, ask: Callable[[Rows], Scores]) -> Scores:
         """Remembered scores; `ask` is called once with the rows that are new."""
         keys = hash_cells(rows)
         distinct, first, back = np.unique(keys, return_index=True, return_inverse=True)
-        known = self._table.find(distinct)
-        unknown = known < 0
-        if unknown.any():
-            # Asked before they are entered: a budget or a model that fails in between leaves no hole.
-            answers = ask(rows[first[unknown]])
-            known[unknown], _ = self._table.add(distinct[unknown])
-            self._scores = np.concatenate([self._scores, answers])
-        scores: Scores = self._scores[known][back]
+        with self._lock:
+            known = self._table.find(distinct)
+            unknown = known < 0
+            if unknown.any():
+                # Asked before they are entered: a budget or a model that fails in between leaves no hole.
+                answers = ask(rows[first[unknown]])
+                known[unknown], _ = self._table.add(distinct[unknown])
+                self._scores = np.concatenate([self._scores, answers])
+            scores: Scores = self._scores[known][back]
         return scores
 
 

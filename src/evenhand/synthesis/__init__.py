@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.contract import Population, Synthesiser
+from evenhand.contract import Executor, Population, Synthesiser
 from evenhand.errors import InvalidArgument
 from evenhand.registry import Registry
 
@@ -30,13 +30,19 @@ def synthesiser(name: str) -> Any:
     return SYNTHESISERS.entry(SHORT.get(name, name.replace(" ", "_").replace("-", "_"))).make
 
 
-def fit_steered(kind: Any, rows: Rows, domain: TabularDomain, wishes: Wishes, rng: np.random.Generator) -> Population:
-    """A synthesiser learnt from rows and steered by wishes; one that cannot be steered is refused where there are any."""
+def fit_steered(
+    kind: Any, rows: Rows, domain: TabularDomain, wishes: Wishes, rng: np.random.Generator, executor: Executor | None = None
+) -> Population:
+    """A synthesiser learnt from rows and steered by wishes; one that cannot be steered is refused where there are any.
+
+    An executor takes a part where the synthesiser can be learnt in parts.
+    """
+    shared = {"executor": executor} if executor is not None and getattr(kind, "is_shared", False) else {}
     if not wishes.wishes and not wishes.rules:
-        plain: Population = kind.fit(rows, domain, rng)
+        plain: Population = kind.fit(rows, domain, rng, **shared)
         return plain
     if not hasattr(kind, "fit_steered"):
         able = [name for name, entry in SYNTHESISERS.entries().items() if hasattr(entry.make, "fit_steered")]
         raise InvalidArgument(f"{kind.name} cannot be steered by wishes; these can: {', '.join(able)}")
-    made: Population = kind.fit_steered(rows, domain, wishes, rng)
+    made: Population = kind.fit_steered(rows, domain, wishes, rng, **shared)
     return made

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Reals, Rows
+from evenhand.contract import Executor
 from evenhand.deadline import Deadline, in_time
 from evenhand.domain.columns import Value
 from evenhand.domain.constraints import CompiledConstraint
@@ -60,6 +61,7 @@ class ChainedTrees:
     relations: tuple[Relation, ...] = field(default=(), repr=False)  # found in the rows that it was learnt from
     cut: str = field(default="", repr=False)  # what was learnt more coarsely because time was short
     copies: CopyLimit | None = field(default=None, repr=False)  # how often `sample` may repeat a row that it was learnt from
+    is_shared: ClassVar[bool] = True  # whether an executor can take a part in learning it
 
     @classmethod
     def fit(
@@ -70,11 +72,13 @@ class ChainedTrees:
         settings: TreeSettings | None = None,
         first: Sequence[str] = (),
         order: Sequence[str] = (),
+        executor: Executor | None = None,
     ) -> ChainedTrees:
         """Learn the chain from real rows.  Columns named in `first` lead it, then the protected ones, then the others.
 
         `order` is the order wished for after `first`; what follows from other columns comes after them all the same, but nothing
-        follows from a protected column then: protected ones may come last.
+        follows from a protected column then: protected ones may come last.  `executor` grows the trees of the columns, each with a seed
+        of its own: the same trees whoever works, and others than without one.
         """
         settings = settings or TreeSettings()
         deadline = settings.until if settings.until.is_set else Deadline.after(settings.seconds)
@@ -98,7 +102,7 @@ class ChainedTrees:
         if deadline.is_set:
             timed = TimedGrowth(growth, deadline)
             return replace(plain, links=timed.links(plan, rng), cut=timed.cut)
-        found = replace(plain, links=growth.links(plan, rng))
+        found = replace(plain, links=growth.links(plan, rng, executor))
         return found.thinning(rows, rng) if settings.rarer_copies else found
 
     def thinning(self, rows: Rows, rng: np.random.Generator) -> ChainedTrees:
@@ -106,11 +110,13 @@ class ChainedTrees:
         return replace(self, copies=CopyLimit.of(rows, lambda n: self._draw(n, rng, {})))
 
     @classmethod
-    def fit_steered(cls, rows: Rows, domain: TabularDomain, wishes: Wishes, rng: np.random.Generator) -> SteeredTrees:
+    def fit_steered(
+        cls, rows: Rows, domain: TabularDomain, wishes: Wishes, rng: np.random.Generator, executor: Executor | None = None
+    ) -> SteeredTrees:
         """Learn a chain whose rows obey a user's wishes."""
         from evenhand.synthesis.steered_trees import SteeredTrees
 
-        return SteeredTrees.of(rows, domain, wishes, rng)
+        return SteeredTrees.of(rows, domain, wishes, rng, executor=executor)
 
     def within(self, box: Box) -> ChainedTrees:
         """The same chain cut to a box: each column is drawn among its allowed cells, given the columns before it."""

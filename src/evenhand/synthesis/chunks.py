@@ -15,6 +15,7 @@ from evenhand.disk import whole_file
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.limits import Count, check_argument
+from evenhand.shared_work import AnswerShelf
 
 BATCH_ROWS = 100_000
 
@@ -52,12 +53,14 @@ class Stream:
     """Where rows go: a .parquet or .csv file, without the columns that are left out; `watch` hears how many are done.
 
     complete: what is done to every batch of decoded rows before it is written.
+    shelf: where finished batches of a long stream are kept, so that it goes on after an interruption with the same rows.
     """
 
     path: Path
     left_out: Sequence[str] = ()
     watch: Watch | None = None
     complete: Callable[[Any], Any] = lambda frame: frame
+    shelf: AnswerShelf | None = None
 
     def __post_init__(self) -> None:
         if self.path.suffix not in (".parquet", ".csv"):
@@ -70,17 +73,52 @@ def write_rows(source: Source, n: int, stream: Stream, rng: np.random.Generator)
     source = source.balanced() if isinstance(source, Balanced) else source
     columns = tuple(name for name in source.domain.names if name not in stream.left_out)
     stream.path.parent.mkdir(parents=True, exist_ok=True)
+    drawing = _Drawing(source, columns, stream.complete, rng, stream.shelf if n > BATCH_ROWS else None)
     with whole_file(stream.path) as path:
         write = _Parquet(path) if path.suffix == ".parquet" else _Csv(path)
         try:
-            for begin in range(0, n, BATCH_ROWS):
+            for place, begin in enumerate(range(0, n, BATCH_ROWS)):
                 step = min(BATCH_ROWS, n - begin)
-                write.add(stream.complete(source.domain.decode(source.sample(step, rng))[list(columns)]))
+                write.add(drawing.batch(place, step))
                 if stream.watch:
                     stream.watch(Headway("rows", begin + step, n))
         finally:
             write.close()
+    if drawing.shelf is not None:
+        drawing.shelf.forget()
     return Written(n, stream.path, columns)
+
+
+@dataclass(frozen=True)
+class DrawnBatch:
+    """Rows that were drawn, and where the drawing stood after them."""
+
+    frame: Any
+    rng: np.random.Generator
+    complete: Callable[[Any], Any]
+    source: Source | None  # only where its draws mind each other
+
+
+@dataclass
+class _Drawing:
+    """One batch after the other; those that were kept are not drawn again."""
+
+    source: Source
+    columns: tuple[str, ...]
+    complete: Callable[[Any], Any]
+    rng: np.random.Generator
+    shelf: AnswerShelf | None
+
+    def batch(self, place: int, rows: int) -> Any:
+        kept: DrawnBatch | None = self.shelf.kept(place) if self.shelf is not None else None
+        if kept is not None:
+            self.rng, self.complete, self.source = kept.rng, kept.complete, kept.source or self.source
+            return kept.frame
+        frame = self.complete(self.source.domain.decode(self.source.sample(rows, self.rng))[list(self.columns)])
+        if self.shelf is not None:
+            minding = self.source if hasattr(self.source, "balanced") else None
+            self.shelf.keep(place, DrawnBatch(frame, self.rng, self.complete, minding))
+        return frame
 
 
 def write_frame(frame: Any, path: Path) -> Path:

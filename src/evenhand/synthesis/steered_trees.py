@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.arrays import Index, Reals, Rows
+from evenhand.contract import Executor
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, InvalidArgument
@@ -48,7 +49,13 @@ class SteeredTrees:
 
     @classmethod
     def of(
-        cls, rows: Rows, domain: TabularDomain, wishes: Wishes, rng: np.random.Generator, settings: TreeSettings | None = None
+        cls,
+        rows: Rows,
+        domain: TabularDomain,
+        wishes: Wishes,
+        rng: np.random.Generator,
+        settings: TreeSettings | None = None,
+        executor: Executor | None = None,
     ) -> SteeredTrees:
         """Learn the chain with the decided columns first."""
         for wish in wishes.wishes:
@@ -65,7 +72,8 @@ class SteeredTrees:
         conditionals = tuple(conditional_wish(wish, steered) for wish in wishes.wishes if wish.source and _decides(wish))
         leading = [step.place for step in leaders]
         leading += [each.source for each in conditionals] + [each.target for each in conditionals]
-        trees = ChainedTrees.fit(rows, plain, rng, settings, first=[domain.names[at] for at in dict.fromkeys(leading)])
+        leaders_first = [domain.names[at] for at in dict.fromkeys(leading)]
+        trees = ChainedTrees.fit(rows, plain, rng, settings, first=leaders_first, executor=executor)
         moves = _moves(graph, decided)
         changed = frozenset({*moves, *(at for _, at in graph.value_scalings)})
         return cls(

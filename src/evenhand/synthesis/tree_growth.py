@@ -7,7 +7,7 @@ with the columns and not with their square; protected columns are always among t
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from evenhand.arrays import Index, Labels, Reals, Rows
+from evenhand.contract import Executor
 from evenhand.domain.tabular import TabularDomain
+from evenhand.shared_work import Sharing
 from evenhand.synthesis.cells import Cells, cut
 from evenhand.synthesis.guides import ChainPlan, RelationGuide
 from evenhand.synthesis.leaf_sizes import LeafSizes
@@ -134,6 +136,51 @@ class Grown:
 
 
 @dataclass(frozen=True)
+class ColumnTask:
+    """One column of a chain by its step, and the seed of its tree."""
+
+    step: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class SentTree:
+    """A grown tree on its way from a worker: without the rows, with what was counted on them."""
+
+    grown: Grown
+    nodes: Index
+    shares: Rows
+
+    @classmethod
+    def of(cls, grown: Grown) -> SentTree:
+        """What is worth sending."""
+        bare = replace(grown, copies=grown.copies[:0])
+        return cls(bare, grown.nodes, grown.shares)
+
+    def on(self, copies: Copies) -> Grown:
+        """The tree as if it had been grown here."""
+        whole = replace(self.grown, copies=copies)
+        whole.__dict__["nodes"], whole.__dict__["shares"] = self.nodes, self.shares
+        return whole
+
+
+@dataclass(frozen=True)
+class GrowthWork:
+    """What every worker needs to grow the tree of any column."""
+
+    growth: TreeGrowth
+    plan: ChainPlan
+
+    def open(self) -> Callable[[ColumnTask], SentTree]:
+        """One column after the other."""
+        return self._grow
+
+    def _grow(self, task: ColumnTask) -> SentTree:
+        guide = self.plan.guides.get(self.plan.order[task.step])
+        return SentTree.of(self.growth.grown(self.plan.order, task.step, np.random.default_rng(task.seed), guide))
+
+
+@dataclass(frozen=True)
 class TreeGrowth:
     """The fit of one link after the other over the same rows."""
 
@@ -146,8 +193,12 @@ class TreeGrowth:
     associations: Rows
     settings: TreeSettings
 
-    def links(self, plan: ChainPlan, rng: np.random.Generator) -> tuple[Link, ...]:
-        """Every link of the chain, its leaves as large as copies of learnt rows demand, each with the groups where the data have them."""
+    def links(self, plan: ChainPlan, rng: np.random.Generator, executor: Executor | None = None) -> tuple[Link, ...]:
+        """Every link of the chain, its leaves as large as copies of learnt rows demand, each with the groups where the data have them.
+
+        Trees do not need each other, so that an executor may grow them, each with a seed of its own.
+        """
+        ahead = self._shared(plan, rng, executor) if executor is not None else {}
         leading = plan.order[: 1 + max((plan.order.index(at) for at in self.domain.protected_places), default=-1)]
         pilot = PilotRows.begun(self.rows, self.copies, leading, self._groups, rng)
         sizes = LeafSizes.of(self.rows, self.settings.leaf_sizes(len(self.structure)), rng)
@@ -155,7 +206,7 @@ class TreeGrowth:
         found: list[Link] = []
         for step, at in enumerate(plan.order):
             tell_watcher("learning the population", step, len(plan.order), self.domain.names[at])
-            waiting.append(self.grown(plan.order, step, rng, plan.guides.get(at)))
+            waiting.append(ahead.pop(step) if ahead else self.grown(plan.order, step, rng, plan.guides.get(at)))
             sizes.hear(waiting[-1])
             if sizes.is_settled or step == len(plan.order) - 1:
                 for each in waiting:
@@ -163,6 +214,13 @@ class TreeGrowth:
                 waiting.clear()
         tell_watcher("learning the population", len(plan.order), len(plan.order))
         return tuple(found)
+
+    def _shared(self, plan: ChainPlan, rng: np.random.Generator, executor: Executor) -> dict[int, Grown]:
+        """The trees of all columns, by their step, grown by whoever works."""
+        seeds = rng.integers(2**63, size=len(plan.order)).tolist()
+        tasks = [ColumnTask(step, seed) for step, seed in enumerate(seeds)]
+        found = Sharing(executor).answers(GrowthWork(self, plan), tasks)
+        return {step: each.on(self.copies) for step, each in enumerate(found)}
 
     def _calibrated(self, grown: Grown, plan: ChainPlan, step: int, pilot: PilotRows, rng: np.random.Generator) -> Link:
         """The link of a grown tree, its groups bent to where the data have them, drawn for the pilot rows as well."""

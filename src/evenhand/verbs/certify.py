@@ -95,7 +95,7 @@ def certify(
     subject = Subject(domain, model, data.rows, medium=getattr(data, "medium", None))
     header = header_of("certify", subject, data.name, None, details)
     place = None if folder is None else WorkFolder.of(folder, "certify", header.fixed())
-    with nullcontext() if place is None else place.held(header.fixed()):
+    with nullcontext() if place is None else place.held():
         shared = None if executor is None and place is None else SharedProof(executor or Serial(), place)
         found = prove(model, domain, limits=limits, watch=watch, shared=shared)
     ruling = gate.rule(found.claim(gate.max_rate, gate.resolution))

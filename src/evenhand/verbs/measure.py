@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.arrays import Labels
+from evenhand.campaign.work_folder import WorkFolder, happened
 from evenhand.claims import Claim
-from evenhand.contract import Headway, Medium, Model, Oracle, Outcome, StudyCase, StudySection, Watch, has_twins, words_of
+from evenhand.contract import Executor, Headway, Medium, Model, Oracle, Outcome, StudyCase, StudySection, Watch, has_twins, words_of
 from evenhand.datasets.large_dataset import LargeDataset
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.tabular import TabularDomain
 from evenhand.domain.twins import Comparison as ComparedValues
+from evenhand.engine.digest import domain_digest, rows_digest
 from evenhand.engine.gate import Gate, checks_of, section_dict
 from evenhand.engine.header import Header, header_of
 from evenhand.engine.preflight import preflight
@@ -29,11 +32,10 @@ from evenhand.engine.witness import Witness
 from evenhand.errors import DataError, EvenhandError, InvalidArgument
 from evenhand.limits import ConfidenceLevel, Count, InnerShare, RandomDeals, ShareBelowOne, WholeNumber, check_limits
 from evenhand.measures.every_row import EveryRow, every_row
-from evenhand.measures.group import AMOUNTS, BY_NAME, SHARES
-from evenhand.measures.group_curve import ProtectedNumber, curve_figure
+from evenhand.measures.group_curve import ProtectedNumber
 from evenhand.measures.group_fairlearn import USUAL, FairlearnFigure, GroupAnswers, through_fairlearn
-from evenhand.measures.group_figures import Figure, GroupSettings, corrected, figure
-from evenhand.measures.groups import Grouping, continua, groupings
+from evenhand.measures.group_figures import Figure, GroupSettings, corrected
+from evenhand.measures.groups import continua, groupings
 from evenhand.measures.oracles_side_by_side import CompareSettings, OracleComparison, compare_oracles
 from evenhand.measures.rare_rate import RareRateSettings, rare_rate
 from evenhand.measures.rate_stream import RateStream
@@ -50,10 +52,10 @@ from evenhand.oracles import OracleChoice, oracle_of, ready, usual_oracle
 from evenhand.oracles.flip import LabelFlip
 from evenhand.oracles.parts.tolerated import usual_tolerance
 from evenhand.report.rendered import Rendered
-from evenhand.statistics import gaps
-from evenhand.statistics.permutation import table_test
+from evenhand.shared_work import Sharing
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.level_chain import LevelChain
+from evenhand.verbs.group_tasks import FigureWork
 from evenhand.verbs.measured_evidence import MeasuredEvidence, evidence_of
 from evenhand.verbs.measurement import Answer, answer_of, summary_of
 
@@ -62,8 +64,6 @@ if TYPE_CHECKING:
 
 FEWEST_FOR_TREES = 50
 STREAM_STEP = 1_000
-BY_CLASS = ("statistical_parity", "equal_opportunity", "predictive_equality", "calibration")
-"""What is measured of each class against all others where there are more than two."""
 LEADING = ("label_accuracy", "accuracy", "statistical_parity")
 """The figure of groups that leads where nothing is said about individuals: the first of these that was measured."""
 OTHER_PARTS = 6
@@ -87,6 +87,9 @@ class MeasureOptions:
     ordered: whether the classes have an order, as age groups have.
     groups_only: leave out plausible people, the oracles side by side and studies, which no group needs.
     draws: random deals behind a permutation test; the smallest p-value that it can give is one over their number.
+    executor: who shares the figures, the shuffles and, of pictures and scenes, the batches; what is measured is the same whoever it is.
+    folder: where the answers of a model that is costly to ask (pictures, scenes, endpoints) are kept until all is measured, so that the
+    same call goes on after an interruption.
 
     >>> MeasureOptions(max_gap=0.05, groups_only=True).confidence
     0.95
@@ -113,6 +116,8 @@ class MeasureOptions:
     ordered: bool = False
     groups_only: bool = False
     watch: Watch | None = None
+    executor: Executor | None = None
+    folder: Path | None = None
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -234,10 +239,27 @@ def measure(
         raise InvalidArgument("protected: name at least one protected column; nothing is protected in this domain")
     if not len(data.rows):
         raise DataError(f"{data.name}: no row lies inside the domain")
-    meter = Meter(as_model(model, domain, options))
-    measured = _Measurer(meter, data, domain, options, seed, oracle).all()
-    measured = replace(measured, notes=(*measured.notes, *compared))
-    return _with_every_row(measured, data, domain, meter, oracle, options) if isinstance(data, LargeDataset) else measured
+    wrapped = as_model(model, domain, options)
+    if options.folder is None or not getattr(wrapped, "is_costly", False):
+        return _measured(_Measurer(Meter(wrapped, executor=options.executor), data, domain, options, seed, oracle), compared)
+    fixed = {"model": wrapped.fingerprint(), "domain": domain_digest(domain), "rows": rows_digest(data.rows), "seed": seed}
+    place = WorkFolder.of(options.folder, "measure", fixed)
+    with place.held():
+        meter = Meter(wrapped, executor=options.executor, shelf=place.shelf("answers"))
+        found = _measured(_Measurer(meter, data, domain, options, seed, oracle), compared)
+    told = happened(place.events())
+    place.clear()
+    return replace(found, notes=(*found.notes, *told))
+
+
+def _measured(measurer: _Measurer, compared: list[str]) -> Measurement:
+    """Everything; of a table that is not read whole, every row too."""
+    found = measurer.all()
+    found = replace(found, notes=(*found.notes, *compared))
+    data = measurer.data
+    if not isinstance(data, LargeDataset):
+        return found
+    return _with_every_row(found, data, measurer.domain, measurer.model, measurer.oracle, measurer.options)
 
 
 def _with_every_row(
@@ -459,51 +481,16 @@ class _Measurer:
         return natural_rate(trees, found.rows, question, self._drawn, self._rng(4))
 
     def _figures(self, answer: Answer) -> tuple[Figure, ...]:
-        settings = GroupSettings(self.options.confidence, self.options.smallest_gap, self.options.draws)
-        rng, found = self._rng(5), []
         if getattr(self._medium, "is_listed", False):  # whether a scene was changed makes no group of scenes
             return ()
-        for grouping in groupings(self.data.rows, self.domain):
-            self._say(f"groups by {grouping.name}")
-            found += [each for metric in (*SHARES, *AMOUNTS) if (each := figure(metric, answer.outcomes, grouping, settings, rng))]
-            found += self._by_class(answer, grouping, settings, rng)
-        for name in continua(self.data.rows, self.domain):
-            self._say(f"along {name}")
-            along = ProtectedNumber(name, self.data.rows[:, self.domain.place(name)])
-            found += [
-                each for metric in (*SHARES, *AMOUNTS) if (each := curve_figure(metric, answer.outcomes, along, settings, rng))
-            ]  # fmt: skip
-        return tuple(corrected(found))
-
-    def _by_class(self, answer: Answer, grouping: Grouping, settings: GroupSettings, rng: np.random.Generator) -> list[Figure]:
-        """More than two outcomes: whether their distribution differs, and each of them against the others."""
-        if len(self.model.classes) < 3:
-            return []
-        table = np.zeros((len(grouping.names), len(self.model.classes)), dtype=np.int64)
-        np.add.at(table, (grouping.codes, answer.labels), 1)
-        test = table_test(table, rng, settings.draws)
-        facts = (
-            "outcome_distribution",
-            "Outcome distribution",
-            "the largest gap in how often one outcome is given",
-            grouping.name,
-            "share",
-            (),
-        )
-        rows, columns = table.sum(axis=1).astype(np.float64), table.T.astype(np.float64)
-
-        def sizes(confidence: float) -> gaps.Size:
-            level = gaps.pair_confidence(confidence, len(rows), len(columns))
-            return gaps.largest_of([gaps.pair_gap(gaps.share_bounds(column, rows, level)) for column in columns])
-
-        found = [Figure(*facts, sizes(settings.confidence), test, settings.alpha, test.p_value, sizes=sizes)]
-        if (right := answer.rightness) and (each := figure(BY_NAME["accuracy"], right, grouping, settings, rng)):
-            found += [replace(each, metric="label_accuracy", title="Accuracy of the label", meaning="share whose label is said")]
-        for name, outcomes in answer.by_class(self.model.classes):
-            for metric in BY_CLASS:
-                each = figure(BY_NAME[metric], outcomes, grouping, settings, rng)
-                found += [replace(each, metric=f"{metric}[{name}]", title=f"{each.title}: {name}")] if each else []
-        return found
+        self._say("groups and their tests")
+        settings = GroupSettings(self.options.confidence, self.options.smallest_gap, self.options.draws)
+        numbers = tuple(ProtectedNumber(name, self.data.rows[:, self.domain.place(name)]) for name in continua(self.data.rows, self.domain))
+        work = FigureWork(answer, tuple(groupings(self.data.rows, self.domain)), numbers, tuple(self.model.classes), settings)
+        asked = work.every()
+        tasks = [replace(task, rng=rng) for task, rng in zip(asked, self._rng(5).spawn(len(asked)), strict=True)]
+        found = Sharing(self.options.executor).answers(work, tasks)
+        return tuple(corrected([each for part in found for each in part]))
 
     def _rest(self, answer: Answer) -> tuple[FairlearnFigure, ...]:
         """What Fairlearn adds, where labels are known."""
@@ -530,7 +517,7 @@ class _Measurer:
         tolerance = usual_tolerance(self.options.tolerance, self.data.rows, self.domain, self.model) if is_amount else None
         settings = CompareSettings(
             self.options.compare_rows, null_draws=self.options.null_draws, confidence=self.options.confidence,
-            graph=self.options.graph, tolerance=tolerance,
+            graph=self.options.graph, tolerance=tolerance, executor=self.options.executor,
         )  # fmt: skip
         return compare_oracles(self.data.rows, self.domain, self.model, self._rng(8), settings)
 

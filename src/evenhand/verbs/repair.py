@@ -138,7 +138,7 @@ def _tried(work: TrialWork, options: RepairOptions, fixed: Mapping[str, Any]) ->
     if options.folder is None:
         return _Tried(sharing.answers(work, seeds))
     folder = WorkFolder.of(options.folder, "repair", fixed)
-    with folder.held(fixed):
+    with folder.held():
         outcomes = replace(sharing, shelf=folder.shelf()).answers(work, seeds)
     return _Tried(outcomes, happened(folder.events()))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand.arrays import Rows
+from evenhand.campaign.work_folder import WorkFolder, happened
 from evenhand.claims import Claim
-from evenhand.contract import Outcome, Watch
+from evenhand.contract import Executor, Outcome, Watch
+from evenhand.disk import digest_of, read_bytes
 from evenhand.domain.relations import FEWEST_ROWS
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.digest import rows_digest
@@ -25,6 +27,7 @@ from evenhand.limits import Count, check_argument
 from evenhand.measures.naturalness import pair_scores
 from evenhand.measures.synthesis_quality import SynthesisQuality, synthesis_quality
 from evenhand.report.rendered import Rendered
+from evenhand.shared_work import kept_or_made
 from evenhand.synthesis import fit_steered, synthesiser
 from evenhand.synthesis.chunks import Source, Stream, Written, write_rows
 from evenhand.synthesis.companions import Companion, beside
@@ -48,6 +51,8 @@ class SynthOptions:
     synthesiser: trees, chained trees; graph, AITEST's constraint graph.  wishes: a .yaml file, or the edited .csv table of a graph.
     presets: what-ifs such as '1:1 sex' or 'income up 20 %'.  unfitted: for the graph, numbers that no distribution fits come from
     their range or by quantiles.  companions: columns beside the domain, such as numbers of people (`learn_companions`).
+    executor: who grows the trees, column by column; the same ones whoever it is.  folder: where what is finished is kept, so that the
+    same call goes on after an interruption.
 
     >>> SynthOptions(synthesiser="graph", presets=["1:1 sex"]).synthesiser
     'graph'
@@ -58,6 +63,8 @@ class SynthOptions:
     presets: Sequence[str] = ()
     unfitted: Unfitted = "range"
     companions: tuple[Companion, ...] = ()
+    executor: Executor | None = None
+    folder: Path | None = None
 
     def __post_init__(self) -> None:
         synthesiser(self.synthesiser)  # an unknown name is said at once
@@ -77,6 +84,7 @@ class SynthResult(Rendered):
     left_out: tuple[str, ...] = ()
     companions: tuple[Companion, ...] = ()  # columns beside the domain
     fit: Any = None  # learns from rows again, for the report on the fit; None where wishes make the rows unlike the data
+    place: WorkFolder | None = None  # where what is finished is kept
 
     @cached_property
     def quality(self) -> SynthesisQuality | None:
@@ -133,13 +141,24 @@ class SynthResult(Rendered):
 
     def write(self, path: str | Path, watch: Watch | None = None) -> Written:
         """The rows to a .parquet or .csv file, a batch at a time, so that memory does not grow with them."""
-        return write_rows(self._source, self.rows, Stream(Path(path), list(self.left_out), watch, self._completion()), self._rng())
+        stream = Stream(Path(path), list(self.left_out), watch, self._completion())
+        if self.place is None:
+            return write_rows(self._source, self.rows, stream, self._rng())
+        with self.place.held():
+            left = write_rows(self._source, self.rows, replace(stream, shelf=self.place.shelf("rows")), self._rng())
+        self.place.clear()
+        return left
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What happened on the way."""
+        return () if self.place is None or not self.place.path.exists() else happened(self.place.events())
 
     def as_dict(self) -> dict[str, Any]:
         """The versioned JSON that every rendering reads."""
         quality = {"quality": self.quality.as_dict()} if self.quality is not None else {}
         body = {"synthesis": {"sentence": f"{self.reason}.", "rows": self.rows, **self._fit(), **quality}}
-        told = [f"{self.reason}.", *([f"{self.caution}."] if self.caution else [])] + (
+        told = [f"{self.reason}.", *([f"{self.caution}."] if self.caution else []), *self.notes] + (
             [f"{self.quality.sentence()}.", *self.quality.warnings] if self.quality is not None else []
         )
         return result_dict(self, Telling(told, (), (), body))
@@ -180,18 +199,41 @@ def synth(data: Data, rows: int = 1_000, *, seed: int = 0, options: SynthOptions
     (100, 21)
     """
     check_argument(Count, rows=rows)
-    options, rng = options or SynthOptions(), np.random.default_rng(seed)
-    kind = synthesiser(options.synthesiser)
-    if kind is ConstraintGraph:
-        source: Any = steered_graph(data, options, rng)
-        left_out = [data.domain.names[at] for at in source.graph.dropped]
+    options = options or SynthOptions()
+    header, kind = _header(data, rows, seed, options), synthesiser(options.synthesiser)
+    if options.folder is None:
+        learnt, place = _learnt(data, seed, options), None
     else:
-        wishes = _wishes(data, options, None)
-        left_out = [wish.column for wish in wishes.wishes if wish.action == "delete" and not wish.source]
-        source = fit_steered(kind, data.rows, data.domain, wishes, rng)
+        place = WorkFolder.of(options.folder, "synth", _fixed(header, options))
+        with place.held():
+            learnt = kept_or_made(place.shelf("source"), lambda: _learnt(data, seed, options))
     plain = options.wishes is None and not options.presets
-    header, fit = _header(data, rows, seed, options), kind.fit if plain else None
-    return SynthResult(header, source, data, rows, seed, tuple(left_out), options.companions, fit)
+    return SynthResult(header, learnt.source, data, rows, seed, learnt.left_out, options.companions, kind.fit if plain else None, place)
+
+
+@dataclass(frozen=True)
+class _Learnt:
+    """Where rows come from, and the columns that they lack."""
+
+    source: Any
+    left_out: tuple[str, ...]
+
+
+def _learnt(data: Data, seed: int, options: SynthOptions) -> _Learnt:
+    kind, rng = synthesiser(options.synthesiser), np.random.default_rng(seed)
+    if kind is ConstraintGraph:
+        graph = steered_graph(data, options, rng)
+        return _Learnt(graph, tuple(data.domain.names[at] for at in graph.graph.dropped))
+    wishes = _wishes(data, options, None)
+    left_out = tuple(wish.column for wish in wishes.wishes if wish.action == "delete" and not wish.source)
+    return _Learnt(fit_steered(kind, data.rows, data.domain, wishes, rng, options.executor), left_out)
+
+
+def _fixed(header: Header, options: SynthOptions) -> dict[str, Any]:
+    """What fixes the rows: the header, what the file of wishes says, and whether columns are learnt apart."""
+    wished = "" if options.wishes is None else digest_of(read_bytes(options.wishes))
+    beside = [repr(each) for each in options.companions]
+    return {**header.fixed(), "wished": wished, "companions": beside, "apart": options.executor is not None}
 
 
 def steered_graph(data: Data, options: SynthOptions, rng: np.random.Generator) -> ConstraintGraph:
