@@ -82,3 +82,16 @@ def test_protecting_other_columns_leaves_the_data_alone() -> None:
 def test_a_data_set_cannot_be_changed() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         datasets.from_frame(FRAME, DOMAIN).name = "other"  # type: ignore[misc]
+
+
+def test_cells_can_be_let_go_and_codes_stay():
+    data = datasets.load("credit")
+    light = data.without_cells()
+    assert len(light) == len(data)
+    assert light.rows is data.rows
+    assert (light.protect("age").labels == data.labels).all()
+    assert light.frame.empty
+    owners = [light.frame[name].to_numpy() for name in ("age", "duration")]
+    while any(each.base is not None for each in owners):
+        owners = [each if each.base is None else each.base for each in owners]
+    assert not sum(each.size for each in owners)  # no view of the old cells, which would keep them all

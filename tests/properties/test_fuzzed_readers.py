@@ -1,9 +1,11 @@
 """Everything that reads a file or a message ends in a value or in one of our own errors, whatever was changed in what it reads."""
 
 import base64
+import io
 import json
 import resource
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,16 @@ CRASHED = {
 @pytest.mark.parametrize(("file", "content"), CRASHED.values(), ids=CRASHED)
 def test_what_crashed_once_is_refused(file: str, content: bytes, tmp_path: Path):
     assert reading_crash(NAMES[file], content, tmp_path) == ""
+
+
+def test_an_array_whose_head_is_cut_is_refused(tmp_path: Path):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr(
+            "linear.kernel.npy",
+            b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), (".ljust(117) + b"\n",
+        )
+    assert reading_crash(NAMES["model.npz"], made.getvalue(), tmp_path) == ""
 
 
 @pytest.mark.parametrize("field", ["pictures", "protected", "person", "answers"])

@@ -56,6 +56,9 @@ from evenhand.methods import METHODS
 from evenhand.verbs.build_gate import policy_of, ruled
 from evenhand.verbs.scan import DEFAULT_METHODS, Options, scan
 
+MANY_ROWS = 200_000
+"""Rows of a table from which on its cells are let go before a search."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -97,6 +100,8 @@ def scan_command(
     own = PictureFlags(editor, jury or (), pairs, generator, trusted)
     loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset, model_output), pictures=own)
     _confirm_price(loaded, yes)
+    loaded = _lightened(loaded)
+    _give_back()
     settings = loaded.project.scan
     given = as_budget(
         candidates or settings.candidates if not (model_rows or seconds) else candidates,
@@ -120,6 +125,19 @@ def scan_command(
         err.print(f"changed pictures with annotations: {result.annotated(annotated)}", markup=False, highlight=False, soft_wrap=True)
     ruling = ruled(result.as_dict(), replace(policy_of(loaded.project.gate), groups=()), baseline or loaded.project.gate.baseline)
     leave(result, Leaving(settings.runs, "result", report, as_json, loaded.place, ruling))
+
+
+def _lightened(loaded: Loaded) -> Loaded:
+    """A search reads codes and no cells; of a large table, these would take as much memory again."""
+    is_large = loaded.project.medium is None and len(loaded.data) >= MANY_ROWS
+    return replace(loaded, data=loaded.data.without_cells()) if is_large else loaded
+
+
+def _give_back() -> None:
+    """What pyarrow keeps of cells that nobody holds any more."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
 
 
 def _confirm_price(loaded: Loaded, yes: bool) -> None:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_CODES = ("encoded", "inside", "rows", "labels", "amounts")
+"""What a data set makes of its cells, once."""
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Inputs and labels as cells (`frame`) and as codes (`rows`, `labels`).
@@ -41,7 +45,7 @@ class Dataset:
     shown_by: Medium | None = None
 
     def __len__(self) -> int:
-        return len(self.frame)
+        return len(vars(self).get("encoded", self.frame))
 
     def __repr__(self) -> str:
         left_out = f", {self.left_out:,} outside the domain" if self.left_out else ""
@@ -114,11 +118,21 @@ class Dataset:
 
     def named(self, name: str) -> Dataset:
         """The same data under another name."""
-        return replace(self, name=name)
+        return self._with_codes(replace(self, name=name))
 
     def protect(self, *names: str) -> Dataset:
         """The same data with other protected columns."""
-        return replace(self, domain=self.domain.protect(*names))
+        return self._with_codes(replace(self, domain=self.domain.protect(*names)))
+
+    def without_cells(self) -> Dataset:
+        """Rows and labels alone, for a search in a table so large that cells beside codes would take twice the memory."""
+        _ = self.rows, self.labels if self.domain.has_classes else self.amounts
+        return self._with_codes(replace(self, frame=self.frame.head(0).copy(deep=True)))
+
+    def _with_codes(self, other: Dataset) -> Dataset:
+        """What was encoded already is not encoded again: it depends neither on the name nor on what is protected."""
+        vars(other).update({name: codes for name, codes in vars(self).items() if name in _CODES})
+        return other
 
     def split(self, test_share: float, rng: np.random.Generator) -> tuple[Dataset, Dataset]:
         """A training and a test part with the same share of every label, rows in their old order."""
