@@ -55,7 +55,7 @@ def test_as_many_drawn_rows_repeat_a_learnt_one_as_fresh_rows_do(trees):
     rng = np.random.default_rng(3)
     fresh, free = share_repeated(people(20_000, 2)), share_repeated(replace(trees, copies=None).sample(20_000, rng))
     assert free > fresh + 0.01  # else there is nothing to thin
-    assert fresh - 0.02 < share_repeated(trees.sample(20_000, rng)) < fresh + 0.005
+    assert fresh - 0.02 < share_repeated(trees.sample(20_000, rng)) < fresh + 0.01
 
 
 def test_fixed_cells_stay_where_copies_are_drawn_again(trees):
@@ -73,7 +73,7 @@ def test_a_table_without_surplus_has_no_limit():
 @pytest.mark.parametrize(("column", "first", "second"), [(0, 0, 1), (1, 0, 3)])
 @pytest.mark.parametrize("outcome", [5, 6])
 def test_groups_are_as_far_apart_as_in_the_data(trees, column, first, second, outcome):
-    drawn = trees.sample(60_000, np.random.default_rng(5))
+    drawn = trees.sample(200_000, np.random.default_rng(5))
 
     def gap(rows: Rows) -> float:
         return float(rows[rows[:, column] == first, outcome].mean() - rows[rows[:, column] == second, outcome].mean())
@@ -84,8 +84,9 @@ def test_groups_are_as_far_apart_as_in_the_data(trees, column, first, second, ou
 
 def test_groups_that_differ_by_chance_alone_are_drawn_alike():
     rng = np.random.default_rng(6)
-    rows = np.column_stack([rng.integers(0, 2, 2_000), rng.integers(0, 10, 2_000)]).astype(np.float64)
-    domain = TabularDomain((Column("sex", "category", ("m", "f")), Column("digit", "integer", low=0, high=9)), ("sex",))
+    rows = np.column_stack([rng.integers(0, 2, 2_000), rng.integers(0, 10, 2_000), rng.random(2_000)])
+    columns = (Column("sex", "category", ("m", "f")), Column("digit", "integer", low=0, high=9), Column("last", "real", low=0.0, high=1.0))
+    domain = TabularDomain(columns, ("sex",))
     drawn = ChainedTrees.fit(rows, domain, rng, TreeSettings(leaf_rows=2_000)).sample(100_000, rng)
     shares = [np.bincount(drawn[drawn[:, 0] == sex, 1].astype(int), minlength=10) / (drawn[:, 0] == sex).sum() for sex in (0, 1)]
     real = [np.bincount(rows[rows[:, 0] == sex, 1].astype(int), minlength=10) / (rows[:, 0] == sex).sum() for sex in (0, 1)]

@@ -27,7 +27,9 @@ from evenhand.synthesis.box import Box
 from evenhand.synthesis.copy_limit import CopyLimit
 from evenhand.synthesis.derivations import read_rules
 from evenhand.synthesis.guides import Guided, RelationGuide, plan_chain
+from evenhand.synthesis.last_column import LastCells, can_be_settled, chances_of, rows_to_draw, settled
 from evenhand.synthesis.links import BELOW_ONE, Asked, Copies, Link, make_link, tree_copy
+from evenhand.synthesis.pilot_rows import Chosen
 from evenhand.synthesis.rejection import keep_constraints
 from evenhand.synthesis.timed_growth import TimedGrowth
 from evenhand.synthesis.tree_growth import TreeGrowth
@@ -103,11 +105,42 @@ class ChainedTrees:
             timed = TimedGrowth(growth, deadline)
             return replace(plain, links=timed.links(plan, rng), cut=timed.cut)
         found = replace(plain, links=growth.links(plan, rng, executor))
-        return found.thinning(rows, rng) if settings.rarer_copies else found
+        found = found.thinning(rows, rng) if settings.rarer_copies else found
+        return found.settling(rows, rng) if settings.tilts else found
 
     def thinning(self, rows: Rows, rng: np.random.Generator) -> ChainedTrees:
         """The same chain, whose samples repeat learnt rows no more often than fresh real rows would."""
-        return replace(self, copies=CopyLimit.of(rows, lambda n: self._draw(n, rng, {})))
+
+        def again(drawn: Rows, places: Index, kept: float) -> Rows:
+            return self._again(drawn[places], kept, rng, {})
+
+        return replace(self, copies=CopyLimit.of(rows, lambda n: self._draw(n, rng, {}), again, rng))
+
+    def settling(self, rows: Rows, rng: np.random.Generator) -> ChainedTrees:
+        """The same chain, in whose samples the groups have the last column's cells as often as in the learnt rows."""
+        at, link = self.order[-1], self.links[-1]
+        if not can_be_settled(link) or at in self.guides:
+            return self
+        copies = tree_copies(rows, self.domain)
+        chosen = Chosen.by_rarity({each.place: each.of(copies) for each in link.groups}, len(rows), rows_to_draw(rows.shape[1]), rng)
+        leading = self.order[: 1 + max(self.order.index(each.place) for each in link.groups)]
+        drawn = self._draw(len(chosen.places), rng, {place: rows[chosen.places, place] for place in leading})
+        seen = tree_copies(drawn, self.domain)
+        made = LastCells(chances_of(link, seen, self._kept_with(drawn, at)), seen, chosen.weights)
+        learnt = LastCells.of(link.cells.locate(rows[:, at]), link.cells.count, copies)
+        return replace(self, links=(*self.links[:-1], settled(link, learnt, made)))
+
+    def _kept_with(self, rows: Rows, at: int) -> Rows:
+        """How often each row is kept with each cell of a column in its place (rows, cells); always, where copies are not thinned."""
+        cells = self.links[self.order.index(at)].cells
+        kept = np.ones((len(rows), cells.count))
+        if self.copies is None:
+            return kept
+        for cell in range(cells.count):
+            changed = rows.copy()
+            changed[:, at] = cells.codes(np.full(len(rows), cell), np.full(len(rows), 0.5))
+            kept[:, cell] = self.copies.kept_shares(changed)
+        return kept
 
     @classmethod
     def fit_steered(
@@ -248,17 +281,24 @@ class ChainedTrees:
         """Rows as the chain gives them, without the copies of learnt rows that are too many."""
 
         def draw(places: Index) -> Rows:
-            cells = {at: codes[places] for at, codes in fixed.items()}
-            return self._in_batches(len(places), cells, lambda span: rng.random((span.stop - span.start, len(self.order))))
+            return self._again(np.empty((len(places), 0)), 0.0, rng, {at: codes[places] for at, codes in fixed.items()})
+
+        def again(drawn: Rows, places: Index, kept: float) -> Rows:
+            return self._again(drawn[places], kept, rng, {at: codes[places] for at, codes in fixed.items()})
 
         rows = draw(np.arange(n))
-        rows = rows if self.copies is None else self.copies.thinned(rows, draw, rng)
+        rows = rows if self.copies is None else self.copies.thinned(rows, again, rng)
         for _ in range(AGAIN if self._against_the_order else 0):
             broken = np.flatnonzero(~np.logical_and.reduce([rule.holds(rows) for rule in self._against_the_order]))
             if not broken.size:
                 break
             rows[broken] = draw(broken)
         return rows
+
+    def _again(self, rows: Rows, kept: float, rng: np.random.Generator, fixed: Mapping[int, Reals]) -> Rows:
+        """Rows that keep a share of the chain's first cells, and what is fixed; the others are drawn."""
+        begun = {at: rows[:, at] for at in self.order[: int(kept * len(self.order))]}
+        return self._in_batches(len(rows), begun | dict(fixed), lambda span: rng.random((span.stop - span.start, len(self.order))))
 
     @cached_property
     def _against_the_order(self) -> tuple[CompiledConstraint, ...]:

@@ -36,6 +36,23 @@ class LearntGroups:
 
 
 @dataclass(frozen=True, eq=False)
+class Chosen:
+    """Some of the learnt rows, and how many people each of them stands for, 1 on average."""
+
+    places: Index
+    weights: Reals
+
+    @classmethod
+    def by_rarity(cls, groups: Mapping[int, Index], of: int, n: int, rng: np.random.Generator) -> Chosen:
+        """Evenly over all of them, those of small groups more often than their share."""
+        rarity = _rarity(groups, of)
+        upto = np.cumsum(rarity)
+        places = np.minimum(np.searchsorted(upto, (np.arange(n) + rng.random()) / n * upto[-1], side="right"), of - 1)
+        weights = 1 / rarity[places]
+        return cls(places, weights / weights.mean())
+
+
+@dataclass(frozen=True, eq=False)
 class PilotRows:
     """Drawn rows, filled column by column in the order of the chain."""
 
@@ -49,14 +66,12 @@ class PilotRows:
         cls, learnt: Rows, copies: Copies, leading: Sequence[int], groups: Mapping[int, Index], rng: np.random.Generator
     ) -> PilotRows:
         """Many rows of few columns, fewer of many; the leading columns, up to the last protected one, are those of learnt rows."""
-        columns, rarity = learnt.shape[1], _rarity(groups, len(learnt))
+        columns = learnt.shape[1]
         n = int(np.clip(CELLS // columns, FEWEST_ROWS, MOST_ROWS))
-        upto = np.cumsum(rarity)
-        chosen = np.minimum(np.searchsorted(upto, (np.arange(n) + rng.random()) / n * upto[-1], side="right"), len(learnt) - 1)
-        pilot = cls(np.empty((n, columns)), np.empty((n, columns), dtype=np.float32), np.zeros(n, dtype=np.intp), 1 / rarity[chosen])
+        chosen = Chosen.by_rarity(groups, len(learnt), n, rng)
+        pilot = cls(np.empty((n, columns)), np.empty((n, columns), dtype=np.float32), np.zeros(n, dtype=np.intp), chosen.weights)
         for at in leading:
-            pilot.rows[:, at], pilot.copies[:, at] = learnt[chosen, at], copies[chosen, at]
-        pilot.weights[:] /= pilot.weights.mean()
+            pilot.rows[:, at], pilot.copies[:, at] = learnt[chosen.places, at], copies[chosen.places, at]
         return pilot
 
     def levels(self, rng: np.random.Generator) -> Reals:

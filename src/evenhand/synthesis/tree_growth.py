@@ -265,15 +265,21 @@ class TreeGrowth:
     def _better(self, at: int, parents: list[int], rng: np.random.Generator) -> Grown:
         """The column by its cells or by what a trend leaves of it: whichever makes held-out rows likelier."""
         column, codes = self.domain.columns[at], self.rows[:, at]
-        plain = self._grown(Shape(cut(column, codes, self.settings.cells), codes, None), parents, rng)
+        shape = Shape(cut(column, codes, self.settings.cells), codes, None)
         numbers = [place for place in parents if not self.domain.columns[place].is_listed or len(self.domain.columns[place].values) == 2]
         trend = fit_trend(codes[self.structure], self._visible, column, numbers, self.lowest) if numbers else None
         if trend is None or len(self.held) < FEWEST_HELD_OUT:
-            return plain
+            return self._on_all._grown(shape, parents, rng)
         rests = codes - trend.expected(self.copies)
         trended = self._grown(Shape(rest_cells(rests, trend, self.settings.cells, column.missing > 0), rests, trend), parents, rng)
+        plain = self._grown(shape, parents, rng)
         pays = trended.likelihood(self) > plain.likelihood(self) + GAIN * len(self.held)
         return trended if pays else plain
+
+    @cached_property
+    def _on_all(self) -> TreeGrowth:
+        """The same with splits chosen on the held-out rows as well, where nothing is left to be compared on them."""
+        return replace(self, structure=np.concatenate([self.held, self.structure]))
 
     def _grown(self, shape: Shape, parents: list[int], rng: np.random.Generator) -> Grown:
         places = shape.cells.locate(shape.codes)
