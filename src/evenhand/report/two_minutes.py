@@ -156,8 +156,8 @@ READ_STRIP = (
 
 def strip(record: Record) -> FirstPicture | None:
     """The intervals that decide against what is tolerated, or the classes that decide; None where neither decides."""
-    rows = _condition_rows(record) or _proof_row(record) or _change_row(record) or _rate_rows(record)
-    rows += _group_rows(record) if record.verb == "measure" else []
+    rows = _condition_rows(record) or _proof_row(record) or _change_row(record) or _leaning_rows(record) or _rate_rows(record)
+    rows += _group_rows(record) if record.verb == "measure" and not record.body.studies.get("leaning") else []
     if not rows:
         return class_picture(record)
     return FirstPicture(_strip(rows), READ_STRIP)
@@ -238,6 +238,29 @@ def _rate_rows(record: Record) -> list[ToleranceRow]:
     name = words.population(rate.population)[0]
     caption = f"{words.percent(rate.estimate)} ({words.percent(rate.low)} to {words.percent(rate.high)})"
     return [ToleranceRow(name, caption, rate.low, rate.high, rate.estimate, _tolerated(record))]
+
+
+MOST_LEANINGS = 3
+
+
+def _leaning_rows(record: Record) -> list[ToleranceRow]:
+    """Pictures: how far an outcome moves, at its strongest, as the protected value changes, against what is tolerated."""
+    study = record.body.studies.get("leaning")
+    every = [each for each in (study.figures.get("leanings") or [] if study else []) if isinstance(each, Mapping)]
+    rows = [row for each in every if (row := _leaning(each)) is not None]
+    return sorted(rows, key=lambda row: -row.low)[:MOST_LEANINGS]
+
+
+def _leaning(each: Mapping[str, Any]) -> ToleranceRow | None:
+    outcome = str(each.get("strongest"))
+    net, low, high = ((each.get(name) or {}).get(outcome) for name in ("net", "low", "high"))
+    if net is None or low is None or high is None:
+        return None
+    low, high = (-high, -low) if net < 0 else (low, high)
+    way = "less" if net < 0 else "more"
+    caption = f"{words.percent(abs(net))} {way} often ({words.signed(low)} to {words.signed(high)}), n = {words.number(each.get('pairs'))}"
+    name = f"“{words.text(outcome, 40)}” when {words.text(each.get('along'), 60)}"
+    return ToleranceRow(words.shorten(name, 70), caption, low, high, abs(net), float(each.get("tolerance") or 0.0))
 
 
 MOST_GROUP_STRIPS = 3

@@ -18,6 +18,9 @@ MOST_SENTENCES = 12
 AT_ONCE = 2
 """Figures that are open at first; the others are folded."""
 
+MOST_FOLDED = 8
+"""More figures than these are folded together; as many checks are open at first."""
+
 
 @dataclass(frozen=True)
 class Topic:
@@ -71,20 +74,28 @@ def _classes(record: Record) -> dict[str, StudyRecord]:
 
 def _html(study: StudyRecord, lead: str) -> Any:
     map_of = neuron_maps.maps(study.figures)
-    told = {name: value for name, value in study.figures.items() if not (map_of and name == "layers")}
+    told = {name: value for name, value in study.figures.items() if not (map_of and name == "layers") and name != "reason"}
+    figures, checks = [_figure(each) for each in shown(told)], _checks(study)
+    is_long = checks is not None and len(checks.rows) > MOST_FOLDED
     return filled(
         "sections/study.html.j2",
         lead=lead,
         sentences=[sentence(each) for each in study.sentences[:MOST_SENTENCES]],
         more=max(0, len(study.sentences) - MOST_SENTENCES),
-        checks=_checks(study),
-        figures=[_figure(each) for each in shown(told)],
+        checks=None if is_long else checks,
+        folded_checks=checks if is_long else None,
+        figures=figures[: MOST_FOLDED if len(figures) <= MOST_FOLDED else AT_ONCE],
+        together=figures[AT_ONCE:] if len(figures) > MOST_FOLDED else [],
         maps=map_of,
         at_once=AT_ONCE,
     )
 
 
+ORDER = {"violation": 0, "failed": 1, "inconclusive": 2, "pass": 3}
+
+
 def _checks(study: StudyRecord) -> DataTable | None:
+    """What was decided, the worst first."""
     rows = [
         TableRow(
             words.text(check.name, 100),
@@ -93,7 +104,7 @@ def _checks(study: StudyRecord) -> DataTable | None:
                 TableCell(words.text(check.message, 600), kind="words"),
             ],
         )
-        for check in study.checks
+        for check in sorted(study.checks, key=lambda check: ORDER[check.outcome])
     ]
     return DataTable("What was decided", ("Check", "Outcome", "Why"), rows) if rows else None
 

@@ -1,0 +1,70 @@
+"""The first picture of a page is what decides: the rate, gaps between groups, a leaning, classes of objects, or a change."""
+
+from typing import Any
+
+from evenhand.report import page
+from evenhand.report.lead import lead
+from evenhand.report.record import Record, read
+from evenhand.report.two_minutes import strip
+
+RATE = {"estimate": 0.05, "low": 0.04, "high": 0.06, "n": 1000, "confidence": 0.95, "population": "data", "unfair": 50, "whole": True}
+GAP = {
+    "metric": "statistical_parity",
+    "attribute": "sex",
+    "unit": "share",
+    "estimate": 0.2,
+    "low": 0.15,
+    "high": 0.25,
+    "verdict": "different",
+}
+
+
+def told(verb: str, body: dict[str, Any], medium: str = "table", details: dict[str, Any] | None = None) -> Record:
+    header = {"medium": {"kind": medium}, "domain": {"protected": ["sex"]}, "details": details or {}, "data": {"name": "d", "rows": 1000}}
+    return read({"evenhand_result": 2, "verb": verb, "header": header, "outcome": "violation", "reason": "it is so", "body": body})
+
+
+def shown(record: Record) -> str:
+    first = strip(record)
+    assert first is not None
+    assert str(first.picture) in page.render(record)
+    return str(first.picture)
+
+
+def test_a_measurement_shows_rate_and_gaps_against_their_own_tolerances() -> None:
+    drawn = shown(told("measure", {"rates": [RATE], "groups": [GAP]}, details={"max_rate": 0.1, "max_gap": 0.12}))
+    assert "tolerated up to 10%" in drawn
+    assert "Gap between groups by sex" in drawn
+    assert "tolerated up to 12%" in drawn
+
+
+def test_a_leaning_decides_about_pictures() -> None:
+    leaning = {"net": {"old": -0.3}, "low": {"old": -0.4}, "high": {"old": -0.2}, "tolerance": 0.05, "pairs": 300, "along": "tone goes up"}
+    study = {"leaning": {"figures": {"leanings": [leaning | {"strongest": "old"}]}}}
+    drawn = shown(told("measure", {"rates": [RATE], "studies": study}, "portraits"))
+    assert "30.00% less often (20.00% to 40.00%), n = 300; tolerated up to 5%" in drawn
+
+
+def test_classes_decide_about_scenes() -> None:
+    answer = {"label": "sign", "question": "lost", "outcome": "treated worse", "rate": 0.4, "others": 0.1, "ratio": 4.0, "p_value": 0.001}
+    calm = {"label": "car", "question": "lost", "outcome": "not shown", "rate": 0.1, "others": 0.12, "ratio": 0.8, "p_value": 1.0}
+    answers = [calm | {"power": 0.9, "objects": 40, "scenes": 20}, answer | {"power": 0.9, "objects": 40, "scenes": 20}]
+    study = {"classes": {"figures": {"objects": {"answers": answers}}}}
+    drawn = shown(told("scan", {"rates": [RATE], "studies": study}, "scenes"))
+    assert drawn.index("sign: lost") < drawn.index("car: lost"), "the worst comes first"
+    assert "40.00%, alike others 10.00%, factor 4.0 · ✕ treated worse" in drawn
+
+
+def test_of_a_comparison_only_the_first_population_decides() -> None:
+    change = {"population": "data", "before": 0.06, "after": 0.02, "difference": -0.04, "low": -0.05, "high": -0.03, "n": 900}
+    changes = [change | {"verdict": "better"}, change | {"population": "domain", "low": 0.03, "high": 0.05, "verdict": "worse"}]
+    record = told("compare", {"changes": changes})
+    assert lead(record).startswith("Better: among the real rows, 6.00% are treated differently before, 2.00% after")
+    assert shown(record).count("told beside, decides nothing") == 2, "drawn once, and read aloud once"
+
+
+def test_loose_bounds_stand_beside_what_asking_makes_likely() -> None:
+    proof = {"lower": 0.0, "upper": 0.9, "exact": False, "likely": {"lower": 0.04, "upper": 0.06, "rows": 5000, "error": 1e-6}}
+    drawn = shown(told("certify", {"certificate": proof}))
+    assert "proved: at least 0%, at most 90.00%" in drawn
+    assert "likely, no proof: 4.00% to 6.00%, from 5,000 questions" in drawn
