@@ -68,3 +68,12 @@ def test_loose_bounds_stand_beside_what_asking_makes_likely() -> None:
     drawn = shown(told("certify", {"certificate": proof}))
     assert "proved: at least 0%, at most 90.00%" in drawn
     assert "likely, no proof: 4.00% to 6.00%, from 5,000 questions" in drawn
+
+
+def test_a_repair_shows_what_must_fall_and_what_it_costs() -> None:
+    bounds = {"accuracy": {"estimate": -0.007, "low": -0.009, "high": -0.004}, "spd": {"estimate": -0.27, "low": -0.3, "high": -0.24}}
+    line = {"name": "reweigh", "role": "repair", "verdict": "better", "means": {}, "changes": bounds}
+    body = {"repairs": {"lines": [line | {"means": {"accuracy": bounds["accuracy"], "spd": bounds["spd"]}}]}}
+    drawn = shown(told("repair", body, details={"terms": {"goal": "groups", "tolerance": 0.01, "confidence": 0.95}}))
+    assert "−27.00% (−30.00% to −24.00%); it must fall" in drawn
+    assert "0.70% (0.40% to 0.90%); tolerated up to 1%" in drawn

@@ -156,14 +156,24 @@ class RepairComparison(Rendered):
     def sentence(self) -> str:
         """The whole comparison in one sentence."""
         if self.best is None:
-            return "No repair is shown to be better than what was there."
+            return f"No repair is shown to be better than what was there{self._price}."
+        return f"{self.best.name} is better: {self._effect(self.best)}."
+
+    def _effect(self, line: RepairLine) -> str:
+        """What a repair does to the figure that the goal is about, and to accuracy."""
         first = self.terms.aim.first
-        change = self.best.changes[first].mean
         what = "among held-out real people the share who are treated unfairly" if first == "if_o" else BY_MEASURE[first].meaning
-        return (
-            f"{self.best.name} is better: {what} changes by "
-            f"{100 * change.estimate:+.2f} points, and accuracy by {100 * self.best.changes['accuracy'].mean.estimate:+.2f} points."
-        )
+        change, accuracy = (100 * line.changes[name].mean.estimate for name in (first, "accuracy"))
+        return f"{what} changes by {change:+.2f} points, and accuracy by {accuracy:+.2f} points"
+
+    @property
+    def _price(self) -> str:
+        """Of the repairs that reach the goal but cost more accuracy than is tolerated, the one that costs least; empty without any."""
+        dear = [line for line in self.lines if line.verdict == "better, at a price"]
+        if not dear:
+            return ""
+        least = max(dear, key=lambda line: line.changes["accuracy"].mean.estimate)
+        return f"; at a price beyond the tolerated {self.terms.tolerance:.2%}, {least.name}: {self._effect(least)}"
 
     @property
     def outcome(self) -> Outcome:

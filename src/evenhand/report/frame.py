@@ -69,6 +69,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"percent": words.percent, "number": words.number, "text": words.text, "level": words.level, "coded": coded}
+    made.filters["breakable"] = breakable
     made.filters["sentence_case"] = words.sentence_case
     return made
 
@@ -77,6 +78,11 @@ def coded(written: str) -> Markup:
     """Our own words with what stands between backticks as code; everything is escaped."""
     parts = written.split("`")
     return Markup("").join(Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts))
+
+
+def breakable(written: str) -> Markup:
+    """A name that may be broken after its underscores, and nowhere else."""
+    return Markup("_<wbr>").join(escape(part) for part in written.split("_"))
 
 
 def filled(template: str, **context: Any) -> Markup:

@@ -14,6 +14,7 @@ from evenhand.report.charts.tolerances import ToleranceRow, tolerances
 from evenhand.report.first_picture import FirstPicture, class_picture
 from evenhand.report.lead import listed, nouns
 from evenhand.report.record import RateRecord, Record
+from evenhand.report.sections.repair_lines import goal_changes
 
 MOST_STRIPS = 5
 
@@ -52,7 +53,10 @@ NEXT = {
 }
 NEXT_BY_VERB = {
     ("repair", "pass"): "Use the model that was written, and let the gate judge it on data that no repair has seen.",
-    ("repair", "inconclusive"): "Name the goal that matters (`--goal`), allow more seeds or a larger loss of accuracy, or change the data.",
+    ("repair", "inconclusive"): (
+        "Where a repair is better at a price, decide whether the price is worth it (`--tolerance`, or `--write NAME`); otherwise name the "
+        "goal that matters (`--goal`), allow more seeds, or change the data."
+    ),
     ("bench", "pass"): "Take the method that leads on data like yours for your scans.",
     ("synth", "pass"): "Look at the columns that fit worst before the rows are used for anything.",
     ("doctor", "pass"): "Run `evenhand scan`.",
@@ -156,7 +160,14 @@ READ_STRIP = (
 
 def strip(record: Record) -> FirstPicture | None:
     """The intervals that decide against what is tolerated, or the classes that decide; None where neither decides."""
-    rows = _condition_rows(record) or _proof_row(record) or _change_row(record) or _leaning_rows(record) or _rate_rows(record)
+    rows = (
+        _condition_rows(record)
+        or _proof_row(record)
+        or _change_row(record)
+        or _leaning_rows(record)
+        or _repair_rows(record)
+        or _rate_rows(record)
+    )
     rows += _group_rows(record) if record.verb == "measure" and not record.body.studies.get("leaning") else []
     if not rows:
         return class_picture(record)
@@ -238,6 +249,32 @@ def _rate_rows(record: Record) -> list[ToleranceRow]:
     name = words.population(rate.population)[0]
     caption = f"{words.percent(rate.estimate)} ({words.percent(rate.low)} to {words.percent(rate.high)})"
     return [ToleranceRow(name, caption, rate.low, rate.high, rate.estimate, _tolerated(record))]
+
+
+MOST_REPAIRS = 3
+
+
+def _repair_rows(record: Record) -> list[ToleranceRow]:
+    """Of every repair the change of the goal's figure, which must lie below 0, and the loss of accuracy against what is tolerated."""
+    terms = record.header.details.get("terms")
+    limit = terms.get("tolerance") if isinstance(terms, Mapping) else None
+    rows: list[ToleranceRow] = []
+    for name, change, accuracy in goal_changes(record)[:MOST_REPAIRS]:
+        if _has_bounds(change) and _has_bounds(accuracy):
+            lost = {"estimate": -accuracy["estimate"], "low": -accuracy["high"], "high": -accuracy["low"]}
+            rows += [
+                ToleranceRow(
+                    f"{name}: change of what was to fall",
+                    _caption(change),
+                    change["low"],
+                    change["high"],
+                    change["estimate"],
+                    0.0,
+                    "it must fall",
+                ),
+                ToleranceRow(f"{name}: loss of accuracy", _caption(lost), lost["low"], lost["high"], lost["estimate"], float(limit or 0.0)),
+            ]
+    return rows
 
 
 MOST_LEANINGS = 3

@@ -24,6 +24,7 @@ class ToleranceRow:
     high: float
     estimate: float | None = None
     tolerated: float = 0.0
+    allowed: str = ""  # what is tolerated, in words of its own
 
 
 def tolerances(rows: Sequence[ToleranceRow], axis: Axis) -> Markup:
@@ -47,6 +48,8 @@ def _hatch() -> str:
 
 
 def _allowed(row: ToleranceRow, axis: Axis) -> str:
+    if row.allowed:
+        return row.allowed
     return f"tolerated up to {axis.said(row.tolerated)}" if row.tolerated > 0 else "none is tolerated"
 
 

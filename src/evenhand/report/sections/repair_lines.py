@@ -24,6 +24,24 @@ AIMS = {
 """The figure that a goal is about, which the picture holds against accuracy."""
 
 
+GOALS = {
+    "flips": "among held-out real people and for another search method, fewer are treated unfairly",
+    "groups": "the gap between groups in favourable outcomes, and the gap among those who deserve the same, are smaller",
+    "worst_case": "the widest gap of scores between twins is smaller",
+}
+"""What better means under each goal."""
+
+
+def goal_changes(record: Record) -> list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """Of every repair: its name, its change of the figure that the goal is about, and its change of accuracy."""
+    lines = (record.body.repairs or {}).get("lines") or []
+    figure = AIMS.get(_goal(record.header.details), AIMS["flips"])[0]
+    told = [(line, line.get("changes") or {}) for line in lines if line.get("role") == "repair"]
+    return [
+        (words.text(line["name"], 40), changes[figure], changes[RIGHT]) for line, changes in told if figure in changes and RIGHT in changes
+    ]
+
+
 def section(record: Record) -> Section | None:
     """The section; None where nothing was mended."""
     told = record.body.repairs
@@ -57,6 +75,7 @@ def _terms(details: Mapping[str, Any]) -> dict[str, str]:
         "seeds": words.plural(len(details.get("seeds") or []), "seed", "seeds"),
         "confidence": words.level(terms.get("confidence")),
         "tolerance": words.percent(terms.get("tolerance")),
+        "goal": GOALS.get(_goal(details), GOALS["flips"]),
     }
 
 
