@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class OwnParts:
-    """What the user brings beside an editor: readers by what they read, and a latent space."""
+    """What the user brings beside an editor: readers by what they read, a latent space, and the unit of a label that is an amount."""
 
     jury: Mapping[str, PictureModel] = field(default_factory=dict)
     generator: Any = None
+    unit: str | None = None  # of a label that is an amount
 
 
 def from_album(
@@ -38,11 +39,30 @@ def from_album(
     """
     said = album.label.codes >= 0
     labelled = album if said.all() or not album.label.values else album[np.flatnonzero(said)]
-    declared = Label(label, album.label.values, tuple(favourable)) if album.label.values else None
+    declared = _label(album, label, favourable, None if own is None else own.unit)
     medium = AlbumMedium.of(labelled, [_editor(each, album) for each in protected], declared)
     if own is not None:
         medium = replace(medium, jury=own.jury, generator=own.generator)
     return Dataset(album.name, _frame(medium.album, medium, label), medium.domain, shown_by=medium)
+
+
+def _label(album: Album, name: str, favourable: Sequence[str], unit: str | None) -> Label | None:
+    """What the model predicts: classes, or an amount where there is a unit."""
+    if not album.label.values:
+        return None
+    if unit is None:
+        return Label(name, album.label.values, tuple(favourable))
+    strange = next((value for value in album.label.values if not _is_number(value)), None)
+    if strange is not None:
+        raise InvalidArgument(f"unit={unit!r}: the label {name!r} is to be an amount, and has the value {strange!r}, which is no number")
+    return Label(name, unit=unit)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return bool(np.isfinite(float(word)))
+    except ValueError:
+        return False
 
 
 def _editor(given: str | Editor, album: Album) -> Editor:

@@ -16,7 +16,6 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.subject import Data
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.measures.group import UNKNOWN, Outcomes
-from evenhand.models.amount_models import AmountModel
 from evenhand.models.meter import Meter
 
 
@@ -56,7 +55,7 @@ def answer_of(
     scores = model.scores(data.rows)
     heavy = _weights(data, weights)
     given = _given(data, domain, labels)
-    if isinstance(model.model, AmountModel):
+    if len(model.classes) == 1:
         actual = None if given is None else _numbers(given)
         return Answer(Outcomes(amount=scores[:, 0].astype(np.float64), actual=actual, weights=heavy), labels_of(scores), None, False, ())
     said = labels_of(scores)

@@ -36,11 +36,12 @@ class SkippedPictures(UserWarning):
 class Reading:
     """What to read of a folder.
 
-    label: the attribute that becomes the label.  size: the side of the pictures in pixels.  limit: at most so many, drawn by `seed`.
+    label: the attribute that becomes the label; None for pictures without one.  size: the side of the pictures in pixels.
+    limit: at most so many, drawn by `seed`.
     names: other names for values, as in {gender: {"0": man, "1": woman}}.
     """
 
-    label: str
+    label: str | None
     size: PictureSize = 64
     limit: Count | None = None
     seed: WholeNumber = 0
@@ -76,7 +77,7 @@ class Listing:
 
 def album_from(listing: Listing, reading: Reading) -> Album:
     """An album of the listed pictures; those that cannot be read are left out and named."""
-    if reading.label not in listing.words and listing.files:
+    if reading.label is not None and reading.label not in listing.words and listing.files:
         raise UnknownName("label", reading.label, listing.words)
     order = np.arange(len(listing.files))
     if reading.limit is not None:
@@ -85,7 +86,8 @@ def album_from(listing: Listing, reading: Reading) -> Album:
     _tell_skipped(listing, len(kept))
     attributes = {name: coded(reading.renamed(name, [words[place] for place in kept])) for name, words in listing.words.items()}
     sources = tuple(listing.files[place].name for place in kept)
-    return Album(listing.name, pictures, attributes, attributes[reading.label], sources=sources)
+    label = Attribute((), np.full(len(kept), UNKNOWN)) if reading.label is None else attributes[reading.label]
+    return Album(listing.name, pictures, attributes, label, sources=sources)
 
 
 def _readable(listing: Listing, order: Index, reading: Reading) -> tuple[list[int], NDArray[np.uint8]]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from evenhand.contract import DataWishes, Editor, MediumProposal
 from evenhand.datasets.album_data import from_album
 from evenhand.datasets.albums import LAYOUTS
@@ -16,7 +18,7 @@ from evenhand.datasets.given_parts import GivenParts, is_made_for_albums
 from evenhand.datasets.ready_pairs import with_pairs
 from evenhand.domain.protected_words import concept_of
 from evenhand.errors import DataError, InvalidArgument, UnknownName
-from evenhand.media.album import Album
+from evenhand.media.album import Album, Attribute
 from evenhand.media.editors import EDITORS, editor_for
 from evenhand.media.skin_tone import STEP, TONE, with_tones
 from evenhand.media.without_twins import NONE, WithoutTwins
@@ -26,6 +28,8 @@ LEARNED = "latent_difference"
 
 FEW = 200
 """So many pictures are looked at before a project file is written."""
+FACE, FOUND = "face", "found"
+"""The label where faces are looked for."""
 TONE_SIZE = 64
 """The side at which tones are read then."""
 
@@ -45,6 +49,8 @@ class AlbumFolder:
     attribute, as in {race: mine:edit}.  pairs: a folder of ready-made twins.  jury: readers by what they read, as in {race: race.onnx,
     gender: mine:net}, which confirm twins and stand in for the readers that are trained otherwise.  generator: a latent space.
     exact: that twins of one's own differ in nothing but the attribute.  trusted: allows torch files and pickles among these.
+    unit: of a label that is a number, such as years: the model is a regression.  faces: every picture shows one face in its middle, and the
+    model looks for it: the label is `face`, missed or found.
     tone: read skin tones from the pixels: attributes `skin_tone` (lighter, darker; unknown where unsure), `skin_tone_step`, `light`.
     """
 
@@ -64,6 +70,8 @@ class AlbumFolder:
     exact: bool = False
     trusted: bool = False
     tone: bool = False
+    unit: str | None = None
+    faces: bool = False
 
     def claims(self, source: object) -> int:
         """An album, or a folder in a layout that it knows."""
@@ -79,7 +87,8 @@ class AlbumFolder:
         if not wishes.protected:
             raise InvalidArgument("protected: name at least one attribute of the album; a picture's twin shows another value of it")
         parts = GivenParts.opened(self, wishes)  # before the pictures are read: what cannot be opened is told at once
-        album = source if isinstance(source, Album) else self._read(Path(str(source)), wishes)
+        wishes = replace(wishes, label=FACE, favourable=(FOUND,)) if self.faces else wishes
+        album = self._given(source) if isinstance(source, Album) else self._read(Path(str(source)), wishes)
         album = with_tones(album) if self.tone else album
         for name, groups in self.between.items():
             if len(groups) != 2:
@@ -88,11 +97,14 @@ class AlbumFolder:
         parts.check(album, wishes)
         if parts.pairs:
             album = with_pairs(album, parts.pairs)
-        own = parts.own(album)
+        own = replace(parts.own(album), unit=self.unit)
         tools = wishes.tools if own.generator is None else replace(wishes.tools, latent=lambda *_: own.generator)
         learning, tested = self._parts(album, wishes, parts)
         editors = [self._made(each, learning, replace(wishes, tools=tools), parts) for each in wishes.protected]
         return from_album(tested, editors, wishes.favourable, wishes.label or "label", own)
+
+    def _given(self, album: Album) -> Album:
+        return _with_faces(album) if self.faces else album
 
     def _parts(self, album: Album, wishes: DataWishes, parts: GivenParts) -> tuple[Album, Album]:
         """What editors learn from, and what is tested: others where one learns, else all pictures."""
@@ -175,13 +187,14 @@ class AlbumFolder:
     def _read(self, folder: Path, wishes: DataWishes) -> Album:
         if not folder.is_dir():
             raise DataError(f"{folder} is no folder of pictures")
-        if wishes.label is None:
+        if wishes.label is None and not self.faces:
             raise InvalidArgument("label: name the attribute that the classifier predicts")
         layout = self.layout or next(iter(self._fitting(folder)), "")
         if not layout:
             known = ", ".join(LAYOUTS.entries())
             raise DataError(f"{folder}: none of the known layouts ({known}); name it with layout, or add attributes.csv")
-        return LAYOUTS.entry(layout).make().read(folder, Reading(wishes.label, self.size, self.limit or None, self.seed, self.names))
+        label = None if self.faces else wishes.label
+        return self._given(LAYOUTS.entry(layout).make().read(folder, Reading(label, self.size, self.limit or None, self.seed, self.names)))
 
 
 def _tones_told(album: Album) -> str:
@@ -191,3 +204,8 @@ def _tones_told(album: Album) -> str:
         f"skin tones are read from the pixels: of {len(codes)} pictures {(codes == 0).sum()} lighter, {(codes == 1).sum()} darker, "
         f"{(codes < 0).sum()} unsure and left out; the pictures must show one aligned face each"
     )
+
+
+def _with_faces(album: Album) -> Album:
+    """Every picture shows a face that is to be found."""
+    return replace(album, label=Attribute(("missed", FOUND), np.ones(len(album), dtype=np.intp)))

@@ -126,6 +126,7 @@ class EditorJury:
 
     media: ClassVar[tuple[str, ...]] = ("album",)
     needs_twins: ClassVar[bool] = True
+    takes_amounts: ClassVar[bool] = True
 
     def study(self, case: StudyCase, rng: np.random.Generator) -> StudySection:
         """Every protected attribute's twins, read by classifiers that have not seen the pictures."""

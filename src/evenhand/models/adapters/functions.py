@@ -13,6 +13,7 @@ from evenhand.models.function import FunctionClassifier, FunctionRecogniser, fro
 from evenhand.models.model_wishes import ModelWishes
 from evenhand.models.native_boosters import is_native
 from evenhand.models.preparation import Preparation
+from evenhand.models.shown_amounts import ShownAmounts
 
 
 def accepts(given: Any) -> bool:
@@ -28,6 +29,8 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
         return from_callable(given, wishes.domain, wishes.classes, wishes.takes, wishes.trial())
     if wishes.asked == "scenes":
         return wishes.behind(_recogniser(given, wishes))
+    if answers_amounts(given, wishes.domain):
+        return ShownAmounts.behind(wishes.medium, _prepared(given, wishes.prepare))
     return wishes.behind(wishes.settled(FunctionClassifier(_prepared(given, wishes.prepare), wishes.names)))
 
 

@@ -1,0 +1,153 @@
+"""Beyond one label of one picture: ages in years, many labels, pairs, faces that are found, embeddings; all through `measure`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.engine.gate import Gate
+from evenhand.errors import DataError, InvalidArgument, WrongAnswer
+from evenhand.media.album import Album, Attribute
+from evenhand.media.png import write_png
+from evenhand.models.picture_tasks import FaceFinder, ManyLabels, Verifier, ZeroShot
+
+COUNT = 400
+RNG = np.random.default_rng(5)
+GROUP = RNG.integers(0, 2, COUNT)
+OPTIONS = eh.MeasureOptions(draws=199, groups_only=False)
+
+
+def _pictures(first: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
+    """The first pixel says one number, the last one another, the corner the group."""
+    pictures = np.full((COUNT, 8, 8, 3), 90, np.uint8)
+    pictures[:, 0, 0] = first[:, None]
+    pictures[:, 7, 7] = (first if second is None else second)[:, None]
+    pictures[:, 0, 7] = (100 * GROUP)[:, None]
+    return pictures
+
+
+def _attribute(values: tuple[str, ...], codes: np.ndarray) -> Attribute:
+    return Attribute(values, codes.astype(np.intp))
+
+
+def _open(album: Album, **settings: object) -> eh.Dataset:
+    return eh.open(album, label=str(settings.pop("label", "label")), favourable=settings.pop("favourable", None), protected=["group"],
+                   settings={"editor": "none", **settings})  # fmt: skip
+
+
+def test_ages_in_years_are_compared_by_their_errors() -> None:
+    age = RNG.integers(18, 80, COUNT)
+    ages = tuple(str(year) for year in range(18, 80))
+    album = Album("ages", _pictures(age), {"group": _attribute(("one", "other"), GROUP)}, _attribute(ages, age - 18))
+    data = _open(album, label="age", unit="years")
+    model = eh.wrap(lambda pictures: pictures[:, 0, 0, 0] + 6.0 * (pictures[:, 0, 7, 0] > 50), data)
+    found = eh.measure(model, data, options=OPTIONS)
+    parts = {part.name: part.estimate for part in found.figure("mean_error", "group").groups}
+    assert parts == {"one": pytest.approx(0.0), "other": pytest.approx(6.0)}
+    assert found.figure("mean_error", "group").verdict == "different"
+    assert "years" in model.reading
+    assert "leaning" not in found.studies
+
+
+def test_an_amount_must_be_numbers_and_one_for_each_picture() -> None:
+    album = Album("ages", _pictures(GROUP), {"group": _attribute(("one", "other"), GROUP)}, _attribute(("young", "old"), GROUP))
+    with pytest.raises(InvalidArgument, match="'young', which is no number"):
+        _open(album, unit="years")
+    album = Album("ages", _pictures(GROUP), {"group": _attribute(("one", "other"), GROUP)}, _attribute(("20", "30"), GROUP))
+    data = _open(album, unit="years")
+    with pytest.raises(WrongAnswer, match="one number for each"):
+        eh.wrap(lambda pictures: np.zeros((len(pictures), 2)), data).scores(data.rows)
+
+
+def test_many_labels_are_measured_beside_the_main_one() -> None:
+    smiling, young, hat = (RNG.integers(0, 2, COUNT) for _ in range(3))
+    attributes = {"group": _attribute(("one", "other"), GROUP), "Young": _attribute(("no", "yes"), young),
+                  "Hat": _attribute(("no", "yes"), hat)}  # fmt: skip
+    pictures = _pictures(100 * smiling + 50 * young, 200 * hat)
+    data = _open(Album("CelebA", pictures, attributes, _attribute(("no", "yes"), smiling)), label="Smiling", favourable="yes")
+
+    def said(shown: np.ndarray) -> np.ndarray:
+        first, last, other = shown[:, 0, 0, 0].astype(int), shown[:, 7, 7, 0], shown[:, 0, 7, 0] > 50
+        wrong = other & (shown.sum(axis=(1, 2, 3)) % 3 == 0)
+        return np.column_stack([first >= 100, (first % 100 == 50) ^ other, (last > 100) ^ wrong, first < 0]) * 0.8 + 0.1
+
+    model = eh.wrap(ManyLabels(said, ("Smiling", "Young", "Hat", "Bald"), main="Smiling"), data)
+    found = eh.measure(model, data, options=OPTIONS)
+    assert found.figure("accuracy", "group").verdict != "different"
+    body = found.studies["other_labels"].figures
+    assert body["labels"] == ["Young", "Hat"]
+    assert body["unknown"] == ["Bald"]
+    young_right = next(each for each in body["figures"] if each["metric"] == "accuracy[Young]")
+    assert [part["estimate"] for part in young_right["groups"]] == [1.0, 0.0]
+    assert found.outcome == "violation"
+
+
+def _verification(folder: Path, count: int, fragile: bool) -> eh.Dataset:
+    """Faces of one grey each; of the group `other`, different people are alike where that is wanted."""
+    rng, lines = np.random.default_rng(3), ["first,second,same,group"]
+    folder.mkdir()
+    for grey in range(0, 250, 10):
+        write_png(folder / f"{grey}.png", np.full((8, 8, 3), grey, np.uint8))
+    for at in range(count):
+        one, same, group = 10 * int(rng.integers(0, 25)), at % 2, ("one", "other")[at // 2 % 2]
+        near = fragile and group == "other" and at % 3 == 0
+        two = one if same else (one + (10 if near else 120)) % 250
+        lines.append(f"{one}.png,{two}.png,{same},{group}")
+    (folder / "pairs.csv").write_text("\n".join(lines))
+    return eh.open(folder, label="same", favourable="same", protected=["group"], settings={"size": 8, "editor": "none"})
+
+
+def _turned(pictures: np.ndarray) -> np.ndarray:
+    angle = pictures[:, 0, 0, 0] / 250 * 2 * np.pi
+    return np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+@pytest.mark.parametrize(("fragile", "expected"), [(True, "violation"), (False, "pass")])
+def test_false_matches_are_counted_by_group(tmp_path: Path, fragile: bool, expected: str) -> None:
+    data = _verification(tmp_path / "pairs", 800, fragile)
+    assert data.medium.album.pictures.shape[1:3] == (8, 16)
+    found = eh.measure(eh.wrap(Verifier(_turned, threshold=0.9), data), data, options=OPTIONS)
+    errors = {each["metric"]: each for each in found.studies["match_errors"].figures["errors"]}
+    matched = {part["name"]: part["estimate"] for part in errors["false_match"]["groups"]}
+    assert matched["one"] == 0.0
+    assert (matched["other"] > 0.2) == fragile
+    assert [part["estimate"] for part in errors["false_non_match"]["groups"]] == [0.0, 0.0]
+    assert Gate.rule(found.studies["match_errors"].claims[0]).outcome == expected
+    assert (found.outcome == "violation") == fragile
+
+
+def test_pairs_of_nobody_knows_what_are_refused(tmp_path: Path) -> None:
+    write_png(tmp_path / "a.png", np.zeros((4, 4, 3), np.uint8))
+    (tmp_path / "pairs.csv").write_text("first,second,same,group\na.png,a.png,perhaps,one\n")
+    with pytest.raises(DataError, match="perhaps"):
+        eh.open(tmp_path, label="same", protected=["group"])
+
+
+def test_faces_that_are_missed_are_counted_by_group() -> None:
+    album = Album("faces", _pictures(GROUP), {"group": _attribute(("one", "other"), GROUP)}, Attribute((), np.full(COUNT, -1)))
+    data = _open(album, faces=True)
+    model = eh.wrap(FaceFinder(lambda shown: [[(1, 1, 7, 7)] if one[0, 7, 0] < 50 or one.sum() % 2 else [] for one in shown]), data)
+    found = eh.measure(model, data, options=OPTIONS)
+    recalls = {part.name: part.estimate for part in found.figure("equal_opportunity", "group").groups}
+    assert recalls["one"] == 1.0
+    assert recalls["other"] < 1.0
+    assert found.outcome == "violation"
+
+
+def test_a_box_beside_the_face_does_not_count() -> None:
+    found = FaceFinder(lambda pictures: [[(0, 0, 2, 2)], [(2, 2, 6, 6)], []])(np.zeros((3, 8, 8, 3), np.uint8))
+    assert found.argmax(axis=1).tolist() == [0, 1, 0]
+
+
+def test_a_zero_shot_classifier_is_a_function_like_any_other() -> None:
+    label = RNG.integers(0, 2, COUNT)
+    data = _open(
+        Album("shots", _pictures(200 * label), {"group": _attribute(("one", "other"), GROUP)}, _attribute(("dark", "light"), label))
+    )
+    embed = lambda pictures: np.column_stack([200.0 - pictures[:, 0, 0, 0], pictures[:, 0, 0, 0] + 1.0])  # noqa: E731
+    model = eh.wrap(ZeroShot(embed, {"dark": [1.0, 0.0], "light": [0.0, 1.0]}), data)
+    found = eh.measure(model, data, options=OPTIONS)
+    assert {part.estimate for part in found.figure("accuracy", "group").groups} == {1.0}
