@@ -58,7 +58,7 @@ def _claim(each: Figure, tolerance: float) -> Claim:
     name, sentence = f"{each.title.lower()} by {each.attribute}", _sentence(each)
     low, high = each.size.low, each.size.high
     unclear = f"too few pairs to say: {sentence}; {tolerance:.1%} is tolerated"
-    if low is None or high is None or each.verdict == "insufficient":
+    if low is None or high is None:
         return Claim(name, open=unclear)
     span = Span(low if each.verdict == "different" else 0.0, high, tolerance)
     return Claim(name, f"groups differ: {sentence}; {tolerance:.1%} is tolerated", unclear, sentence, (span,))

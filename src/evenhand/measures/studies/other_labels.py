@@ -74,7 +74,7 @@ def _claim(each: Figure, tolerance: float) -> Claim:
     name = f"{each.title} by {each.attribute}"
     low, high = each.size.low, each.size.high
     told = f"{each.title} ({each.meaning}) by {each.attribute}"
-    if low is None or high is None or each.verdict == "insufficient":
+    if low is None or high is None:
         return Claim(name, open=f"{told}: too few pictures to say")
     bounds = f"groups are {low:.1%} to {high:.1%} apart, {tolerance:.1%} is tolerated"
     span = Span(low if each.verdict == "different" else 0.0, high, tolerance)
