@@ -24,6 +24,8 @@ MOST_MISS = 2.5  # times the texture by which the rims may differ, root mean squ
 LEAST_TEXTURE = 4.0  # levels
 SPECK = 60  # square units
 USUAL_SIDE = 360  # pixels of a picture's shorter side at which a unit is one pixel: a larger picture shows the same at more pixels
+MISPLACED = 6e3  # what ground in the place of a wall costs, or a wall in the place of ground: as much as a rim that differs by 45 levels
+MOST_MISPLACED = 0.15  # of a piece may be of the other kind than its neighbours on both sides say
 MOST_OVERLAP = 0.25  # of the hole with itself or with other objects
 WORK_SIDE = 90  # a larger hole is matched on a smaller copy
 
@@ -35,6 +37,7 @@ class FillCanvas:
     picture: Floats
     forbidden: Stencil  # other objects
     ground: Stencil
+    has_regions: bool = False
 
     @property
     def unit(self) -> float:
@@ -57,6 +60,25 @@ class Piece:
         return layer[top:bottom, left:right]
 
 
+@dataclass(frozen=True)
+class ShiftedPieces:
+    """The candidates for one piece, (candidates, height, width): pixels, how badly they fit the rim nearby, where they are misplaced."""
+
+    pixels: NDArray[np.float32]
+    costs: NDArray[np.float32]
+    misplaced: NDArray[np.bool_]
+
+    @property
+    def weighed(self) -> NDArray[np.float32]:
+        """What each pixel of each candidate costs, misplaced ground included."""
+        return np.asarray(self.costs + MISPLACED * self.misplaced, np.float32)
+
+    def misplaced_share(self, inner: Stencil) -> float:
+        """How much of the hole the best candidates fill with the wrong kind."""
+        best = self.weighed.argmin(axis=0)[None]
+        return float(np.take_along_axis(self.misplaced, best, axis=0)[0][inner].mean())
+
+
 def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions | None = None) -> Picture | None:
     """The picture with every piece of the hole filled, or None when it has no background that would fit somewhere.
 
@@ -72,7 +94,7 @@ def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions |
         box = box_of(part)
         if box is not None:
             rest = (hole & ~part) | forbidden
-            if not _fill_piece(cv2, FillCanvas(work, rest, ground), part, box):
+            if not _fill_piece(cv2, FillCanvas(work, rest, ground, regions is not None), part, box):
                 return None
     return np.asarray(np.clip(work + 0.5, 0, 255), np.uint8)
 
@@ -90,10 +112,11 @@ def _fill_piece(cv2: Any, canvas: FillCanvas, hole: Stencil, box: Box) -> bool:
     target = piece.of(canvas.picture)
     if not shifts:
         return _smear(cv2, target, inner, unit)
-    patches, costs = _patches(cv2, canvas, piece, shifts)
-    mended = np.einsum("khw,khwc->hwc", _territories(cv2, costs), patches)
+    shifted = _shifted(cv2, canvas, piece, shifts)
+    mended = np.einsum("khw,khwc->hwc", _territories(cv2, shifted.weighed), shifted.pixels)
     rough = _texture(cv2, target, known, unit)
-    if not _fits(costs.min(axis=0)[inner], rough) or _drift(cv2, target - mended, known)[inner].mean() > MOST_DRIFT:
+    fits = _fits(shifted.costs.min(axis=0)[inner], rough) and shifted.misplaced_share(inner) <= MOST_MISPLACED
+    if not fits or _drift(cv2, target - mended, known)[inner].mean() > MOST_DRIFT:
         return _smear(cv2, target, inner, unit)
     fade = np.clip(1.0 - distance / (FADE * unit), 0, 1) * (inner | known)
     target[:] = target + (mended - target) * fade[..., None]
@@ -187,22 +210,34 @@ def _minima(cost: Floats, apart: int) -> list[tuple[int, int]]:
     return found
 
 
-def _patches(cv2: Any, canvas: FillCanvas, piece: Piece, shifts: list[tuple[int, int]]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The shifted pieces, and for each pixel how badly each of them fits the rim nearby."""
+def _shifted(cv2: Any, canvas: FillCanvas, piece: Piece, shifts: list[tuple[int, int]]) -> ShiftedPieces:
+    """The shifted pieces, for each pixel how badly each fits the rim nearby, and whether it is ground where none is expected, or none."""
     (left, top, right, bottom), known = piece.box, piece.known
     target, taken = piece.of(canvas.picture), piece.hole | canvas.forbidden
     spread = max(4.0, 0.22 * max(right - left, bottom - top))
     rim = known.astype(np.float32)
     share = cv2.GaussianBlur(rim, (0, 0), spread) + 1e-6
-    patches, costs = [], []
+    expected = _expected_ground(canvas.ground[top:bottom], taken[top:bottom])[:, left:right] if canvas.has_regions else None
+    pixels, costs, misplaced = [], [], []
     for down, over in shifts:
         rows, columns = slice(top + down, bottom + down), slice(left + over, right + over)
         patch, bad = canvas.picture[rows, columns], taken[rows, columns]
         patch = patch + _evened(target - patch, known & ~bad)
         miss = ((target - patch) ** 2).sum(axis=2) * rim
         costs.append(cv2.GaussianBlur(miss, (0, 0), spread) / share + 2 * TAKEN * bad)
-        patches.append(patch)
-    return np.stack(patches), np.stack(costs)
+        pixels.append(patch)
+        misplaced.append(np.zeros(bad.shape, bool) if expected is None else (canvas.ground[rows, columns] != expected) & ~bad)
+    return ShiftedPieces(np.stack(pixels), np.stack(costs), np.stack(misplaced))
+
+
+def _expected_ground(ground: Stencil, taken: Stencil) -> Stencil:
+    """Ground as it goes on behind what is taken: each pixel is what the nearest free pixel of its row is."""
+    columns = np.arange(taken.shape[1])
+    before = np.maximum.accumulate(np.where(taken, -1, columns[None]), axis=1)
+    after = np.minimum.accumulate(np.where(taken, 2 * taken.shape[1], columns[None])[:, ::-1], axis=1)[:, ::-1]
+    is_before = (before >= 0) & ((columns - before <= after - columns) | (after >= taken.shape[1]))
+    nearest = np.clip(np.where(is_before, before, after), 0, taken.shape[1] - 1)
+    return np.asarray(np.take_along_axis(ground, nearest, axis=1), bool)
 
 
 def _evened(miss: Floats, rim: Stencil) -> Floats:
