@@ -11,7 +11,9 @@ from evenhand.errors import InvalidArgument
 from evenhand.media.operators.delete import delete
 from evenhand.media.operators.empty_patch import empty_patch
 from evenhand.media.operators.insert import insert
+from evenhand.media.operators.mirror import base_slope, mirrored
 from evenhand.media.operators.parts.cutout import cut, paste
+from evenhand.media.operators.parts.donors import is_silhouette
 from evenhand.media.operators.parts.fill import fill
 from evenhand.media.operators.parts.mutated import Mutation, Skipped
 from evenhand.media.operators.parts.perspective import fit_law
@@ -243,8 +245,22 @@ def test_nothing_is_left_in_the_air_when_its_bearer_goes_or_turns():
 
 def test_ground_is_not_guessed_from_riders_swimmers_and_specks():
     labels = Labels()
-    assert allowed(plain_scene(("person", 60, 40, 75, 90)), "person", labels).any()
-    on_a_board = plain_scene(("person", 60, 40, 75, 90), ("surfboard", 50, 90, 85, 96))
+    two = (("person", 60, 40, 75, 90), ("person", 110, 42, 125, 92))
+    assert allowed(plain_scene(*two), "person", labels).any()
+    assert not allowed(plain_scene(*two), "car", labels).any(), "where people stand there need be no road"
+    on_a_board = plain_scene(*two, ("surfboard", 50, 90, 85, 96))
     lying, speck = plain_scene(("person", 40, 60, 90, 75)), plain_scene(("car", 60, 60, 66, 64))
-    for scene in (on_a_board, lying, speck):
+    for scene in (on_a_board, lying, speck, plain_scene(two[0])):
         assert not allowed(scene, "person", labels).any()
+
+
+def test_silhouettes_are_no_donors_and_what_is_seen_at_an_angle_is_not_mirrored():
+    scene = plain_scene(("person", 60, 40, 75, 90))
+    assert is_silhouette(scene, scene.instances[0])
+    slanted = np.zeros((120, 160), bool)
+    for column in range(60):
+        slanted[40 : 70 + column // 4, 40 + column] = True
+    assert base_slope(Instance.from_mask("car", slanted)) > 0.15
+    skipped = mirrored(Scene("one", scene.picture, (Instance.from_mask("car", slanted),)), 0)
+    assert isinstance(skipped, Skipped)
+    assert "at an angle" in skipped.reason

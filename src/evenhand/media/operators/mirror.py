@@ -13,10 +13,12 @@ from evenhand.media.operators.parts.cutout import MARGIN, Cutout, cut
 from evenhand.media.operators.parts.mutated import Inpainter, Mutation, Skipped
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.set_down import Lifted, chosen_place, set_down
-from evenhand.media.scene import Scene, Stencil, grown, union
+from evenhand.media.scene import Instance, Scene, Stencil, grown, union
 
 MIRROR = "mirror"
 LEAST = 0.08  # of the picture's height
+MOST_SLOPE, MOST_SLOPE_WIDE = 0.1, 0.04  # of its height, by which the ends of an object's base may differ; wide ones show it more
+AT_AN_ANGLE = "it is seen at an angle, and would stand askew the other way round"
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Mirror:
 def mirrored(scene: Scene, place: int, inpainter: Inpainter | None = None) -> Mutation | Skipped:
     """Mirror this object."""
     one = scene.instances[place]
+    if base_slope(one) > (MOST_SLOPE_WIDE if one.width > one.height else MOST_SLOPE):
+        return Skipped(MIRROR, one.label, scene.name, AT_AN_ANGLE)
     cutout = flipped(cut(scene, one))
     left, top, _, _ = grown(one.box, MARGIN, scene.shape)
     # A net has to see no object at all; shifted pieces need only fill what is bare, and must not come from the object.
@@ -47,6 +51,14 @@ def mirrored(scene: Scene, place: int, inpainter: Inpainter | None = None) -> Mu
         return Skipped(MIRROR, one.label, scene.name, NO_BACKGROUND)
     made = set_down(MIRROR, Lifted(scene, place, filled[0]), cutout, (left, top), shadow=False)
     return made if isinstance(made, Skipped) else replace(made, how=f"mirrored; the rest filled by {filled[1]}")
+
+
+def base_slope(one: Instance) -> float:
+    """By how much of its height the lowest pixels of its left and its right third differ: wheels of a car that is seen at an angle do."""
+    rows = np.arange(1, one.stencil.shape[0] + 1)[:, None] * one.stencil
+    lowest = rows.max(axis=0)
+    third = max(1, len(lowest) // 3)
+    return float(abs(int(lowest[:third].max()) - int(lowest[-third:].max()))) / one.height
 
 
 def flipped(cutout: Cutout) -> Cutout:

@@ -16,6 +16,7 @@ from evenhand.media.scene import Instance, Scene, grown
 from evenhand.media.vocabulary import Labels
 
 LEAST_HEIGHT = 26
+DARK, FLAT = 45.0, 16.0  # grey levels: what is darker on average and varies less is a silhouette, and looks like a hole elsewhere
 SAME = 12.0  # grey levels between thumbnails below which two donors are taken for one object
 
 
@@ -73,7 +74,15 @@ def collect(scenes: Iterable[Scene], labels: Labels) -> DonorBank:
 def is_usable(scene: Scene, place: int, law: SizeLaw, labels: Labels) -> bool:
     """Whether an object may be a donor: whole, large enough, and as tall as its class should be where it stands."""
     one = scene.instances[place]
-    return is_upright(one) and is_whole(scene, place) and one.height >= _least(one.label, labels) and _fits(one, law, labels)
+    is_fit = is_upright(one) and is_whole(scene, place) and one.height >= _least(one.label, labels) and _fits(one, law, labels)
+    return is_fit and not is_silhouette(scene, one)
+
+
+def is_silhouette(scene: Scene, one: Instance) -> bool:
+    """Whether nothing is to be seen of an object but its outline."""
+    left, top, right, bottom = one.box
+    grey = scene.picture[top:bottom, left:right].mean(axis=2)[one.stencil]
+    return bool(grey.mean() < DARK and grey.std() < FLAT)
 
 
 def _least(label: str, labels: Labels) -> float:

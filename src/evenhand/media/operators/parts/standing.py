@@ -11,6 +11,10 @@ from evenhand.media.scene import ROAD, UNKNOWN, Instance, Regions, Scene, Stenci
 from evenhand.media.vocabulary import Labels
 
 ON_THE_GROUND = ("car", "truck", "bus", "person", "motorcycle", "bicycle", "cyclist", "rider", "dog", "cow", "horse", "sheep", "stop sign")
+LEAST_STANDING = 2
+"""Without regions, so many objects of the class must stand free in the picture: one alone may be on a table or in water, and a lawn on
+which people stand is no road."""
+ROOM_BELOW, ROOM_ABOVE = 0.12, 0.02  # of the picture's height: how far from the rows of known feet others may stand
 LEAST_FEET = 0.06  # of the picture's width: fewer or smaller objects tell too little about the ground
 MOST_BELOW = 0.1  # of the strip below the feet may belong to other objects
 LEAST_SPREAD = np.array([6.0, 6.0, 6.0, 0.25], np.float32)  # of colour and roughness on one ground
@@ -20,8 +24,16 @@ MOST_SPREAD = np.array([14.0, 14.0, 14.0, 0.5], np.float32)  # feet on different
 def allowed(scene: Scene, label: str, labels: Labels) -> Stencil:
     """Pixels on which the foot of this class may stand."""
     regions = scene.regions if scene.regions is not None else ground_from_feet(scene, labels)
+    if scene.regions is None and _standing(scene, label, labels) < LEAST_STANDING:
+        return np.zeros(scene.shape, bool)
     codes = labels.stands_on.get(labels.canonical(label), (ROAD,))
     return np.asarray(np.isin(regions, codes) & ~scene.occupied, bool)
+
+
+def _standing(scene: Scene, label: str, labels: Labels) -> int:
+    """How many objects of this class stand free."""
+    mine = [one for one in scene.instances if labels.canonical(one.label) == labels.canonical(label)]
+    return sum(_stands_free(scene, one) for one in mine)
 
 
 def _stands_free(scene: Scene, one: Instance) -> bool:
@@ -58,7 +70,9 @@ def ground_from_feet(scene: Scene, labels: Labels) -> Regions:
         return regions
     middle, spread = np.median(layers[seeds], axis=0), np.minimum(layers[seeds].std(axis=0), MOST_SPREAD) + LEAST_SPREAD
     near = (np.abs(layers - middle) / spread).max(axis=2) < 2.2
-    near[: min(one.foot for one in feet)] = False
+    rows = [one.foot / scene.shape[0] for one in feet]
+    near[: round((min(rows) - ROOM_ABOVE) * scene.shape[0])] = False
+    near[round((max(rows) + ROOM_BELOW) * scene.shape[0]) :] = False
     near &= ~scene.occupied
     near = cv2.morphologyEx(near.astype(np.uint8), cv2.MORPH_OPEN, np.ones((5, 5), np.uint8))
     count, pieces = cv2.connectedComponents(near)
