@@ -45,6 +45,7 @@ from evenhand.models.shown import shown
 from evenhand.planted.recognisers import Simulated, false_alarm_share
 from evenhand.report.scene_sheets import pair, sheet
 from evenhand.verbs.init import init
+from parts.judged_sheets import write_judged_sheets
 from parts.scene_misuses import MISUSES, is_caught
 from parts.scene_sizes import size_figures
 from parts.scene_verdicts import verdict_figures
@@ -392,10 +393,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--part", choices=("all", "verdict", "planted", "real"), default="all", help="one part only")
     parser.add_argument("--pictures", type=Path, help="only write before-and-after sheets of synthetic streets to this folder")
+    parser.add_argument(
+        "--of", type=Path, help="with --pictures: sheets of 24 changes by each operator of this folder, cropped, for judging"
+    )
     options = parser.parse_args()
     import cv2
 
     cv2.setNumThreads(1)
+    if options.pictures and options.of:
+        say(write_judged_sheets(options.of, options.pictures, options.seed))
+        return
     if options.pictures:
         draw_sheets(options.pictures, options.seed)
         return
