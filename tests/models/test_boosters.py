@@ -227,3 +227,35 @@ def test_damaged_boosters_are_refused_or_answer_and_never_end_the_process(ending
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-500:]
     assert "alive" in done.stdout
+
+
+@pytest.mark.parametrize("line", ["[max_b5]", "[]", "[min_\u00e9data_in_leaf: 20]", "[" + "a" * 70_000 + ": 1]"])
+def test_lightgbm_never_sees_the_parameters_of_the_training(line: str, tmp_path: Path) -> None:
+    """A line without a colon made it read foreign memory, in one of two processes out of three."""
+    lightgbm = pytest.importorskip("lightgbm")
+    from evenhand.models.native_boosters import lightgbm_text
+
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    booster = lightgbm.LGBMClassifier(n_estimators=2, verbose=-1, n_jobs=1).fit(rows, rows[:, 0] > 0).booster_
+    booster.save_model(str(tmp_path / "model.txt"))
+    text = (tmp_path / "model.txt").read_text().replace("[max_depth: -1]", line, 1)
+    assert line in text
+    (tmp_path / "model.txt").write_text(text, encoding="utf-8")
+    cleaned = lightgbm_text(tmp_path / "model.txt")
+    assert line not in cleaned
+    assert np.array_equal(lightgbm.Booster(model_str=cleaned).predict(rows), booster.predict(rows))
+
+
+def _for_ever(path: Path) -> None:
+    while True:
+        pass
+
+
+def test_a_file_that_is_read_for_ever_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from evenhand.models import ward
+
+    monkeypatch.setattr(ward, "PREPARED", {"onnx": ()})
+    monkeypatch.setattr(ward, "seconds_for", lambda path: 1.0)
+    monkeypatch.setattr(ward, "EXAMINERS", {"onnx": _for_ever})
+    (tmp_path / "a.onnx").write_bytes(b"x")
+    assert ward._opened_by_a_child("onnx", tmp_path / "a.onnx") == "it did not open within 1 seconds"

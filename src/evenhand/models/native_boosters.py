@@ -6,6 +6,7 @@ What a booster says (classes, a logit, labels or a number) is read from its obje
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,7 @@ OWN = {"xgboost.core": "Booster", "lightgbm.basic": "Booster", "catboost.core": 
 """The libraries' own classes, which are no scikit-learn estimators."""
 ENDINGS = (".json", ".ubj", ".xgb", ".txt", ".lgb", ".cbm", ".cb")
 _SNIFFED = 4096
+_CATEGORIES = re.compile(r"\[categorical_feature: [0-9, ]*\]")
 _RANKS = ("rank:", "lambdarank", "rank_xendcg", "YetiRank", "QueryRMSE", "QuerySoftMax", "PairLogit", "StochasticRank", "QueryCrossEntropy")
 _CATBOOST_CLASSES = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy")
 
@@ -201,7 +203,21 @@ def _load_xgboost(module: Any, path: Path) -> Any:
 
 
 def _load_lightgbm(module: Any, path: Path) -> Any:
-    return module.Booster(model_file=str(path))
+    return module.Booster(model_str=lightgbm_text(path))
+
+
+def lightgbm_text(path: Path) -> str:
+    """The model without the parameters of its training, but for which columns are categories: answers do not need them.
+
+    LightGBM reads beyond a line of them that has no colon, and believes whatever it finds there.
+    """
+    text = path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
+    before, found, rest = text.partition("\nparameters:")
+    if not found:
+        return text
+    told, _, after = rest.partition("\nend of parameters")
+    kept = [line for line in told.split("\n") if _CATEGORIES.fullmatch(line)][:1]
+    return "\n".join([f"{before}\nparameters:", *kept, f"\nend of parameters{after}"])
 
 
 def _load_catboost(module: Any, path: Path) -> Any:

@@ -19,8 +19,18 @@ from typing import IO
 
 from evenhand.errors import ModelFailed
 
-SECONDS = 120.0
-"""So long a file may take; the first of its kind includes the import of its library."""
+SECONDS, SECONDS_A_MEGABYTE = 15.0, 1.0
+"""CPU-seconds that a file may take, and as many more as it has megabytes."""
+PATIENCE = 4.0
+"""How many times longer it may take by the clock, on a machine that is busy with other things."""
+LIBRARY_SECONDS = 90.0
+"""So long its library may take to be loaded, by the clock."""
+
+
+def seconds_for(path: Path) -> float:
+    """CPU-seconds that opening this file may take."""
+    return SECONDS + SECONDS_A_MEGABYTE * path.stat().st_size / 1e6
+
 
 KINDS = {
     "skops": "a skops file",
@@ -57,7 +67,8 @@ class Quarantine:
         try:
             to.write(json.dumps({"kind": kind, "path": str(path.resolve())}).encode() + b"\n")
             to.flush()
-            line = back.readline() if select.select([back], [], [], SECONDS + 30)[0] else b""
+            patience = PATIENCE * seconds_for(path) + LIBRARY_SECONDS
+            line = back.readline() if select.select([back], [], [], patience)[0] else b""
         except OSError:
             line = b""
         if not line:

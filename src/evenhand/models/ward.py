@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import EvenhandError
-from evenhand.models.quarantine import SECONDS
+from evenhand.models.native_boosters import lightgbm_text
+from evenhand.models.quarantine import PATIENCE, seconds_for
 from evenhand.models.tree_bounds import check_catboost, check_lightgbm, check_object, check_xgboost
 
 SPARE_BYTES = 400 << 20
@@ -63,7 +64,7 @@ def _opened_by_a_child(kind: str, path: Path) -> str:
         _be_the_child(kind, path, write)
     os.close(write)
     try:
-        return _awaited(child, read)
+        return _awaited(child, read, seconds_for(path))
     finally:
         _written_out(child).unlink(missing_ok=True)
 
@@ -91,8 +92,8 @@ def _be_the_child(kind: str, path: Path, write: int) -> None:
         os._exit(0)
 
 
-def _awaited(child: int, read: int) -> str:
-    deadline, told = time.monotonic() + SECONDS, b""
+def _awaited(child: int, read: int, seconds: float) -> str:
+    deadline, told = time.monotonic() + PATIENCE * seconds, b""
     while (left := deadline - time.monotonic()) > 0 and select.select([read], [], [], left)[0]:
         part = os.read(read, 4096)
         if not part:
@@ -101,12 +102,13 @@ def _awaited(child: int, read: int) -> str:
     else:
         os.kill(child, signal.SIGKILL)
     os.close(read)
-    _, status = os.waitpid(child, 0)
+    _, status, used = os.wait4(child, 0)
     if told.startswith(b"!"):
         return told[1:].decode("utf-8", "replace")
-    if os.WIFSIGNALED(status) and left > 0:
-        return f"opening it kills the process ({signal.Signals(os.WTERMSIG(status)).name})"
-    return f"it did not open within {SECONDS:g} seconds" if left <= 0 else "opening it ends the process"
+    killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    if left <= 0 or (killed and used.ru_utime + used.ru_stime >= int(seconds)):
+        return f"it did not open within {seconds:.0f} seconds"
+    return f"opening it kills the process ({signal.Signals(killed).name})" if killed else "opening it ends the process"
 
 
 def _limit(path: Path, times_written: int) -> None:
@@ -116,7 +118,8 @@ def _limit(path: Path, times_written: int) -> None:
     pages = int(Path("/proc/self/statm").read_text().split()[5]) if Path("/proc/self/statm").exists() else 0
     most = pages * os.sysconf("SC_PAGE_SIZE") + SPARE_BYTES + TIMES_ITS_SIZE * path.stat().st_size
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-    resource.setrlimit(resource.RLIMIT_CPU, (int(SECONDS), int(SECONDS)))
+    seconds = int(seconds_for(path))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     written = times_written * (path.stat().st_size + (1 << 20))
     resource.setrlimit(resource.RLIMIT_FSIZE, (written, written))
@@ -174,7 +177,7 @@ def _examine_xgboost(path: Path) -> None:
 def _examine_lightgbm(path: Path) -> None:
     import lightgbm
 
-    booster = lightgbm.Booster(model_file=str(path))
+    booster = lightgbm.Booster(model_str=lightgbm_text(path))
     check_lightgbm(booster)
     rows = trial_rows(booster.num_feature())
     _tried(lambda: booster.predict(np.concatenate([rows, np.full((1, rows.shape[1]), np.nan)])))
