@@ -173,7 +173,8 @@ class RepairComparison(Rendered):
         if not dear:
             return ""
         least = max(dear, key=lambda line: line.changes["accuracy"].mean.estimate)
-        return f"; at a price beyond the tolerated {self.terms.tolerance:.2%}, {least.name}: {self._effect(least)}"
+        kept = f"a loss of accuracy within the tolerated {self.terms.tolerance:.2%} is not shown"
+        return f"; {least.name} is better at a price: {self._effect(least)}, and {kept}"
 
     @property
     def outcome(self) -> Outcome:

@@ -17,6 +17,7 @@ from evenhand.campaign.executors.serial import Serial
 from evenhand.campaign.sources import Named, open_dataset, open_model
 from evenhand.campaign.standings import Standings
 from evenhand.cli import output
+from evenhand.cli.completion import method_names
 from evenhand.cli.output import BUDGET, CANDIDATES, CLUSTER, MODEL_ROWS, SECONDS, err, out, say_json, watching
 from evenhand.errors import InvalidArgument
 from evenhand.models.budget import Budget
@@ -36,7 +37,7 @@ def register(app: typer.Typer) -> None:
 
 
 def bench_command(
-    method: list[str] = typer.Argument(..., help="Methods to compare; `all` for every one."),
+    method: list[str] = typer.Argument(..., help="Methods to compare; `all` for every one.", autocompletion=method_names),
     dataset: list[str] = typer.Option(
         ["adult"], help="An embedded table, a CSV or Parquet file (with --label), or an evenhand.yaml; repeat for several."
     ),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli.completion import one_of
 from evenhand.cli.output import err, free_path, out, say_json, told, watching
 from evenhand.engine import witness
 
@@ -16,7 +17,9 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    what: str = typer.Argument("table", help="The medium: table, pictures, scenes or text."),
+    what: str = typer.Argument(
+        "table", help="The medium: table, pictures, scenes or text.", autocompletion=one_of("table", "pictures", "scenes", "text")
+    ),
     folder: Path = typer.Option(None, help="Where everything goes; default: evenhand-demo, or evenhand-demo-pictures and so on."),
     candidates: int = typer.Option(None, min=1, help="How many candidates are tried."),
     seed: int = typer.Option(7, min=0, help="Seed of everything random."),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli.completion import oracle_names
 from evenhand.cli.output import AS_JSON, QUIET, REPORTS, Leaving, leave, names_in, wants_json, watching
 from evenhand.cli.project import (
     CLASSES,
@@ -36,7 +37,7 @@ def gate_command(
     witnesses: Path = typer.Option(None, help="A folder of kept pairs that are asked again first, instead of the file's."),
     tolerance: float = typer.Option(0.0, min=0.0, max=0.999, help="By how much a rate may rise above the baseline's."),
     protected: str = PROTECTED,
-    oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP),
+    oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP, autocompletion=oracle_names),
     model: str = MODEL,
     trusted: bool = TRUSTED,
     returns: str = RETURNS,

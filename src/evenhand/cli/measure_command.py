@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from evenhand.campaign.executors import executor_for
+from evenhand.cli.completion import oracle_names, study_names
 from evenhand.cli.output import AS_JSON, CLUSTER, QUIET, REPORTS, WORKERS, Leaving, leave, names_in, tell, wants_json, watching
 from evenhand.cli.project import (
     CLASSES,
@@ -49,7 +50,7 @@ def register(app: typer.Typer) -> None:
 
 def measure_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
-    oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP),
+    oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP, autocompletion=oracle_names),
     protected: str = PROTECTED,
     model: str = MODEL,
     trusted: bool = TRUSTED,
@@ -71,7 +72,7 @@ def measure_command(
     ordered: bool = typer.Option(False, "--ordered", help="Pictures: the classes have an order, as age groups have."),
     confidence: float = typer.Option(0.95, help="Of every interval, and of all tests together."),
     metric: list[str] = typer.Option(None, "--metric", help="One more metric of Fairlearn or scikit-learn; repeat for several."),
-    study: list[str] = typer.Option(None, "--study", help=STUDY_HELP),
+    study: list[str] = typer.Option(None, "--study", help=STUDY_HELP, autocompletion=study_names),
     null_draws: int = typer.Option(19, min=0, help="Shuffles behind the null of the proxy effect."),
     rare_people: int = typer.Option(0, min=0, help="Judge so many plausible people for a share down to one in a million; 0: do not."),
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from evenhand.cli.completion import one_of, repair_names
 from evenhand.cli.output import (
     AS_JSON,
     BY_OUTCOME,
@@ -54,7 +55,9 @@ def register(app: typer.Typer) -> None:
 
 def repair_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
-    repair: list[str] = typer.Option(None, "--repair", "-r", help="A way to mend; repeat for several.  Default: all that fit the model."),
+    repair: list[str] = typer.Option(
+        None, "--repair", "-r", help="A way to mend; repeat for several.  Default: all that fit the model.", autocompletion=repair_names
+    ),
     write: str = typer.Option(None, "--write", help="The repair whose model is written; default: the one shown to be best, else none."),
     protected: str = PROTECTED,
     model: str = MODEL,
@@ -70,7 +73,11 @@ def repair_command(
     seed: int = typer.Option(0, min=0, help="The first seed."),
     candidates: int = typer.Option(20_000, min=1, help="Candidates of each search."),
     tolerance: float = typer.Option(0.01, min=0.0, max=1.0, help="How much accuracy may be lost."),
-    goal: str = typer.Option("flips", help="What must improve: flips (single people), groups (the gap between them) or worst_case."),
+    goal: str = typer.Option(
+        "flips",
+        help="What must improve: flips (single people), groups (the gap between them) or worst_case.",
+        autocompletion=one_of("flips", "groups", "worst_case"),
+    ),
     floor: float = typer.Option(None, min=0.0, max=1.0, help="The accuracy that must be kept, beside the tolerated loss."),
     workers: int = WORKERS,
     cluster: str = CLUSTER,

@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 
 from evenhand.campaign.executors import executor_for
+from evenhand.cli.completion import method_names, oracle_names
 from evenhand.cli.output import (
     AS_JSON,
     CANDIDATES,
@@ -67,8 +68,8 @@ def register(app: typer.Typer) -> None:
 
 def scan_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
-    method: list[str] = typer.Option(None, "--method", "-m", help="Search method; repeat for several."),
-    oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP),
+    method: list[str] = typer.Option(None, "--method", "-m", help="Search method; repeat for several.", autocompletion=method_names),
+    oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP, autocompletion=oracle_names),
     protected: str = PROTECTED,
     model: str = MODEL,
     trusted: bool = TRUSTED,

@@ -103,8 +103,8 @@ ITEMS = (
     ActItem("10(2)(f)–(g)", "examination for possible biases, and measures to detect them", _bias),
     ActItem("10(2)(h)", "identification of data gaps or shortcomings", _gaps),
     ActItem("12", "record-keeping: what makes the run again", _logging),
-    ActItem("13(3)(b)", "performance regarding specific persons or groups", _accuracy),
-    ActItem("15(1), (3)", "accuracy: levels and metrics declared", _accuracy),
+    ActItem("13(3)(b)(v)", "performance regarding specific persons or groups", _accuracy),
+    ActItem("13(3)(b)(ii), 15(1), (3)", "accuracy: levels and metrics declared", _accuracy),
     ActItem("15(4)", "robustness: errors and inconsistencies", _robustness),
     ActItem("Annex IV 2(g)", "validation and testing procedures, metrics, test logs and reports, dated", _dated),
 )  # fmt: skip
