@@ -136,7 +136,6 @@ WITHOUT: Mapping[str, Mapping[str, float]] = {
     "walks 2,048": {"walks": 2_048},
     "seeds 200": {"seeds": 200},
     "seed_share 0.3": {"seed_share": 0.3},
-    "learning_share 0.1": {"learning_share": 0.1},
     "learnt_cells 42,000": {"learnt_cells": 42_000},
     "nobody too rare": {"too_rare": 0.0},
     "never screened": {"EXPENSIVE_SECONDS": 1.0},

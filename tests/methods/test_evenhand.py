@@ -72,10 +72,7 @@ def test_finds_several_times_as_much_as_chance_where_findings_are_rare(shape):
     planted = shapes()[shape]
     subject = Subject(planted.domain, planted.model, planted.domain.sample(800, np.random.default_rng(3)))
     chance = run(Themis(margin=0.0), subject, Plan(0, Budget(candidates=6000))).ledger.findings
-    done = search(subject)
-    assert done.aside is not None
-    assert done.ledger.findings >= 2 * chance
-    assert done.ledger.findings + len(done.aside) > 2.5 * chance
+    assert search(subject).ledger.findings > 3 * chance
 
 
 @pytest.mark.slow
@@ -167,7 +164,7 @@ def test_a_tiny_domain_is_left_when_everybody_is_known():
     assert done.ledger.findings == 3
 
 
-@pytest.mark.parametrize(("name", "value"), [("walks", 0), ("seeds", 0), ("seed_share", 0.0), ("too_rare", 2.0), ("learning_share", -1.0)])
+@pytest.mark.parametrize(("name", "value"), [("walks", 0), ("seeds", 0), ("seed_share", 0.0), ("too_rare", 2.0), ("learnt_cells", 0)])
 def test_parameters_are_checked_by_name(name, value):
     with pytest.raises(InvalidArgument, match=name):
         Evenhand(**{name: value})

@@ -12,9 +12,9 @@ plausible findings; what is unfair only between others is set aside.
    run's facts say so.
 2. Walks.  Thousands of walks stand on findings.  A move draws one column again, near or far, or all columns from one on, by the
    population's own levels; a new place that is plausible and a finding is where the walk goes on.  Such moves leave the population as it
-   is, so the limit of every walk is the population restricted to plausible findings.  A tenth of the walks goes to findings that are not
-   plausible too: their places are a sample of everybody who is treated so.  Nobody is asked about twice; known findings are walked
-   through for nothing.
+   is, so the limit of every walk is the population restricted to plausible findings.  Some more walks, which move in every fifth
+   round, go to findings that are not plausible too: where they stand is a sample of everybody who is treated so.  Nobody is asked about
+   twice; known findings are walked through for nothing.
 3. Where a question is expensive, cheap trees screen the proposals, with delayed acceptance, which leaves that limit as it is.  Moves that
    bring more new findings for their cost are made more often, which changes the speed of the walks and not their limit.
 
@@ -39,9 +39,11 @@ from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.known_share import KnownShare
 from evenhand.methods.parts.move_shares import MoveShares
 from evenhand.methods.parts.patience import PATIENCE
-from evenhand.methods.parts.plausible_walks import PlausibleSet, PlausibleStates
+from evenhand.methods.parts.plausible_walks import PlausibleSet, PlausibleStates, PlausibleStep
 from evenhand.methods.parts.screen import Screen, accepted_then, asked_first
 from evenhand.synthesis.level_chain import LevelChain, LevelStates
+from evenhand.synthesis.level_walks import LevelWalks
+from evenhand.synthesis.links import Copies
 
 EXPENSIVE_SECONDS = 12e-6
 """A question that takes less is asked rather than screened: the trees would take as long."""
@@ -57,8 +59,7 @@ class Evenhand:
 
     walks: how many walks advance together
     seeds: how many findings are looked for before walking, and people in the sample at most
-    seed_share: of the budget at most this share goes into looking for them, and this share of the walks is for the sample
-    learning_share: of a budget of seconds, at most this share goes into learning the population
+    seed_share: of the budget at most this share goes into looking for them; of its seconds at most twice this share into learning
     learnt_cells: how many cells of the data, rows times columns, the population is learnt from at most; a domain of fewer people than
         such rows is judged whole
     too_rare: the share of the population that is unlikeliest, and as large a share whose cells go together least, given how common each
@@ -68,7 +69,6 @@ class Evenhand:
     walks: Count = 8192
     seeds: Count = 2000
     seed_share: ShareAboveZero = 0.1
-    learning_share: ShareAboveZero = 0.25
     learnt_cells: Count = 168_000
     too_rare: Share = 0.2
 
@@ -108,7 +108,7 @@ class Evenhand:
         else:
             task.facts["plausible"] = "no data was given: every row of the domain counts as plausible"
             rows = task.domain.sample(self._rows(task), rng)
-        chain = LevelChain.fit(rows, task.domain, rng, task.deadline.part(self.learning_share))
+        chain = LevelChain.fit(rows, task.domain, rng, task.deadline.part(min(1.0, 2 * self.seed_share)))
         if chain.trees.cut:
             task.facts["population"] = chain.trees.cut
         return chain
@@ -192,11 +192,12 @@ class Walking:
         self.screen = seeking.screen if seeking.is_expensive else None
         self.count = min(method.walks, seeking.some())
         seeds, listed = LevelStates.join(seeking.states), LevelStates.join(seeking.listed)
-        self.free = min(len(seeds), method.seeds, max(1, int(method.seed_share * self.count)))
-        self.here = LevelStates.join([self._dealt(seeds, self.free), self._dealt(listed if len(listed) else seeds, self.count - self.free)])
+        self.here = LevelWalks(self.plausible.chain, self._dealt(listed if len(listed) else seeds, self.count))
+        self.sampling = LevelWalks(self.plausible.chain, self._dealt(seeds, min(len(seeds), method.seeds, max(1, self.count // 4))))
+        self.free = 0  # so many of the walks may go to people who are not plausible
         self.shares = MoveShares(self.plausible.chain, self.count, min(self.task.question_seconds, 1.0))
-        self.weights = self._weighed(self.here)
-        self.task.sample = self.here.rows[: self.free]
+        self.weights = self._weighed(self.here.states.copies)
+        self.task.sample = self.sampling.states.rows
         self.known_share = KnownShare(max(1, method.seeds // 4))
         self.is_told = False  # whether the last look at what is known has been taken
 
@@ -209,6 +210,8 @@ class Walking:
             asked = yield from self._round(self.shares.far if is_due else self.shares.draw(self.rng))
             since, rounds, price = (0, 0, asked) if is_due else (since + asked, rounds + 1, price)
             stale = stale + 1 if asked <= 1 else 0
+            if rounds % (ROUNDS // 4) == 1 and self.task.fitting(len(self.sampling)) == len(self.sampling):
+                yield from self._sample()
             if stale >= PATIENCE and self.free < self.count:  # nobody plausible is left: on to the others, who are set aside
                 self.free, stale = self.count, 0
             if is_due and self.known_share.is_nearly_all and not self.plausible.is_everything:
@@ -225,6 +228,13 @@ class Walking:
         self.is_told = True
         return True
 
+    def _sample(self) -> Search:
+        """One move, any as often as any other, of the walks that may go to everybody who is treated so."""
+        move = self.shares.moves[int(self.rng.integers(len(self.shares.moves)))]
+        there = self.plausible.moved(self.sampling, move, len(self.sampling), self.rng)
+        unfair = yield from self.known.judge_likely(there.step.rows, "walk", there.likelihood)
+        self.sampling.go(there.step, np.flatnonzero(unfair))
+
     def _dealt(self, seeds: LevelStates, count: int) -> LevelStates:
         """So many places to begin at, each seed as often as any other."""
         return seeds[self.rng.permutation(len(seeds))[np.arange(count) % len(seeds)]]
@@ -234,22 +244,22 @@ class Walking:
         move = self.shares.moves[number]
         is_far = number == self.shares.far  # everybody is drawn afresh, and nobody screened: these say what is known
         there = self.plausible.moved(self.here, move, self.free, self.rng)
-        weights = self._weighed(there.states)
+        weights = self._weighed(there.step.copies)
         if weights is not None and self.weights is not None and not is_far:
             passed = np.flatnonzero(asked_first(self.weights[there.places], weights, self.rng))
             there, weights = there[passed], weights[passed]
         if (fitting := self.task.fitting(len(there.places))) < len(there.places):
             chosen = self._unknown(there)[:fitting]
             there, weights = there[chosen], None if weights is None else weights[chosen]
-        unfair = yield from self.known.judge_likely(there.states.rows, "walk", there.likelihood)
+        unfair = yield from self.known.judge_likely(there.step.rows, "walk", there.likelihood)
         new, listed = self.known.is_new, self.known.is_listed
         self.shares.pay(number, self.count, int(new.sum()), int((listed & new).sum()))
         if is_far:
             self._note_known(listed & (there.places >= self.free), new)
         unfair = listed | (unfair & (there.places < self.free))
         self._go_on(there, np.flatnonzero(unfair), weights, is_screened=not is_far)
-        if self.screen is not None and self.screen.learn(there.states.copies[new], unfair[new]):
-            self.weights = self._weighed(self.here)
+        if self.screen is not None and self.screen.learn(there.step.copies[new], unfair[new]):
+            self.weights = self._weighed(self.here.states.copies)
         return int(new.sum())
 
     def _note_known(self, unfair: Mask, new: Mask) -> None:
@@ -259,20 +269,20 @@ class Walking:
             self.task.facts["known_share"] = round(self.known_share.share, 3)
             self.task.facts["known"] = self.known_share.sentence
 
-    def _go_on(self, there: PlausibleStates, unfair: Index, weights: Reals | None, is_screened: bool) -> None:
+    def _go_on(self, there: PlausibleStep, unfair: Index, weights: Reals | None, is_screened: bool) -> None:
         """Walks whose new place is a finding go there."""
         if weights is not None and self.weights is not None:
             if is_screened:
                 unfair = unfair[accepted_then(self.weights[there.places[unfair]], weights[unfair], self.rng)]
             self.weights[there.places[unfair]] = weights[unfair]
-        self.here.put(there.places[unfair], there.states, unfair)
+        self.here.go(there.step, unfair)
 
-    def _unknown(self, there: PlausibleStates) -> Index:
+    def _unknown(self, there: PlausibleStep) -> Index:
         """The places that nobody has asked about: all that matters in the last round."""
-        return np.flatnonzero(~self.known.knows(self.task.domain.keys(there.states.rows)))
+        return np.flatnonzero(~self.known.knows(self.task.domain.keys(there.step.rows)))
 
-    def _weighed(self, states: LevelStates) -> Reals | None:
-        return self.screen.weights(states.copies) if self.screen is not None and self.screen.is_ready else None
+    def _weighed(self, copies: Copies) -> Reals | None:
+        return self.screen.weights(copies) if self.screen is not None and self.screen.is_ready else None
 
 
 def has_rows(task: Task) -> bool:

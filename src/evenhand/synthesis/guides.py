@@ -179,7 +179,7 @@ class Guided:
 
     def stretch(self, codes: Reals, copies: Copies) -> tuple[Reals, Reals]:
         """The lower and the upper end of the levels that decode to each code."""
-        low, high = self.link.stretch(self._to_link(codes), copies)
+        low, high = self.link.stretch(self._to_link(codes), copies, self._leaves(copies))
         guided, follows = self._is_guided(copies), self._follows(codes, copies)
         inside_low, inside_high = self._guided_stretch(low, high, codes, copies)
         free = LEAK * low, LEAK * high
@@ -189,7 +189,7 @@ class Guided:
 
     def log_share(self, codes: Reals, copies: Copies) -> Reals:
         """Log-probability of each code, a density inside real intervals."""
-        found = self.link.log_share(self._to_link(codes), copies)
+        found = self.link.log_share(self._to_link(codes), copies, self._leaves(copies))
         guided, follows = self._is_guided(copies), self._follows(codes, copies)
         top, told = self._top(copies), self._told.known
         missing = np.isnan(codes)
@@ -219,7 +219,7 @@ class Guided:
         return self.guide.rounded(codes - self._base) if self.guide.is_distance else codes
 
     def _from_link(self, levels: Reals, copies: Copies) -> Reals:
-        codes = self.link.codes(levels, copies)
+        codes = self.link.codes(levels, copies, self._leaves(copies))
         if not self.guide.is_distance:
             return codes
         return np.clip(self.guide.rounded(codes + self._base), self.guide.column.lowest, self.guide.column.highest)
@@ -228,18 +228,31 @@ class Guided:
         """The level from which on a cell is missing."""
         if not self.link.cells.has_missing:
             return np.ones(len(copies))
-        top = self.link.stretch(np.full(len(copies), np.nan), copies)[0]
+        top = self.link.stretch(np.full(len(copies), np.nan), copies, self._leaves(copies))[0]
         return np.where(self._told.known, 1.0, top) if self.guide.fills else top
 
+    def _leaves(self, copies: Copies) -> Index:
+        """Where the rows stand in the tree: looked up once, since a link never reads the column that it is for."""
+        kept: tuple[Copies, Index] | None = self.__dict__.get("_kept_leaves")
+        if kept is None or kept[0] is not copies:
+            kept = self.__dict__["_kept_leaves"] = (copies, self.link.leaves(copies))
+        return kept[1]
+
     def _levels(self, copies: Copies) -> tuple[Reals, Reals]:
-        """The link's levels at the ends of the window; both 0 where there is no room."""
+        """The link's levels at the ends of the window; both 0 where there is no room.  Found once for the same rows."""
+        kept: tuple[Copies, tuple[Reals, Reals]] | None = self.__dict__.get("_kept_levels")
+        if kept is None or kept[0] is not copies:
+            kept = self.__dict__["_kept_levels"] = (copies, self._found_levels(copies))
+        return kept[1]
+
+    def _found_levels(self, copies: Copies) -> tuple[Reals, Reals]:
         low, high = self._window
         fits = (low <= high) & self.guide.has_window
         ends = (
             np.clip(np.where(fits, end, self.guide.column.lowest), self.guide.column.lowest, self.guide.column.highest)
             for end in (low, high)
         )
-        first, last = (self.link.stretch(self._to_link(end), copies) for end in ends)
+        first, last = (self.link.stretch(self._to_link(end), copies, self._leaves(copies)) for end in ends)
         return np.where(fits, first[0], 0.0), np.where(fits, last[1], 0.0)
 
     def _usable(self, copies: Copies) -> Mask:

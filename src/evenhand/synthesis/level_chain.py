@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,13 @@ class LevelStates:
     def join(cls, parts: Sequence[LevelStates]) -> LevelStates:
         """All parts as one."""
         return cls(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)))
+
+
+class ReadableStates(Protocol):
+    """What a column is decoded from."""
+
+    rows: Rows
+    copies: Copies
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,7 @@ class LevelChain:
 
     def decoded(self, move: LevelMove) -> int:
         """How many columns a move decodes."""
-        return len(self._positions(move))
+        return len(self.positions(move))
 
     def drawn(self, n: int, rng: np.random.Generator) -> LevelStates:
         """Fresh people of the population; constraints are not looked at."""
@@ -137,23 +144,42 @@ class LevelChain:
     def moved(self, states: LevelStates, move: LevelMove, rng: np.random.Generator) -> tuple[Index, LevelStates]:
         """The states that a move changes, by place, and what they change into.  Protected levels are always drawn again."""
         begin, at = move.position, self.trees.order[move.position]
-        fresh = self._stepped(states.levels[:, begin], move.reach, rng)
-        drawn = self._step(states, begin, fresh)
+        fresh = self.stepped(states.levels[:, begin], move.reach, rng)
+        drawn = self.step(states, begin, fresh)
         with np.errstate(invalid="ignore"):
             changed = np.arange(len(states)) if move.is_suffix else np.flatnonzero(~same_codes(drawn.codes, states.rows[:, at]))
         there = states[changed]
         self._redraw(there.levels, move, rng)
         there.levels[:, begin] = fresh[changed]
         self._write(there, begin, drawn[changed])
-        for position in self._positions(move)[1:]:
+        for position in self.positions(move)[1:]:
             self._decode(there, position)
         return changed, there
 
+    def base(self, states: LevelStates) -> Likelihood:
+        """Of every row without its protected columns."""
+        return Likelihood(states.shares[:, : self.free].sum(axis=1), states.lifts[:, : self.free].sum(axis=1))
+
+    @property
+    def twins_are_plain(self) -> bool:
+        """Whether one look at copies tells how likely everybody is under every protected value."""
+        return self._is_one and self.is_plain(self.free) and not self.domain.implied
+
+    def others_by_copies(self, copies: Copies, base: Likelihood) -> Likelihood:
+        """What `others` gives, where twins are plain."""
+        codes = self.domain.combinations[:, 0]
+        shares = self.trees.links[-1].log_shares_of(codes, copies)
+        lifts = shares - self.alone[-1](codes).astype(np.float32)[None, :]
+        return Likelihood(shares + base.density[:, None], lifts + base.lift[:, None])
+
     def others(self, states: LevelStates) -> Likelihood:
         """(n, combinations): the same for every person under every protected combination, with what that implies."""
+        base = self.base(states)
+        if self.twins_are_plain:
+            return self.others_by_copies(states.copies, base)
         shares, lifts = self._of_one(states) if self._is_one else self._of_several(states)
-        shares += states.shares[:, : self.free].sum(axis=1)[:, None]
-        lifts += states.lifts[:, : self.free].sum(axis=1)[:, None]
+        shares += base.density[:, None]
+        lifts += base.lift[:, None]
         for which in range(shares.shape[1] if self.domain.implied else 0):
             self._imply(states, which, Likelihood(shares[:, which], lifts[:, which]))
         return Likelihood(shares, lifts)
@@ -178,14 +204,10 @@ class LevelChain:
         return len(self.trees.order) - self.free == 1
 
     def _of_one(self, states: LevelStates) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Of the compared values of the one protected column: one look at its leaf tells them all."""
-        codes, link = self.domain.combinations[:, 0], self.trees.links[-1]
-        if link.is_plain and self.trees.order[-1] not in self.trees.guides:
-            shares = link.log_shares_of(codes, states.copies)
-        else:
-            bound = self._bound(self.free, states.rows)
-            told = [bound.log_share(np.full(len(states), code), states.copies) for code in codes]
-            shares = np.stack(told, axis=1).astype(np.float32)
+        """Of the compared values of the one protected column."""
+        codes, bound = self.domain.combinations[:, 0], self._bound(self.free, states.rows)
+        told = [bound.log_share(np.full(len(states), code), states.copies) for code in codes]
+        shares = np.stack(told, axis=1).astype(np.float32)
         return shares, shares - self.alone[-1](codes).astype(np.float32)[None, :]
 
     def _of_several(self, states: LevelStates) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -214,12 +236,13 @@ class LevelChain:
         small = np.zeros((3, n, width), dtype=np.float32)
         return LevelStates(np.empty((n, width)), np.empty((n, width)), *small)
 
-    def _positions(self, move: LevelMove) -> tuple[int, ...]:
+    def positions(self, move: LevelMove) -> tuple[int, ...]:
+        """What a move decodes, in the order of the chain."""
         if move.is_suffix:
             return tuple(range(move.position, len(self.trees.order)))
         return (move.position, *self.after[move.position])
 
-    def _stepped(self, levels: Reals, reach: float, rng: np.random.Generator) -> Reals:
+    def stepped(self, levels: Reals, reach: float, rng: np.random.Generator) -> Reals:
         """Levels moved around a circle, which leaves uniform ones uniform."""
         if reach >= 1.0:
             return np.minimum(rng.random(len(levels)), BELOW_ONE)
@@ -230,15 +253,19 @@ class LevelChain:
         levels[:, first:] = np.minimum(rng.random((len(levels), levels.shape[1] - first)), BELOW_ONE)
 
     def _decode(self, states: LevelStates, position: int) -> None:
-        self._write(states, position, self._step(states, position, states.levels[:, position]))
+        self._write(states, position, self.step(states, position, states.levels[:, position]))
 
-    def _step(self, states: LevelStates, position: int, levels: Reals) -> DrawnCells:
-        """Codes of one column, and how likely they are."""
-        at, link = self.trees.order[position], self.trees.links[position]
-        levels = np.minimum(levels, BELOW_ONE)
-        if at not in self.trees.guides and link.is_plain:
-            codes, flat = link.drawn(levels, states.copies)
-            return DrawnCells(codes, link.flat_log_shares[flat], self._flat_lifts[position][flat])
+    def is_plain(self, position: int) -> bool:
+        """Whether the leaves of a column's tree say all about it."""
+        return self.trees.order[position] not in self.trees.guides and self.trees.links[position].is_plain
+
+    def step(self, states: ReadableStates, position: int, levels: Reals, leaves: Index | None = None) -> DrawnCells:
+        """Codes of one column, and how likely they are; `leaves` where they are known already."""
+        link, levels = self.trees.links[position], np.minimum(levels, BELOW_ONE)
+        if self.is_plain(position):
+            leaves = link.leaves(states.copies) if leaves is None else leaves
+            codes, flat = link.drawn(levels, leaves)
+            return DrawnCells(codes, link.flat_log_shares[flat], self._flat_lifts[position][flat], leaves)
         bound = self._bound(position, states.rows)
         codes = bound.codes(levels, states.copies)
         shares = bound.log_share(codes, states.copies)
@@ -285,9 +312,11 @@ class DrawnCells:
     codes: Reals
     shares: NDArray[np.floating]
     lifts: NDArray[np.floating]
+    leaves: Index | None = None  # where the rows stand in the column's tree, if that says all
 
     def __getitem__(self, chosen: Any) -> DrawnCells:
-        return DrawnCells(self.codes[chosen], self.shares[chosen], self.lifts[chosen])
+        leaves = None if self.leaves is None else self.leaves[chosen]
+        return DrawnCells(self.codes[chosen], self.shares[chosen], self.lifts[chosen], leaves)
 
 
 @dataclass(frozen=True)

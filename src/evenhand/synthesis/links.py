@@ -175,9 +175,8 @@ class Link:
         """Whether its leaves say all: nothing is tilted, taken off or cut."""
         return not self.tilts and self.trend is None and self.limits is None
 
-    def drawn(self, levels: Reals, copies: Copies) -> tuple[Reals, Index]:
+    def drawn(self, levels: Reals, leaves: Index) -> tuple[Reals, Index]:
         """What `codes` gives for a plain link, and the place of each drawn cell among all cells of all leaves."""
-        leaves = self.leaves(copies)
         count = self.cells.count
         first = leaves * count
         flat = np.minimum(self._place(levels, leaves, first), first + count - 1)
@@ -260,26 +259,27 @@ class Link:
         upto = self.before[leaves, cells] + low * self.share[leaves, cells]
         return np.where(np.isnan(codes), self.before[leaves, -1], upto)
 
-    def log_share(self, codes: Reals, copies: Copies) -> Reals:
+    def log_share(self, codes: Reals, copies: Copies, leaves: Index | None = None) -> Reals:
         """Log-probability of each code, a density inside real intervals; minus infinity outside the column's range."""
         column = self.cells.column if self.trend is None else self.trend.column
         with np.errstate(divide="ignore"):
             if self.limits is not None:
-                low, high = self.stretch(codes, copies)
+                low, high = self.stretch(codes, copies, leaves)
                 return np.log(np.maximum(high - low, 0.0))
-            found = self._tilted(codes, copies) if self.tilts or self.trend is not None else self._plain(codes, copies)
+            leaves = self.leaves(copies) if leaves is None else leaves
+            found = self._tilted(codes, copies, leaves) if self.tilts or self.trend is not None else self._plain(codes, leaves)
         return np.where(column.inside(codes), found, -np.inf)
 
-    def _plain(self, codes: Reals, copies: Copies) -> Reals:
+    def _plain(self, codes: Reals, leaves: Index) -> Reals:
         cells = self.cells.locate(codes)
-        plain: Reals = np.log(self.share[self.leaves(copies), cells]) - self.cells.log_width()[cells]
+        plain: Reals = np.log(self.share[leaves, cells]) - self.cells.log_width()[cells]
         return plain
 
-    def _tilted(self, codes: Reals, copies: Copies) -> Reals:
+    def _tilted(self, codes: Reals, copies: Copies, leaves: Index) -> Reals:
         """A code that stands for a stretch of levels has the stretch's length; one inside an interval the tilted density there."""
-        low, high = self._leaf_stretch(codes, copies)
+        low, high = self._leaf_stretch(codes, copies, leaves)
         is_point = high <= low
-        log_density = self._plain(codes, copies) if self.trend is None and is_point.any() else np.zeros(len(codes))
+        log_density = self._plain(codes, leaves) if self.trend is None and is_point.any() else np.zeros(len(codes))
         for tilt in self.tilts:
             groups = tilt.groups(copies)
             log_density += np.log(tilt.slope(low, groups))

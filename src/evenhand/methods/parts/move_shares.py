@@ -18,7 +18,7 @@ COLUMN_SECONDS = 2e-7
 EVEN_SHARE = 0.1
 """This share of the moves is made evenly, and none is favoured beyond it: a column of many values would be all that changes."""
 
-FAVOUR = 2.0
+FAVOUR = 3.0
 """Moves are made in proportion to this power of what they bring for their cost, and rows asked about to this power of their chance."""
 
 NEAR = 0.1
@@ -37,7 +37,7 @@ class MoveShares:
         self.question_seconds = question_seconds
         self.columns = np.array([chain.decoded(move) for move in self.moves], dtype=np.float64)
         self.found: Reals = walks / self.columns
-        self.cost: Reals = walks * (COLUMN_SECONDS * self.columns + question_seconds)
+        self.cost: Reals = walks * (COLUMN_SECONDS * self.columns + self.question_seconds)
 
     @property
     def far(self) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Index, Mask, Rows
 from evenhand.domain.shown_twins import LEAST_LIKELY
 from evenhand.synthesis.level_chain import LevelChain, LevelMove, LevelStates, Likelihood
+from evenhand.synthesis.level_walks import LevelStep, LevelWalks
 
 ORDINARY = 3.0
 """Who falls short of the middle of the population by less, in nats, is plausible whatever the shares: where all people are nearly alike,
@@ -55,37 +56,39 @@ class PlausibleSet:
         """The same chain with everybody plausible."""
         return replace(self, least_density=-np.inf, least_lift=-np.inf)
 
-    def kept(self, states: LevelStates, exempt: Mask | None = None) -> PlausibleStates:
-        """Those inside the domain who are plausible and have a plausible twin, and the exempt ones there."""
-        own = self._good(states.likelihood)
-        chosen = np.flatnonzero(own if exempt is None else own | exempt)
+    def kept(self, states: LevelStates) -> PlausibleStates:
+        """Those inside the domain who are plausible and have a plausible twin."""
         if self.chain.domain.constraints:
-            chosen = chosen[self.chain.domain.keeps_constraints(states.rows[chosen])]
-        told = PlausibleStates(chosen, states[chosen] if len(chosen) < len(states) else states, self.of_twins(states[chosen], own[chosen]))
-        paired = told.is_paired if exempt is None else told.is_paired | exempt[chosen]
+            states = states[self.chain.domain.keeps_constraints(states.rows)]
+        told = PlausibleStates(states, self.of_twins(states))
+        paired = is_paired(told.likelihood)
         return told if paired.all() else told[np.flatnonzero(paired)]
 
     def real(self, rows: Rows, rng: np.random.Generator) -> PlausibleStates:
         """Real people, who are plausible whatever their cells are; their twins may not be."""
         states = self.chain.encoded(rows, rng)
-        return PlausibleStates(np.arange(len(rows)), states, self.of_twins(states, np.ones(len(rows), dtype=bool)))
+        return PlausibleStates(states, self.of_twins(states))
 
     def fresh(self, n: int, rng: np.random.Generator) -> PlausibleStates:
         """Of n draws, the plausible ones."""
         return self.kept(self.chain.drawn(n, rng))
 
-    def moved(self, states: LevelStates, move: LevelMove, free: int, rng: np.random.Generator) -> PlausibleStates:
-        """The states that a move changes into plausible ones, and what they become; the first `free` may become anybody."""
-        changed, there = self.chain.moved(states, move, rng)
-        kept = self.kept(there, changed < free)
-        return replace(kept, places=changed[kept.places])
+    def moved(self, walks: LevelWalks, move: LevelMove, free: int, rng: np.random.Generator) -> PlausibleStep:
+        """The walks that a move leads to plausible people, and where; the first `free` may go to anybody."""
+        step = walks.step(move, rng)
+        step = step.only((step.base.density >= self.least_density) | (step.places < free))  # nobody is likelier than without a part
+        if self.chain.domain.constraints:
+            step = step.only(self.chain.domain.keeps_constraints(step.rows))
+        told = self.chain.others_by_copies(step.copies, step.base) if self.chain.twins_are_plain else self.chain.others(step.states)
+        going = PlausibleStep(step, self._believed(told))
+        return going.only(going.is_paired | (step.places < free))
 
-    def of_twins(self, states: LevelStates, own: Mask) -> NDArray[np.float32]:
-        """(n, combinations): how likely everybody is under every protected combination; minus infinity for whom nobody would believe in: a
-        twin that is not plausible, and every twin of a person who is not (`own`)."""
-        told = self.chain.others(states)
-        good = self._good(told) & own[:, None]
-        return np.where(good, np.maximum(told.density, LEAST_LIKELY), -np.inf).astype(np.float32)
+    def of_twins(self, states: LevelStates) -> NDArray[np.float32]:
+        """(n, combinations): how likely everybody is under every protected combination; minus infinity for whom nobody would believe in."""
+        return self._believed(self.chain.others(states))
+
+    def _believed(self, told: Likelihood) -> NDArray[np.float32]:
+        return np.where(self._good(told), np.maximum(told.density, LEAST_LIKELY), np.float32(-np.inf)).astype(np.float32, copy=False)
 
     def _good(self, told: Likelihood) -> Mask:
         good: Mask = (told.density >= self.least_density) & (told.lift >= self.least_lift)
@@ -94,20 +97,46 @@ class PlausibleSet:
 
 @dataclass(frozen=True)
 class PlausibleStates:
-    """Which of some states are plausible, by place; these; and how likely each is under every protected combination."""
+    """States, and how likely each is under every protected combination."""
 
-    places: Index
     states: LevelStates
     likelihood: NDArray[np.float32]
+
+    def __getitem__(self, chosen: Any) -> PlausibleStates:
+        return PlausibleStates(self.states[chosen], self.likelihood[chosen])
+
+
+@dataclass(frozen=True)
+class PlausibleStep:
+    """Where some walks would go, and how likely each of them is then under every protected combination."""
+
+    step: LevelStep
+    likelihood: NDArray[np.float32]
+
+    @property
+    def places(self) -> Index:
+        """Which walks."""
+        return self.step.places
 
     @property
     def is_paired(self) -> Mask:
         """Who is plausible under two protected combinations or more."""
-        paired: Mask = np.isfinite(self.likelihood).sum(axis=1) >= 2
-        return paired
+        return is_paired(self.likelihood)
 
-    def __getitem__(self, chosen: Any) -> PlausibleStates:
-        return PlausibleStates(self.places[chosen], self.states[chosen], self.likelihood[chosen])
+    def only(self, wanted: Mask) -> PlausibleStep:
+        """Those that are wanted."""
+        return self if wanted.all() else self[np.flatnonzero(wanted)]
+
+    def __getitem__(self, chosen: Any) -> PlausibleStep:
+        return PlausibleStep(self.step[chosen], self.likelihood[chosen])
+
+
+def is_paired(likelihood: NDArray[np.float32]) -> Mask:
+    """Who is plausible under two protected combinations or more."""
+    if likelihood.shape[1] == 2:
+        return np.asarray(np.isfinite(likelihood[:, 0]) & np.isfinite(likelihood[:, 1]))
+    paired: Mask = np.isfinite(likelihood).sum(axis=1) >= 2
+    return paired
 
 
 def _least(told: NDArray[np.float32], left_out: float) -> float:
