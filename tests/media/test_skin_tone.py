@@ -89,9 +89,9 @@ def _study(unfair: bool, seed: int = 1, count: int = 500) -> StudySection:
 def test_the_light_is_no_gap_and_a_planted_gap_is_found() -> None:
     fair, unfair = _study(unfair=False), _study(unfair=True)
     assert Gate.rule(fair.claims[0]).outcome != "violation"
-    assert abs(fair.figures["gap"]) < 0.1
+    assert abs(fair.figures["gap"]["estimate"]) < 0.1
     assert Gate.rule(unfair.claims[0]).outcome == "violation"
-    assert unfair.figures["gap"] == pytest.approx(0.25, abs=0.1)
+    assert unfair.figures["gap"]["estimate"] == pytest.approx(0.25, abs=0.1)
     assert "dimmer" in unfair.sentences[0]
 
 

@@ -100,7 +100,7 @@ def _cells(title: str, values: Mapping[str, Any]) -> ShownFigures:
 def _listed(title: str, lines: Sequence[Mapping[str, Any]]) -> Iterator[ShownFigures]:
     if any(_tables_in(line) for line in lines):
         for line in lines:
-            heading = ", ".join(words.text(value, 60) for value in line.values() if isinstance(value, str)) or title
+            heading = _heading(line) or title
             for each in _tables_in(line).values():
                 yield from _listed(heading, each)
         return
@@ -113,6 +113,14 @@ def _listed(title: str, lines: Sequence[Mapping[str, Any]]) -> Iterator[ShownFig
         head = _head(line, str(number))
         named[head if head not in named else f"{head} ({number})"] = {n: v for n, v in line.items() if n != _head_field(line)}
     yield _lines(title, named)
+
+
+def _heading(line: Mapping[str, Any]) -> str:
+    """Of a line that holds tables: its own title and what it is by, else all its words."""
+    if isinstance(line.get("title"), str):
+        by = line.get("attribute")
+        return words.text(f"{line['title']}, by {by}" if isinstance(by, str) else line["title"], 120)
+    return ", ".join(words.text(value, 60) for value in line.values() if isinstance(value, str))
 
 
 def _tables_in(line: Mapping[str, Any]) -> dict[str, Sequence[Mapping[str, Any]]]:

@@ -80,10 +80,12 @@ def _section(found: ToneGap, tones: SkinTones, darker: Labels, case: StudyCase) 
     gap, around = found.gap / mixed, found.around / mixed
     together = float(np.corrcoef(darker, tones.light)[0, 1]) if tones.light.std() > 0 else 0.0
     figures: dict[str, Any] = {
-        "wrong": dict(zip(("lighter", "darker"), found.wrong.tolist(), strict=True)), "gap": gap, "low": gap - around, "high": gap + around,
-        "misread": dict(zip(("lighter", "darker"), tones.misread.tolist(), strict=True)), "light_and_tone": together,
-        "pictures": found.pictures, "tolerated": case.tolerance,
-    }  # fmt: skip
+        "gap": {"estimate": gap, "low": gap - around, "high": gap + around, "n": found.pictures},
+        "tolerated_share": case.tolerance,
+        "light_and_tone": together,
+        "wrong_share": dict(zip(("lighter", "darker"), found.wrong.tolist(), strict=True)),
+        "misread_share": dict(zip(("lighter", "darker"), tones.misread.tolist(), strict=True)),
+    }
     sentence = (
         f"within the same label and light, {found.wrong[1]:.1%} of the answers about darker and {found.wrong[0]:.1%} of those about "
         f"lighter people are wrong: a gap of {gap:+.1%} ({gap - around:+.1%} to {gap + around:+.1%}, {found.pictures:,} pictures), "

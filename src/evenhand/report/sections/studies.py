@@ -46,6 +46,25 @@ KNOWN = {
         "Independent classifiers looked at the pictures before and after the edit. The protected attribute should have changed, everything "
         "else should have stayed. Where they hardly beat guessing the commonest value, they say little.",
     ),
+    "robust_groups": Topic(
+        "What changes cost each group",
+        "Each change leaves the person as they are: light, focus, something worn. Of the pictures that were read rightly before it, the "
+        "share that is lost is compared between groups, within every true label. The intervals of all changes hold together.",
+    ),
+    "tone_gaps": Topic(
+        "Right answers by skin tone, in the same light",
+        "Skin tones were read from the pixels. Pictures taken in the dark are read as darker and are harder, so groups are compared within "
+        "the same label and the same light; tones that are misread mix the groups, which is allowed for.",
+    ),
+    "match_errors": Topic(
+        "False matches and false non-matches",
+        "How often pairs of different people are taken for one person, and pairs of one person for two people, in every group.",
+    ),
+    "other_labels": Topic(
+        "The other labels",
+        "The model says several labels of each picture. Those besides the main one are compared between groups here, all corrected for "
+        "each other.",
+    ),
     "neurons": Topic(
         "Neurons",
         "How the readable layers react to pairs that differ only in what is protected, and how much of each measure's range they cover.",
