@@ -203,3 +203,50 @@ def test_the_whole_chain_finds_a_planted_bias_and_draws_its_figures():
     for name in ("fair+unfair", "fair+GG"):
         assert chain.coverages["fc7"][name]["cosine"] > chain.coverages["fc7"]["fair"]["cosine"]
     assert all("<svg" in chart for chart in (*figure_3(chain).values(), figure_4(chain)))
+
+
+def test_a_kept_cyclegan_knows_its_sides_and_its_size(tmp_path, album):
+    from dataclasses import replace
+
+    from evenhand.media.album import Attribute
+
+    settings = CycleSettings(steps=1, batch=4, width=8)
+    train_cyclegan(album, "tone", np.random.default_rng(0), settings, TranslatorWorkshop(tmp_path))
+    kept, tone = load_cyclegan(tmp_path), album.attribute("tone")
+    assert (kept.sides, kept.size) == (tone.values, album.pictures.shape[1])
+    turned = replace(album, attributes={**album.attributes, "tone": Attribute(tone.values[::-1], 1 - tone.codes)})
+    assert np.array_equal(kept.turned_for(turned).twins(turned[:6]), kept.twins(album[:6]))
+    with pytest.raises(StoreError, match="pictures of 16"):
+        kept.turned_for(replace(album, pictures=album.pictures[:, ::2, ::2]))
+
+
+def test_a_step_is_made_of_one_value_of_another_attribute(monkeypatch, album):
+    from evenhand.media.editors import cyclegan
+
+    seen, codes = [], {picture.tobytes(): code for picture, code in zip(album.pictures, album.attribute("gender_cue").codes, strict=True)}
+    monkeypatch.setattr(cyclegan, "_value", lambda pictures, _: pictures)
+    monkeypatch.setattr(cyclegan.TranslatorLesson, "advance", _watched(seen))
+    train_cyclegan(album, "tone", np.random.default_rng(0), CycleSettings(steps=12, batch=4, width=8, within="gender_cue"))
+    values = [{codes[picture.tobytes()] for side in step for picture in side} for step in seen]
+    assert all(len(one) == 1 for one in values)
+    assert len(set().union(*values)) == 2
+    assert cyclegan._kept_alike(album, "tone") == "gender_cue"
+    assert cyclegan._kept_alike(album[:20], "tone") == ""  # too few of some kind
+    assert cyclegan._kept_alike(album, "gender_cue") == ""  # nobody's race is known
+
+
+def _watched(seen):
+    def advance(lesson, first, second):
+        seen.append((first, second))
+        lesson.step += 1
+
+    return advance
+
+
+def test_the_published_networks_learn_with_a_pool_and_a_falling_rate(tmp_path, album):
+    settings = CycleSettings(network="published", width=4, batch=1, steps=2, pool=1, decay=True, identity="target")
+    editor = train_cyclegan(album, "tone", np.random.default_rng(0), settings, TranslatorWorkshop(tmp_path))
+    assert editor.twins(album[:3]).shape == album[:3].pictures.shape
+    assert np.array_equal(load_cyclegan(tmp_path).twins(album[:3]), editor.twins(album[:3]))
+    with torch.inference_mode():
+        assert editor.quartet.critic_of_first(torch.zeros(1, 3, 70, 70)).shape[2:] == (6, 6)

@@ -49,7 +49,7 @@ def hurried(monkeypatch):
 
     learn, settings = cyclegan.train_cyclegan, cyclegan.CycleSettings(steps=2, batch=4, width=8)
     monkeypatch.setattr(
-        cyclegan, "train_cyclegan", lambda album, attribute, rng, workshop: learn(album, attribute, rng, settings, workshop)
+        cyclegan, "train_cyclegan", lambda album, attribute, rng, _, workshop: learn(album, attribute, rng, settings, workshop)
     )
 
 

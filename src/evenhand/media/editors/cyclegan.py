@@ -5,12 +5,14 @@ Cycle-Consistent Adversarial Networks", ICCV 2017.
 
 Departures: Eq. 4 lacks "- X", cycle consistency here compares with the original; the translator's adversarial loss is the form that
 does not saturate.  `identity="source"` is Eq. 3 as printed (the translation stays near its source); `identity="target"` is CycleGAN's own
-(a picture that already is on the target side stays as it is).  Imported only by code that has torch.
+(a picture that already is on the target side stays as it is).  `PUBLISHED_NETWORKS` are the networks, the pool of older translations and
+the decaying rate of the second paper; small ones learn in a minute.  Imported only by code that has torch.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from copy import deepcopy
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -19,12 +21,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from evenhand.arrays import Index
 from evenhand.contract import EditorTools, Headway, Pictures, Watch
 from evenhand.disk import whole_file
+from evenhand.domain.protected_words import concept_of
 from evenhand.errors import DataError, InvalidArgument, StoreError
-from evenhand.limits import Count, Positive, check_limits
+from evenhand.limits import Count, Positive, WholeNumber, check_limits
 from evenhand.media.album import Album
-from evenhand.media.editors.parts.cyclegan_nets import Quartet, discerned, fooled
+from evenhand.media.editors.parts.cyclegan_nets import PicturePool, Quartet, discerned, fooled
 from evenhand.media.picture_tensors import to_pictures, to_tensor
 from evenhand.media.png import sheet, write_png
 from evenhand.values import tell_watcher
@@ -32,7 +36,12 @@ from evenhand.values import tell_watcher
 
 @dataclass(frozen=True)
 class CycleSettings:
-    """The paper's weights, and how long to learn."""
+    """The paper's weights, and how long to learn.
+
+    within: another attribute; the pictures of one step then share one value of it, as DeepFAIT trains a translator of race on pictures
+    of one gender at a time.  network: `small`, or `published`.  pool: older translations that critics are shown.  decay: whether the rate
+    falls to 0 over the second half.
+    """
 
     gamma: float = 5.0
     eta: float = 10.0
@@ -42,11 +51,17 @@ class CycleSettings:
     width: Count = 16
     rate: Positive = 4e-4
     checkpoint_every: Count = 250
+    within: str = ""
+    network: Literal["small", "published"] = "small"
+    pool: WholeNumber = 0
+    decay: bool = False
 
     def __post_init__(self) -> None:
         check_limits(self)
         if self.identity not in ("source", "target"):
             raise InvalidArgument(f"identity={self.identity!r} must be 'source' or 'target'")
+        if self.network not in ("small", "published"):
+            raise InvalidArgument(f"network={self.network!r} must be 'small' or 'published'")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +71,8 @@ class CycleGan:
     attribute: str
     quartet: Quartet
     device: str = "cpu"
+    sides: tuple[str, ...] = ()  # the values that it translates between, in the order of its training; empty where nobody said
+    size: int = 0  # the side of the pictures that it learnt from, in pixels
 
     learns: ClassVar[bool] = True
 
@@ -66,8 +83,23 @@ class CycleGan:
             kept = load_cyclegan(tools.folder)
             if kept.attribute != attribute:
                 raise StoreError(f"{tools.folder} translates {kept.attribute!r}, not {attribute!r}; give another folder")
-            return kept
-        return train_cyclegan(album, attribute, tools.rng, workshop=TranslatorWorkshop(tools.folder))
+            return kept.turned_for(album)
+        settings = replace(AS_PUBLISHED, within=_kept_alike(album, attribute))
+        return train_cyclegan(album, attribute, tools.rng, settings, TranslatorWorkshop(tools.folder))
+
+    def turned_for(self, album: Album) -> CycleGan:
+        """The editor for an album whose values may stand in the other order; refuses other values, and pictures of another size."""
+        values, size = album.attribute(self.attribute).values, album.pictures.shape[1]
+        if set(values) != set(self.sides) or size != self.size:
+            raise StoreError(
+                f"the kept CycleGAN translates {' and '.join(self.sides)} in pictures of {self.size} pixels, and the album has "
+                f"{' and '.join(values)} in pictures of {size}; give another folder"
+            )
+        if values == self.sides:
+            return self
+        turned = deepcopy(self.quartet)  # a shallow copy would share its networks with this one
+        turned.forwards, turned.backwards = turned.backwards, turned.forwards
+        return replace(self, quartet=turned, sides=values)
 
     @property
     def flip(self) -> str:
@@ -87,6 +119,19 @@ class CycleGan:
         return np.clip(np.rint(twins), 0, 255).astype(np.uint8)
 
 
+def _kept_alike(album: Album, attribute: str) -> str:
+    """As DeepFAIT does: the gender where another attribute is translated, else the race; empty where it is not known of enough pictures."""
+    sides = album.sides(attribute)
+    for concept in ("sex", "race"):
+        for name, other in album.attributes.items():
+            if concept_of(name) != concept or concept_of(attribute) == concept:
+                continue
+            counts = [int(((sides == side) & (other.codes == code)).sum()) for side in (0, 1) for code in range(len(other.values))]
+            if min(counts) >= AS_PUBLISHED.batch:
+                return name
+    return ""
+
+
 def _value(pictures: Pictures, device: str) -> Tensor:
     return to_tensor(pictures, device) / 127.5 - 1.0
 
@@ -95,12 +140,21 @@ def _picture(values: Tensor) -> NDArray[np.float32]:
     return to_pictures((values + 1.0) * 127.5)
 
 
+@dataclass(frozen=True)
+class LessonPictures:
+    """What a training learns from: the two values in their order, and the side of the pictures."""
+
+    sides: tuple[str, ...]
+    size: int
+
+
 class TranslatorLesson:
     """One training in progress: networks, optimisers, the step reached.  Can be saved and continued."""
 
-    def __init__(self, attribute: str, settings: CycleSettings, device: str) -> None:
-        self.attribute, self.settings, self.device, self.step = attribute, settings, device, 0
-        self.quartet = Quartet(settings.width).to(device)
+    def __init__(self, attribute: str, settings: CycleSettings, device: str, about: LessonPictures) -> None:
+        self.attribute, self.settings, self.device, self.step, self.about = attribute, settings, device, 0, about
+        self.quartet = Quartet(settings.width, settings.network == "published").to(device)
+        self.pools = PicturePool(settings.pool), PicturePool(settings.pool)
         self.quartet.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.translating = torch.optim.Adam(self.quartet.translators(), lr=settings.rate, betas=(0.5, 0.999))
         self.judging = torch.optim.Adam(self.quartet.critics(), lr=settings.rate, betas=(0.5, 0.999))
@@ -109,6 +163,7 @@ class TranslatorLesson:
     def advance(self, first: Tensor, second: Tensor) -> None:
         """One step of both translators, then of both critics."""
         net, settings = self.quartet, self.settings
+        self._slow_down()
         as_second, as_first = net.forwards(first), net.backwards(second)
         adversarial = fooled(net.critic_of_second(as_second)) + fooled(net.critic_of_first(as_first))
         cycle = (net.backwards(as_second) - first).abs().mean() + (net.forwards(as_first) - second).abs().mean()
@@ -118,18 +173,25 @@ class TranslatorLesson:
             identity = (net.forwards(second) - second).abs().mean() + (net.backwards(first) - first).abs().mean()
         _descend(self.translating, adversarial + settings.gamma * identity + settings.eta * cycle)
         real_second, real_first = net.critic_of_second(second), net.critic_of_first(first)
-        judged = discerned(real_second, net.critic_of_second(as_second.detach())) + discerned(
-            real_first, net.critic_of_first(as_first.detach())
-        )
+        old_second, old_first = (pool.exchanged(drawn.detach()) for pool, drawn in zip(self.pools, (as_second, as_first), strict=True))
+        judged = discerned(real_second, net.critic_of_second(old_second)) + discerned(real_first, net.critic_of_first(old_first))
         _descend(self.judging, judged)
         self.step += 1
         told = {"adversarial": adversarial, "identity": identity, "cycle": cycle, "critic": judged}
         self.losses = {name: float(loss.detach()) for name, loss in told.items()}
 
+    def _slow_down(self) -> None:
+        """The rate falls to 0 over the second half, where it is to decay."""
+        if not self.settings.decay:
+            return
+        left = min(1.0, 2.0 * (1.0 - self.step / self.settings.steps))
+        for group in (*self.translating.param_groups, *self.judging.param_groups):
+            group["lr"] = self.settings.rate * left
+
     def save(self, folder: Path) -> None:
         """Write everything that continuing needs."""
         state = {"quartet": self.quartet.state_dict(), "translating": self.translating.state_dict(), "judging": self.judging.state_dict()}
-        about = {"step": self.step, "attribute": self.attribute, "settings": asdict(self.settings)}
+        about = {"step": self.step, "attribute": self.attribute, "settings": asdict(self.settings), **asdict(self.about)}
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with whole_file(folder / "checkpoint.pt") as new:
@@ -141,6 +203,7 @@ class TranslatorLesson:
         """Go on where a saved training stopped; refuses one with other settings."""
         saved = _read_checkpoint(folder)
         same = {**saved["settings"], "steps": 0, "checkpoint_every": 0} == {**asdict(self.settings), "steps": 0, "checkpoint_every": 0}
+        same &= (tuple(saved["sides"]), saved["size"]) == (self.about.sides, self.about.size)
         if saved["attribute"] != self.attribute or not same:
             raise StoreError(f"{folder}: the checkpoint is of {saved['attribute']!r} with settings {saved['settings']}; use another folder")
         for name in ("quartet", "translating", "judging"):
@@ -148,7 +211,7 @@ class TranslatorLesson:
         self.step = int(saved["step"])
 
 
-CHECKPOINT_PARTS = {"quartet", "translating", "judging", "step", "attribute", "settings"}
+CHECKPOINT_PARTS = {"quartet", "translating", "judging", "step", "attribute", "settings", "sides", "size"}
 
 
 def _read_checkpoint(folder: Path) -> dict[str, Any]:
@@ -185,6 +248,8 @@ class TranslatorWorkshop:
 
 
 AS_PUBLISHED = CycleSettings()
+PUBLISHED_NETWORKS = CycleSettings(network="published", width=64, batch=1, rate=2e-4, pool=50, decay=True, identity="target")
+"""The networks, pool and decay of CycleGAN as published; for a graphics card."""
 NOWHERE = TranslatorWorkshop()
 
 
@@ -204,17 +269,31 @@ def train_cyclegan(
         )
     torch.manual_seed(int(rng.integers(2**31)))
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    lesson = TranslatorLesson(attribute, settings, device)
+    about = LessonPictures(album.attribute(attribute).values, album.pictures.shape[1])
+    lesson = TranslatorLesson(attribute, settings, device, about)
     if workshop.resume and workshop.folder:
         lesson.resume(workshop.folder)
-    _learn(lesson, [album.pictures[side] for side in sides], rng, workshop)
-    return CycleGan(attribute, lesson.quartet, device)
+    _learn(lesson, _kinds(album, sides, settings), rng, workshop)
+    return CycleGan(attribute, lesson.quartet, device, about.sides, about.size)
 
 
-def _learn(lesson: TranslatorLesson, sides: list[Pictures], rng: np.random.Generator, workshop: TranslatorWorkshop) -> None:
-    settings = lesson.settings
+def _kinds(album: Album, sides: list[Index], settings: CycleSettings) -> list[list[Pictures]]:
+    """Both sides of every kind of picture that a step may be made of: all of them, or those of one value of another attribute."""
+    if not settings.within:
+        return [[album.pictures[side] for side in sides]]
+    codes = album.attribute(settings.within).codes
+    kinds = [[side[codes[side] == code] for side in sides] for code in range(len(album.attribute(settings.within).values))]
+    both = [kind for kind in kinds if min(len(side) for side in kind) >= settings.batch]
+    if not both:
+        raise DataError(f"no value of {settings.within!r} has {settings.batch} pictures of both sides; choose another, or a smaller batch")
+    return [[album.pictures[side] for side in kind] for kind in both]
+
+
+def _learn(lesson: TranslatorLesson, kinds: list[list[Pictures]], rng: np.random.Generator, workshop: TranslatorWorkshop) -> None:
+    settings, sides = lesson.settings, kinds[0]
     while lesson.step < settings.steps:
-        lesson.advance(*(_value(side[rng.integers(len(side), size=settings.batch)], lesson.device) for side in sides))
+        kind = kinds[int(rng.integers(len(kinds)))] if len(kinds) > 1 else sides
+        lesson.advance(*(_value(side[rng.integers(len(side), size=settings.batch)], lesson.device) for side in kind))
         told = Headway("cyclegan", lesson.step, settings.steps)
         workshop.watch(told) if workshop.watch else tell_watcher("learning an editor", told.done, told.total)
         if workshop.folder and (lesson.step % settings.checkpoint_every == 0 or lesson.step == settings.steps):
@@ -235,6 +314,6 @@ def write_samples(lesson: TranslatorLesson, sides: list[Pictures], file: Path, c
 def load_cyclegan(folder: Path, device: str = "cpu") -> CycleGan:
     """The editor that a saved training has reached."""
     saved = _read_checkpoint(folder)
-    quartet = Quartet(int(saved["settings"]["width"]))
+    quartet = Quartet(int(saved["settings"]["width"]), saved["settings"]["network"] == "published")
     quartet.load_state_dict(saved["quartet"])
-    return CycleGan(str(saved["attribute"]), quartet.to(device), device)
+    return CycleGan(str(saved["attribute"]), quartet.to(device), device, tuple(saved["sides"]), int(saved["size"]))
