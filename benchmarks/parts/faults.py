@@ -6,24 +6,33 @@ Each driver is a process of its own, forked from one that has everything loaded,
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import random
 import resource
 import shutil
 import signal
+import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
+from evenhand.campaign.bench_records import Arena
+from evenhand.campaign.conduct import Settings, conduct
+from evenhand.campaign.contest import Terms
 from evenhand.campaign.executors.local import Local
 from evenhand.campaign.executors.serial import Serial
+from evenhand.campaign.repair_trial import Effort
+from evenhand.campaign.sources import Given
 from evenhand.checks.examples import recogniser_subject
 from evenhand.checks.method_checks import picture_subject, standard_subject
 from evenhand.contract import Executor
@@ -32,7 +41,9 @@ from evenhand.engine.findings import Findings
 from evenhand.engine.store import RunFolder
 from evenhand.engine.subject import Subject
 from evenhand.errors import StoreError
+from evenhand.measures.proofs import ProofLimits
 from evenhand.planted.letters import letters
+from evenhand.synthesis import chunks
 
 REFUSED, BROKEN = 7, 8
 """Exit codes of a driver whose folder was held by another, or could not be written."""
@@ -150,13 +161,21 @@ class FaultTrial:
         code = 0
         try:
             before()
-            self.case.scan(base)
+            self.work(base)
         except StoreError as fault:
             code = REFUSED if "in use" in str(fault) else BROKEN
         except BaseException:
             code = 1
         finally:
             os._exit(code)
+
+    def work(self, base: Path) -> None:
+        """What a driver does."""
+        self.case.scan(base)
+
+    def files(self, base: Path) -> list[Path]:
+        """What may be damaged."""
+        return list(base.rglob("shard-*.npz"))
 
     def end(self, number: int) -> None:
         """Kill a driver at some moment of its life, and wait for it."""
@@ -177,7 +196,7 @@ class FaultTrial:
     def damaged(self, base: Path) -> None:
         """A driver is killed, and what it had written is cut short or changed."""
         self.killed(base)
-        files = list(base.rglob("shard-*.npz"))
+        files = self.files(base)
         if files:
             file = self.chance.choice(files)
             content = file.read_bytes()
@@ -314,14 +333,183 @@ class CampaignTrial:
         return [record["findings_digest"] for record in eh.run_campaign(base / "night.yaml").records]
 
 
+@dataclass
+class MediaCampaignTrial:
+    """A campaign over all media, its drivers killed at random moments and its records and findings damaged."""
+
+    folder: Path
+    chance: random.Random
+    tally: Tally
+    seeds: int = 3
+
+    def run(self, faults: int) -> None:
+        """So many faults; then it is finished and compared."""
+        self.sources = [_given(case) for case in cases()]
+        started = time.monotonic()
+        whole = self._campaign("whole")
+        seconds = time.monotonic() - started
+        for _ in range(faults):
+            number = os.fork()
+            if not number:
+                try:
+                    self._campaign("disturbed")
+                finally:
+                    os._exit(0)
+            time.sleep(self.chance.uniform(0.0, 0.4 * seconds))
+            os.kill(number, signal.SIGKILL)
+            os.waitpid(number, 0)
+            self.tally.note("media_campaign_killed")
+            records = list((self.folder / "disturbed" / "records").glob("*.json"))
+            if records and self.chance.random() < 0.3:
+                cut = self.chance.choice(records)
+                cut.write_bytes(cut.read_bytes()[: self.chance.randrange(200)])
+                self.tally.note("media_record_cut")
+        found = self._campaign("disturbed")
+        self.tally.lost += len(set(whole) - set(found))
+        self.tally.doubled += len(found) - len(whole)
+        self.tally.differing += whole != found
+
+    def _campaign(self, name: str) -> list[str]:
+        terms = Terms(eh.Budget(candidates=200), pool_rows=0)
+        settings = Settings(folder=self.folder / name, keep_findings=True)
+        records = conduct(["themis"], self.sources, list(range(self.seeds)), terms, settings)
+        assert all(record["status"] == "done" for record in records), [record["reason"] for record in records]
+        return [f"{record['dataset']} {record['seed']} {record['findings_digest']}" for record in records]
+
+
+def _given(case: FaultCase) -> Given:
+    subject = case.subject
+    return Given(Arena(SubjectData(subject, case.name), subject.domain.protected, subject.model, f"model of {case.name}"))
+
+
+@dataclass(frozen=True)
+class VerbCase:
+    """One verb on one medium, whose result is told as text that is equal for equal results."""
+
+    name: str
+    make: Callable[[Path], str]
+
+    def told(self, base: Path) -> str:
+        """The result, continued where the folder holds a part of it."""
+        return self.make(base)
+
+
+def verb_cases() -> list[VerbCase]:
+    """Every verb that goes on after an interruption beside `scan`."""
+    table, scenes, pictures = standard_subject(n=300), recogniser_subject(), picture_subject()
+    for shown in (scenes, pictures):
+        object.__setattr__(shown.model, "batch_rows", 8)
+    chunks.BATCH_ROWS = 2_000
+    labelled = SubjectData(replace(table, labels=np.argmax(table.model.scores(table.rows), axis=1)), "table")
+    tree = DecisionTreeClassifier(max_depth=8, random_state=0).fit(table.rows, labelled.labels)
+    wrapped = eh.wrap(tree, table.domain, takes="codes", classes=list(table.domain.label.values) if table.domain.label else [0, 1])
+
+    def repaired(base: Path) -> str:
+        options = eh.RepairOptions(seeds=4, effort=Effort(candidates=200, judge_candidates=100, rate_rows=100), folder=base)
+        return repr(eh.repair(wrapped, labelled, repairs=["reweigh"], options=options).as_dict()["body"]["repairs"])
+
+    def proved(base: Path) -> str:
+        found = eh.certify(wrapped, labelled, limits=ProofLimits(seconds=None, boxes=20_000), folder=base).certificate
+        return repr([found.lower, found.upper, found.ended, found.boxes, found.pairs])
+
+    def drawn(base: Path) -> str:
+        written = base / "rows.csv"
+        written.unlink(missing_ok=True)
+        eh.synth(labelled, 19_000, seed=1, options=eh.SynthOptions(folder=base)).write(written)
+        return hashlib.sha256(written.read_bytes()).hexdigest()
+
+    def measured(subject: Subject) -> Callable[[Path], str]:
+        def told(base: Path) -> str:
+            options = eh.MeasureOptions(rate_rows=60, draws=199, groups_only=subject is pictures, folder=base)
+            body = eh.measure(subject.model, SubjectData(subject, "shown"), options=options).as_dict()["body"]
+            return repr({name: part for name, part in body.items() if name != "notes"})
+
+        return told
+
+    every = {
+        "repair": repaired,
+        "certify": proved,
+        "synth": drawn,
+        "measure scenes": measured(scenes),
+        "measure pictures": measured(pictures),
+    }
+    return [VerbCase(name, make) for name, make in every.items()]
+
+
+@dataclass
+class VerbTrial(FaultTrial):
+    """Faults in the drivers of one verb; its result is compared as text."""
+
+    case: Any
+
+    def run(self, faults: int, at_once: int = 5) -> None:
+        """So many faults; the folder is begun anew after each comparison."""
+        whole = self.told("whole")
+        started = time.monotonic()
+        self.told("timed")
+        self.seconds = time.monotonic() - started
+        while faults > 0:
+            name = f"disturbed-{faults}"
+            for _ in range(min(at_once, faults)):
+                self.fault(self.folder / name)
+                faults -= 1
+            self.tally.differing += self.told(name) != whole
+            shutil.rmtree(self.folder / name)
+
+    def told(self, name: str) -> str:
+        """The result in a folder of its own."""
+        (self.folder / name).mkdir(parents=True, exist_ok=True)
+        return str(self.case.told(self.folder / name))
+
+    def work(self, base: Path) -> None:
+        """What a driver does."""
+        base.mkdir(parents=True, exist_ok=True)
+        self.case.told(base)
+
+    def files(self, base: Path) -> list[Path]:
+        """What may be damaged."""
+        return list(base.rglob("task-*.kept"))
+
+
 def inject(folder: Path, faults: int, seed: int = 0, workers: int = 0) -> Tally:
-    """Faults over all media, and some killed workers; the tally."""
+    """Faults over all media and verbs, and some killed workers; the tally."""
     tally, chance = Tally(), random.Random(seed)
-    every = cases()
-    for place, case in enumerate(every):
-        share = faults // len(every) + (place < faults % len(every))
+    scans, verbs = cases(), verb_cases()
+    share = max(1, faults // (len(scans) + len(verbs) + 2))
+    for case in scans:
         FaultTrial(case, folder / case.name, chance, tally).run(share)
-    CampaignTrial(folder / "campaign", chance, tally).run(max(1, faults // 10))
+    for verb in verbs:
+        VerbTrial(verb, folder / verb.name, chance, tally).run(share)
+    CampaignTrial(folder / "campaign", chance, tally).run(share)
+    MediaCampaignTrial(folder / "media", chance, tally).run(max(share, faults - tally.faults))
     for place in range(workers):
-        kill_workers(every[0], folder / f"workers-{place}", chance, tally)
+        kill_workers(scans[0], folder / f"workers-{place}", chance, tally)
     return tally
+
+
+def some(what: str, faults: int, folder: Path, seed: int) -> Tally:
+    """Faults of one kind of work: a medium, a verb, `campaign`, `media` or `workers`."""
+    tally, chance = Tally(), random.Random(seed)
+    scans, verbs = {case.name: case for case in cases()}, {case.name: case for case in verb_cases()}
+    if what == "media":
+        MediaCampaignTrial(folder, chance, tally).run(faults)
+    elif what == "campaign":
+        CampaignTrial(folder, chance, tally).run(faults)
+    elif what == "workers":
+        for place in range(faults):
+            kill_workers(scans["table"], folder / str(place), chance, tally)
+    else:
+        (VerbTrial(verbs[what], folder, chance, tally) if what in verbs else FaultTrial(scans[what], folder, chance, tally)).run(faults)
+    return tally
+
+
+def main() -> None:
+    """One slice: `python -m parts.faults WHAT COUNT SEED` prints one JSON object."""
+    what, count, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    with TemporaryDirectory() as name:
+        tally = some(what, count, Path(name), seed)
+    print(json.dumps({"what": what, **vars(tally)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -3,8 +3,10 @@
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -30,6 +32,14 @@ def test_a_few_faults_do_no_harm(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("what", ["repair", "certify", "synth", "measure scenes", "media"])
+def test_every_verb_and_a_campaign_of_all_media_stand_faults(tmp_path, what):
+    tally = faults.some(what, 6, tmp_path, seed=5)
+    assert tally.faults >= 6
+    assert_unharmed(tally)
+
+
+@pytest.mark.slow
 def test_two_hundred_faults_over_all_media_do_no_harm(tmp_path):
     tally = faults.inject(tmp_path, 200, seed=7, workers=3)
     assert tally.faults >= 200
@@ -44,11 +54,46 @@ def cluster_process(*words):
     )
 
 
+class Wire:
+    """The network between a worker and its scheduler, which can be cut."""
+
+    def __init__(self, port):
+        self.target, self.ends = port, []
+        self.door = socket.create_server(("127.0.0.1", 0))
+        self.port = self.door.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                here, _ = self.door.accept()
+            except OSError:
+                return
+            self.ends.append(here)
+            try:
+                there = socket.create_connection(("127.0.0.1", self.target))
+            except OSError:  # the scheduler is not up yet
+                here.close()
+                continue
+            self.ends.append(there)
+            for pair in ((here, there), (there, here)):
+                threading.Thread(target=self.carry, args=pair, daemon=True).start()
+
+    def carry(self, here, there):
+        try:
+            while content := here.recv(65_536):
+                there.sendall(content)
+        except OSError:
+            pass
+
+    def cut(self):
+        for end in [self.door, *self.ends]:
+            end.close()
+
+
 @pytest.fixture
 def cluster():
     pytest.importorskip("distributed")
-    import socket
-
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -60,19 +105,24 @@ def cluster():
     def worker():
         return cluster_process("dask_worker", address, "--nthreads", "1", "--no-dashboard", "--death-timeout", "60")
 
-    processes = {"scheduler": scheduler(), "first": worker(), "second": worker()}
-    yield address, processes, scheduler, worker
+    processes = {"scheduler": scheduler(), "second": worker()}
+    wire = Wire(port)
+    processes["first"] = cluster_process(
+        "dask_worker", f"tcp://127.0.0.1:{wire.port}", "--nthreads", "1", "--no-dashboard", "--death-timeout", "60"
+    )
+    yield address, processes, scheduler, worker, wire
+    wire.cut()
     for process in processes.values():
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("victim", ["first", "scheduler"])
+@pytest.mark.parametrize("victim", ["first", "scheduler", "network"])
 def test_a_cluster_of_real_processes_finds_the_same_when_one_of_them_is_killed(tmp_path, cluster, victim):
     from evenhand.campaign.executors.dask import Dask
 
-    address, processes, scheduler, worker = cluster
+    address, processes, scheduler, worker, wire = cluster
     table = faults.FaultCase("table", faults.standard_subject, 12_000)
     whole = table.scan(tmp_path / "whole")
 
@@ -82,7 +132,9 @@ def test_a_cluster_of_real_processes_finds_the_same_when_one_of_them_is_killed(t
         def carry_out(self, work, tasks):
             for place, end in enumerate(super().carry_out(work, tasks)):
                 yield end
-                if place == 0:
+                if place == 0 and victim == "network":
+                    wire.cut()
+                elif place == 0:
                     os.killpg(processes[victim].pid, signal.SIGKILL)
                     processes[victim].wait()
                     if victim == "scheduler":

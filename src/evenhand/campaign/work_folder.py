@@ -23,7 +23,7 @@ from evenhand.errors import StoreError
 
 SEAL_BYTES = 65
 """A checksum in hexadecimal digits and the end of its line stand before the content."""
-QUIET_EVENTS = ("started", "finished")
+QUIET_EVENTS = ("created", "started", "finished")
 MOST_BYTES = 1 << 32
 
 
@@ -140,14 +140,15 @@ def check_own(file: Path) -> None:
 def happened(events: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """What a reader should know of the way to a result: interruptions, damage, and that it was taken up again.
 
-    >>> happened([{"event": "started", "time": "now"}, {"event": "resumed", "time": "2026-01-02T03:04:05+00:00"}])
+    >>> happened([{"event": "started", "time": "2026-01-02T03:00:00+00:00"}, {"event": "resumed", "time": "2026-01-02T03:04:05+00:00"}])
     ('resumed on 2026-01-02 at 03:04:05 UTC',)
     """
-    told = [(event, str(event.get("time", ""))) for event in events if event.get("event") not in (*QUIET_EVENTS, "created")]
-    return tuple(
-        f"{event['event']} on {time[:10]} at {time[11:19]} UTC" + (f": {event['detail']}" if event.get("detail") else "")
-        for event, time in told
-    )
+    told = []
+    for before, event in zip([{}, *events], events, strict=False):
+        is_quiet = event.get("event") in QUIET_EVENTS or (event.get("event") == "resumed" and before.get("event") == "finished")
+        time, detail = str(event.get("time", "")), event.get("detail")
+        told += [] if is_quiet else [f"{event['event']} on {time[:10]} at {time[11:19]} UTC" + (f": {detail}" if detail else "")]
+    return tuple(told)
 
 
 def _unwritten(path: Path, fault: OSError) -> StoreError:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.campaign.sharded_run import shard_count, sharded_run, write_findings
+from evenhand.campaign.work_folder import happened
 from evenhand.contract import (
     Describing,
     Doubtful,
@@ -112,6 +113,10 @@ class _Searches:
             return f"{', '.join(self.failures)} failed, so that not everything was searched"
         return "the search was interrupted" if self.is_interrupted else ""
 
+    def happened(self) -> tuple[str, ...]:
+        """What became of the runs on the way: interruptions, damage, and that they were taken up again."""
+        return tuple(f"{folder.name}: {told}" for folder in self.folders for told in happened(RunFolder.open(folder).events()))
+
     def findings(self, columns: int) -> Findings:
         """All findings, each with its method as its phase."""
         named = [replace(r.findings, phase=np.full(len(r.findings), r.method, dtype=object)) for r in self.runs]
@@ -198,7 +203,7 @@ def scan(
         outcomes=names,
         classes=classes,
         looked=looked.checks,
-        notes=(*time_plan.notes(samples, searched.runs), *((data.note,) if isinstance(data, LargeDataset) else ())),
+        notes=(*time_plan.notes(samples, searched.runs), *((data.note,) if isinstance(data, LargeDataset) else ()), *searched.happened()),
         unfair_rows=_unfair_rows(samples[0], subject),
         natural=_natural(subject, found, time_plan.deadline, np.random.default_rng([seed, 9])),
         inner=view.as_dict(paths),
