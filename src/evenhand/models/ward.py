@@ -106,7 +106,8 @@ def _awaited(child: int, read: int, seconds: float) -> str:
     if told.startswith(b"!"):
         return told[1:].decode("utf-8", "replace")
     killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    if left <= 0 or (killed and used.ru_utime + used.ru_stime >= int(seconds)):
+    is_spent = killed == signal.SIGKILL and used.ru_utime + used.ru_stime > 0.9 * seconds  # the signal before may come too late
+    if left <= 0 or is_spent or killed == signal.SIGXCPU:
         return f"it did not open within {seconds:.0f} seconds"
     return f"opening it kills the process ({signal.Signals(killed).name})" if killed else "opening it ends the process"
 
