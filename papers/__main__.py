@@ -16,15 +16,16 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")  # before NumPy is loaded: costs are for one thread
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from inventory import ITEMS, PaperItem, find  # noqa: E402
+from inventory import ITEMS, NOTES, PaperItem, find  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
+EVERYTHING = (*ITEMS, *NOTES)
 
 
 def options() -> argparse.Namespace:
     """What the command line says."""
     parser = argparse.ArgumentParser(prog="python -m papers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paper", nargs="?", choices=sorted({item.paper for item in ITEMS}))
+    parser.add_argument("paper", nargs="?", choices=sorted({item.paper for item in EVERYTHING}))
     parser.add_argument("item", nargs="?", help="such as table-1")
     parser.add_argument("--list", action="store_true", help="every table and figure, its command and its state")
     parser.add_argument("--all", action="store_true", help="every item of every paper")
@@ -38,14 +39,14 @@ def options() -> argparse.Namespace:
 
 def listing() -> str:
     """One line for each item."""
-    return "\n".join(f"{i.paper:11} {i.name:16} {i.state:6} {i.title}{f' ({i.note})' if i.note else ''}" for i in ITEMS)
+    return "\n".join(f"{i.paper:11} {i.name:16} {i.state:6} {i.title}{f' ({i.note})' if i.note else ''}" for i in EVERYTHING)
 
 
 def chosen_items(chosen: argparse.Namespace) -> list[PaperItem]:
     """What is to be redone."""
     if chosen.all:
-        return list(ITEMS)
-    of_paper = [item for item in ITEMS if item.paper == chosen.paper]
+        return list(EVERYTHING)
+    of_paper = [item for item in EVERYTHING if item.paper == chosen.paper]
     if not chosen.item:
         return of_paper
     item = find(chosen.paper, chosen.item)

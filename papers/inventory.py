@@ -38,7 +38,7 @@ class PaperItem:
     @property
     def heading(self) -> str:
         """What its page is called."""
-        return f"{TITLES[self.paper]}, {self.name.replace('-', ' ')}: {self.title}"
+        return f"{TITLES[self.paper]}, {self.name.replace('-', ' ')}: {self.title}" if self.paper in TITLES else self.title
 
     def make(self) -> Callable[[Any], Any]:
         """What redoes it."""
@@ -103,15 +103,29 @@ ITEMS = (
     PaperItem("distrofair", "figure-4", "scores of realism", "part", "told by a classifier; nobody has been asked yet"),
 )
 
+NOTES = (
+    PaperItem("notes", "equal-counting", "What survives equal counting"),
+    PaperItem("notes", "three-judges", "Naturalness by three judges"),
+    PaperItem("notes", "above-the-mean", "The rule 'above the mean'"),
+    PaperItem("notes", "findings-against-twins", "Retraining on findings, on twins, and on nothing"),
+    PaperItem("notes", "uniform-rates", "Uniform inputs against real people"),
+)
+"""Results that go beyond one table, each a short page."""
+
 
 def find(paper: str, name: str) -> PaperItem | None:
     """The item of that name."""
-    return next((item for item in ITEMS if (item.paper, item.name) == (paper, name)), None)
+    return next((item for item in (*ITEMS, *NOTES) if (item.paper, item.name) == (paper, name)), None)
 
 
 def _row(item: PaperItem, is_linked: bool) -> str:
     shown = f"[{item.name}](papers/{item.stem}.md)" if is_linked else item.name
     return f"| {' | '.join((TITLES[item.paper], shown, item.title, f'`{item.line}`', item.state, item.note))} |"
+
+
+def _note_line(note: PaperItem, is_linked: bool) -> str:
+    shown = f"[{note.title}](papers/{note.stem}.md)" if is_linked else note.title
+    return f"- {shown}: `{note.line}`"
 
 
 def coverage_page(written: Collection[str] = ()) -> str:
@@ -126,5 +140,9 @@ def coverage_page(written: Collection[str] = ()) -> str:
         "papers` runs all of them in short. An interrupted run goes on where it stopped.\n\n"
         "NeuronFair's tables are numbered by the order of their captions: the digits did not survive in the text that they were taken "
         "from, and neither did most of its figures.\n\n"
-        "| paper | item | what it shows | command | state | what differs |\n| --- | --- | --- | --- | --- | --- |\n" + rows + "\n"
+        "| paper | item | what it shows | command | state | what differs |\n| --- | --- | --- | --- | --- | --- |\n"
+        + rows
+        + "\n\n## What the field should know\n\n"
+        + "\n".join(_note_line(note, note.stem in written) for note in NOTES)
+        + "\n"
     )

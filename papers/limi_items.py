@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from hunts import Caught, Hunt, caught
+from judged_kinds import retraining_cell
 from random_plane import random_findings
 from redone import Effort, Grid, Redone, ranked, sorted_by_truth, told
 from tell_apart import nearest_distance, share_told_apart
@@ -423,8 +424,7 @@ def table_4(effort: Effort) -> Redone:
     pairs = work.pairs[:1] if effort.is_quick else work.pairs
     for pair in pairs:
         for seed in range(work.seeds):
-            parameters = {"pair": pair, "seed": seed, "effort": repr(work)}
-            found = effort.cells.take("retraining", parameters, lambda pair=pair, seed=seed: repair.one_seed(pair, work, seed))
+            found = retraining_cell(effort.cells, pair, seed, effort.is_quick)
             for model, figures in found.items():
                 ledger.add(pair, model, figures)
     names = list(dict.fromkeys(model for _, model in ledger.figures))

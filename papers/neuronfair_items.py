@@ -47,7 +47,8 @@ def _words(sentence: str) -> Grid:
     return Grid("In words", ["text"], [[sentence]])
 
 
-def _totals(effort: Effort, pair: tuple[str, str], name: str) -> list[Caught]:
+def totals(effort: Effort, pair: tuple[str, str], name: str) -> list[Caught]:
+    """The searches of Tables 4 and 8: equally many tests with the published parameters."""
     tests = effort.choose(10_000, 1_041_000)
     return [caught(Hunt("adf", pair[0], pair[1:], name, seed, candidates=tests), effort.cells) for seed in effort.seeds]
 
@@ -76,7 +77,7 @@ def table_4(effort: Effort) -> Redone:
     rows, totals = [], {name: [] for name in names}
     for pair in pairs_of(effort):
         for name in names:
-            found = _totals(effort, pair, name)
+            found = totals(effort, pair, name)
             totals[name].append(float(np.mean([each.findings for each in found])))
             rows.append(
                 [" ".join(pair), name, told([each.findings for each in found]), told([100 * each.success for each in found], ".1f")]
@@ -236,7 +237,7 @@ def table_8(effort: Effort) -> Redone:
     rows, times = [], {name: [] for name in names}
     for pair in pairs_of(effort):
         for name in names:
-            runs = [1000 / max(each.rate, 1e-9) for each in _totals(effort, pair, name)]
+            runs = [1000 / max(each.rate, 1e-9) for each in totals(effort, pair, name)]
             times[name].append(float(np.mean(runs)))
             rows.append([" ".join(pair), name, told(runs, ".4f")])
     faster = {name: geometric(np.array(times[name]) / np.array(times["neuronfair"])) for name in RIVALS}
@@ -296,9 +297,9 @@ def t_test(effort: Effort) -> Redone:
 
     rows, claims = [], []
     for pair in QUICK if effort.is_quick else FULL[:5]:
-        ours = [each.findings for each in _totals(effort, pair, "neuronfair")]
+        ours = [each.findings for each in totals(effort, pair, "neuronfair")]
         for name in RIVALS:
-            others = [each.findings for each in _totals(effort, pair, name)]
+            others = [each.findings for each in totals(effort, pair, name)]
             found = ttest_ind(ours, others, equal_var=False)
             more = float(np.mean(ours) - np.mean(others))
             rows.append([" ".join(pair), name, f"{more:+,.0f}", f"{found.pvalue:.3g}"])

@@ -64,6 +64,19 @@ class Redone:
     interval: str = "Intervals are 95 % of the mean over seeds (Student's t)."
 
 
+@dataclass(frozen=True)
+class FieldNote:
+    """A result that goes beyond one table: the question, what was done, figures, what follows, and what to beware of."""
+
+    question: str
+    done: str
+    grids: Sequence[Grid]
+    follows: Sequence[str]
+    beware: Sequence[str] = ()
+    seeds: str = "0"
+    pictures: Mapping[str, str] = field(default_factory=dict)
+
+
 def told(values: Sequence[float | None], form: str = ",.0f") -> str:
     """Mean and 95 % interval over seeds; a dash where there is nothing."""
     present = [float(value) for value in values if value is not None and np.isfinite(value)]
@@ -114,8 +127,25 @@ def _list(title: str, sentences: Sequence[str]) -> str:
     return f"## {title}\n\n" + "\n".join(f"- {sentence}" for sentence in sentences) if sentences else ""
 
 
-def page(done: Redone, facts: PageFacts) -> str:
-    """The page of an item."""
+def page(done: Redone | FieldNote, facts: PageFacts) -> str:
+    """The page of an item or of a note."""
+    return _item_page(done, facts) if isinstance(done, Redone) else _note_page(done, facts)
+
+
+def _note_page(note: FieldNote, facts: PageFacts) -> str:
+    run = f"`{facts.command}`, seeds {note.seeds}, {datetime.now(UTC).date().isoformat()}, {facts.cpu_seconds:,.0f} CPU-seconds."
+    parts = [
+        f"# {facts.title}",
+        note.question,
+        f"## What was done\n\n{note.done}\n\n{run}",
+        "## What came out\n\n" + "\n\n".join(map(str, note.grids)),
+        _list("What follows", note.follows),
+        _list("What to beware of", note.beware),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _item_page(done: Redone, facts: PageFacts) -> str:
     cost = f"{facts.cpu_seconds:,.0f} CPU-seconds of one core, {facts.cpu_seconds / facts.unit:,.0f} times sorting ten million doubles"
     run = f"`{facts.command}`, seeds {done.seeds}, {datetime.now(UTC).date().isoformat()}. Cost: {cost}. {done.interval}"
     drawn = "\n\n".join(f"![{name}]({name})" for name in done.pictures)

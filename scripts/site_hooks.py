@@ -18,7 +18,7 @@ from evenhand.cli.main import build
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "papers"))
 
-from inventory import ITEMS, TITLES, coverage_page  # noqa: E402
+from inventory import ITEMS, NOTES, TITLES, coverage_page  # noqa: E402
 
 GROUPS = {
     "Data and models": ("open", "wrap", "infer", "datasets", "planted", "TabularDomain", "Column", "Label", "Comparison", "Implied"),
@@ -38,6 +38,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         {title: [{item.name.replace("-", " "): f"papers/{item.stem}.md"} for item in ITEMS if item.paper == paper and item.stem in written]}
         for paper, title in TITLES.items()
         if any(item.paper == paper and item.stem in written for item in ITEMS)
+    )
+    chapter_of(config, "Papers").insert(
+        1, {"What the field should know": [{note.title: f"papers/{note.stem}.md"} for note in NOTES if note.stem in written]}
     )
     return config
 
