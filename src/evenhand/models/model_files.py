@@ -71,8 +71,8 @@ def load_pickle(path: Path, trusted: bool = False) -> Any:
     """The object in a pickle or joblib file, only when the user trusts it."""
     if not trusted:
         raise UntrustedModel(
-            f"{path.name} is a pickle: loading it runs whatever code it contains.  Pass trusted=True if you know where it comes from, "
-            "or save the model as .skops or .onnx, which need no trust"
+            f"{path.name} is a pickle: loading it runs whatever code it contains.  Pass trusted=True (`--trusted`, or `trusted: true` in "
+            "the project file) if you know where it comes from, or save the model as .skops or .onnx, which need no trust"
         )
     import joblib
 
@@ -86,8 +86,8 @@ def load_torch(path: Path, trusted: bool = False) -> Any:
     """The module in a torch file, only when the user trusts it: every kind of them can run code when it is loaded or asked."""
     if not trusted:
         raise UntrustedModel(
-            f"{path.name} is {_torch_kind(path)}.  Pass trusted=True if you know where it comes from, "
-            "or save the model with torch.onnx.export as .onnx, which needs no trust"
+            f"{path.name} is {_torch_kind(path)}.  Pass trusted=True (`--trusted`, or `trusted: true` in the project file) if you know "
+            "where it comes from, or save the model with torch.onnx.export as .onnx, which needs no trust"
         )
     torch = require("torch", "torch")
     members = _members(path)
