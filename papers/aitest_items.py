@@ -18,7 +18,7 @@ from parts import aitest_tables as tables
 
 UNLIMITED = 1_000_000
 CONVERGED = 5
-QUICK = {2: ["iris", "credit"], 3: ["iris", "credit"], 4: ["credit"], 5: ["credit"], 6: ["iris", "credit"], 7: ["credit"]}
+QUICK = {2: ["iris", "credit"], 3: ["iris", "credit"], 4: ["credit"], 5: ["credit"], 6: ["iris"], 7: ["credit"]}
 FULL = {
     2: ["iris", "ecoli", "car", "credit", "wdbc", "adult", "magic", "bank", "compas"],
     3: ["iris", "ecoli", "car", "credit", "wdbc", "adult", "magic"],
