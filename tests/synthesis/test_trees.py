@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from evenhand.arrays import Mask, Rows
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, DataError, InvalidArgument
+from evenhand.synthesis.cells import cut
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.tree_settings import TreeSettings
 
@@ -184,3 +185,25 @@ def test_a_column_of_missing_cells_only_stays_missing() -> None:
     assert np.isnan(drawn[:, 0]).all()
     assert np.array_equal(trees.decode(trees.encode(rows, rng)), rows, equal_nan=True)
     assert np.isfinite(trees.log_density(rows)).all()
+
+
+def test_cells_are_found_by_halving_a_leaf_as_by_searching_all_leaves():
+    rng = np.random.default_rng(0)
+    codes = np.concatenate([rng.integers(0, 5_000, 900), np.full(100, 7)]).astype(np.float64)
+    rows = np.column_stack([rng.integers(0, 2, 1_000), codes])
+    domain = TabularDomain((Column("sex", "category", ("m", "f")), Column("amount", "integer", low=0, high=5_000)), ("sex",))
+    link = ChainedTrees.fit(rows, domain, rng).links[1]
+    leaves, levels = rng.integers(0, len(link.share), 5_000), rng.random(5_000)
+    levels[:1_000] = link.before.ravel()[rng.integers(0, link.before.size, 1_000)]  # on the very borders
+    first = leaves * link.cells.count
+    searched = np.searchsorted(link.ends, levels + leaves, side="right") - first
+    assert np.array_equal(link._halved_to(levels + leaves, first) - first, np.clip(searched, 0, link.cells.count - 1))
+
+
+def test_cells_that_are_whole_numbers_in_a_row_are_counted_off_as_they_are_looked_up():
+    column = Column("c", "integer", low=-3, high=40, missing=0.2)
+    cells = cut(column, np.array([np.nan, -3.0, 4.0, 40.0]), 256)
+    looked_up = replace(cells)
+    looked_up.__dict__["_is_run"] = False
+    odd = np.array([np.nan, np.inf, -np.inf, 0.5, 1e300, -0.0, -4.0, -3.0, 40.0, 41.0, 7.0])
+    assert np.array_equal(cells.locate(odd), looked_up.locate(odd))

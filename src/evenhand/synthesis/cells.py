@@ -43,6 +43,8 @@ class Cells:
         """The cell of every code; -1 outside the column's range."""
         if not len(self.edges):  # a column of missing cells only
             return np.where(np.isnan(codes) & self.has_missing, 0, -1).astype(np.intp)
+        if self._is_run:
+            return self._counted(codes)
         place = np.searchsorted(self.edges, codes, side="right") - 1
         inside = (place >= 0) & (codes <= self.column.highest)
         place = np.clip(place, 0, len(self.edges) - 1)
@@ -51,6 +53,21 @@ class Cells:
             inside &= codes == np.rint(codes)
         found = np.where(inside, found, -1)
         return np.where(np.isnan(codes), len(self.start) if self.has_missing else -1, found).astype(np.intp)
+
+    def _counted(self, codes: Reals) -> Index:
+        """The same where every whole number from the first on is a cell of its own: counted off, not looked up."""
+        above = codes - self.edges[0]
+        missing = np.isnan(above)
+        steps: Index = np.where(missing, -1.0, np.clip(above, -1.0, len(self.edges))).astype(np.intp)
+        steps[(steps != above) | (steps >= len(self.edges))] = -1
+        if self.has_missing:
+            steps[missing] = len(self.start)
+        return steps
+
+    @cached_property
+    def _is_run(self) -> bool:
+        """Whether the cells are whole numbers one after the other."""
+        return self.is_single and bool((np.diff(self.edges) == 1).all()) and np.array_equal(self.edges, self.start)
 
     def inner(self, codes: Reals, cells: Index) -> tuple[Reals, Reals]:
         """The part of its cell, within 0..1, that stands for each code: its lower and its upper end."""
