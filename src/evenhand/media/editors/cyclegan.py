@@ -24,7 +24,6 @@ from torch import Tensor
 from evenhand.arrays import Index
 from evenhand.contract import EditorTools, Headway, Pictures, Watch
 from evenhand.disk import whole_file
-from evenhand.domain.protected_words import concept_of
 from evenhand.errors import DataError, InvalidArgument, StoreError
 from evenhand.limits import Count, Positive, WholeNumber, check_limits
 from evenhand.media.album import Album
@@ -119,16 +118,20 @@ class CycleGan:
         return np.clip(np.rint(twins), 0, 255).astype(np.uint8)
 
 
+GENDERS, RACES = ("gender", "gender_cue", "sex", "male"), ("race", "ethnicity", "tone", "skin_tone")
+"""What albums call them."""
+
+
 def _kept_alike(album: Album, attribute: str) -> str:
     """As DeepFAIT does: the gender where another attribute is translated, else the race; empty where it is not known of enough pictures."""
     sides = album.sides(attribute)
-    for concept in ("sex", "race"):
-        for name, other in album.attributes.items():
-            if concept_of(name) != concept or concept_of(attribute) == concept:
-                continue
-            counts = [int(((sides == side) & (other.codes == code)).sum()) for side in (0, 1) for code in range(len(other.values))]
-            if min(counts) >= AS_PUBLISHED.batch:
-                return name
+    wanted = RACES if attribute.lower() in GENDERS else GENDERS
+    for name, other in album.attributes.items():
+        if name.lower() not in wanted or name == attribute:
+            continue
+        counts = [int(((sides == side) & (other.codes == code)).sum()) for side in (0, 1) for code in range(len(other.values))]
+        if min(counts) >= AS_PUBLISHED.batch:
+            return name
     return ""
 
 
