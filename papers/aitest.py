@@ -20,6 +20,7 @@ from parts import aitest_tables as tables
 from parts.aitest_data import Notes
 
 UNLIMITED = 1_000_000
+UNLIMITED_QUESTIONS = 1_000_000_000
 CONVERGED = 5
 DATA = {
     2: "iris,ecoli,car,credit,wdbc,adult,magic,bank,compas",
@@ -57,7 +58,9 @@ def lines_of(chosen: argparse.Namespace) -> list[dict[str, Any]]:
     """The table's lines."""
     names = (chosen.data or DATA[chosen.table]).split(",")
     steps = chosen.steps if chosen.net_seeds else 0
-    plan = tables.Plan(chosen.seeds, chosen.net_seeds, steps, chosen.rows, chosen.paths, CONVERGED, Notes.of_this_code())
+    plan = tables.Plan(
+        chosen.seeds, chosen.net_seeds, steps, chosen.rows, chosen.paths, CONVERGED, UNLIMITED_QUESTIONS, Notes.of_this_code()
+    )
     if chosen.table == 7:
         return tables.table_7(names, plan, chosen.paths)
     make = {2: tables.table_2, 3: tables.table_3, 4: tables.table_4, 5: tables.table_5, 6: tables.table_6}

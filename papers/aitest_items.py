@@ -44,7 +44,8 @@ class CellNotes:
 def _plan(effort: Effort) -> tables.Plan:
     steps = effort.choose(300, 12_000)
     notes: Any = CellNotes(effort.cells)
-    return tables.Plan(len(effort.seeds), effort.choose(2, 5), steps, effort.choose(1_000, 4_000), UNLIMITED, CONVERGED, notes)
+    questions = effort.choose(200_000, 1_000_000_000)
+    return tables.Plan(len(effort.seeds), effort.choose(2, 5), steps, effort.choose(1_000, 4_000), UNLIMITED, CONVERGED, questions, notes)
 
 
 def _printed(text: str, title: str) -> Grid:
@@ -57,7 +58,12 @@ def _redone(effort: Effort, number: int, lines: list[dict[str, Any]], agrees: li
     grid = Grid(
         "Ours", head, [[str(line[name]) if not isinstance(line[name], float) else f"{line[name]:.3f}" for name in head] for line in lines]
     )
-    short = ["Short form: small tables, fewer rows and seeds."] if effort.is_quick else []
+    grown = (
+        " Surrogates grow until 200,000 questions are spent (about 200 paths); the full form lets them grow as they like."
+        if number > 5
+        else ""
+    )
+    short = [f"Short form: small tables, fewer rows and seeds.{grown}"] if effort.is_quick else []
     return Redone(
         (grid,),
         (_printed(getattr(published, f"TABLE_{number}"), "As printed"),),

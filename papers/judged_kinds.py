@@ -20,6 +20,7 @@ from parts.limi_data import table
 from parts.natural_judges import judges
 from parts.whitebox_tables import TABLES, net
 
+RETRAINED_SEEDS = 5
 Found = Mapping[str, Sequence[Sequence[Sequence[float]]]]
 
 
@@ -77,7 +78,7 @@ def retraining_falls(cells: Cells, is_quick: bool) -> dict[str, dict[str, list[f
     work = repair.QUICK if is_quick else repair.FULL
     falls: dict[str, dict[str, list[float]]] = {}
     for pair in work.pairs[:1] if is_quick else work.pairs:
-        for seed in range(work.seeds):
+        for seed in range(RETRAINED_SEEDS):
             found = retraining_cell(cells, pair, seed, is_quick)
             for name, figures in found.items():
                 told = falls.setdefault(name, {"if_r": [], "if_o": [], "acc": []})

@@ -11,6 +11,8 @@ import typer
 import yaml
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from mkdocs.utils import get_relative_url
 
 import evenhand as eh
 from evenhand.cli.main import build
@@ -27,6 +29,8 @@ GROUPS = {
     "Verdicts": ("Gate", "Policy", "GroupLimit", "Waiver", "GateOptions", "ProofLimits"),
 }  # fmt: skip
 REST = "More"
+FETCHED = "https://unpkg.com/iframe-worker/shim"
+"""What the theme would load from elsewhere."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -43,6 +47,16 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         1, {"What the field should know": [{note.title: f"papers/{note.stem}.md"} for note in NOTES if note.stem in written]}
     )
     return config
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:  # noqa: ARG001 - as mkdocs calls it
+    """Nothing is fetched: what lets pages search from the disk comes with the site."""
+    return output.replace(FETCHED, get_relative_url("assets/offline-search.js", page.url))
+
+
+def on_post_template(output_content: str, template_name: str, config: MkDocsConfig) -> str:  # noqa: ARG001 - as mkdocs calls it
+    """The same for the page of what is not found."""
+    return output_content.replace(FETCHED, "/assets/offline-search.js")
 
 
 def chapter_of(config: MkDocsConfig, title: str) -> list[Any]:

@@ -30,6 +30,7 @@ class Plan:
     seeds: repetitions of everything but the two nets; net_seeds: theirs; steps: training steps of a net, 0 for none
     rows: most real rows of a data set that a repetition uses, drawn anew in each
     paths: most paths of a surrogate tree in Table 6
+    labels: most questions to a model while its surrogate grows, which ends the growth of most trees before their paths do
     patience: looks, every five epochs, after which a net that comes no nearer to the data is trained no further; None for all steps
     """
 
@@ -39,6 +40,7 @@ class Plan:
     rows: int = 4_000
     paths: int = 512
     patience: int | None = None
+    labels: int = 200_000
     notes: Notes = field(default_factory=Notes)
 
     def over(self, key: tuple[Any, ...], work: Callable[[int], Any], net: tuple[int, int] | None = None) -> Rows:
@@ -201,7 +203,7 @@ def table_6(names: list[str], plan: Plan) -> list[Line]:
     heads = ("model accuracy", "surrogate accuracy", "fidelity", "fidelity, rows of chained trees", "paths")
     for table in tables(names):
         for model in ("RF", "LR", "KNN"):
-            found = plan.over(("table 6", table.name, model, plan.paths), partial(_fidelity, table, model, plan))
+            found = plan.over(("table 6", table.name, model, plan.paths, plan.labels), partial(_fidelity, table, model, plan))
             told = {head: _told(found[:, at], ".1f" if head == "paths" else ".1%") for at, head in enumerate(heads)}
             lines.append({"data": table.name, "model": model, **told})
     return lines
@@ -219,7 +221,7 @@ def _fidelity(table: Table, model: str, plan: Plan, seed: int) -> list[float]:
             drawer(synthesisers()[way](halves.train[0], table.domain, rng)),
             halves.train[0],
             rng,
-            SurrogateSettings(leaves=plan.paths),
+            SurrogateSettings(leaves=plan.paths, labels=plan.labels),
         )
         for way in ("AITEST", "chained trees")
     ]
@@ -234,19 +236,22 @@ def table_7(names: list[str], plan: Plan, leaves: int) -> list[Line]:
     heads = ("paths", "all, test", "all, AITEST", "unfair, test", "unfair, AITEST", "not robust, test", "not robust, AITEST")
     for table in tables(names):
         for model in ("RF", "DT"):
-            found = plan.over(("table 7", table.name, model, leaves), partial(_paths, table, model, leaves, plan.rows))
+            found = plan.over(
+                ("table 7", table.name, model, leaves, plan.labels),
+                partial(_paths, table, model, SurrogateSettings(leaves=leaves, labels=plan.labels), plan.rows),
+            )
             told = {head: _told(found[:, at]) for at, head in enumerate(heads)}
             lines.append({"data": table.name, "model": model, **told, "lowest coverage": float(found[:, -1].min())})
     return lines
 
 
-def _paths(table: Table, model: str, leaves: int, most: int, seed: int) -> list[float]:
+def _paths(table: Table, model: str, settings: SurrogateSettings, most: int, seed: int) -> list[float]:
     rng = np.random.default_rng(seed)
     halves = split(table, 0.8, rng, most)
     target = Coded(estimator(model, seed), table).fit(*halves.train)
     graph = ConstraintGraph.fit(halves.train[0], table.domain, rng)
     subject = Imitated(target.predict, table.domain, target.classes)
-    tree = grow(subject, drawer(graph), halves.train[0], rng, SurrogateSettings(leaves=leaves))
+    tree = grow(subject, drawer(graph), halves.train[0], rng, settings)
     n = max(min(len(halves.test[0]), 400), 2 * len(tree.paths))
     suite = cover(tree, drawer(graph), n, rng)
     taken = []

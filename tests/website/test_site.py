@@ -1,6 +1,7 @@
 """The site: every block on it runs, and it is built strictly, without the network."""
 
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,9 @@ def test_the_site_is_built_strictly(tmp_path):
     assert done.returncode == 0, done.stderr[-4000:]
     assert (tmp_path / "reference" / "python.html").exists()
     assert "evenhand scan" in (tmp_path / "reference" / "commands.html").read_text()
+    fetched = re.compile(r'<(?:script|link|img)[^>]+(?:src|href)="https?://(?!127\.0\.0\.1)')
+    assert [page.name for page in tmp_path.rglob("*.html") if fetched.search(page.read_text())] == []
+    assert "assets/offline-search.js" in (tmp_path / "index.html").read_text()
 
 
 @pytest.mark.parametrize("text", ["```yaml\na: 1\n```\n", "```bash\nfalse\n```\n", "```python\nassert False\n```\n"])
