@@ -28,7 +28,7 @@ def main() -> None:
         folder = Path(name)
         people(2_000).frame.to_csv(folder / "people.csv", index=False)
         plan = f"data: {{file: people.csv, label: granted}}\nprotected: group\nmodels: forest\nmethods: themis\nseeds: {runs}\n"
-        (folder / "night.yaml").write_text(plan + "budgets: {candidates: 500}\n", encoding="utf-8")
+        (folder / "night.yaml").write_text(plan + "budgets: {candidates: 100}\n", encoding="utf-8")
 
         def watch(headway: Headway) -> None:
             memory[headway.done] = psutil.Process().memory_info().rss

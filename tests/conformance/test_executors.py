@@ -38,3 +38,28 @@ def test_a_fault_keeps_its_words_and_its_kind_on_the_way_back(fault):
     assert str(back) == str(fault)
     assert isinstance(fault, type(back))
     assert type(back) is not EvenhandError or type(fault) is EvenhandError
+
+
+@pytest.mark.slow
+def test_processes_wait_for_the_next_work_and_are_replaced_when_they_have_gone(monkeypatch):
+    psutil = pytest.importorskip("psutil")
+    from evenhand.campaign.executors import local
+    from evenhand.checks.executor_checks import check_answers_are_those_of_this_process as check
+
+    def workers():
+        return [
+            each for each in psutil.Process().children() if "loky" in " ".join(each.cmdline()) and "tracker" not in " ".join(each.cmdline())
+        ]
+
+    local.WAITING.end()
+    check(local.Local(2))
+    first = {each.pid for each in workers()}
+    check(local.Local(2))
+    assert {each.pid for each in workers()} == first, "the second work had to wait for new processes"
+    workers()[0].kill()
+    check(local.Local(2))
+    monkeypatch.setattr(local, "IDLE_SECONDS", 0.3)
+    check(local.Local(2))
+    psutil.wait_procs(workers(), timeout=20)
+    assert not workers(), "idle processes stay"
+    check(local.Local(2))

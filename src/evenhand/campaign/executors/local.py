@@ -68,7 +68,11 @@ class Local:
             while backlog or running:
                 while backlog.may_send(running.values(), count):
                     place = backlog.next()
-                    running[pool.submit(_in_worker, str(folder), tasks[place])] = place
+                    try:
+                        running[pool.submit(_in_worker, str(folder), tasks[place])] = place
+                    except BrokenProcessPool:  # a process died while it waited: this task has not been sent
+                        backlog.put_back(place)
+                        raise
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     ended = future.result().end(running[future])
                     del running[future]
@@ -88,7 +92,7 @@ class Local:
 def _processes(count: int, room: ParcelRoom) -> ProcessPoolExecutor:
     """Fresh ones."""
     told = (os.getpid(), str(room.path))
-    return ProcessPoolExecutor(count, timeout=IDLE_SECONDS, initializer=_live_with_parent, initargs=told, env=ONE_CORE)
+    return ProcessPoolExecutor(count, initializer=_live_with_parent, initargs=told, env=ONE_CORE)
 
 
 class WaitingPools:
@@ -117,6 +121,18 @@ class WaitingPools:
             self._pools = [*(each for each in self._pools if each not in spare), pool]
         for each in spare:
             each.shutdown(wait=True, kill_workers=True)
+        # Not by loky's own timeout: work that is sent in the moment when processes leave by themselves may wait for ever.
+        timer = threading.Timer(IDLE_SECONDS, self.retire, [pool])
+        timer.daemon = True
+        timer.start()
+
+    def retire(self, pool: ProcessPoolExecutor) -> None:
+        """Nobody came for it."""
+        with self._lock:
+            if pool not in self._pools:
+                return
+            self._pools.remove(pool)
+        pool.shutdown(wait=True, kill_workers=True)
 
     def end(self) -> None:
         """No process waits any longer."""

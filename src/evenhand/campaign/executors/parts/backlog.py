@@ -33,6 +33,10 @@ class Backlog:
         """The place of the next task."""
         return (self.suspects or self.waiting).pop(0)
 
+    def put_back(self, place: int) -> None:
+        """It was taken and not sent."""
+        (self.suspects if place in self.deaths else self.waiting).insert(0, place)
+
     def died(self, places: Sequence[int], told: str) -> list[TaskEnd]:
         """Workers died while these were under way: the ends of those that are given up."""
         for place in places:
