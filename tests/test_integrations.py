@@ -165,3 +165,18 @@ def test_mlflow_finds_the_evaluator_by_its_entry_point_and_judges_with_it(tmp_pa
     assert told["leaning"][0] == "violation"
     assert told["leaning"][1] > 0.05
     assert told["blind"] == ("inconclusive", 0.0)  # nothing found among 400 rows proves little
+
+
+def test_named_classes_are_held_beside_a_tolerated_share_of_losses() -> None:
+    checks = [{"name": "class sign", "outcome": "violation", "message": "worse"}, {"name": "class car", "outcome": "pass", "message": "alike"}]
+    rate = {"estimate": 0.01, "low": 0.005, "high": 0.02, "n": 500, "confidence": 0.95, "population": "data", "unfair": 5}
+    body = {"studies": {"classes": {"checks": checks}}, "rates": [rate], "runs": []}
+    scenes = {"verb": "scan", "outcome": "violation", "reason": "worse", "checks": [], "body": body}
+    every, both, car = (
+        eh.Policy(gate=eh.Gate(max_rate=share), classes=names).judge([scenes])
+        for share, names in ((0.0, ("all",)), (0.1, ("sign",)), (0.1, ("car",)))
+    )
+    assert [each.name for each in every.held] == ["class sign", "class car"]
+    assert [(each.name, each.outcome) for each in both.held] == [("class sign", "violation"), ("rate", "pass")]
+    assert both.outcome == "violation"
+    assert car.outcome == "pass"

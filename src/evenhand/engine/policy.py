@@ -205,13 +205,14 @@ class Policy:
             return
         body = result["body"]
         classes = [each for each in _class_checks(body) if "all" in self.classes or each["name"].removeprefix("class ") in self.classes]
-        if classes and self.gate.max_rate == 0.0:  # every recogniser loses something: the classes decide
+        has_rate = not classes or self.gate.max_rate > 0.0  # every recogniser loses something: only a named share of losses is judged
+        if not has_rate or "all" not in self.classes:
             yield from (Held(each["name"], _settled(each["outcome"]), each["message"]) for each in classes)
-        elif result["verb"] == "certify":
+        if has_rate and result["verb"] == "certify":
             proof = body.get("certificate") or {}
             bounds = proof.get("lower"), proof.get("upper")
             yield Held("proved share", result["outcome"], result["reason"], bounds[0], bounds[1], tolerated=self.gate.max_rate)
-        elif result["verb"] == "scan" or not searched:  # a measurement beside a search says nothing new of the rate
+        elif has_rate and (result["verb"] == "scan" or not searched):  # a measurement beside a search says nothing new of the rate
             yield self._rate(result)
         if self.worst_gap is not None and result["verb"] == "scan":
             yield self._worst(result)
