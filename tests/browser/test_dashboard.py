@@ -157,6 +157,8 @@ def test_start_stop_and_go_on(entered, store):
     browser.tab_to("it.name == 'candidates'")
     for key in "40000000":
         browser.press(key)
+    browser.tab_to("it.tagName == 'SUMMARY' && it.innerText.includes('Methods')")
+    browser.press("Enter")
     browser.tab_to("it.name == 'method'")
     browser.press("c")  # chains, which goes on where a method that lists the whole small domain would be done at once
     assert browser.run("[...document.querySelector('[name=method]').selectedOptions].map(each => each.value).join()") == "chains"
