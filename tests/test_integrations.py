@@ -168,7 +168,10 @@ def test_mlflow_finds_the_evaluator_by_its_entry_point_and_judges_with_it(tmp_pa
 
 
 def test_named_classes_are_held_beside_a_tolerated_share_of_losses() -> None:
-    checks = [{"name": "class sign", "outcome": "violation", "message": "worse"}, {"name": "class car", "outcome": "pass", "message": "alike"}]
+    checks = [
+        {"name": "class sign", "outcome": "violation", "message": "worse"},
+        {"name": "class car", "outcome": "pass", "message": "alike"},
+    ]
     rate = {"estimate": 0.01, "low": 0.005, "high": 0.02, "n": 500, "confidence": 0.95, "population": "data", "unfair": 5}
     body = {"studies": {"classes": {"checks": checks}}, "rates": [rate], "runs": []}
     scenes = {"verb": "scan", "outcome": "violation", "reason": "worse", "checks": [], "body": body}
