@@ -236,3 +236,39 @@ def test_the_alarm_waits_for_the_end_of_a_block_that_tidies_up() -> None:
     with pytest.raises(TimeOver), stopping(Deadline.after(0.05)):
         work()
     assert tidy.is_tidy
+
+
+def test_a_ring_between_two_lines_of_the_taking_down_leaves_no_timer_without_a_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The alarm of a block inside that was left by half sets its timer once more; nobody would hear it, and the process would end."""
+    real, rung = signal.setitimer, []
+
+    def set_timer(which: int, seconds: float, interval: float = 0.0) -> object:
+        told = real(which, seconds, interval)
+        if seconds == 0 and not rung:
+            rung.append(real(which, 5.0))
+        return told
+
+    monkeypatch.setattr(signal, "setitimer", set_timer)
+    with stopping(Deadline.after(seconds=60)):
+        pass
+    left, _ = real(signal.ITIMER_REAL, 0)
+    assert rung
+    assert left == 0.0
+
+
+def test_a_deadline_that_has_passed_while_its_alarm_is_set_takes_it_down_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, rung = signal.setitimer, []
+
+    def set_timer(which: int, seconds: float, interval: float = 0.0) -> object:
+        told = real(which, seconds, interval)
+        if seconds and not rung:
+            rung.append(seconds)
+            signal.raise_signal(signal.SIGALRM)  # as if it rang before the next line
+        return told
+
+    before = signal.getsignal(signal.SIGALRM)
+    monkeypatch.setattr(signal, "setitimer", set_timer)
+    with pytest.raises(TimeOver), stopping(Deadline.after(seconds=0.0)):
+        pass
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert real(signal.ITIMER_REAL, 0)[0] == 0.0

@@ -22,7 +22,11 @@ def options(description: str, parts: tuple[str, ...] = ()) -> argparse.Namespace
     parser = argparse.ArgumentParser(description=description)
     if parts:
         parser.add_argument("--only", choices=parts, action="append", help="measure only this part; repeat for several")
-    parser.add_argument("--quick", action="store_true", help="under 90 CPU-seconds")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="a smaller part of everything: a minute or two, of some scripts five; their description says so",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as one flat object")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()

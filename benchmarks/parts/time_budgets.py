@@ -1,9 +1,10 @@
 """What init takes for a table of a million rows, and whether scans keep the seconds that they are given.
 
 The table is drawn here: 12 numbers, 10 whole numbers, 12 texts, a protected column, yes and no, padded codes, dates, an identifier, a
-label.  Scans are of a net trained on drawn rows of 14, 70 and 300 columns, with every method that works on tables; the first scan of
-a process, which loads the libraries, is not counted.  A scan that took more than it was given is made up to three times, and the
-shortest counts: a machine that is busy with other things stops any clock.
+label.  Scans are of a net trained on drawn rows of 14, 70, 300 and 1,000 columns, with every method that works on tables (in the quick
+table all of them for half a second, some for longer); the first scan of a process, which loads the libraries, is not counted.  A scan
+that took more than it was given is made up to three times, and the shortest counts: a machine that is busy with other things stops any
+clock.
 """
 
 from __future__ import annotations
@@ -14,14 +15,28 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 MILLION = 1_000_000
-QUICK_SECONDS, SECONDS = (2.0,), (0.5, 2.0, 10.0)
-WIDTHS = (14, 70, 300)
+SOME = ("chains", "evenhand", "themis")
+"""Methods that stand for the others where there is no time for all."""
+
+
+@dataclass(frozen=True)
+class TimedScans:
+    """Scans of so many columns, for each of these seconds, with these methods; none for every one."""
+
+    columns: int
+    seconds: tuple[float, ...]
+    methods: tuple[str, ...] = ()
+
+
+QUICK = (TimedScans(14, (0.5,)), TimedScans(300, (0.5,)), TimedScans(70, (2.0, 10.0), SOME[1:2]), TimedScans(1_000, (2.0,), SOME))
+FULL = tuple(TimedScans(columns, (0.5, 2.0, 10.0)) for columns in (14, 70, 300, 1_000))
 TRAINING_ROWS = 3_000
 TRIES = 3
 
@@ -89,23 +104,27 @@ def _write_table(path: Path, rows: int, seed: int) -> None:
         pd.DataFrame(cells | {"y": rng.integers(0, 2, n)}).to_csv(path, mode="a", header=not begin, index=False)
 
 
-def overrun_figures(seconds: tuple[float, ...], seed: int = 0) -> dict[str, Any]:
+def overrun_figures(plans: tuple[TimedScans, ...], seed: int = 0) -> dict[str, Any]:
     """The worst share of elapsed to given seconds over all methods and widths, in a process of its own for each width."""
-    worst, name, megabytes, scans = 0.0, "", 0.0, 0
-    for columns in WIDTHS:
-        told = json.loads(_in_a_child(_SCANS, str(Path(__file__).parent.parent), str(columns), json.dumps(seconds), str(seed)))
+    worst, name, megabytes, scans, short = 0.0, "", 0.0, 0, 0.0
+    for plan in plans:
+        columns = plan.columns
+        told = json.loads(_in_a_child(_SCANS, str(Path(__file__).parent.parent), json.dumps(asdict(plan)), str(seed)))
         for each in told["scans"]:
             print(
                 f"{each['overrun']:6.3f} of {each['seconds']:g} s {columns:4} columns {each['method']:14} {each['candidates']:,} candidates"
             )
         scans += len(told["scans"])
-        most = max(told["scans"], key=lambda each: each["overrun"])
+        short = max([short, *(each["overrun"] for each in told["scans"] if each["seconds"] < 1)])
+        longer = [each for each in told["scans"] if each["seconds"] >= 1]
+        most = max(longer, key=lambda each: each["overrun"]) if longer else {"overrun": 0.0}
         if most["overrun"] > worst:
             worst, name = most["overrun"], f"{most['method']}, {columns} columns, {most['seconds']:g} s"
         megabytes = max(megabytes, told["megabytes"])
     return {
         "seconds_budget_overrun_max": round(worst, 3),
         "seconds_budget_overrun_worst": name,
+        "half_second_overrun_max": round(short, 3),
         "seconds_budget_scans": scans,
         "seconds_budget_megabytes_max": round(megabytes, 1),
     }
@@ -114,24 +133,24 @@ def overrun_figures(seconds: tuple[float, ...], seed: int = 0) -> dict[str, Any]
 _SCANS = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-from parts.time_budgets import timed_scans
-print(json.dumps(timed_scans(int(sys.argv[2]), json.loads(sys.argv[3]), int(sys.argv[4]))))
+from parts.time_budgets import TimedScans, timed_scans
+print(json.dumps(timed_scans(TimedScans(**json.loads(sys.argv[2])), int(sys.argv[3]))))
 """
 
 
-def timed_scans(columns: int, seconds: list[float], seed: int) -> dict[str, Any]:
-    """Every method on a net over so many columns, each for each number of seconds."""
+def timed_scans(plan: TimedScans, seed: int) -> dict[str, Any]:
+    """The methods on a net over so many columns, each for each number of seconds."""
     import evenhand as eh
     from evenhand.methods import working_on
     from evenhand.models.zoo import train
 
-    data = _drawn(columns, seed)
+    data = _drawn(plan.columns, seed)
     model = train("mlp", data.rows, data.labels, data.domain, np.random.default_rng(seed))
-    names = sorted(working_on("table"))
+    names = sorted(plan.methods or working_on("table"))
     eh.scan(model, data, methods=names, budget=eh.Budget(seconds=1.0))  # loads what they need
     scans = []
     for name in names:
-        for given in seconds:
+        for given in plan.seconds:
             tries = []
             while not tries or (min(tries)[0] > 1.0 and len(tries) < TRIES):
                 started = time.monotonic()

@@ -117,16 +117,19 @@ def stopping(deadline: Deadline) -> Iterator[Alarm]:
             alarm.has_rung = True
             raise TimeOver
 
-    before, started = signal.signal(signal.SIGALRM, ring), time.monotonic()
-    rest = _set_timer(deadline.soonest)
+    before, rest, started = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL), time.monotonic()
     try:
+        signal.signal(signal.SIGALRM, ring)
+        _set_timer(deadline.soonest)  # inside, because a deadline that has passed already may ring before the next line
         yield alarm
     finally:
         alarm.is_off = True  # first, and without a call: whatever is called could be interrupted once more
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-        if rest[0]:  # whoever had set the timer before gets what is left of it
-            signal.setitimer(signal.ITIMER_REAL, max(SHORTEST_SECONDS, rest[0] - (time.monotonic() - started)), rest[1])
+        # Whoever had set the timer before gets what is left of it.  Nobody else has one: the alarm of a block inside that was left by half
+        # may have set it once more, and without a handler it would end the process.
+        left = max(SHORTEST_SECONDS, rest[0] - (time.monotonic() - started)) if rest[0] else 0.0
+        signal.setitimer(signal.ITIMER_REAL, left, rest[1])
 
 
 def in_time(work: Callable[[], Made], otherwise: Made, deadline: Deadline) -> Made:
