@@ -30,20 +30,20 @@ class TableAsked:
     label: str | None = None
     protected: tuple[str, ...] = ()
     beside: bool = True  # make up the columns that no model should learn from
-    most_rows: int = 1_000_000  # of a Parquet file
+    most_rows: int = 1_000_000  # of a file
     seed: int = 0
 
     def frame(self) -> Any:
-        """The cells; of a Parquet file with more rows, so many drawn evenly."""
+        """The cells; of a file with more rows, so many drawn evenly."""
         import numpy as np
 
-        from evenhand.domain.frames import PARQUET, read_table
+        from evenhand.domain.csv_sample import sample_csv
+        from evenhand.domain.frames import PARQUET
         from evenhand.domain.parquet_sample import sample_parquet
 
         path = Path(self.name)
-        if path.suffix.lower() not in PARQUET:
-            return read_table(path)
-        drawn = sample_parquet(path, self.most_rows, np.random.default_rng([self.seed, 8]))
+        sample = sample_parquet if path.suffix.lower() in PARQUET else sample_csv
+        drawn = sample(path, self.most_rows, np.random.default_rng([self.seed, 8]))
         if not drawn.is_whole:
             tell(f"note: learnt from {len(drawn.frame):,} of {drawn.rows_in_file:,} rows, drawn evenly; --most-rows sets how many")
         return drawn.frame

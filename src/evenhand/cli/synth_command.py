@@ -38,7 +38,7 @@ def synth_command(
     protected: str | None = typer.Option(
         None, help="Protected columns, separated by commas: their gaps in the label are kept and told of."
     ),
-    most_rows: int = typer.Option(1_000_000, min=1, help="Rows to learn from at most, of a Parquet file, which is read in pieces."),
+    most_rows: int = typer.Option(1_000_000, min=1, help="Rows to learn from at most, drawn evenly; a larger file is read in pieces."),
     seed: int = typer.Option(0, help="The same seed gives the same rows."),
     quality: bool = typer.Option(True, help="Measure the fit on held-out rows and print it; costs a second fit."),
     save: Path | None = typer.Option(

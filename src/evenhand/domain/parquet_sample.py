@@ -18,7 +18,7 @@ BATCH_ROWS = 65_536
 
 
 @dataclass(frozen=True, eq=False)
-class ParquetSample:
+class SampledTable:
     """The rows that were drawn, in the file's order, and how many the file has."""
 
     frame: pd.DataFrame
@@ -30,7 +30,7 @@ class ParquetSample:
         return len(self.frame) == self.rows_in_file
 
 
-def sample_parquet(path: Path, most: int, rng: np.random.Generator) -> ParquetSample:
+def sample_parquet(path: Path, most: int, rng: np.random.Generator) -> SampledTable:
     """At most so many rows, each set of them as likely as any other; all rows where there are no more.
 
     >>> import tempfile, numpy as np, pandas as pd
@@ -51,7 +51,7 @@ def sample_parquet(path: Path, most: int, rng: np.random.Generator) -> ParquetSa
             chosen = _share(wanted, len(batch), left, rng)
             left, wanted = left - len(batch), wanted - chosen
             parts.append(_picked(batch, chosen, rng))
-        return ParquetSample(_frame(parts, file), total)
+        return SampledTable(_frame(parts, file), total)
 
 
 def _share(wanted: int, here: int, left: int, rng: np.random.Generator) -> int:

@@ -10,7 +10,8 @@ import numpy as np
 
 from evenhand.contract import DataWishes
 from evenhand.datasets.dataset import Dataset, from_frame
-from evenhand.domain.frames import PARQUET, as_frame, read_table
+from evenhand.domain.csv_sample import sample_csv
+from evenhand.domain.frames import PARQUET, TextFormat, as_frame, read_table
 from evenhand.domain.infer import infer
 from evenhand.domain.parquet_sample import sample_parquet
 from evenhand.limits import Count, check_limits
@@ -20,7 +21,7 @@ ENDINGS = (".csv", ".tsv", ".txt", ".data", ".parquet", ".pq")
 
 @dataclass(frozen=True)
 class TableFiles:
-    """Reads a table; `delimiter` is found out where none is given; of a Parquet file at most `most_rows`, drawn evenly with `seed`."""
+    """Reads a table; `delimiter` is found out where none is given; of a file at most `most_rows`, drawn evenly with `seed`."""
 
     kind: ClassVar[str] = "table"
 
@@ -51,4 +52,7 @@ class TableFiles:
     def _read(self, path: Path) -> object:
         if self.most_rows is not None and path.suffix.lower() in PARQUET:
             return sample_parquet(path, self.most_rows, np.random.default_rng(self.seed)).frame
+        if self.most_rows is not None:
+            form = TextFormat(self.delimiter or None, self.encoding)
+            return sample_csv(path, self.most_rows, np.random.default_rng(self.seed), form).frame
         return read_table(path, delimiter=self.delimiter or None, encoding=self.encoding)
