@@ -82,7 +82,7 @@ def _said(words: Sequence[Sequence[str]] | None, row: int, column: int) -> str:
 
 
 def _two_lines(middle: float, y: float, said: str, note: str) -> list[str]:
-    return [label(middle, y + 23, said, "name large", "middle"), label(middle, y + 40, note, "tick", "middle")] if said else []
+    return [label(middle, y + 23, said, "name large", "middle"), label(middle, y + 40, note, "name", "middle")] if said else []
 
 
 THIN = (
