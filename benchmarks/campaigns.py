@@ -204,7 +204,7 @@ def main() -> None:
                 KEPT.write_text(json.dumps(kept_figures() | dated, indent=2) + "\n", encoding="utf-8")
     kept = kept_figures()
     figures |= {each: value for each, value in kept.items() if each.startswith(("chunked_", "cost_", "campaign_"))}
-    figures = {each: value for each, value in figures.items() if not each.startswith("steps_")}
+    figures = {each: value for each, value in figures.items() if not isinstance(value, dict) and each not in ("date", "runs_date")}
     figures["full_run_date"] = kept.get("date")
     write_figures(figures, chosen.json)
 
