@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.arrays import Index
+from evenhand.disk import write_whole
 from evenhand.domain.frames import TextFormat, read_formatted
 from evenhand.domain.parquet_sample import SampledTable
 from evenhand.errors import DataError
@@ -57,18 +58,15 @@ def _read(path: Path, chosen: Index, form: TextFormat) -> pd.DataFrame:
     """The chosen records under the file's header, through a small file of their own."""
     with tempfile.TemporaryDirectory() as folder:
         small = Path(folder) / path.name
-        records = _records(path)
-        with small.open("wb") as out:
-            out.write(next(records))
-            places = iter(chosen.tolist())
-            wanted = next(places, None)
-            for place, record in enumerate(records):
-                if place == wanted:
-                    out.write(record if record.endswith(b"\n") else record + b"\n")
-                    wanted = next(places, None)
-                    if wanted is None:
-                        break
+        write_whole(small, b"".join(_picked_records(path, chosen)), private=True)
         return read_formatted(small, form)
+
+
+def _picked_records(path: Path, chosen: Index) -> Iterator[bytes]:
+    """The header, and the records at ascending places after it, each with its line break."""
+    records, wanted = _records(path), set(chosen.tolist())
+    yield next(records)
+    yield from (record.rstrip(b"\r\n") + b"\n" for place, record in enumerate(records) if place in wanted)
 
 
 def _records(path: Path) -> Iterator[bytes]:
