@@ -65,22 +65,22 @@ class Judge(Protocol[Boxes]):
 
 
 @dataclass(frozen=True)
-class Front:
+class OpenFront:
     """Open boxes and their weights."""
 
     boxes: Any
     weights: Reals
 
     @classmethod
-    def join(cls, parts: list[Front], judge: Judge[Any]) -> Front:
+    def join(cls, parts: list[OpenFront], judge: Judge[Any]) -> OpenFront:
         """All parts as one, in their order."""
         return cls(judge.join([part.boxes for part in parts]), np.concatenate([part.weights for part in parts]))
 
-    def taken(self, chosen: Index, judge: Judge[Any]) -> Front:
+    def taken(self, chosen: Index, judge: Judge[Any]) -> OpenFront:
         """Some of the boxes."""
-        return Front(judge.take(self.boxes, chosen), self.weights[chosen])
+        return OpenFront(judge.take(self.boxes, chosen), self.weights[chosen])
 
-    def none(self, judge: Judge[Any]) -> Front:
+    def none(self, judge: Judge[Any]) -> OpenFront:
         """None of the boxes."""
         return self.taken(np.empty(0, dtype=np.intp), judge)
 
@@ -197,10 +197,10 @@ class Frontier(Generic[Boxes]):
         return self.judge.join([boxes for boxes, _ in parts]), pulled
 
 
-def search(judge: Judge[Any], limits: ProofLimits, watch: Watch | None = None, front: Front | None = None) -> ProofOutcome:
+def search(judge: Judge[Any], limits: ProofLimits, watch: Watch | None = None, front: OpenFront | None = None) -> ProofOutcome:
     """Split until nothing is open, of the whole domain or of a part of its boxes; an interruption leaves the bounds that hold so far."""
     frontier: Frontier[Any] = Frontier(judge)
-    front = front or Front(*judge.start())
+    front = front or OpenFront(*judge.start())
     frontier.put(front.boxes, front.weights)
     outcome, begun = ProofOutcome(), time.monotonic()
     deepest = False

@@ -17,7 +17,7 @@ import numpy as np
 
 from evenhand.arrays import Reals
 from evenhand.contract import Executor, Watch
-from evenhand.measures.proofs.branch_and_bound import Front, Judge, ProofLimits, ProofOutcome, Step, search, watched
+from evenhand.measures.proofs.branch_and_bound import Judge, OpenFront, ProofLimits, ProofOutcome, Step, search, watched
 from evenhand.shared_work import Sharing, Shelves
 
 PARTS = 8
@@ -35,7 +35,7 @@ SHORTEST_SECONDS = 0.05
 class FrontPart:
     """Boxes to be searched, and when to stop."""
 
-    front: Front
+    front: OpenFront
     limits: ProofLimits
 
 
@@ -46,7 +46,7 @@ class SearchedPart:
     fair: float
     unfair: float
     boxes: int
-    front: Front
+    front: OpenFront
     remembered: Any
     cpu_seconds: float
     process: int
@@ -80,7 +80,7 @@ def _searched(judge: Judge[Any], part: FrontPart) -> SearchedPart:
     found = search(judge, part.limits, front=part.front)
     if found.ended == "interrupted":
         raise KeyboardInterrupt
-    rest = Front(found.open_boxes, found.open_weights) if len(found.open_weights) else part.front.none(judge)
+    rest = OpenFront(found.open_boxes, found.open_weights) if len(found.open_weights) else part.front.none(judge)
     return SearchedPart(found.fair, found.unfair, found.boxes, rest, judge.remembered(), time.process_time() - begun, os.getpid())
 
 
@@ -88,7 +88,7 @@ def _searched(judge: Judge[Any], part: FrontPart) -> SearchedPart:
 class FrontState:
     """Where a shared search stands after a round: all that it needs to go on."""
 
-    front: Front
+    front: OpenFront
     outcome: ProofOutcome = field(default_factory=ProofOutcome)
     remembered: list[Any] = field(default_factory=list)
     rounds: int = 0
@@ -133,7 +133,7 @@ class SharedFront:
         """From the beginning, or from the last front that was kept."""
         started = self.judge.start()
         kept = self.shelves.shelf("front").kept(0) if self.shelves is not None else None
-        return kept if kept is not None else FrontState(Front(*started))
+        return kept if kept is not None else FrontState(OpenFront(*started))
 
     def _round(self, state: FrontState) -> None:
         parts = self._parts(state)
@@ -146,7 +146,7 @@ class SharedFront:
             state.cpu_seconds += part.cpu_seconds if part.process != os.getpid() else 0.0
             state.remembered.append(part.remembered)
         state.remembered = [self.judge.merged(state.remembered)]
-        state.front = Front.join([part.front for part in answers], self.judge)
+        state.front = OpenFront.join([part.front for part in answers], self.judge)
         state.rounds += 1
 
     def _parts(self, state: FrontState) -> list[FrontPart]:
