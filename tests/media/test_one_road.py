@@ -23,7 +23,7 @@ from evenhand.verbs.scan_result import ScanResult
 from ..command import Done, evenhand
 from .road_projects import PROJECTS, write_project
 
-HEADER = {"evenhand", "date", "command", "seed", "budget", "data", "domain", "model", "medium", "oracle", "details"}
+HEADER = {"evenhand", "date", "command", "seed", "budget", "data", "domain", "model", "medium", "oracle", "details", "versions"}
 WHOLE = {"evenhand_result", "verb", "header", "outcome", "reason", "sentences", "checks", "witnesses", "body"}
 CODES = {"pass": 0, "violation": 1, "inconclusive": 3}
 SCAN = ("scan", "--method", "themis", "--set", "batch=40", "--set", "margin=0", "--candidates", "400", "--seed", "3", "--json")
