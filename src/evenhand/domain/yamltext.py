@@ -82,15 +82,15 @@ def _problem(fault: yaml.MarkedYAMLError) -> str:
 def _refuse_tricks(text: str, document: Document) -> None:
     documents = depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        line = event.start_mark.line + 1
+        line = getattr(event.start_mark, "line", 0) + 1
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
             raise DomainError(f"nested deeper than {_DEEPEST} levels; no section needs that", file=document.file, line=line)
         documents += isinstance(event, yaml.DocumentStartEvent)
         if getattr(event, "anchor", None) is not None:
             raise DomainError("anchors and aliases (& and *) are not used here; write the value out", file=document.file, line=line)
-        if getattr(event, "tag", None) is not None:
-            raise DomainError(f"the tag {event.tag!r} is not used here; remove it", file=document.file, line=line)
+        if (tag := getattr(event, "tag", None)) is not None:
+            raise DomainError(f"the tag {tag!r} is not used here; remove it", file=document.file, line=line)
         if documents > 1:
             raise DomainError("a second document begins here (---); a domain is one document", file=document.file, line=line)
 
