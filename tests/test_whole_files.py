@@ -82,6 +82,11 @@ def test_a_line_that_was_cut_off_has_not_happened(tmp_path: Path) -> None:
     with file.open("ab") as log:
         log.write(b'{"time": "2020-01-0')
     assert folder.events() == whole
+    folder.log("resumed")
+    assert [event["event"] for event in folder.events()] == [*(event["event"] for event in whole), "resumed"], "and spoils none after it"
+    file.write_bytes(file.read_bytes().rstrip(b"\n"))
+    folder.log("finished")
+    assert [event["event"] for event in folder.events()][-2:] == ["resumed", "finished"], "a whole line without its end stays"
 
 
 def test_a_changed_picture_beside_a_witness_is_noticed(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 MOST_LOG_BYTES = 1 << 26
+MOST_LINE_BYTES = 1 << 16
 _LINE_END = re.compile(r'"[0-9a-f]{16}"\}')
 CHECKSUMS = "checksums.json"
 
@@ -202,10 +203,24 @@ class RunFolder:
 
 
 def append_event(file: Path, event: str, detail: str = "") -> None:
-    """One more sealed line in a log."""
+    """One more sealed line in a log, on a line of its own even where the one before was cut off."""
+    _end_last_line(file)
     line = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "event": event} | ({"detail": detail} if detail else {})
     with os.fdopen(os.open(file, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600), "a") as log:
         log.write(sealed_line(line))
+
+
+def _end_last_line(file: Path) -> None:
+    """A last line that is whole gets its end; one that was cut off has not happened, and goes."""
+    if not file.exists() or not (size := file.stat().st_size):
+        return
+    with file.open("rb+") as log:
+        log.seek(max(0, size - MOST_LINE_BYTES))
+        last = log.read().rpartition(b"\n")[2]
+        if last and _LINE_END.search(last.decode("utf-8", "replace")):
+            log.write(b"\n")
+        elif last:
+            log.truncate(size - len(last))
 
 
 def read_events(file: Path) -> list[dict[str, Any]]:
