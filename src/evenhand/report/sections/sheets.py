@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.report import words
+from evenhand.report.contact_sheet import kept_sheets
 from evenhand.report.figures import ShownFigures, shown
 from evenhand.report.frame import DataTable, Section, TableCell, TableRow, filled
 from evenhand.report.record import Record
@@ -16,7 +17,7 @@ UNTOLD = ("records", "pairs", "classes")
 
 def contact_sheets(record: Record) -> Section | None:
     """Pictures of many pairs at once; None where none was kept."""
-    kept = [each for each in record.body.sheets if str(each.get("picture") or "").startswith("data:image/png;base64,")]
+    kept = [each for each in kept_sheets(record) if str(each.get("picture") or "").startswith("data:image/png;base64,")]
     if not kept:
         return None
     shown = [
