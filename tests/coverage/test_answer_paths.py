@@ -64,4 +64,4 @@ def test_without_time_nothing_more_is_asked():
     sample = JudgedSample(scanned().rate, Findings.none(len(DATA.domain.columns)), DATA.rows)
     view = inner_view(subject_of(model, DATA, None), sample, np.random.default_rng(0), seconds=1.0, deadline=Deadline.after(seconds=5.0))
     assert view.answered is None
-    assert view.as_dict(view.paths(DATA.rows, np.random.default_rng(0))) == {"paths": None, "neurons": None}
+    assert view.as_dict(view.paths(sample.unfair, np.random.default_rng(0))) == {"paths": None, "neurons": None}

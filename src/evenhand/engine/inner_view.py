@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.arrays import Rows
 from evenhand.contract import Describing, Transparent, labels_of
 from evenhand.deadline import NEVER, Deadline
+from evenhand.engine.findings import Findings
 from evenhand.engine.samples import JudgedSample
 from evenhand.engine.subject import Subject
 from evenhand.measures.answer_paths import FEWEST_ROWS, MOST_ROWS, AnsweredRows, AnswerPaths, answer_paths
@@ -33,11 +34,12 @@ class InnerView:
     answered: AnsweredRows | None
     neurons: BiasMap | None = None
 
-    def paths(self, found: Rows, rng: np.random.Generator, deadline: Deadline = NEVER) -> AnswerPaths | None:
+    def paths(self, found: Findings, rng: np.random.Generator, deadline: Deadline = NEVER) -> AnswerPaths | None:
         """The tree with the paths that these findings take; None where there is no time, or nothing to grow it on."""
         if self.answered is None or deadline.seconds_left < TREE_SECONDS * self.answered.rows.shape[1]:
             return None
-        subject, some = self.subject, found[rng.permutation(len(found))[: 10 * MOST_ROWS]]
+        # Chosen before they are unpacked: a million findings of a wide table would take seconds and gigabytes.
+        subject, some = self.subject, found[rng.permutation(len(found))[: 10 * MOST_ROWS]].rows
         domain = subject.medium.description if isinstance(subject.medium, Describing) else subject.domain
         return answer_paths(self.answered, _described(some, subject), domain, subject.model.classes, rng)
 

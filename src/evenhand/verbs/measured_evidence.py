@@ -46,5 +46,5 @@ def evidence_of(subject: Subject, sample: JudgedSample, oracle: Oracle, rng: np.
     return MeasuredEvidence(
         tuple(witness.witnesses_of(chosen, subject.rows, hearing)),
         where([sample], subject, rng),
-        view.as_dict(view.paths(sample.unfair.rows, rng)),
+        view.as_dict(view.paths(sample.unfair, rng)),
     )

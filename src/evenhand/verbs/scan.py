@@ -186,7 +186,7 @@ def scan(
     ruling = ruling.unless(searched.doubt).unless(looked.doubt).set_aside(looked.drifted())
     hearing = witness.Hearing(subject.domain, subject.model, plan.oracle, subject.medium, time_plan.for_evidence())
     witnesses = _evidence(samples[0].unfair, found, subject, hearing, options.most_witnesses)
-    paths = view.paths(found.rows, np.random.default_rng([seed, 10]), time_plan.deadline)
+    paths = view.paths(found, np.random.default_rng([seed, 10]), time_plan.deadline)
     return ScanResult(
         domain=subject.domain,
         model=model,
