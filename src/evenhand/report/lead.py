@@ -11,6 +11,8 @@ from evenhand.report.sections import standings
 SYMBOLS = {"pass": "✓", "violation": "✕", "inconclusive": "?"}
 WORDS = {"pass": "Pass", "violation": "Violation", "inconclusive": "Inconclusive"}
 
+ONE_MODEL = "both are of one and the same model"
+
 NOUNS = {
     "album": ("picture", "pictures"),
     "portraits": ("portrait", "portraits"),
@@ -28,7 +30,7 @@ def nouns(record: Record) -> tuple[str, str]:
 
 def lead(record: Record) -> str:
     """The sentence that leads."""
-    if classes_decide(record):
+    if classes_decide(record) or is_one_model(record):
         return sentence(record.reason)
     rate = record.body.rates[0] if record.body.rates else None
     if rate is not None and rate.is_measured:
@@ -61,6 +63,11 @@ def _change(record: Record) -> str:
         f"{VERDICTS.get(str(first.get('verdict')), 'Compared')}: {among}, {words.percent(first['before'])} are treated differently before, "
         f"{words.percent(first['after'])} after (the change lies between {points} points, n = {words.number(first.get('n'))})."
     )
+
+
+def is_one_model(record: Record) -> bool:
+    """Whether two results of the very same model were compared: it cannot have become worse, whatever the two samples say."""
+    return record.verb == "compare" and record.reason.startswith(ONE_MODEL)
 
 
 def rate_sentence(rate: RateRecord, record: Record) -> str:

@@ -12,7 +12,7 @@ from evenhand.report import words
 from evenhand.report.charts.canvas import Axis, nice
 from evenhand.report.charts.tolerances import ToleranceRow, tolerances
 from evenhand.report.first_picture import FirstPicture, class_picture
-from evenhand.report.lead import listed, nouns
+from evenhand.report.lead import is_one_model, listed, nouns
 from evenhand.report.record import RateRecord, Record
 from evenhand.report.sections.repair_lines import goal_changes
 
@@ -94,7 +94,7 @@ def two_minutes(record: Record) -> list[BriefLine]:
     return [
         BriefLine("What was tested", _what(record)),
         BriefLine("On whom", _whom(record)),
-        BriefLine("What it means", DECIDED[record.outcome] if record.verb not in ("bench", "synth", "repair", "doctor") else _own(record)),
+        BriefLine("What it means", _means(record)),
         BriefLine(
             "What to do next",
             _next(record),
@@ -108,6 +108,12 @@ def _next(record: Record) -> str:
     medium, told = record.header.medium.kind or "table", NEXT_BY_VERB.get((record.verb, record.outcome))
     is_broken = record.outcome == "violation"
     return told or (NEXT_BY_MEDIUM.get(medium, NEXT[record.outcome]) if is_broken else NEXT[record.outcome])
+
+
+def _means(record: Record) -> str:
+    if is_one_model(record):
+        return "The model is the same, so it has become no worse; what differs between the two results is chance in what each of them drew."
+    return _own(record) if record.verb in ("bench", "synth", "repair", "doctor") else DECIDED[record.outcome]
 
 
 def _what(record: Record) -> str:
@@ -223,7 +229,7 @@ def _likely_row(record: Record, proof: Mapping[str, Any]) -> list[ToleranceRow]:
 
 def _change_row(record: Record) -> list[ToleranceRow]:
     changes = (record.body.model_extra or {}).get("changes")
-    if record.verb != "compare" or not isinstance(changes, list):
+    if record.verb != "compare" or not isinstance(changes, list) or is_one_model(record):
         return []
     limit = record.header.details.get("tolerance")
     tolerated = float(limit) if isinstance(limit, (int, float)) else 0.0
