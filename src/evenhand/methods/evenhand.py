@@ -26,6 +26,7 @@ No choice sees the clock: costs are declared, or measured once before the run an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -294,7 +295,7 @@ def everybody(task: Task, most: int) -> Rows | None:
     """Every possible person of a small domain that the budget allows to judge whole, under one protected combination each."""
     domain = task.domain
     columns = [domain.columns[at] for at in domain.free_places]
-    count = np.prod([float(column.cardinality or np.inf) + (column.missing > 0) for column in columns])
+    count = math.prod(float(column.cardinality or math.inf) + (column.missing > 0) for column in columns)  # infinite for wide ones
     if count > most or task.fitting(int(count)) < count:
         return None
     values = [np.append(np.arange(c.lowest, c.highest + 1), [np.nan] * (c.missing > 0)) for c in columns]

@@ -6,6 +6,7 @@ are independent of each other, and the share of a box is the product of its side
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -91,7 +92,7 @@ class Grid:
     @property
     def cells(self) -> float:
         """How many cells the grid has."""
-        return float(np.prod([float(axis.cells) for axis in self.axes]))
+        return math.prod(float(axis.cells) for axis in self.axes)  # infinite for very wide ones
 
     def rows(self, chosen: Sequence[Index]) -> Rows:
         """Rows of the domain in the chosen cells, one array of cells per axis."""
