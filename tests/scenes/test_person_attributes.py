@@ -10,13 +10,17 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.contract import Detection
+from evenhand.claims import Claim
+from evenhand.contract import Detection, StudySection
 from evenhand.datasets.scene_data import SceneChoices, found_scenes, from_scenes, read_scenes
+from evenhand.engine.gate import Gate
 from evenhand.errors import DataError
 from evenhand.measures.object_trials import Trials
 from evenhand.measures.person_verdicts import PeopleTrials, person_verdicts
+from evenhand.measures.studies.classes import ALL_CLASSES
 from evenhand.media.object_facts import FAR, ObjectFacts
 from evenhand.media.png import write_png
+from evenhand.verbs.measure import MeasureOptions, claim_by_studies
 
 
 def simulated(seed, factor=1.0, people=700):
@@ -56,6 +60,21 @@ def test_a_few_people_are_named_and_nothing_is_claimed_of_them():
     verdicts = person_verdicts(simulated(0, people=30))
     assert not verdicts.blamed
     assert all(claim.open for claim in verdicts.claims())
+
+
+def test_people_who_are_worse_off_keep_the_classes_from_passing():
+    classes = StudySection({}, (), (Claim(ALL_CLASSES, holds="no class is worse off"),))
+
+    def ruled(*claims):
+        return Gate.rule(
+            claim_by_studies({"classes": classes, "person_attributes": StudySection({}, (), claims)}, (), (), MeasureOptions())
+        )
+
+    fine = Claim("people by tone", holds="nobody is missed more often")
+    assert ruled(fine).outcome == "pass"
+    assert ruled(fine, Claim("people by age", open="too few")).outcome == "inconclusive"
+    assert ruled(Claim("people by tone", "dark ones are missed twice as often"), fine).reason.startswith("dark ones")
+    assert ruled(Claim("people by tone", "dark ones are missed twice as often")).outcome == "violation"
 
 
 def facet_line(name, box, **more):

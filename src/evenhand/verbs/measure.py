@@ -575,8 +575,8 @@ def claim_by_studies(
     """
     claims = [claim for section in studies.values() for claim in section.claims]
     overall = next((claim for claim in claims if claim.name == ALL_CLASSES and not claim.failed), None)
-    if overall is not None:  # of scenes, the classes of objects decide
-        return overall
+    if overall is not None:  # of scenes, the classes of objects decide, and whatever else was studied of the same objects
+        return _with_others(overall, [section for section in studies.values() if overall not in section.claims])
     checks = [Gate.check(claim) for claim in claims]
     worst = next((check.message for check in checks if check.outcome == "violation"), "")
     doubtful = next((check.message for check in checks if check.outcome in ("inconclusive", "failed")), "")
@@ -586,6 +586,14 @@ def claim_by_studies(
         return Claim("measure", "" if unproven else worst, unproven)
     rest = whole_claim(individual, figures, replace(options, max_rate=options.max_rate or 0.999))
     return replace(rest, open=rest.open or doubtful)
+
+
+def _with_others(overall: Claim, sections: Sequence[StudySection]) -> Claim:
+    """The claim over all classes, broken or left open by what other studies claim."""
+    others = [claim for section in sections for claim in section.claims]
+    broken = next((claim.broken for claim in others if claim.broken), "")
+    unsettled = next((claim.open for claim in others if claim.open), "")
+    return replace(overall, broken=overall.broken or broken, open=overall.open or unsettled)
 
 
 def _exceeds(each: Figure, tolerated: float) -> bool:

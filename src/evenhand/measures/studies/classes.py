@@ -353,7 +353,7 @@ class ClassStudy:
 
     def study(self, case: StudyCase, rng: np.random.Generator) -> StudySection:
         """Which classes are lost or invented more often than others; nothing where there is one class, told apart by attributes."""
-        if is_about_people(case.medium):
+        if is_about_people(case.medium) and isinstance(case.model, Detecting):
             return StudySection({}, ("The data names objects of one class, which are compared by what is said of them.",))
         return class_measure(case.model, case.rows, rng).section()
 

@@ -9,9 +9,13 @@ import numpy as np
 
 from evenhand.contract import Detecting, StudyCase, StudySection
 from evenhand.measures.object_trials import trials_of_answers
+from evenhand.measures.object_verdicts import ObjectRules
 from evenhand.measures.person_verdicts import PeopleTrials, light_of, person_verdicts
 from evenhand.media.object_facts import ScenePicture
 from evenhand.media.scenes import Scenes
+
+LEVEL = 0.025
+"""Half of what a command may err: classes of objects are judged beside people."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,7 @@ class PersonAttributes:
         medium = case.medium
         if not isinstance(medium, Scenes) or not isinstance(case.model, Detecting) or not _has_attributes(medium):
             return StudySection({})
-        found = person_verdicts(people_trials(medium, case))
+        found = person_verdicts(people_trials(medium, case), ObjectRules(level=LEVEL))
         return StudySection(found.as_dict(), tuple(f"{one.sentence}." for one in found.answers), found.claims())
 
 
