@@ -1,5 +1,6 @@
 """A witness is a possible person close to a real one, flips, has an id, and can be replayed by anyone."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -25,6 +26,25 @@ FOUND = run(Themis(margin=0.0), SUBJECT, Plan(0, Budget(candidates=20_000))).fin
 
 def shrunk():
     return witness.shrink(FOUND, SUBJECT.rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))
+
+
+def test_of_very_many_findings_a_few_are_looked_at_and_the_widest_and_every_common_change_are_shown(monkeypatch):
+    """The choice takes no longer for millions: what is not looked at is not unpacked."""
+    monkeypatch.setattr(witness, "MOST_LOOKED_AT", 50)
+    many = FOUND[np.tile(np.arange(len(FOUND)), 100)]
+    looked_at = []
+    monkeypatch.setattr(type(many.pairs), "rows", property(lambda pairs: looked_at.append(len(pairs)) or pairs.numbers))
+    widest = many.gap.copy()
+    widest[1234] = 99.0
+    chosen = witness.select(dataclasses.replace(many, gap=widest), SUBJECT.domain, 6)
+    assert sum(looked_at) <= 2 * 50
+    assert chosen[0] == 1234
+    assert many.valid[chosen].all()
+    own = [
+        set(zip(SUBJECT.domain.own_combination(each.rows), SUBJECT.domain.own_combination(each.twins), strict=True))
+        for each in (many[chosen], FOUND)
+    ]
+    assert own[0] == own[1]
 
 
 def test_a_shrunk_finding_still_flips_and_is_nearer_to_a_real_row():

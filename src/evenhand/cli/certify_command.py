@@ -41,6 +41,7 @@ def certify_command(
     boxes: int = typer.Option(None, min=1, help="Stop after this many boxes."),
     gap: float = typer.Option(0.0, min=0.0, max=0.999, help="Stop when the bounds are this close."),
     max_rate: float = typer.Option(None, min=0.0, max=0.999, help="Tolerated share, instead of the file's gate."),
+    oracle: str = typer.Option(None, help="For amounts: what counts as different, such as amounts:tolerance=500; else the label's own."),
     workers: int = WORKERS,
     cluster: str = CLUSTER,
     report: list[Path] = REPORTS,
@@ -48,6 +49,8 @@ def certify_command(
     quiet: bool = QUIET,
 ) -> None:
     """Prove how much of the domain is treated differently: tree ensembles exactly or by bounds, small ReLU networks by bounds.
+
+    Trees may say classes or amounts; of amounts it also tells how far apart twins are at worst.
 
     Exits with 0 proved within the tolerated share, 1 proved above it, 2 usage, 3 inconclusive, 4 model refused or failed, 130 interrupted.
     """
@@ -71,5 +74,6 @@ def certify_command(
             watch=watch,
             executor=executor_for(workers, cluster),
             folder=loaded.project.scan.runs,
+            oracle=oracle,
         )
     leave(found, Leaving(loaded.project.scan.runs, "certificate", report, as_json, loaded.place))

@@ -48,6 +48,10 @@ NEAREST = 3
 MOST_COMPARED = 40_000
 """Real rows that each finding is compared with at most."""
 
+MOST_LOOKED_AT = 8_000
+"""Of more findings than twice this, so many with the widest gaps and so many spread over all are looked at for witnesses: to unpack
+millions would take seconds after the search has ended."""
+
 
 @dataclass(frozen=True)
 class Witness:
@@ -372,13 +376,31 @@ def select(findings: Findings, domain: TabularDomain, most: int) -> Index:
     """Up to `most` findings for people to look at: possible people first, each kind of change in turn, widest gap first."""
     if not len(findings):
         return np.empty(0, dtype=np.intp)
+    pool = _looked_at(findings)
+    if len(pool) == len(findings):
+        return _in_turn(findings, domain)[:most]
+    return pool[_in_turn(findings[pool], domain)[:most]]
+
+
+def _looked_at(findings: Findings) -> Index:
+    """All of them, or of very many the possible people with the widest gaps and others spread evenly, in their order."""
+    count = len(findings)
+    if count <= 2 * MOST_LOOKED_AT:
+        return np.arange(count)
+    rank = np.where(findings.valid, findings.gap, -np.inf)
+    widest = np.argpartition(rank, count - MOST_LOOKED_AT)[count - MOST_LOOKED_AT :]
+    return np.union1d(widest, np.linspace(0, count - 1, MOST_LOOKED_AT).astype(np.intp))
+
+
+def _in_turn(findings: Findings, domain: TabularDomain) -> Index:
+    """Their positions, the best of every kind of change first, then the second of each."""
     own = [(domain.own_combination(part.rows), domain.own_combination(part.twins)) for part in findings.stretches()]
     first, second = (np.concatenate(each) for each in zip(*own, strict=True))
     change = first * len(domain.combinations) + second
     order = np.lexsort((-findings.gap, ~findings.valid, change))
     starts = np.flatnonzero(np.diff(change[order], prepend=np.iinfo(np.intp).min))
     turn = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-    return order[np.lexsort((-findings.gap[order], turn, ~findings.valid[order]))][:most]
+    return order[np.lexsort((-findings.gap[order], turn, ~findings.valid[order]))]
 
 
 def witnesses_of(findings: Findings, real: Rows | None, hearing: Hearing) -> list[Witness]:

@@ -28,6 +28,7 @@ class AmountModel:
     names: tuple[str, ...] = ()  # the columns in the regression's order; empty for all of them
     cells: BoosterCells | None = None
     output: int | None = None  # which of several amounts
+    source: Any = None  # the fitted regressor or the ONNX file behind the function; None for a bare callable
     batch_rows: int = 16_384
     classes: tuple[Any, ...] = ("amount",)
     is_hard: bool = False
@@ -93,6 +94,7 @@ class AmountWishes:
     output: int | None = None
     rows: Rows | None = None
     truth: Reals | None = None
+    source: Any = None  # what answers behind a callable, where somebody may want to look inside
 
 
 def wrap_amounts(model: Any, domain: TabularDomain, wishes: AmountWishes | None = None) -> AmountModel:
@@ -106,7 +108,7 @@ def wrap_amounts(model: Any, domain: TabularDomain, wishes: AmountWishes | None 
     chosen = check_takes(wishes.takes)
     tried: list[str] = []
     for kind in (chosen,) if chosen else _fitting(model):
-        made = replace(_of_kind(model, function, domain, kind), output=wishes.output)
+        made = replace(_of_kind(model, function, domain, kind), output=wishes.output, source=_source(model, wishes))
         try:
             made.scores(probe_rows(domain))
         except UnclearAnswers as fault:
@@ -118,6 +120,10 @@ def wrap_amounts(model: Any, domain: TabularDomain, wishes: AmountWishes | None 
         else:
             return made
     raise ModelFailed(f"the regression answers none of the usual inputs: {'; '.join(tried)}")
+
+
+def _source(model: Any, wishes: AmountWishes) -> Any:
+    return model if hasattr(model, "predict") else wishes.source
 
 
 def _with_evidence(made: AmountModel, wishes: AmountWishes, fault: UnclearAnswers) -> UnclearAnswers:

@@ -61,9 +61,10 @@ class OnnxModel:
 
     def scores(self, rows: Rows) -> Scores:
         """The file's answers as scores."""
-        return self.reader.read(self._answers(rows), len(rows))
+        return self.reader.read(self.answers(rows), len(rows))
 
-    def _answers(self, rows: Rows) -> Any:
+    def answers(self, rows: Rows) -> Any:
+        """What the file itself says."""
         return self.session.portions(rows, self._run, USUAL_ROWS)
 
     def _run(self, rows: Rows) -> NDArray[Any]:
@@ -75,13 +76,12 @@ class OnnxModel:
         return f"onnx-{self.session.digest}"
 
 
-def onnx_amounts(path: str | Path, domain: TabularDomain, takes: Takes | None = None) -> Callable[[Rows], Any]:
-    """What an ONNX file that holds a regression says of rows of codes."""
+def onnx_amounts(path: str | Path, domain: TabularDomain, takes: Takes | None = None) -> OnnxModel:
+    """An ONNX file that holds a regression; its `answers` are amounts."""
     session = open_onnx(path)
     kind = takes or ("frame" if len(session.inputs) > 1 or _is_text(session) else "codes")
     _check_inputs(session.inputs, domain, session.file)
-    model = OnnxModel(session, domain, kind, Reader(("amount",), ("amount",), 0), session.outputs[0].name)
-    return model._answers
+    return OnnxModel(session, domain, kind, Reader(("amount",), ("amount",), 0), session.outputs[0].name)
 
 
 def from_onnx(
@@ -100,7 +100,7 @@ def from_onnx(
     reader = declared_or_own(domain, classes, None if classes is not None else _own_classes(session, domain, kind))
     reader = replace(reader, single=reader.classes.index(reader.columns[-1]))
     model = OnnxModel(session, domain, kind, reader, output)
-    return replace(model, reader=settle(reader, model._answers(trial.rows), len(trial.rows), trial.declared, trial.labels))
+    return replace(model, reader=settle(reader, model.answers(trial.rows), len(trial.rows), trial.declared, trial.labels))
 
 
 def _is_text(session: OnnxSession) -> bool:

@@ -10,21 +10,38 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.campaign.executors.serial import Serial
 from evenhand.campaign.work_folder import WorkFolder, happened
-from evenhand.contract import Executor, Model, Outcome, Watch
+from evenhand.contract import Executor, Model, Oracle, Outcome, Watch
 from evenhand.engine.gate import Gate
 from evenhand.engine.header import Header, header_of
 from evenhand.engine.result import Telling, result_dict
-from evenhand.engine.subject import Data, Subject
+from evenhand.engine.subject import Data, Subject, oracle_for
 from evenhand.engine.witness import witness_id
+from evenhand.errors import InvalidArgument
 from evenhand.measures.proofs import ProofLimits, SharedProof
 from evenhand.measures.proofs import certify as prove
 from evenhand.measures.proofs.certificate import Certificate, Pair
+from evenhand.oracles import OracleChoice, oracle_of, oracle_text
+from evenhand.oracles.flip import LabelFlip
 from evenhand.report.rendered import Rendered
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TOLD = ("lower", "upper", "exact", "ended", "measure", "boxes", "cpu_seconds", "sample", "sample_agrees", "likely", "facts", "curve")
+TOLD = (
+    "lower",
+    "upper",
+    "exact",
+    "ended",
+    "measure",
+    "boxes",
+    "cpu_seconds",
+    "sample",
+    "sample_agrees",
+    "likely",
+    "worst_gap",
+    "facts",
+    "curve",
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,10 +89,15 @@ def certify(
     watch: Watch | None = None,
     executor: Executor | None = None,
     folder: Path | None = None,
+    oracle: OracleChoice | None = None,
 ) -> CertifyResult:
     """Bound the share of the domain's inputs whose label depends on the protected columns, exactly where time allows.
 
-    model: a wrapped tree ensemble (scikit-learn, XGBoost, LightGBM, CatBoost) or ReLU network.  data: whose domain is looked at.
+    Of a regression: the share of inputs whose amount moves by more than a tolerance, and how far apart twins are at worst.
+
+    model: a wrapped tree ensemble (scikit-learn, XGBoost, LightGBM, CatBoost), for classes or for amounts, or a ReLU network for classes.
+    data: whose domain is looked at.
+    oracle: of a regression, what counts as different ("amounts:tolerance=500"); by default the label's own tolerance.
     limits: when to stop; Ctrl-C keeps the bounds so far.  gate: the tolerated share.  watch: who is told of the headway.
     executor: who shares the open boxes; where no clock ends the search, the bounds are the same whoever it is.  folder: where finished
     parts are kept, so that the same call goes on after an interruption.
@@ -93,14 +115,27 @@ def certify(
     limits = limits or ProofLimits()
     details = {"gate": {"max_rate": gate.max_rate, "resolution": gate.resolution}, "limits": vars(limits)}
     subject = Subject(domain, model, data.rows, medium=getattr(data, "medium", None))
+    judged_by = _oracle(subject, oracle)
+    details |= {} if judged_by is None else {"oracle": {"judged_by": oracle_text(judged_by)}}
     header = header_of("certify", subject, data.name, None, details)
     place = None if folder is None else WorkFolder.of(folder, "certify", header.fixed())
     with nullcontext() if place is None else place.held():
         shared = None if executor is None and place is None else SharedProof(executor or Serial(), place)
-        found = prove(model, domain, limits=limits, watch=watch, shared=shared)
+        found = prove(model, domain, limits=limits, watch=watch, shared=shared, oracle=judged_by)
     ruling = gate.rule(found.claim(gate.max_rate, gate.resolution))
     notes = () if place is None else happened(place.events())
     return CertifyResult(header, found, ruling.outcome, ruling.reason, notes)
+
+
+def _oracle(subject: Subject, oracle: OracleChoice | None) -> Oracle | None:
+    """Of a regression the one that compares amounts, with its limits; None where labels are compared."""
+    if len(subject.model.classes) == 1:
+        return oracle_for(subject, oracle)
+    if oracle is not None and not isinstance(oracle_of(oracle), LabelFlip):
+        raise InvalidArgument(
+            f"oracle={oracle!r}: certify proves which inputs change their label (flip); oracles of amounts are for amounts"
+        )
+    return None
 
 
 def _witness(pair: Pair, protected: tuple[str, ...]) -> dict[str, Any]:
@@ -112,7 +147,7 @@ def _witness(pair: Pair, protected: tuple[str, ...]) -> dict[str, Any]:
         "twin": twin,
         "outcome": pair.label,
         "twin_outcome": pair.twin_label,
-        "gap": None,
+        "gap": abs(pair.twin_label - pair.label) if isinstance(pair.label, float) else None,
         "changed": {},
         "real_row": None,
         "method": "proof",

@@ -119,7 +119,7 @@ class _Searches:
 
     def findings(self, columns: int) -> Findings:
         """All findings, each with its method as its phase."""
-        named = [replace(r.findings, phase=np.full(len(r.findings), r.method, dtype=object)) for r in self.runs]
+        named = [replace(r.findings, phase=np.broadcast_to(np.array(r.method, dtype=object), len(r.findings))) for r in self.runs]
         return named[0] if len(named) == 1 else Findings.join(named, columns)
 
     def distinct(self, subject: Subject) -> int:

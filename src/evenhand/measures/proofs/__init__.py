@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.arrays import Mask, Rows
-from evenhand.contract import Executor, Model, Watch
+from evenhand.contract import Executor, Model, Oracle, Watch
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility, ModelError
 from evenhand.measures.proofs.branch_and_bound import ProofLimits, ProofOutcome, search
@@ -23,7 +23,9 @@ from evenhand.measures.proofs.shared_front import ProofWork, SharedFront
 from evenhand.measures.proofs.undecided import Likely, Region, likely_bounds
 from evenhand.measures.rates import judge_all, rate_of, uniform_sample
 from evenhand.models.meter import Meter
+from evenhand.oracles.amounts import AmountGap
 from evenhand.oracles.flip import LabelFlip
+from evenhand.oracles.parts.people import Tolerance
 from evenhand.shared_work import Shelves
 from evenhand.statistics.intervals import Interval
 
@@ -32,6 +34,8 @@ __all__ = ["Certificate", "ProofLimits", "certify"]
 SAMPLE_SEED = 20_240_229
 SAMPLE_CONFIDENCE = 0.9999
 MOST_EXAMPLES = 8
+GAP_SEARCH, MOST_GAP_SECONDS = 0.15, 10.0
+"""The part of the time in which the worst gap of a regression is looked for; and the time, where there is no limit."""
 DRAWING = 0.25
 """The part of the time in which rows are drawn in what is still undecided."""
 
@@ -45,38 +49,98 @@ def certify(
     watch: Watch | None = None,
     sample_rows: int = 4_096,
     shared: SharedProof | None = None,
+    oracle: Oracle | None = None,
 ) -> Certificate:
     """Bound the share of the domain's inputs whose label depends on the protected columns, exactly where time allows.
+
+    Of a regression it is the share of inputs whose amount moves by more than the oracle's tolerance, and how far twins are apart at worst.
 
     model: a wrapped tree ensemble (scikit-learn, XGBoost, LightGBM, CatBoost; also behind encoders that treat each column by itself)
     or a ReLU net.
     limits: when to stop; an interruption (Ctrl-C) returns the bounds so far.  watch: told of every step.
     sample_rows: random rows that the model is asked about as an independent check; bounds that contradict them raise a ModelError.
     shared: who shares the open boxes, and where finished ones are kept; None searches here, and keeps nothing.
+    oracle: of a regression, what counts as different; by default the label's tolerance.
     """
     begun = time.process_time()
     model = model.model if isinstance(model, Meter) else model
     domain = domain.protect(*protected) if protected is not None else domain
     _check(model, domain)
-    judge, kind, facts = _judge(model, domain)
+    case = _Case(model, domain, _oracle(model, domain, oracle))
+    judge, kind, facts = case.judge()
     limits = limits or ProofLimits()
-    shortened = limits.shortened(1.0 - DRAWING)
-    outcome = search(judge, shortened, watch) if shared is None else shared.search(judge, _JudgeOf(model, domain), shortened, watch)
+    shortened = limits.shortened(1.0 - DRAWING - (GAP_SEARCH if case.is_amount else 0.0))
+    outcome = search(judge, shortened, watch) if shared is None else shared.search(judge, case, shortened, watch)
     facts |= {"asked_of_the_model": judge.asked} if judge.asked else {}
-    likely = _likely(judge, outcome, _asking(model, domain), limits)
+    likely = _likely(judge, outcome, case.flips, limits)
     proven = getattr(judge, "proven", None)
-    return _certificate(_Proof(model, domain, outcome, judge.examples, kind, facts, likely, proven), sample_rows, begun)
+    worst = case.worst_gap(judge, limits) if outcome.ended != "interrupted" else None
+    return _certificate(_Proof(case, outcome, judge.examples, kind, facts, likely, proven, worst), sample_rows, begun)
+
+
+def _oracle(model: Model, domain: TabularDomain, given: Oracle | None) -> Oracle:
+    """Labels decide; of a regression amounts, with the limits that hold here."""
+    if len(model.classes) > 1:
+        return LabelFlip()
+    found = AmountGap() if given is None else given
+    if not isinstance(found, AmountGap):
+        raise InvalidArgument(
+            f"oracle {type(found).__name__}: certify judges amounts by the oracle `amounts` alone (amounts:tolerance=...)"
+        )
+    learned = found.learned(None, domain, Meter(model))
+    assert isinstance(learned, AmountGap)
+    return learned
 
 
 @dataclass(frozen=True)
-class _JudgeOf:
-    """Makes the judge in a worker."""
+class _Case:
+    """What is proved of which model; makes the judge, in a worker too."""
 
     model: Model
     domain: TabularDomain
+    oracle: Oracle
+
+    @property
+    def is_amount(self) -> bool:
+        """Whether the model says amounts."""
+        return len(self.model.classes) == 1
 
     def __call__(self) -> Any:
-        return _judge(self.model, self.domain)[0]
+        return self.judge()[0]
+
+    def judge(self) -> tuple[Any, str, dict[str, Any]]:
+        """Who judges boxes for this kind of model, its name, and what a reader wants to know of it."""
+        from evenhand.measures.proofs.dense_layers import is_network
+
+        if self.is_amount:
+            return self._amount_judge()
+        return _network_judge(self.model, self.domain) if is_network(self.model) else tree_judge(self.model, self.domain)
+
+    def _amount_judge(self) -> tuple[Any, str, dict[str, Any]]:
+        from evenhand.measures.proofs.amount_boxes import AmountJudge
+        from evenhand.measures.proofs.amount_trees import amount_trees
+        from evenhand.measures.proofs.grid import grid_of
+        from evenhand.measures.proofs.orbits import orbits_of
+
+        read = amount_trees(self.model)
+        grid = grid_of(read.front, self.domain)
+        ensemble = read.front.source.ensemble
+        assert isinstance(self.oracle, AmountGap)
+        limits = Tolerance(self.oracle.tolerance or 0.0, self.oracle.share or 0.0)
+        facts = {"trees": len(ensemble.trees), "cells": grid.cells, "twins_told_apart": grid.combinations}
+        return AmountJudge(orbits_of(ensemble, grid), grid, self.flips, limits, read.is_logarithm), ensemble.kind, facts
+
+    def flips(self, rows: Rows) -> Mask:
+        """What the model itself says: which rows have twins that are treated differently."""
+        return judge_all(rows, self.domain, Meter(self.model), self.oracle).unfair
+
+    def worst_gap(self, judge: Any, limits: ProofLimits) -> Any:
+        """Of a regression, how far apart twins are at worst."""
+        if not self.is_amount:
+            return None
+        assert isinstance(self.oracle, AmountGap)
+        seconds = MOST_GAP_SECONDS if limits.seconds is None else GAP_SEARCH * limits.seconds
+        return judge.worst_gap(seconds, self.oracle.unit)
 
 
 @dataclass(frozen=True)
@@ -103,15 +167,10 @@ def _likely(judge: Any, outcome: ProofOutcome, flips: Any, limits: ProofLimits) 
         return None
 
 
-def _judge(model: Model, domain: TabularDomain) -> tuple[Any, str, dict[str, Any]]:
-    """Who judges boxes for this kind of model, its name, and what a reader wants to know of it."""
-    from evenhand.measures.proofs.dense_layers import is_network
-
-    return _network_judge(model, domain) if is_network(model) else tree_judge(model, domain)
-
-
 def tree_judge(model: Model, domain: TabularDomain) -> tuple[Any, str, dict[str, Any]]:
     """Who judges boxes by the trees of this model, the model's kind, and what a reader wants to know of it."""
+    if len(model.classes) == 1:
+        raise MissingAbility("the model says amounts, and boxes are judged by labels here")
     from evenhand.measures.proofs.grid import grid_of
     from evenhand.measures.proofs.orbits import orbits_of
     from evenhand.measures.proofs.tree_boxes import TreeJudge
@@ -145,34 +204,34 @@ def _asking(model: Model, domain: TabularDomain) -> Any:
 def _check(model: Model, domain: TabularDomain) -> None:
     if not domain.protected:
         raise InvalidArgument("protected: name at least one protected column; nothing is protected in this domain")
-    if len(model.classes) == 1:
-        raise MissingAbility(
-            "certify proves which inputs change their class, and this model says an amount; `measure` tells how many people's amount moves "
-            "by more than a tolerance, and a cut amount (returns='score', threshold=...) under a label with classes can be certified"
-        )
     own = getattr(model, "domain", None)
     if isinstance(own, TabularDomain) and own.columns != domain.columns:
         raise InvalidArgument("domain has other columns than the one that the model was wrapped with; wrap the model with this domain")
 
 
-def _sampled(model: Model, domain: TabularDomain, rows: int) -> tuple[Interval, Rows]:
-    """The share among random rows with its interval, and those of them whose twins have different labels."""
-    sample = uniform_sample(domain, rows, np.random.default_rng(SAMPLE_SEED))
-    verdict = judge_all(sample.rows, domain, Meter(model), LabelFlip())
+def _sampled(case: _Case, rows: int) -> tuple[Interval, Rows]:
+    """The share among random rows with its interval, and those of them whose twins are treated differently."""
+    sample = uniform_sample(case.domain, rows, np.random.default_rng(SAMPLE_SEED))
+    verdict = judge_all(sample.rows, case.domain, Meter(case.model), case.oracle)
     return rate_of(verdict, sample.population, SAMPLE_CONFIDENCE).interval, sample.rows[verdict.unfair]
 
 
-def _pairs(model: Model, domain: TabularDomain, rows: Rows) -> tuple[Pair, ...]:
-    """For every row two of its twins that the model gives different labels, in words."""
+def _pairs(case: _Case, rows: Rows) -> tuple[Pair, ...]:
+    """For every row two of its twins that the model treats differently, in words."""
     if not len(rows):
         return ()
-    labels = judge_all(rows, domain, Meter(model), LabelFlip()).labels
+    verdict = case.oracle.judge(rows, case.domain, Meter(case.model))
+    if case.is_amount:
+        assert verdict.pairs is not None
+        both, said = [_cells(case.domain, each) for each in (verdict.pairs.rows, verdict.pairs.partners)], verdict.pairs.answers.tolist()
+        return tuple(Pair(first, second, *amounts) for first, second, amounts in zip(*both, said, strict=True))
+    labels = verdict.labels
     first = (labels >= 0).argmax(axis=1)
     line = np.arange(len(rows))
     second = ((labels >= 0) & (labels != labels[line, first][:, None])).argmax(axis=1)
-    orbit = domain.twins(rows).rows
-    cells = [_cells(domain, orbit[which, line]) for which in (first, second)]
-    names = [[model.classes[label] for label in labels[line, which]] for which in (first, second)]
+    orbit = case.domain.twins(rows).rows
+    cells = [_cells(case.domain, orbit[which, line]) for which in (first, second)]
+    names = [[case.model.classes[label] for label in labels[line, which]] for which in (first, second)]
     return tuple(Pair(*each) for each in zip(*cells, *names, strict=True))
 
 
@@ -184,26 +243,26 @@ def _cells(domain: TabularDomain, rows: Rows) -> list[dict[str, Any]]:
 class _Proof:
     """What the search through boxes left behind."""
 
-    model: Model
-    domain: TabularDomain
+    case: _Case
     outcome: ProofOutcome
     examples: Sequence[Any]  # pairs of a share and an unfair row
     kind: str
     facts: dict[str, Any]
     likely: Likely | None = None
     proven: Region | None = None
+    worst_gap: Any = None  # of a regression
 
 
 def _certificate(proof: _Proof, sample_rows: int, begun: float) -> Certificate:
     """The bounds, compared with what the model itself says of random rows and of the examples."""
-    model, domain, outcome = proof.model, proof.domain, proof.outcome
-    sample, unfair_rows = _sampled(model, domain, sample_rows)
+    case, domain, outcome = proof.case, proof.case.domain, proof.outcome
+    sample, unfair_rows = _sampled(case, sample_rows)
     examples = np.array([row for _, row in proof.examples]).reshape(-1, len(domain.columns))
-    flips = _asking(model, domain)(examples) if len(examples) else np.ones(0, dtype=bool)
+    flips = case.flips(examples) if len(examples) else np.ones(0, dtype=bool)
     examples = np.concatenate([examples[flips], unfair_rows])[:MOST_EXAMPLES]
     lower = min(1.0, outcome.unfair)
     upper = lower if outcome.ended == "exact" else min(1.0, max(lower, 1.0 - outcome.fair))
-    pairs = _pairs(model, domain, examples)
+    pairs = _pairs(case, examples)
     certificate = Certificate(
         domain,
         proof.kind,
@@ -218,6 +277,8 @@ def _certificate(proof: _Proof, sample_rows: int, begun: float) -> Certificate:
         proof.facts,
         proof.likely,
         proof.proven,
+        proof.worst_gap,
+        case.oracle.words if isinstance(case.oracle, AmountGap) else "",
     )
     if not certificate.agrees or not flips.all():
         raise ModelError(

@@ -34,7 +34,7 @@ MEASURE = (
 
 @dataclass(frozen=True)
 class Pair:
-    """Two twins, as cells by column, and the labels that the model gave them."""
+    """Two twins, as cells by column, and the labels or amounts that the model gave them."""
 
     person: Mapping[str, Any]
     twin: Mapping[str, Any]
@@ -51,7 +51,8 @@ class Pair:
         """For a reader."""
         differs = ", ".join(f"{name} {old} → {new}" for name, (old, new) in self.changes.items())
         same = ", ".join(f"{name} {cell}" for name, cell in self.person.items() if name not in self.changes)
-        return f"{differs}: {self.label} → {self.twin_label}  ({same})"
+        said = [f"{label:,.6g}" if isinstance(label, float) else str(label) for label in (self.label, self.twin_label)]
+        return f"{differs}: {said[0]} → {said[1]}  ({same})"
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ class Certificate:
     facts: Mapping[str, Any]
     likely: Likely | None = None  # bounds that are no proof, and wrong with a tiny probability
     proven: Region | None = None  # the heaviest boxes that are unfair for certain, where the kind of model has such
+    worst_gap: Any = None  # of a regression, how far apart the amounts of two twins are at worst: a `WorstGap`
+    words: str = ""  # what befalls an input that counts; another label where nothing is said
 
     def people(self, n: int, rng: np.random.Generator) -> Rows:
         """Rows of the domain whose twins surely have different labels: drawn in the proven boxes, without asking the model."""
@@ -135,7 +138,8 @@ class Certificate:
     def sentence(self) -> str:
         """For a reader."""
         protected = ", ".join(self.domain.protected)
-        whom = f"of the inputs that the domain allows would get another label under another value of {protected}"
+        befalls = self.words or f"would get another label under another value of {protected}"
+        whom = f"of the inputs that the domain allows {befalls}"
         if self.is_exact:
             return f"Exactly {share(self.lower)} {whom}."
         return f"{between(self.lower, self.upper).capitalize()} {whom}; {ENDINGS.get(self.ended, self.ended)}."
@@ -147,6 +151,7 @@ class Certificate:
             self.sentence,
             f"Proved: {share(self.lower)} unfair, {share(1 - self.upper)} free of discrimination{undecided}.",
             *([self.likely_sentence] if self.likely is not None else []),
+            *([self.worst_gap.sentence] if self.worst_gap is not None else []),
             MEASURE,
             f"{self.kind}: {self.boxes:,} boxes, {self.cpu_seconds:.2f} CPU-seconds; "
             + "; ".join(f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in self.facts.items())
@@ -174,6 +179,7 @@ class Certificate:
             "sample": self.sample.as_dict(),
             "sample_agrees": self.agrees,
             "likely": asdict(self.likely) | {"sentence": self.likely_sentence} if self.likely is not None else None,
+            "worst_gap": asdict(self.worst_gap) if self.worst_gap is not None else None,
             "facts": dict(self.facts),
             "pairs": [asdict(pair) for pair in self.pairs],
             "curve": [asdict(step) for step in self.steps],

@@ -13,7 +13,7 @@ from evenhand.errors import MissingAbility
 from evenhand.measures.proofs.tree_sums import LEAF, Gathering, Kind, Question
 from evenhand.models.onnx import OnnxModel
 
-TREES = "TreeEnsembleClassifier"
+TREES, AMOUNTS = "TreeEnsembleClassifier", "TreeEnsembleRegressor"
 PASSING = ("Cast", "Identity")
 """Operations that hand columns on as they are."""
 MONOTONE = ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO")
@@ -37,21 +37,37 @@ class OnnxTrees:
     offset: Reals
 
 
-def read_onnx(model: OnnxModel) -> OnnxTrees:
-    """The trees of the one ensemble in the file; anything else is refused by name."""
+def read_onnx(model: OnnxModel, kind: str = TREES) -> OnnxTrees:
+    """The trees of the one ensemble in the file, for classes or for amounts; anything else is refused by name."""
     import onnx
 
     graph = onnx.load_model_from_string(model.session.content).graph
-    found = [node for node in graph.node if node.op_type == TREES]
+    found = [node for node in graph.node if node.op_type == kind]
     if len(found) != 1:
         kinds = ", ".join(dict.fromkeys(node.op_type for node in graph.node))
-        raise MissingAbility(f"certify reads ONNX files with one {TREES}; this one has {len(found)}, among {kinds}")
+        raise MissingAbility(f"certify reads ONNX files with one {kind}; this one has {len(found)}, among {kinds}")
     _check_way(graph, found[0])
     told = {each.name: onnx.helper.get_attribute_value(each) for each in found[0].attribute}
     after = told.get("post_transform", b"NONE").decode()
-    if after not in MONOTONE:
-        raise MissingAbility(f"certify cannot read a {TREES} with post_transform {after!r}; it reads {', '.join(MONOTONE)}")
-    return _ensemble(told, after)
+    allowed = MONOTONE if kind == TREES else ("NONE",)
+    if after not in allowed:
+        raise MissingAbility(f"certify cannot read a {kind} with post_transform {after!r}; it reads {', '.join(allowed)}")
+    return _ensemble(told, after) if kind == TREES else _amounts(told)
+
+
+def _amounts(told: dict[str, Any]) -> OnnxTrees:
+    """Trees that add up to amounts, or to the mean of what each says."""
+    how, width = told.get("aggregate_function", b"SUM").decode(), int(told.get("n_targets", 1))
+    if how not in ("SUM", "AVERAGE"):
+        raise MissingAbility(f"certify cannot read a {AMOUNTS} with aggregate_function {how!r}; it reads SUM and AVERAGE")
+    base = np.asarray(told.get("base_values", ()) or np.zeros(width), dtype=np.float64)
+    trees = np.asarray(told["nodes_treeids"])
+    share = 1.0 / len(np.unique(trees)) if how == "AVERAGE" else 1.0
+    renamed = {**told, **{f"class_{name}": told[f"target_{name}"] for name in ("treeids", "nodeids", "ids", "weights")}}
+    gathering = Gathering()
+    for tree in dict.fromkeys(trees.tolist()):
+        _add_tree(gathering, told, np.flatnonzero(trees == tree), share * _values(renamed, tree, int((trees == tree).sum()), width, False))
+    return OnnxTrees(gathering, base)
 
 
 def _check_way(graph: Any, ensemble: Any) -> None:

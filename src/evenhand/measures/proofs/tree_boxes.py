@@ -164,8 +164,8 @@ class TreeJudge:
         for at, tree in enumerate(orbits.trees):
             lowest, highest, differ = tree.bounds(boxes)
             spread[at] = (highest - lowest).max(axis=0)
-            _add(low, lowest, tree)
-            _add(high, highest, tree)
+            add_bounds(low, lowest, tree)
+            add_bounds(high, highest, tree)
             apart |= differ
         possible = self._possible[boxes[-1]] if len(self._possible) > 1 else None
         fair, unfair = settled_labels(low, high, possible, self.orbits)
@@ -291,7 +291,8 @@ def settled_labels(low: Reals, high: Reals, possible: NDArray[np.bool_] | None, 
     return one, (common == 0) & ~one
 
 
-def _add(total: Reals, part: Reals, tree: TwinTree) -> None:
+def add_bounds(total: Reals, part: Reals, tree: TwinTree) -> None:
+    """Add what one tree says to the bounds of every twin."""
     by_variant = part.reshape(-1, len(tree.columns), part.shape[1])
     for k, variant in enumerate(tree.variant):
         for at, column in enumerate(tree.columns):

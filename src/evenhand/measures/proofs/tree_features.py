@@ -16,6 +16,7 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import MissingAbility
 from evenhand.measures.proofs.onnx_trees import read_onnx
 from evenhand.measures.proofs.tree_readers import SINGLE, TreeSource, read, settled, single_floats, tolerance
+from evenhand.models.amount_models import AmountModel
 from evenhand.models.estimator import EstimatorModel
 from evenhand.models.inputs import guarded, probe_rows
 from evenhand.models.native_boosters import BoosterScorer
@@ -39,7 +40,7 @@ ROUNDED = 2.0**-22
 class TreeFront:
     """A tree model taken apart: codes to features, and the trees that ask for them."""
 
-    model: EstimatorModel | OnnxModel
+    model: EstimatorModel | OnnxModel | AmountModel
     steps: tuple[Any, ...]
     source: TreeSource
 
@@ -112,7 +113,7 @@ class TreeFront:
         return {q: bool(each.holds(features[:, each.feature])[0]) for q, each in asked if self.owners[each.feature] < 0}
 
 
-def prepared(model: EstimatorModel | OnnxModel, steps: Sequence[Any], rows: Rows) -> Any:
+def prepared(model: EstimatorModel | OnnxModel | AmountModel, steps: Sequence[Any], rows: Rows) -> Any:
     """What the estimator behind these steps is given for rows of codes."""
     inputs = model.inputs(rows)
     for step in steps:
@@ -230,6 +231,7 @@ def _agree(front: TreeFront) -> None:
     sums = front.source.ensemble.scores(front.features(rows))
     if sums.shape[1] == 1:
         sums = np.hstack([-sums, sums])
+    assert not isinstance(front.model, AmountModel)
     order = _order(front.model)
     own = np.array(order)[sums.argmax(axis=1)]
     ranked = np.sort(sums, axis=1)

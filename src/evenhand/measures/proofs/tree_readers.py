@@ -14,6 +14,7 @@ from evenhand.arrays import Reals
 from evenhand.errors import MissingAbility
 from evenhand.measures.proofs.catboost_trees import read_trees
 from evenhand.measures.proofs.tree_sums import LEAF, Ensemble, Gathering, Question
+from evenhand.models.amount_models import is_regressor
 from evenhand.models.booster_cells import library_of, native
 from evenhand.models.inputs import matrix_of
 from evenhand.models.native_boosters import NativeBooster
@@ -21,8 +22,10 @@ from evenhand.models.native_boosters import NativeBooster
 DOUBLE, SINGLE = 2.0**-52, 2.0**-23  # twice the largest relative error of one operation
 SUPPORTED = (
     "scikit-learn's decision trees, random forests, extra trees, gradient boosting and histogram gradient boosting, "
-    "classifiers and boosters of XGBoost, LightGBM and CatBoost, tree ensembles in ONNX files, and dense ReLU networks"
+    "estimators and boosters of XGBoost, LightGBM and CatBoost, tree ensembles in ONNX files (each for classes and for amounts), and dense "
+    "ReLU networks that say classes"
 )
+FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier", "RandomForestRegressor", "ExtraTreesRegressor")
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,11 @@ def read(estimator: Any) -> TreeSource:
         return {"xgboost": _xgboost, "lightgbm": _lightgbm, "catboost": _catboost}[library](estimator)
     if package == "sklearn" and hasattr(estimator, "_predictors"):
         return _hist(estimator)
-    if package == "sklearn" and name == "GradientBoostingClassifier":
+    if package == "sklearn" and name in ("GradientBoostingClassifier", "GradientBoostingRegressor"):
         return _gradient_boosting(estimator)
     if package == "sklearn" and hasattr(estimator, "tree_"):
         return _forest([estimator], name)
-    if package == "sklearn" and name in ("RandomForestClassifier", "ExtraTreesClassifier"):
+    if package == "sklearn" and name in FORESTS:
         return _forest(list(estimator.estimators_), name)
     raise MissingAbility(f"certify cannot read a {type(estimator).__module__}.{name}; it reads {SUPPORTED}")
 
@@ -100,6 +103,10 @@ def _sklearn_tree(gathering: Gathering, tree: Any, value: Reals) -> None:
 
 def _forest(estimators: list[Any], name: str) -> TreeSource:
     gathering = Gathering()
+    if is_regressor(estimators[0]):
+        for each in estimators:  # (nodes, outputs, 1): the mean amounts in each node
+            _sklearn_tree(gathering, each.tree_, each.tree_.value[:, :, 0] / len(estimators))
+        return TreeSource(gathering.ensemble(name, tolerance(gathering, DOUBLE, 1.0)), single_floats)
     for each in estimators:
         value = each.tree_.value[:, 0, :]
         value = value / value.sum(axis=1, keepdims=True) / len(estimators)
@@ -116,8 +123,9 @@ def _gradient_boosting(estimator: Any) -> TreeSource:
             value = np.zeros((tree.node_count, outputs))
             value[:, output] = estimator.learning_rate * tree.value[:, 0, 0]
             _sklearn_tree(gathering, tree, value)
-    ensemble = gathering.ensemble("GradientBoostingClassifier", tolerance(gathering, DOUBLE, 10.0))
-    return TreeSource(ensemble, single_floats, lambda inputs: _columns(estimator.decision_function(inputs)))
+    ensemble = gathering.ensemble(type(estimator).__name__, tolerance(gathering, DOUBLE, 10.0))
+    sums = estimator.predict if is_regressor(estimator) else estimator.decision_function
+    return TreeSource(ensemble, single_floats, lambda inputs: _columns(sums(inputs)))
 
 
 def _columns(answer: Any) -> Reals:
@@ -139,8 +147,14 @@ def _hist(estimator: Any) -> TreeSource:
     return TreeSource(
         ensemble,
         lambda inputs: np.asarray(estimator._preprocess_X(inputs, reset=False)),
-        lambda x: _columns(estimator.decision_function(x)),
+        lambda x: _columns(_raw_amounts(estimator, x) if is_regressor(estimator) else estimator.decision_function(x)),
     )
+
+
+def _raw_amounts(estimator: Any, inputs: Any) -> Any:
+    """The sums behind what a regression says: its logarithm where the loss is one of rates."""
+    said = np.asarray(estimator.predict(inputs), dtype=np.float64)
+    return np.log(said) if estimator.loss in ("poisson", "gamma") else said
 
 
 def _hist_question(node: Any, predictor: Any, known: tuple[Any, Any]) -> Question:
@@ -162,7 +176,7 @@ def _xgboost(estimator: Any) -> TreeSource:
     boosted = learner["gradient_booster"]
     if boosted["name"] != "gbtree":
         raise MissingAbility(f"certify cannot read XGBoost's booster {boosted['name']!r}; it reads 'gbtree'")
-    outputs = max(1, int(learner["learner_model_param"]["num_class"]))
+    outputs = max(1, *(int(learner["learner_model_param"].get(name, 1)) for name in ("num_class", "num_target")))
     rounds = _rounds(estimator, len(boosted["model"]["iteration_indptr"]) - 1)
     gathering = Gathering()
     for place in range(boosted["model"]["iteration_indptr"][rounds]):

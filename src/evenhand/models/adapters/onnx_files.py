@@ -23,7 +23,7 @@ def adapt(given: Path, wishes: ModelWishes) -> Model:
 
     if wishes.asked == "rows" and wishes.domain.label is not None and wishes.domain.label.is_amount:
         asked = onnx_amounts(given, wishes.domain, wishes.takes)
-        return wrap_amounts(asked, wishes.domain, replace(wishes.amounts, takes="codes"))
+        return wrap_amounts(asked.answers, wishes.domain, replace(wishes.amounts, takes="codes", source=asked))
     if wishes.asked == "rows" and wishes.torch is not None:
         return torch_from_onnx(given, wishes.domain, wishes.classes, wishes.torch)
     if wishes.asked == "rows":
