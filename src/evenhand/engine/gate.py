@@ -5,6 +5,7 @@ Nothing that was computed is changed here; what could not be shown either way is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -86,7 +87,13 @@ class Gate:
         doubt = f"nothing found, but with {rate.interval.n:,} judged the rate may still be {high:.3%}, above {self.resolution:.3%}"
         holds = f"nothing found, and at most {high:.3%} of {population} can be affected"
         nothing = () if broken else (Span(0.0, high, self.resolution),)
-        return Claim("rate", broken, f"{doubt}; raise rate_rows", holds, nothing)
+        return Claim("rate", broken, f"{doubt}; {self._cure(rate)}", holds, nothing)
+
+    def _cure(self, rate: Rate) -> str:
+        """What would let "nothing found" pass: so many clean people are needed for the exact bound to fall to the resolution."""
+        if not self.resolution:
+            return _more(rate)
+        return f"{_more(rate)} ({math.ceil(math.log((1.0 - self.confidence) / 2.0) / math.log1p(-self.resolution)):,} are needed)"
 
     def _on_share(self, rate: Rate) -> Claim:
         """A share is tolerated."""
@@ -94,10 +101,14 @@ class Gate:
         return Claim(
             "rate",
             f"the rate is at least {low:.2%}, above the tolerated {self.max_rate:.2%}",
-            f"the rate lies between {low:.2%} and {high:.2%}, and {self.max_rate:.2%} is between; raise rate_rows",
+            f"the rate lies between {low:.2%} and {high:.2%}, and {self.max_rate:.2%} is between; {_more(rate)}",
             f"the rate is at most {high:.2%}, within the tolerated {self.max_rate:.2%}",
             (Span(low, high, self.max_rate),),
         )
+
+
+def _more(rate: Rate) -> str:
+    return "every row was asked already: bring more rows" if rate.whole else "raise rate_rows or the budget"
 
 
 def checks_of(claims: Iterable[Claim]) -> list[dict[str, Any]]:

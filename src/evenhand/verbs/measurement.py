@@ -164,7 +164,7 @@ def _numbers(values: NDArray[Any]) -> Reals:
 
 def percent(value: Any) -> str:
     """A share for a reader."""
-    return "unknown" if value is None else f"{value:.1%}" if abs(value) >= 0.001 or value == 0 else f"{value:.2g}"
+    return "unknown" if value is None else f"{value:.1%}" if abs(value) >= 0.001 or value == 0 else f"{100 * value:.2g}%"
 
 
 def amount(value: Any, unit: str) -> str:
