@@ -75,7 +75,8 @@ def portraits(folder: Path) -> Project:
 def text(folder: Path) -> Project:
     """Letters of application as two CSV files."""
     (folder / "templates.csv").write_text('text\n"{name} applied as a {job}. The letter is {tone}."\n"A {tone} letter of {name}, {job}."\n')
-    words = ["slot,word,gender", "name,Emily,woman", "name,Greg,man", "name,Anne,woman", "name,Brad,man"]
+    names = zip(("Emily", "Anne", "Lakisha", "Aisha"), ("Greg", "Brad", "Jamal", "Rasheed"), strict=True)
+    words = ["slot,word,gender", *(f"name,{woman},woman\nname,{man},man" for woman, man in names)]
     words += [f"job,{job}," for job in ("nurse", "pilot", "surgeon", "baker")] + [f"tone,{tone}," for tone in ("kind", "rude", "plain")]
     (folder / "words.csv").write_text("\n".join(words) + "\n")
     (folder / "reader.py").write_text(LETTERS)

@@ -194,5 +194,5 @@ def test_a_small_domain_is_judged_whole_and_that_is_said():
     columns = (Column("sex", "category", ("f", "m")), Column("age", "integer", low=0, high=9), Column("h", "integer", low=35, high=55))
     few = TabularDomain(columns, ("sex",), DOMAIN.label)
     done = search(Subject(few, Desk(gap=3.0), few.sample(50, np.random.default_rng(0))), 5000)
-    assert done.facts["enumerated"] == "all 210 people of the domain were judged"
+    assert done.facts["enumerated"] == "all 210 possible inputs were judged"
     assert (done.ledger.candidates, done.ledger.findings, done.ended) == (210, 60, "method finished")

@@ -50,13 +50,14 @@ def from_templates(templates: Templates, words: WordLists, protected: Sequence[s
 
 
 def _sentences(domain: TabularDomain) -> Rows:
-    """Every text once: protected values take turns, for the twins of a row are asked about anyway."""
+    """Every text once: protected values are dealt out evenly, for the twins of a row are asked about anyway."""
     rng = np.random.default_rng(0)
     free = [domain.columns[place].cardinality or 1 for place in domain.free_places]
     total = int(np.prod(free, dtype=np.float64))
     rows = _listed(domain, free) if total <= MOST_ROWS else domain.sample(MOST_ROWS, rng)
     if total <= MOST_ROWS and domain.protected:
-        turn = np.arange(len(rows)) % len(domain.combinations)
+        # Dealt by lot: in the order of the list, every second text would have the same word in some slot and the same protected value.
+        turn = rng.permutation(len(rows)) % len(domain.combinations)
         turned = domain.twin(rows, turn)
         rows = np.where(domain.keeps_constraints(turned)[:, None], turned, rows)
     _, first = np.unique(domain.keys(rows), return_index=True)

@@ -74,8 +74,10 @@ class Gate:
         ruling = Gate.rule(claim)
         return Checked(claim.name, ruling.outcome, ruling.reason)
 
-    def decide(self, rate: Rate, findings: int = 0) -> Ruling:
-        """On a rate with its interval, and on what a search found."""
+    def decide(self, rate: Rate, findings: int = 0, everybody: str = "") -> Ruling:
+        """On a rate with its interval, and on what a search found.  everybody: says that nobody was left out, where that is so."""
+        if everybody and not findings and not rate.unfair:
+            return self.rule(Claim("rate", holds=f"{everybody}: none of them {rate.words}"))
         return self.rule(self._on_any(rate, findings) if self.max_rate == 0.0 else self._on_share(rate))
 
     def _on_any(self, rate: Rate, findings: int) -> Claim:

@@ -15,7 +15,7 @@ from itertools import product
 
 import numpy as np
 
-from evenhand.arrays import Index, Rows
+from evenhand.arrays import Index, Mask, Rows
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraint
 from evenhand.domain.tabular import Constraint, Label, TabularDomain
@@ -119,6 +119,16 @@ class TextMedium:
     @property
     def _attributes(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for slot in self._used for name in slot.attributes))
+
+    def slots_following(self, attribute: str) -> tuple[str, ...]:
+        """The slots with a choice of words whose words go with this attribute."""
+        return tuple(slot.name for slot in self._chosen if attribute in slot.attributes)
+
+    def uses(self, name: str, rows: Rows) -> Mask:
+        """Whether each row's template has this slot, or one whose words go with this attribute."""
+        used = np.array([self._uses(template, name) for template in self.templates], dtype=bool)
+        found: Mask = used[rows[:, self.domain.place(TEMPLATE)].astype(np.intp)]
+        return found
 
     def _slots_of(self, template: str) -> list[str]:
         """The slots in a template, in the spelling of the word lists."""

@@ -81,7 +81,7 @@ class Evenhand:
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Find seeds, then walk until the budget ends or nothing new is left; a small domain is looked at whole."""
         if (whole := everybody(task, self._rows(task))) is not None:
-            task.facts["enumerated"] = f"all {len(whole):,} people of the domain were judged"
+            task.facts["enumerated"] = f"all {len(whole):,} possible inputs were judged"
             yield Candidates(whole, "everybody")
             return
         plausible = PlausibleSet.drawn(self._chain(task, rng), self, rng)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -23,6 +24,9 @@ Counts = NDArray[np.int64]
 DRAWS = 4_999
 MOST_SHUFFLED = 20_000_000
 """Cells that are shuffled at most; beyond this the large-sample law of the same statistic is as good."""
+
+MOST_ENUMERATED = 14
+"""So many things are dealt to two groups in every way there is, 3,432 of them; beyond this, deals are drawn."""
 
 _TIE = 1e-9
 
@@ -198,3 +202,28 @@ def _welch(values: Reals, weights: Reals, rows: Amounts) -> Reals:
 def _p_value(dealt: Reals, seen: float) -> float:
     """The share of deals at least as uneven, the one seen being one of them."""
     return float((1 + np.count_nonzero(dealt >= seen - _TIE * max(1.0, abs(seen)))) / (1 + len(dealt)))
+
+
+def distances_test(distances: Reals, groups: Index, rng: np.random.Generator, draws: int = DRAWS) -> Test:
+    """Whether things of different groups lie further apart than things of one group.  distances: (things, things), symmetric.
+
+    With the total fixed, the less lies within groups, the more lies across.  Two groups of few things are dealt out in every way there is.
+    """
+    everything = len(groups) <= MOST_ENUMERATED and len(np.unique(groups)) == 2
+    dealt = _every_deal(groups) if everything else np.stack([rng.permutation(groups) for _ in range(draws)])
+    within = np.array([_within(distances, each) for each in dealt])
+    smaller = float((within <= _within(distances, groups) + _TIE).sum())
+    return Test(smaller / len(dealt), "exact") if everything else Test((smaller + 1) / (draws + 1), "permutation", draws)
+
+
+def _every_deal(groups: Index) -> Index:
+    """All ways to give the first of two groups as many things as it has."""
+    first = groups == groups.min()
+    chosen = np.array(list(combinations(range(len(groups)), int(first.sum()))))
+    dealt = np.full((len(chosen), len(groups)), groups.max())
+    np.put_along_axis(dealt, chosen, groups.min(), axis=1)
+    return dealt
+
+
+def _within(distances: Reals, groups: Index) -> float:
+    return float(distances[groups[:, None] == groups].sum())

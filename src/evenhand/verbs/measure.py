@@ -32,6 +32,7 @@ from evenhand.engine.witness import Witness
 from evenhand.errors import DataError, EvenhandError, InvalidArgument
 from evenhand.limits import ConfidenceLevel, Count, InnerShare, RandomDeals, ShareBelowOne, WholeNumber, check_limits
 from evenhand.measures.every_row import EveryRow, every_row
+from evenhand.measures.exchanged_words import doubt_about, exchanges_of, held_by_words
 from evenhand.measures.group_curve import ProtectedNumber
 from evenhand.measures.group_fairlearn import USUAL, FairlearnFigure, GroupAnswers, through_fairlearn
 from evenhand.measures.group_figures import Figure, GroupSettings, corrected
@@ -332,7 +333,8 @@ class _Measurer:
         real = self._real_people(judge)
         individual = self._individual(judge, real)
         anytime, weighted, notes = self._plausible(judge)
-        figures = self._figures(answer)
+        words = exchanges_of(self._medium, self.model, judge, self.domain, self.data.rows)
+        figures = held_by_words(self._figures(answer), words)
         comparison = self._comparison()
         alarms = comparison.alarms if comparison else ()
         notes = [*answer.notes, *notes, *(comparison.notes if comparison else ())]
@@ -345,7 +347,8 @@ class _Measurer:
             claim = Claim("measure", open="the model gives one answer to everybody: nothing can be said for or against it")
         elif any(section.claims for section in studies.values()):
             claim = claim_by_studies(studies, individual, figures, self.options)
-        ruling = Gate.rule(claim).unless(looked.doubt)
+        ruling = Gate.rule(claim).if_proven(doubt_about(words, self.options.confidence)).unless(looked.doubt)
+        notes += [each.sentence for each in words]
         notes += [f"{each.name}: {each.sentence}" for each in looked.checks if each.is_doubt]
         rest = self._rest(answer)
         header = self._header(judge)

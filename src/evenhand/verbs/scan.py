@@ -40,6 +40,7 @@ from evenhand.engine.store import RunFolder
 from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
 from evenhand.errors import EvenhandError
 from evenhand.limits import Count, Positive, Share, check_limits
+from evenhand.measures.exchanged_words import doubt_about, exchanges_of
 from evenhand.measures.rate_stream import RateStream, population_of
 from evenhand.measures.rates import DRAWN
 from evenhand.measures.rules import JudgedRows, Rules, mine_in_time
@@ -113,6 +114,12 @@ class _Searches:
             return f"{', '.join(self.failures)} failed, so that not everything was searched"
         return "the search was interrupted" if self.is_interrupted else ""
 
+    def everybody(self, subject: Subject) -> str:
+        """That a run judged the whole domain, in words; empty where none did, or where rows are pictures, which stand for others."""
+        if subject.domain.numbers_things or getattr(subject.medium, "is_listed", False):
+            return ""
+        return next((str(run.facts["enumerated"]) for run in self.runs if "enumerated" in run.facts and run.ended == "method finished"), "")
+
     def happened(self) -> tuple[str, ...]:
         """What became of the runs on the way: interruptions, damage, and that they were taken up again."""
         return tuple(f"{folder.name}: {told}" for folder in self.folders for told in happened(RunFolder.open(folder).events()))
@@ -176,13 +183,19 @@ def scan(
     classes = _classes(subject, samples[0], options.rate_rows or DRAWN, np.random.default_rng([seed, 6]))
     searched = _search(chosen, subject, plan, options, Recording(header, time_plan.before_evidence(looked.patient.seconds)))
     found, names = searched.findings(len(subject.domain.columns)), outcome_names(plan.oracle, subject.model)
-    ruling = options.gate.decide(samples[0].rate, searched.distinct(subject))
+    ruling = options.gate.decide(samples[0].rate, searched.distinct(subject), searched.everybody(subject))
     if (
         classes is not None and options.gate.max_rate == 0.0
     ):  # every recogniser loses something: what counts is whether one class is worse off
         ruling = options.gate.rule(classes.claim())
     if isinstance(subject.medium, Doubtful):
         ruling = ruling.if_proven(subject.medium.doubt)
+    words = (
+        exchanges_of(subject.medium, Meter(subject.model), plan.oracle, subject.domain, subject.rows)
+        if ruling.outcome == "violation"
+        else ()
+    )
+    ruling = ruling.if_proven(doubt_about(words, options.gate.confidence))
     ruling = ruling.unless(searched.doubt).unless(looked.doubt).set_aside(looked.drifted())
     hearing = witness.Hearing(subject.domain, subject.model, plan.oracle, subject.medium, time_plan.for_evidence())
     witnesses = _evidence(samples[0].unfair, found, subject, hearing, options.most_witnesses)
@@ -203,7 +216,12 @@ def scan(
         outcomes=names,
         classes=classes,
         looked=looked.checks,
-        notes=(*time_plan.notes(samples, searched.runs), *((data.note,) if isinstance(data, LargeDataset) else ()), *searched.happened()),
+        notes=(
+            *time_plan.notes(samples, searched.runs),
+            *((data.note,) if isinstance(data, LargeDataset) else ()),
+            *searched.happened(),
+            *(each.sentence for each in words),
+        ),
         unfair_rows=_unfair_rows(samples[0], subject),
         natural=_natural(subject, found, time_plan.deadline, np.random.default_rng([seed, 9])),
         inner=view.as_dict(paths),
