@@ -37,7 +37,10 @@ def test_a_reader_that_leans_is_found():
 @pytest.mark.parametrize(
     "verb",
     [
-        lambda model, data: eh.measure(model, data, options=eh.MeasureOptions(rate_rows=200, compare_rows=0, draws=199)),
+        pytest.param(
+            lambda model, data: eh.measure(model, data, options=eh.MeasureOptions(rate_rows=200, compare_rows=0, draws=199)),
+            marks=pytest.mark.slow,
+        ),
         lambda model, data: eh.scan(model, data, budget=eh.Budget(candidates=300)),
     ],
     ids=["measure", "scan"],
