@@ -151,7 +151,7 @@ def test_a_scan_takes_the_seconds_that_it_was_given_and_says_what_was_cut() -> N
     result = eh.scan(slow, data, methods=["themis"], budget=Budget(seconds=1.5))  # type: ignore[arg-type]
     assert time.monotonic() - started < 8  # ten thousand rows for each rate alone would take longer
     assert 0 < result.rate.interval.n < 1000
-    assert any("the rate in the population “data” is from" in note for note in result.notes)
+    assert any("the rate among the real rows is from" in note for note in result.notes)
     assert "Note: time was short" in result.summary()
     assert result.as_dict()["body"]["notes"] == list(result.notes)
 

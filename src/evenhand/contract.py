@@ -48,6 +48,7 @@ from evenhand.values import (
     one_hot,
     outcome_names,
     parameters,
+    population_words,
     shows_pairs,
     words_of,
 )
@@ -100,6 +101,7 @@ __all__ = [  # what is imported from here and defined in values.py
     "one_hot",
     "outcome_names",
     "parameters",
+    "population_words",
     "shows_pairs",
     "words_of",
 ]  # fmt: skip

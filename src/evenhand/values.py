@@ -325,8 +325,15 @@ def shows_pairs(oracle: Oracle) -> bool:
     return bool(getattr(oracle, "shows_pairs", False))
 
 
-ANOTHER_OUTCOME = "would get another outcome under another protected value"
+ANOTHER_OUTCOME = "would get a different outcome with a different protected value"
 """What is said of the people whom an oracle judges unfair, unless it has words of its own."""
+
+POPULATIONS = {"data": "the real rows", "domain": "everything that the domain allows", "chained trees": "plausible people"}
+
+
+def population_words(name: str) -> str:
+    """A population as a sentence names it."""
+    return POPULATIONS.get(name, f"the population “{name}”")
 
 
 def words_of(oracle: Oracle) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from markupsafe import escape
 
 from evenhand import report
 
@@ -39,6 +40,21 @@ def test_a_result_is_rendered_in_every_format(verb: str, kind: str) -> None:
     assert not re.search(r"<script|<style|\bon[a-z]+=", shown)
     assert ET.fromstring(shown).tag == "div"
     assert repr(medium_results.result(verb, kind)).startswith(f"<{verb} of ")
+
+
+def test_of_two_texts_only_the_differing_words_are_marked() -> None:
+    content = of_medium("scan", "text")
+    assert content is not None
+    pair = content["witnesses"][0]["texts"]
+    page = report.render(content, "html")
+    shown = re.findall(r"<q>(.*?)</q>", page)[:2]
+    for text, quoted in zip((pair["person"], pair["twin"]), shown, strict=True):
+        assert re.sub(r"</?mark>", "", quoted) == str(escape(text))
+    one, other = (set(re.findall(r"<mark>(.*?)</mark>", quoted)) for quoted in shown)
+    assert one
+    assert other
+    assert not one & other
+    assert not (set(re.findall(r"\w+", pair["person"])) & set(re.findall(r"\w+", pair["twin"]))) & (one | other)
 
 
 def test_a_name_that_no_file_can_have_is_no_picture(tmp_path: Path) -> None:

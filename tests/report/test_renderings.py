@@ -20,7 +20,10 @@ from evenhand.report import words
 CASES = {"ordinary": results.ordinary(), "hostile": results.hostile(), **results.empty_cases()}
 SAID = [
     "✕",
-    "Violation: Among the real rows, 7.77% would get another outcome if only sex were different (95% interval 7.27% to 8.37%, n = 10,000).",
+    (
+        "Violation: Among the real rows, 7.77% would get a different outcome if only sex were different "
+        "(95% interval 7.27% to 8.37%, n = 10,000)."
+    ),
     "1,595 distinct people are proven",
     "7.77%",
     "between 7.27% and 8.37%",
@@ -146,7 +149,7 @@ def test_page_says_the_verdict_the_rates_and_the_pair() -> None:
 @pytest.mark.parametrize(
     ("case", "said"),
     [
-        ("pass", "✓ Pass: Among the real rows, 0% would get another outcome"),
+        ("pass", "✓ Pass: Among the real rows, 0% would get a different outcome"),
         ("pass", "Nothing found."),
         ("pass", "No pair of people was found"),
         ("interrupted", "themis was interrupted."),

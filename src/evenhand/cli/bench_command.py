@@ -19,6 +19,7 @@ from evenhand.campaign.standings import Standings
 from evenhand.cli import output
 from evenhand.cli.completion import method_names
 from evenhand.cli.output import BUDGET, CANDIDATES, CLUSTER, MODEL_ROWS, SECONDS, err, out, say_json, watching
+from evenhand.contract import population_words
 from evenhand.errors import InvalidArgument
 from evenhand.models.budget import Budget
 from evenhand.verbs.bench import BenchOptions, BenchResult, bench
@@ -164,7 +165,11 @@ def _tell(result: BenchResult, json_file: Path | None) -> None:
 def _show(records: Sequence[Mapping[str, Any]]) -> None:
     first = records[0]
     rate = next((r["rate"] for r in records if r["status"] == DONE), None)
-    told = f"; rate in population “{rate['population']}” {rate['estimate']:.2%} ({rate['low']:.2%} to {rate['high']:.2%})" if rate else ""
+    told = (
+        f"; rate among {population_words(rate['population'])} {rate['estimate']:.2%} ({rate['low']:.2%} to {rate['high']:.2%})"
+        if rate
+        else ""
+    )
     out.print(f"{first['dataset']}, protected {first['protected']}, model {first['model']}{told}", highlight=False, markup=False)
     if first.get("reading"):
         out.print(f"The model's answers: {first['reading']}.", highlight=False, markup=False, soft_wrap=True)

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from evenhand.claims import Claim, Span
-from evenhand.contract import Checked, Outcome, StudySection
+from evenhand.contract import Checked, Outcome, StudySection, population_words
 from evenhand.limits import ConfidenceLevel, ShareBelowOne, check_limits
 from evenhand.measures.rates import Rate
 
@@ -82,10 +82,10 @@ class Gate:
 
     def _on_any(self, rate: Rate, findings: int) -> Claim:
         """Nobody may be treated differently."""
-        high, population = rate.interval.high, f"the population “{rate.population}”"
-        broken = f"{rate.unfair:,} of {rate.interval.n:,} people of {population} are treated differently" if rate.unfair else ""
+        high, population = rate.interval.high, population_words(rate.population)
+        broken = f"{rate.unfair:,} of {rate.interval.n:,} of {population} are treated differently" if rate.unfair else ""
         if findings:
-            broken = f"none is tolerated, and pairs prove that there are people who {rate.words}"
+            broken = f"no such case is tolerated, and pairs prove that there are people who {rate.words}"
         doubt = f"nothing found, but with {rate.interval.n:,} judged the rate may still be {high:.3%}, above {self.resolution:.3%}"
         holds = f"nothing found, and at most {high:.3%} of {population} can be affected"
         nothing = () if broken else (Span(0.0, high, self.resolution),)

@@ -94,9 +94,10 @@ def header_of(verb: str, subject: Subject, data: str, plan: Plan | None, details
 
 
 def kind_of(model: Model) -> str:
-    """The class of the model itself, behind whatever meter it stands."""
+    """The class of the model itself, behind whatever meter it stands and whatever medium shows it the rows."""
     inner = getattr(model, "model", model)
-    return type(inner if isinstance(inner, Model) and type(model).__name__ == "Meter" else model).__name__
+    model = inner if isinstance(inner, Model) and type(model).__name__ == "Meter" else model
+    return type(getattr(model, "reader", getattr(model, "recogniser", model))).__name__
 
 
 def domain_part(domain: TabularDomain, classes: Sequence[Any] = ()) -> dict[str, Any]:

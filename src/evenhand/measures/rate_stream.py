@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.contract import Model, Oracle, Population
+from evenhand.contract import Model, Oracle, Population, population_words
 from evenhand.domain.tabular import TabularDomain
 from evenhand.limits import WholeNumber, check_argument
 from evenhand.measures.rates import judge_all
@@ -25,8 +25,6 @@ MOST_PEOPLE = 100_000
 
 NEXT_POINT = 1.3
 """A point of the history stands at least this factor of people after the one before."""
-
-PEOPLE = {"data": "of the people in the data", "domain": "of all people the domain allows", "chained trees": "of plausible people"}
 
 
 @dataclass
@@ -88,10 +86,10 @@ class RateStream:
 
 def anytime_sentence(seen: Interval, population: str) -> str:
     """At least so many, whenever you stop."""
-    people = PEOPLE.get(population, f"of the population “{population}”")
+    people = f"of {population_words(population)}"
     if not seen.n:
         return f"nothing is known yet {people}"
-    return f"at least {seen.low:.2%} and at most {seen.high:.2%} {people}, {seen.confidence:.0%}, whenever you stop (n = {seen.n:,})"
+    return f"at least {seen.low:.2%} and at most {seen.high:.2%} {people} ({seen.confidence:.0%}, whenever you stop; n = {seen.n:,})"
 
 
 def population_of(population: Population | None, rows: Any, domain: TabularDomain) -> Population:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.arrays import Rows
-from evenhand.contract import ANOTHER_OUTCOME, Model, Oracle, Verdict, join_verdicts, words_of
+from evenhand.contract import ANOTHER_OUTCOME, Model, Oracle, Verdict, join_verdicts, population_words, words_of
 from evenhand.deadline import Deadline, TimeOver, stopping
 from evenhand.domain.tabular import TabularDomain
 from evenhand.statistics.intervals import Interval, clopper_pearson
@@ -41,10 +41,12 @@ class Rate:
         """For a reader."""
         share = self.interval
         if share.n == 0:
-            return f"No input of the population “{self.population}” could be judged."
-        judged = f"all {share.n:,} rows were asked, {self.unfair:,} of them so" if self.whole else f"{self.unfair:,} of {share.n:,} judged"
+            return f"None of {population_words(self.population)} could be judged."
+        judged = (
+            f"all {share.n:,} rows were asked, {self.unfair:,} of them affected" if self.whole else f"{self.unfair:,} of {share.n:,} judged"
+        )
         return (
-            f"{share.estimate:.2%} of the population “{self.population}” {self.words} "
+            f"{share.estimate:.2%} of {population_words(self.population)} {self.words} "
             f"({share.confidence:.0%} interval {share.low:.2%} to {share.high:.2%}, {judged})."
         )
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.arrays import Rows
-from evenhand.contract import Model, Oracle
+from evenhand.contract import Model, Oracle, population_words
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.limits import TwoOrMore, check_argument
@@ -42,7 +42,7 @@ class WeightedRate:
         share = self.interval
         worth = f"{share.n:,} weighted draws, worth {self.effective_size:,.0f} plain ones"
         return (
-            f"{share.estimate:.3%} of the population “{self.population}”, by importance weights "
+            f"{share.estimate:.3%} of {population_words(self.population)}, by importance weights "
             f"({share.confidence:.0%} interval {share.low:.3%} to {share.high:.3%}; {worth}; {self.proposal})."
         )
 

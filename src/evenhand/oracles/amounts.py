@@ -39,7 +39,7 @@ class AmountGap:
         limits = [f"{self.tolerance:,g}{unit}"] if self.tolerance else []
         limits += [f"{self.share:.3g} of it"] if self.share else []
         how = f"more than {' and '.join(limits)} away" if limits else "that differs"
-        return f"would get an amount {how} under another protected value"
+        return f"would get an amount {how} with a different protected value"
 
     def learned(self, rows: Rows | None, domain: TabularDomain, model: Model) -> Oracle:
         """The same oracle with the limits that hold here."""

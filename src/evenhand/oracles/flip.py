@@ -24,7 +24,7 @@ class LabelFlip:
     (5, 2)
     """
 
-    words: ClassVar[str] = "would get another outcome under another protected value"
+    words: ClassVar[str] = "would get a different outcome with a different protected value"
 
     def judge(self, rows: Rows, domain: TabularDomain, model: Model) -> Verdict:
         """One entry per input, over every protected combination."""

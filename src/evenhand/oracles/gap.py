@@ -1,4 +1,4 @@
-"""The same person under another protected value gets a clearly different score, whatever the label."""
+"""The same person with a different protected value gets a clearly different score, whatever the label."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ScoreGap:
     @property
     def words(self) -> str:
         """For a sentence."""
-        return f"would get a score more than {self.threshold:g} away under another protected value"
+        return f"would get a score more than {self.threshold:g} away with a different protected value"
 
     def judge(self, rows: Rows, domain: TabularDomain, model: Model) -> Verdict:
         """One entry per input, over every protected combination."""

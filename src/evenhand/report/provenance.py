@@ -30,7 +30,7 @@ LABELS = {
     "versions": "Versions",
     "date": "Date",
     "details.question_seconds": "Cost of one question",
-    "details.preflight": "Looked at before",
+    "details.preflight": "Checked beforehand",
     "details.reading": "How the answers were read",
     "details.project": "Project file",
     "details.parameters": "Parameters of the methods",

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from evenhand.contract import population_words
 from evenhand.report import words
 from evenhand.report.charts.canvas import Axis, nice
 from evenhand.report.charts.tolerances import ToleranceRow, tolerances
@@ -152,16 +153,16 @@ def judged_words(rate: RateRecord, rows: int | None) -> str:
         return "every one of which was asked about"
     if rate.population == "data" and rows:
         return f"{rate.n:,} of which were asked about"
-    return f"and {rate.n:,} inputs of the population “{words.text(rate.population, 60)}”"
+    return f"and {rate.n:,} inputs of {population_words(words.text(rate.population, 60))}"
 
 
 def _own(record: Record) -> str:
     return words.sentence_case(words.text(record.sentences[0] if record.sentences else record.reason, 600).rstrip(".")) + "."
 
 
-READ_STRIP = (
-    "The line is the interval, the dot the estimate. The grey band is what is tolerated, an engineering tolerance; beyond it is hatched."
-)
+READ_STRIP = "The line is the interval, the dot the estimate."
+READ_BAND = f"{READ_STRIP} The grey band is what is tolerated, an engineering tolerance; beyond it is hatched."
+READ_NOTHING = f"{READ_STRIP} Nothing is tolerated, so everything beyond 0 is hatched."
 
 
 def strip(record: Record) -> FirstPicture | None:
@@ -177,7 +178,7 @@ def strip(record: Record) -> FirstPicture | None:
     rows += _group_rows(record) if record.verb == "measure" and not record.body.studies.get("leaning") else []
     if not rows:
         return class_picture(record)
-    return FirstPicture(_strip(rows), READ_STRIP)
+    return FirstPicture(_strip(rows), READ_BAND if any(row.tolerated for row in rows) else READ_NOTHING)
 
 
 def _strip(rows: list[ToleranceRow]) -> Markup:

@@ -138,7 +138,7 @@ def oracle(name: str, nouns: tuple[str, str] = ("person", "people")) -> str:
 def treated(name: str, columns: str) -> str:
     """What is said of the people whom an oracle judged unfair, as the end of a sentence; only some oracles change nothing but columns."""
     if name.startswith(("LabelFlip", "flip")):
-        return f"would get another outcome if only {columns} were different"
+        return f"would get a different outcome if only {columns} were different"
     try:
         return words_of(oracle_of(name))
     except EvenhandError:

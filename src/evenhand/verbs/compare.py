@@ -16,7 +16,7 @@ import numpy as np
 from evenhand.arrays import Mask
 from evenhand.campaign.class_changes import ClassChange, class_changes, classes_claim
 from evenhand.claims import Claim, Span
-from evenhand.contract import Model, Outcome, Result
+from evenhand.contract import Model, Outcome, Result, population_words
 from evenhand.engine import witness
 from evenhand.engine.findings import findings_of
 from evenhand.engine.gate import Gate, checks_of
@@ -343,7 +343,7 @@ def _claim(change: RateChange, options: CompareOptions, *, is_same: bool) -> Cla
     """That the rate does not rise, in the most realistic population."""
     if is_same:
         return Claim("rate", holds="both are of one and the same model")
-    people, low, high = f"the rate in the population “{change.population}”", 100 * change.low, 100 * change.high
+    people, low, high = f"the rate among {population_words(change.population)}", 100 * change.low, 100 * change.high
     fall = f"falls by at least {-high:.2f} points" if high < 0 else f"rises by at most {high:.2f} points"
     between = f"{people} changes by {low:+.2f} to {high:+.2f} points, which may be more than the tolerated {100 * options.tolerance:.2f}"
     return Claim(

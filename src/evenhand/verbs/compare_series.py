@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from evenhand.claims import Claim, Span
-from evenhand.contract import Outcome
+from evenhand.contract import Outcome, population_words
 from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import COMMAND, Header
 from evenhand.engine.result import Telling, result_dict
@@ -114,7 +114,7 @@ class SeriesResult(Rendered):
         spans = tuple(Span(each.low, each.high, self.tolerance) for each in self.newest.values())
         worse = [f"{name} by at least {100 * each.low:.2f} points" for name, each in self.newest.items() if each.low > self.tolerance]
         most = max(each.high for each in self.newest.values())
-        rate = f"the newest rate in the population “{self.population}”"
+        rate = f"the newest rate among {population_words(self.population)}"
         return Claim(
             "newest",
             f"{rate} is above {' and '.join(worse)}",

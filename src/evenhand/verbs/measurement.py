@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Labels, Mask, Reals, Scores
-from evenhand.contract import labels_of
+from evenhand.contract import labels_of, population_words
 from evenhand.domain.columns import listing
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.subject import Data
@@ -199,7 +199,7 @@ def summary_of(result: Mapping[str, Any]) -> str:
 def _individual_line(each: Mapping[str, Any]) -> str:
     judged = f"all {each['n']:,} rows" if each.get("whole") else f"n = {each['n']:,}"
     share = f"{percent(each['estimate']):>7} ({percent(each['low'])} to {percent(each['high'])}, {judged})"
-    return f"  {each['name']:<7}{share}  {each['meaning']}; population “{each['population']}”"
+    return f"  {each['name']:<7}{share}  {each['meaning']}; among {population_words(each['population'])}"
 
 
 def _weighted_lines(each: Mapping[str, Any]) -> list[str]:

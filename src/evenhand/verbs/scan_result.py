@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.claims import Claim
-from evenhand.contract import Model, Outcome
+from evenhand.contract import Model, Outcome, population_words
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import Findings
 from evenhand.engine.gate import Gate, checks_of, section_dict
@@ -176,4 +176,4 @@ def _where_lines(where: Rules | None) -> list[str]:
     if where is None or not where.rules:
         return []
     told = [f"  {rule.sentence} (others {rule.others:.1%}, corrected p {rule.p_value:.2g})" for rule in where.rules[:3]]
-    return [f"Where it concentrates, in the population “{where.population}”, on held-out rows:", *told]
+    return [f"Where it concentrates among {population_words(where.population)}, judged on held-out rows:", *told]

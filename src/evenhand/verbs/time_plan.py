@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from evenhand.contract import population_words
 from evenhand.deadline import Deadline
 from evenhand.engine.run import Run
 from evenhand.engine.samples import JudgedSample
@@ -59,8 +60,8 @@ class TimePlan:
         """What was cut because time was short."""
         for each in samples:
             if each.is_cut:
-                n = each.rate.interval.n
-                yield f"time was short: the rate in the population “{each.rate.population}” is from {n:,} rows instead of {each.drawn:,}"
+                among = population_words(each.rate.population)
+                yield f"time was short: the rate among {among} is from {each.rate.interval.n:,} rows instead of {each.drawn:,}"
         for done in runs:
             if self.deadline.is_set and not done.ledger.candidates:
                 yield f"time was short: {done.method} was still preparing itself when its time was over, and has searched nothing"

@@ -26,7 +26,7 @@ class Tolerated:
 
     tolerance: NotNegative | None = None
 
-    because: ClassVar[str] = "under another protected value"
+    because: ClassVar[str] = "with a different protected value"
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -45,7 +45,7 @@ class Tolerated:
     @property
     def words(self) -> str:
         """For a sentence."""
-        what = "another outcome" if self.tolerance is None else f"an answer more than {self.tolerance:g} away"
+        what = "a different outcome" if self.tolerance is None else f"an answer more than {self.tolerance:g} away"
         return f"would get {what} {self.because}"
 
     def check(self, model: Model, name: str) -> None:

@@ -62,7 +62,7 @@ def concentration(record: Record) -> Concentration | None:
     lead = (
         f"Population: {heading[:1].lower() + heading[1:]}; {words.number(told.get('judged'))} judged, {words.number(told.get('unfair'))} "
         "treated differently. Rules were mined on one half of these rows; every figure comes from the other half, which had no part "
-        "in choosing them. Intervals hold for all rules together, p-values are corrected by Holm’s method."
+        "in choosing them. The intervals hold for all rules together, and p-values are corrected by Holm’s method."
     )
     note = words.text(told.get("note"), 400) if told.get("note") else ""
     root = told.get("tree")
@@ -78,7 +78,7 @@ def _line(rule: Mapping[str, Any]) -> RuleLine:
     return RuleLine(
         words.text(rule.get("text"), 400),
         words.percent(rule.get("estimate")),
-        f"{words.level(rule.get('confidence'))} interval {words.percent(rule.get('low'))} to {words.percent(rule.get('high'))}",
+        f"interval {words.percent(rule.get('low'))} to {words.percent(rule.get('high'))}",
         int(rule.get("n") or 0),
         words.percent(rule.get("support")),
         words.percent(rule.get("others")),
@@ -93,7 +93,7 @@ def _influences(told: Mapping[str, Any]) -> tuple[BarRow, ...]:
         BarRow(
             short(words.text(each["column"], 400), 26),
             f"{words.percent(each['explained'])} explained",
-            (Mark("candidates", 20, 100.0, 10), Mark("twins", 20, length(each["explained"], most), 10)),
+            (Mark("twins", 20, length(each["explained"], most), 10),),
         )
         for each in every
     )

@@ -43,8 +43,13 @@ def _told(rate: RateRecord) -> dict[str, Any]:
     return {"rate": rate, "heading": heading, "explanation": f"{meaning[:1].upper()}{meaning[1:]}{explanation}{called}"}
 
 
+FEWEST_ANYTIME = 50
+"""Bounds that rest on fewer are too wide to tell anything."""
+
+
 def _anytime(told: Mapping[str, Any] | None) -> str:
-    return words.text(told.get("sentence"), 300) if told and told.get("sentence") else ""
+    is_telling = bool(told) and int(told.get("n") or 0) >= FEWEST_ANYTIME
+    return words.text(told.get("sentence"), 300) if told and is_telling and told.get("sentence") else ""
 
 
 def closing_in(told: Mapping[str, Any] | None) -> Markup | None:

@@ -14,6 +14,7 @@ from evenhand.report.charts.canvas import short
 from evenhand.report.charts.rows import BarRow, Mark, bars, length
 from evenhand.report.frame import Section, filled
 from evenhand.report.lead import nouns
+from evenhand.report.marked_words import TextPart, marked_words
 from evenhand.report.record import Record, WitnessRecord
 
 MOST_SHARED = 14
@@ -27,6 +28,9 @@ MOST_CARDS = 60  # on a page; a table of pairs (.csv) and the Parquet files of a
 MOST_COLUMNS = 12
 MOST_FOLDERS = 20
 MOST_PICTURE_BYTES = 6_000_000  # of all pairs together: a page is to be sent around and opened at once
+FOUND_AMONG = {"data": "asking the real rows"}
+"""Who found a pair, where it was no method of search."""
+
 TONES = 4
 """Outcomes beyond this many share the last colour."""
 
@@ -61,7 +65,7 @@ class PairCard:
     shown: tuple[CardCell, ...]
     folded: tuple[CardCell, ...]
     pictures: dict[str, str]  # data URIs of what was shown: person, twin and, where it was kept, the difference
-    texts: dict[str, str]
+    texts: dict[str, list[TextPart]]  # what was shown, with the differing words told apart
     has_no_room: bool = False  # its pictures would make the page too large
 
     @property
@@ -172,15 +176,23 @@ def _pair(place: int, witness: WitnessRecord, protected: Sequence[str], classes:
         tones=(_tone(outcome, classes), _tone(twin_outcome, classes)),
         is_flip=witness.outcome != witness.twin_outcome,
         gap=witness.gap,
-        method=words.text(witness.method, 60) if witness.method else "",
-        origin=_origin(witness),
+        method=FOUND_AMONG.get(witness.method, words.text(witness.method, 60)) if witness.method else "",
+        origin=_origin(witness, any(c.role == "implied" for c in cells)),
         departures=tuple(c for c in cells if c.real is not None),
         differing=tuple(differing),
         shown=tuple(shared[:MOST_SHARED]),
         folded=tuple(shared[MOST_SHARED:]),
         pictures={name: each for name, each in witness.pictures.items() if each.startswith("data:image/png;base64,")},
-        texts={name: words.text(each, 2000) for name, each in witness.texts.items()},
+        texts=_texts(witness),
     )
+
+
+def _texts(witness: WitnessRecord) -> dict[str, list[TextPart]]:
+    shown = {name: words.text(each, 2000) for name, each in witness.texts.items()}
+    if "person" not in shown or "twin" not in shown:
+        return {name: [TextPart(each, differs=False)] for name, each in shown.items()}
+    person, twin = marked_words(shown["person"], shown["twin"])
+    return {"person": person, "twin": twin}
 
 
 def _cell(name: str, witness: WitnessRecord, protected: Sequence[str]) -> CardCell:
@@ -192,12 +204,13 @@ def _cell(name: str, witness: WitnessRecord, protected: Sequence[str]) -> CardCe
     return CardCell(words.text(name, 80), person, twin, role, words.text(change.get("real")) if change is not None else None)
 
 
-def _origin(witness: WitnessRecord) -> str:
+def _origin(witness: WitnessRecord, is_implied: bool) -> str:
     if witness.real_row is None:
         return "Not compared with a real row"
     row = f"a real row (row {witness.real_row:,} of the data)"
     if not witness.changed:
-        return f"{row[0].upper()}{row[1:]}, nothing changed but the protected cells"
+        also = " and what they imply" if is_implied else ""
+        return f"{row[0].upper()}{row[1:]}, nothing changed but the protected cells{also}"
     return f"{row[0].upper()}{row[1:]} with {words.plural(len(witness.changed), 'cell', 'cells')} changed"
 
 
