@@ -104,6 +104,11 @@ def sorted_by_truth(sentences: Sequence[tuple[bool, str, str]]) -> tuple[list[st
     return [yes for holds, yes, _ in sentences if holds and yes], [no for holds, _, no in sentences if not holds and no]
 
 
+def either(holds: bool, words: str) -> tuple[bool, str, str]:
+    """A sentence of figures that agree or do not: the same words under the heading that they belong to."""
+    return holds, words, words
+
+
 def yardstick() -> float:
     """CPU-seconds of a fixed piece of work (sorting ten million doubles): the unit in which costs can be compared between machines."""
     values = np.random.default_rng(0).random(10_000_000)

@@ -52,7 +52,17 @@ def test_classes_decide_about_scenes() -> None:
     study = {"classes": {"figures": {"objects": {"answers": answers}}}}
     drawn = shown(told("scan", {"rates": [RATE], "studies": study}, "scenes"))
     assert drawn.index("sign: lost") < drawn.index("car: lost"), "the worst comes first"
-    assert "40.00%, alike others 10.00%, factor 4.0 · ✕ treated worse" in drawn
+    assert "40.00%, comparable others 10.00%, factor 4.0 · ✕ treated worse" in drawn
+
+
+def test_a_class_that_has_an_interval_shows_it_against_equal_treatment() -> None:
+    common = {"question": "lost", "power": 0.9, "objects": 40, "scenes": 20, "p_value": 0.001}
+    worse = common | {"label": "sign", "outcome": "treated worse", "rate": 0.4, "others": 0.1, "ratio": 4.0, "low": 2.1, "high": 6.2}
+    calm = common | {"label": "car", "outcome": "not shown", "rate": 0.1, "others": 0.12, "ratio": 0.8, "low": 0.2, "high": 30.0}
+    study = {"classes": {"figures": {"objects": {"answers": [calm, worse]}}}}
+    drawn = shown(told("scan", {"rates": [RATE], "studies": study}, "scenes"))
+    assert "40.00% against 10.00%: factor 4.0 (2.1 to 6.2); ✕ treated worse" in drawn
+    assert "factor 0.8 (0.2 to 30.0); no difference shown" in drawn, "what the axis cuts is told in figures"
 
 
 def test_of_a_comparison_only_the_first_population_decides() -> None:

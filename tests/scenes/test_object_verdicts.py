@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.contract import Detection
 from evenhand.measures.object_trials import matched, touched_by_change, trials_of_answers, trials_of_law
-from evenhand.measures.object_verdicts import NEVER, WORSE, object_verdicts
+from evenhand.measures.object_verdicts import NEVER, WORSE, _own_level, object_verdicts
 from evenhand.measures.shared_vocabulary import SharedVocabulary
 from evenhand.media.object_facts import ORIGINAL, ObjectFacts, film_runs, object_facts
 from evenhand.media.scenes import ChangePlan, Scenes
@@ -137,6 +137,28 @@ def test_adjustment_takes_away_what_a_covariate_explains_and_leaves_what_is_the_
     assert 0.8 < alike.ratio < 1.2
     assert worse.p_value < 1e-4
     assert worse.ratio > 1.3
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5, 2.5])
+def test_bounds_of_the_factor_say_what_the_test_says_and_hold_the_truth(factor):
+    missed_below = missed_above = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        group, clusters = rng.random(800) < 0.3, np.repeat(np.arange(40), 20)
+        hard = rng.normal(size=800)
+        chance = np.minimum(np.where(group, factor, 1.0) / (1 + np.exp(2.5 - 0.6 * hard)), 0.95)
+        found = adjusted_group(expected_events(rng.random(800) < chance, np.hstack([np.ones((800, 1)), bent(hard)]), clusters), group)
+        low, high = found.bounds(0.05)
+        assert (low > 1) == (found.p_value < 0.05)
+        assert low <= found.ratio <= high
+        missed_below, missed_above = missed_below + (factor < low), missed_above + (factor > high)
+    assert missed_below <= 6  # each side 5 % of 40: more than 6 has a chance of 1 %
+    assert missed_above <= 6
+
+
+def test_bounds_are_corrected_as_the_p_value_is():
+    assert _own_level(0.01, 0.04, 0.05, 0.0125) == pytest.approx(0.0125)
+    assert _own_level(0.3, 1.0, 0.05, 0.0125) == 0.0125
 
 
 def test_the_vocabulary_names_what_meets_and_refuses_strangers(streets):

@@ -63,22 +63,28 @@ class ClassAnswer:
     p_value: float  # corrected over everything that is said
     power: float  # to find the factor of the rules
     null: float | None = None  # the same rate under null changes, matched in place and size
+    low: float | None = None  # bounds of the ratio, corrected as the p-value is: the lower one is above 1 where the test finds a difference
+    high: float | None = None
 
     @property
     def sentence(self) -> str:
         """For a reader."""
         many = f"{self.objects:,} objects in {self.scenes:,} scenes"
         if self.outcome == NEVER:
-            return f"class {self.label!r} is never recognised (0 of {self.objects:,} objects in {self.scenes:,} scenes)"
+            return f"class {self.label!r} is never recognised (0 of {many})"
         if self.outcome == TOO_FEW:
             return f"class {self.label!r}: too few to tell whether it is {self.question} more often ({many})"
         when = "after changes elsewhere" if self.question == LOST else "in the unchanged pictures"
         told = f"class {self.label!r} is {self.question} {when} in {self.rate:.1%} of {self.trials:,} chances ({many})"
-        beside = f"others that are alike in {self.others:.1%}: a factor of {self.ratio:.1f}, corrected p {self.p_value:.2g}"
+        beside = f"comparable others in {self.others:.1%}: a factor of {self.ratio:.1f}{self._bounds}, corrected p {self.p_value:.2g}"
         calm = f"; under matched null changes {self.null:.1%}" if self.null is not None else ""
         if self.outcome == WORSE:
             return f"{told}, {beside}{calm}"
-        return f"{told}, {beside}{calm}; no difference is shown, and a factor of 2 would have been found with {self.power:.0%}"
+        return f"{told}, {beside}{calm}; no difference is shown, and a factor of 2 would have been found with a chance of {self.power:.0%}"
+
+    @property
+    def _bounds(self) -> str:
+        return f" ({self.low:.1f} to {self.high:.1f})" if self.low is not None and self.high is not None else ""
 
 
 @dataclass(frozen=True)
@@ -198,6 +204,7 @@ class _Question:
         label, group = tested.label, tested.group
         objects, scenes = self._counts(self.tried, label)
         rate = group.observed / max(1, group.entries)
+        low, high = group.bounds(_own_level(group.p_value, p_value, self.rules.level, level))
         is_worse = p_value <= self.rules.level and group.ratio >= self.rules.least_ratio
         return ClassAnswer(
             label,
@@ -213,6 +220,8 @@ class _Question:
             p_value,
             group.power(level),
             _matched_null(self.tried, self.null, label) if self.name == LOST else None,
+            low if np.isfinite(high) else None,
+            high if np.isfinite(high) else None,
         )
 
     def open_ones(self) -> list[ClassAnswer]:
@@ -230,6 +239,11 @@ class _Question:
         mine = self.every.facts.label == label
         hits, n = int(self.every.hit[mine].sum()), int(mine.sum())
         return ClassAnswer(label, self.name, outcome, objects, scenes, n, hits, hits / max(1, n), float("nan"), float("nan"), 1.0, 0.0)
+
+
+def _own_level(p_value: float, corrected: float, level: float, least: float) -> float:
+    """The level that the correction leaves to one test, so that its bounds say what the corrected p-value says."""
+    return level * p_value / corrected if p_value > 0 and corrected < 1 else least
 
 
 def design_of(trials: Trials) -> Reals:

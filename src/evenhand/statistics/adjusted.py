@@ -38,6 +38,7 @@ class AdjustedGroup:
     observed, expected: its events.  ratio: how many times more often than others that are alike.  p_value: one-sided.
     clusters: in how many the group occurs, counted by weight.
     shift: by how many standard errors the given factor would move the score.  wider: how much more the score varies then.
+    excess: by how much the ratio lies above 1 by the score alone, which is near `ratio`.  error: its standard error.
     """
 
     entries: int
@@ -48,6 +49,22 @@ class AdjustedGroup:
     clusters: float
     shift: float
     wider: float
+    excess: float = 0.0
+    error: float = float("inf")
+
+    def bounds(self, level: float) -> tuple[float, float]:
+        """A lower and an upper bound of the ratio, each missed with this chance.
+
+        The lower one is above 1 where the test finds a difference at this level, and only there.  More events vary more, so the upper
+        one is taken further out.
+        """
+        from scipy.stats import t
+
+        if self.clusters < 2 or not np.isfinite(self.error):
+            return 0.0, float("inf")
+        reach = float(t.isf(level, max(self.clusters - 1.0, 1.0))) * self.error
+        spread = float(np.sqrt((1 + max(1 + self.excess, 1.0)) / 2))
+        return max(0.0, 1 + self.excess - reach), max(0.0, 1 + self.excess + spread * reach)
 
     def power(self, level: float) -> float:
         """The chance with which the test, at this level, finds events that are so many times as frequent as those of the others."""
@@ -121,10 +138,12 @@ def adjusted_group(fit: ExpectedEvents, group: Mask, factor: float = 2.0) -> Adj
     observed, expected = float(fit.events[group].sum()), float(chance[group].sum())
     is_told = count >= 2 and error > 0
     p_value = float(t.sf(sums.sum() / error, max(count - 1.0, 1.0))) if is_told else 1.0
-    added = (factor - 1) * float((fit.weight * chance * own)[group].sum())  # what such a difference adds to the score
+    unit = float((fit.weight * chance * own)[group].sum())  # what a ratio that is higher by 1 adds to the score
     ratio = observed / expected if expected else float("nan")
     wider = float(np.sqrt((1 + factor) / 2))  # more events vary more
-    return AdjustedGroup(int(group.sum()), int(observed), expected, ratio, p_value, count, added / error if is_told else 0.0, wider)
+    shift = (factor - 1) * unit / error if is_told else 0.0
+    by_score = (float(sums.sum()) / unit, error / unit) if is_told and unit > 0 else (0.0, float("inf"))
+    return AdjustedGroup(int(group.sum()), int(observed), expected, ratio, p_value, count, shift, wider, *by_score)
 
 
 def _by_others(fit: ExpectedEvents, group: Mask) -> Reals:

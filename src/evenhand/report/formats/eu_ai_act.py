@@ -15,7 +15,7 @@ endings = (".eu-ai-act.md",)
 
 SOURCES = (
     LegalSource("Regulation (EU) 2024/1689 (Artificial Intelligence Act)", "Articles 9, 10, 12, 13, 15 and Annex IV", "OJ L, 2024-07-12"),
-    LegalSource("Digital Omnibus on AI, amending it", "dates of application", "provisional agreement of 2026-05-07"),
+    LegalSource("Digital Omnibus on AI, amending it", "dates of application", "adopted by Parliament 2026-06-16 and Council 2026-06-29"),
 )
 NOTHING = "not measured in this result"
 
@@ -33,9 +33,9 @@ def render(record: Record) -> str:
     """The pack."""
     rows = [[each.article, prose(each.demand), prose(each.told(record) or NOTHING)] for each in ITEMS]
     dates = (
-        "As enacted, the demands on high-risk systems of Annex III apply from 2026-08-02 (Article 113). The Digital Omnibus on AI, on "
-        "which Parliament and Council agreed on 2026-05-07, moves this to 2027-12-02, and to 2028-08-02 for products of Annex I; whether "
-        "that is in force, and since when, is to be looked up in the Official Journal."
+        "As enacted in 2024, the requirements for high-risk systems apply from 2026-08-02 (Annex III) and from 2027-08-02 (products of "
+        "Annex I; Article 113). The Digital Omnibus on AI, which Parliament adopted on 2026-06-16 and the Council on 2026-06-29, moves "
+        "these dates to 2027-12-02 and 2028-08-02. Check the Official Journal for the text in force."
     )
     parts = [
         opening("EU AI Act: what was measured for which item", record, SOURCES),
@@ -94,7 +94,7 @@ def _rule(record: Record) -> str:
 
 
 def _dated(record: Record) -> str:
-    return f"this result, of {words.text(record.header.date or 'an unknown date', 40)}"
+    return f"this result, of {words.text(record.header.date or 'an unknown date', 40)}; it is not signed"
 
 
 ITEMS = (
@@ -106,5 +106,5 @@ ITEMS = (
     ActItem("13(3)(b)(v)", "performance regarding specific persons or groups", _accuracy),
     ActItem("13(3)(b)(ii), 15(1), (3)", "accuracy: levels and metrics declared", _accuracy),
     ActItem("15(4)", "robustness: errors and inconsistencies", _robustness),
-    ActItem("Annex IV 2(g)", "validation and testing procedures, metrics, test logs and reports, dated", _dated),
+    ActItem("Annex IV 2(g)", "validation and testing procedures, metrics, dated and signed test logs and reports", _dated),
 )  # fmt: skip

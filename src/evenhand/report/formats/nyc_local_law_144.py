@@ -21,7 +21,9 @@ SMALL = 0.02
 COLUMNS = (
     "The impact ratio of a category is its selection rate over the selection rate of the most selected category of the same division "
     "(§ 5-300). Sex, race or ethnicity, and their intersections are to be shown (§ 5-301(b)); which column is which the auditor knows. "
-    "“Selected” here means the favourable outcome of the model under test, on the data named above. **The law sets no pass mark.**"
+    "“Selected” here means the favourable outcome of the model under test, on the data named above. For a tool that scores instead of "
+    "selecting, the rules ask for scoring rates (the share above the median score, § 5-301(c)), which are not shown here. **The law sets "
+    "no pass mark.**"
 )
 
 

@@ -48,8 +48,9 @@ FEWEST_ANYTIME = 50
 
 
 def _anytime(told: Mapping[str, Any] | None) -> str:
-    is_telling = bool(told) and int(told.get("n") or 0) >= FEWEST_ANYTIME
-    return words.text(told.get("sentence"), 300) if told and is_telling and told.get("sentence") else ""
+    if not told or int(told.get("n") or 0) < FEWEST_ANYTIME:
+        return ""
+    return words.text(told.get("sentence"), 300) if told.get("sentence") else ""
 
 
 def closing_in(told: Mapping[str, Any] | None) -> Markup | None:

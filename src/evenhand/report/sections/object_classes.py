@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from evenhand.report import words
 from evenhand.report.figures import OUTCOMES, cell, shown
+from evenhand.report.first_picture import bounds
 from evenhand.report.frame import DataTable, TableCell, TableRow, filled
 from evenhand.report.lead import sentence
 from evenhand.report.record import CheckRecord, StudyRecord
@@ -63,11 +64,11 @@ def _rate(answer: Mapping[str, Any] | None) -> TableCell:
     rate = words.percent(answer.get("rate"))
     if answer.get("others") is None or answer.get("outcome") == "too few":
         return TableCell(rate, "too few to tell")
-    beside = f"others alike {words.percent(answer['others'])}, factor {answer['ratio']:.1f}, p {answer['p_value']:.2g}"
+    beside = f"comparable others {words.percent(answer['others'])}, factor {answer['ratio']:.1f}{bounds(answer)}, p {answer['p_value']:.2g}"
     null = answer.get("null")
-    calm = f", by null changes {words.percent(null)}" if null is not None else ""
+    calm = f", under null changes {words.percent(null)}" if null is not None else ""
     is_worse = answer.get("outcome") == "treated worse"
-    power = "" if is_worse else f"; a factor of 2 would be found with {answer['power']:.0%}"
+    power = "" if is_worse else f"; a factor of 2 would be found with a chance of {answer['power']:.0%}"
     return TableCell(rate, f"{beside}{calm}{power}", "bad" if is_worse else "")
 
 
