@@ -109,8 +109,11 @@ def title(name: str) -> str:
 
 def population(name: str) -> tuple[str, str]:
     """A population's heading and what it is, in plain words."""
-    unknown = (f"Population “{text(name, 60)}”", "People drawn from a population that this scan brought along under this name.")
-    return POPULATIONS.get(name, unknown)
+    first, _, further = name.partition(", ")
+    if first not in POPULATIONS:
+        return f"Population “{text(name, 60)}”", "People drawn from a population that this scan brought along under this name."
+    heading, explanation = POPULATIONS[first]
+    return (f"{heading}, {text(further, 40)} rows" if further else heading), explanation
 
 
 def ending(name: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from evenhand.contract import population_words
 from evenhand.report import words
 from evenhand.report.evidence import LegalSource, opening
 from evenhand.report.formats.md import prose, table
@@ -18,6 +20,7 @@ SOURCES = (
     LegalSource("Digital Omnibus on AI, amending it", "dates of application", "adopted by Parliament 2026-06-16 and Council 2026-06-29"),
 )
 NOTHING = "not measured in this result"
+MOST_GROUPS = 8
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def _bias(record: Record) -> str:
     different = sum(each.get("verdict") == "different" for each in groups)
     told = [f"{len(groups)} group figures, {different} of which differ"] if groups else []
     told += [
-        f"twins: {words.percent(r.estimate)} of {r.population} treated differently (n = {r.n:,})"
+        f"twins: {words.percent(r.estimate)} of {population_words(r.population)} treated differently (n = {r.n:,})"
         for r in record.body.rates[:1]
         if r.is_measured
     ]
@@ -73,7 +76,15 @@ def _gaps(record: Record) -> str:
 
 def _accuracy(record: Record) -> str:
     figures = [each for each in record.body.groups if each.get("metric") == "accuracy" and each.get("estimate") is not None]
-    return "; ".join(f"gap in accuracy by {words.text(f['attribute'], 60)}: {words.percent(f['estimate'])}" for f in figures)
+    return "; ".join(f"{_levels(f)}gap in accuracy by {words.text(f['attribute'], 60)}: {words.percent(f['estimate'])}" for f in figures)
+
+
+def _levels(figure: Mapping[str, Any]) -> str:
+    """How often each group is answered rightly, as far as a line holds them."""
+    groups = [each for each in figure.get("groups") or [] if each.get("estimate") is not None]
+    told = ", ".join(f"{words.text(each.get('name'), 60)} {words.percent(each['estimate'])}" for each in groups[:MOST_GROUPS])
+    more = f" and {len(groups) - MOST_GROUPS} more groups" if len(groups) > MOST_GROUPS else ""
+    return f"accuracy {told}{more}; " if told else ""
 
 
 def _robustness(record: Record) -> str:

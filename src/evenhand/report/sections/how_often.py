@@ -35,9 +35,7 @@ def section(record: Record) -> Section | None:
 
 
 def _told(rate: RateRecord) -> dict[str, Any]:
-    first, _, further = rate.population.partition(", ")
-    heading, explanation = words.population(first)
-    heading = f"{heading}, {words.text(further, 40)} rows" if further else heading
+    heading, explanation = words.population(rate.population)
     meaning = f"{words.text(rate.meaning, 300).rstrip('.')}. " if rate.meaning else ""
     called = f" In the papers: {words.text(rate.name, 40)}." if rate.name else ""
     return {"rate": rate, "heading": heading, "explanation": f"{meaning[:1].upper()}{meaning[1:]}{explanation}{called}"}
