@@ -1,13 +1,18 @@
 """Chained trees beside sequential CART, TVAE, CTGAN, the copula and AITEST's graph: how alike made-up rows are to held-out real ones.
 
-Prints a Markdown table; `--json FILE` writes the figures of chained trees as one flat object.  Finished cells are noted in the cache
-folder, so that an interrupted run goes on where it stopped.  `--tables` and `--synthesisers` choose among them, `--splits` how often.
+Prints a Markdown table; `--json FILE` writes the figures of chained trees as one flat object.  Finished cells are kept in
+`parts/synthesisers_kept.json` with their day and their code, so that an interrupted run goes on where it stopped; `--page` writes all of
+them into docs/aitest.md.  `--tables` and `--synthesisers` choose among them, `--splits` how often.
 The two nets get `--steps` training steps of 500 rows each; the published number of epochs is 300, about 12,000 steps for 20,000 rows.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +22,15 @@ from evenhand.synthesis.copula import Copula
 from parts import aitest_tables as paper
 from parts import common
 from parts import realism as beside
-from parts.aitest_data import Make, Notes, nets
+from parts.aitest_data import Make, nets
+from parts.kept_cells import KeptCells, code_of
 from parts.sequential_cart import SequentialCart
 
 PLAIN = (beside.OURS, beside.CART, "copula", "AITEST")
 ALL = (*beside.REPORTED, *beside.GENERATED)
+KEPT = Path(__file__).parent / "parts" / "synthesisers_kept.json"
+PAGE = Path(__file__).parents[1] / "docs" / "aitest.md"
+Found = dict[str, dict[str, list[dict[str, Any]]]]
 
 
 def options() -> argparse.Namespace:
@@ -34,6 +43,8 @@ def options() -> argparse.Namespace:
     parser.add_argument("--synthesisers", default=",".join(PLAIN), help="names, separated by commas; TVAE and CTGAN besides")
     parser.add_argument("--splits", type=int, default=beside.SPLITS)
     parser.add_argument("--steps", type=int, default=12_000, help="training steps of the nets")
+    parser.add_argument("--kept", type=Path, default=KEPT, metavar="FILE", help="where finished cells are kept")
+    parser.add_argument("--page", action="store_true", help="measure nothing; write all kept cells into the page")
     return parser.parse_args()
 
 
@@ -48,21 +59,65 @@ def makers(steps: int) -> dict[str, Make]:
     return plain | {f"{name}, {steps} steps": make for name, make in nets(steps).items()}
 
 
-def main() -> None:
-    """The table and the figures."""
-    chosen = options()
-    notes = Notes() if chosen.quick else Notes.of_this_code()
+def measured(chosen: argparse.Namespace) -> Found:
+    """The chosen cells by table and synthesiser, one for each split."""
+    kept = KeptCells(None if chosen.quick else chosen.kept)
     names = ["generated 1"] if chosen.quick else chosen.tables.split(",")
     wanted = chosen.synthesisers.split(",")
     fits = {name: make for name, make in makers(chosen.steps).items() if name.split(",")[0] in wanted}
-    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    found: Found = {}
     for table in beside.tables(names):
         for name, fit in fits.items():
             for split in range(1 if chosen.quick else chosen.splits):
                 key = (table.name, name, split, chosen.seed)
-                one = notes.cell(key, lambda table=table, fit=fit, split=split: beside.cell(table, fit, split, chosen.seed))
+                one = kept.cell(key, name, lambda table=table, fit=fit, split=split: beside.cell(table, fit, split, chosen.seed))
                 found.setdefault(table.name, {}).setdefault(name, []).append(one)
-    paper.show("Synthesisers beside each other", [line for name, made in found.items() for line in beside.lines_of(name, made)])
+    return found
+
+
+def all_kept(path: Path, seed: int) -> Found:
+    """Every kept cell; all of them must come from the code as it is, and be about the same relations."""
+    found: Found = {}
+    for key, cell in KeptCells(path).known().items():
+        table, name, _, its_seed = key.split(" / ")
+        if int(its_seed) == seed:
+            found.setdefault(table, {}).setdefault(name, []).append(cell)
+    old = sorted({name for made in found.values() for name, cells in made.items() for cell in cells if cell["code"] != code_of(name)})
+    if old:
+        raise SystemExit(f"measured with other code: {', '.join(old)}; measure them again first")
+    for table, made in found.items():
+        if any(len({cell["relations"] for cell in same}) > 1 for same in zip(*made.values(), strict=False)):
+            raise SystemExit(f"{table}: the synthesisers were not measured on the same relations; measure the older ones again")
+    order = {name: at for at, name in enumerate((*PLAIN, "TVAE", "CTGAN"))}
+    return {name: dict(sorted(found[name].items(), key=lambda one: order[one[0].split(",")[0]])) for name in ALL if name in found}
+
+
+def lines_of(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The table's lines."""
+    return [line for name, made in found.items() for line in beside.lines_of(name, made)]
+
+
+def write_page(found: Found, page: Path) -> None:
+    """The table between its markers."""
+    told = StringIO()
+    with redirect_stdout(told):
+        paper.show("", lines_of(found))
+    days = sorted({cell["date"] for made in found.values() for cells in made.values() for cell in cells})
+    table = told.getvalue().split("\n\n", 1)[1].strip()
+    text = f"<!-- begin synthesisers -->\nMeasured on {', '.join(days)}.\n\n{table}\n<!-- end synthesisers -->"
+    whole = page.read_text(encoding="utf-8")
+    page.write_text(
+        re.sub("<!-- begin synthesisers -->.*?<!-- end synthesisers -->", lambda _: text, whole, flags=re.DOTALL), encoding="utf-8"
+    )
+
+
+def main() -> None:
+    """The table and the figures."""
+    chosen = options()
+    found = all_kept(chosen.kept, chosen.seed) if chosen.page else measured(chosen)
+    if chosen.page:
+        write_page(found, PAGE)
+    paper.show("Synthesisers beside each other", lines_of(found))
     has_both = all(beside.OURS in made and beside.CART in made for made in found.values())
     common.write_figures(beside.figures_of(found) if has_both else {}, chosen.json)
 

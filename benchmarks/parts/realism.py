@@ -99,6 +99,7 @@ def cell(table: Table, fit: Make, split: int, seed: int) -> dict[str, Any]:
         "auc": found.auc,
         "gap": min((gap.kept for gap in notable), default=None),
         "outside": sum(not gap.low <= gap.synthetic <= gap.high for gap in found.gaps),
+        "gaps": [[gap.column, *(round(part, 5) for part in (gap.real, gap.low, gap.high, gap.synthetic))] for gap in found.gaps],
         "relations": len(found.relations),
         "kept": min((share for _, share in found.relations), default=1.0),
         "copies": found.copies,

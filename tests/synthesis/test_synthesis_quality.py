@@ -58,3 +58,11 @@ def test_a_hidden_gap_and_a_lost_relation_are_told() -> None:
     assert "the gap by sex" in quality.warnings[0]
     assert dict(quality.relations)["twice == 2 * pay"] < 0.1
     assert "gaps shrunk by sex" in quality.sentence()
+
+
+def test_worst_columns_and_pairs_stand_beside_what_real_halves_show() -> None:
+    good, bad = _quality(ChainedTrees.fit), _quality(Shuffled)
+    name, other, score, of_halves = bad.pairs[0]
+    assert {name, other} == {"pay", "twice"}
+    assert score < of_halves - 0.2
+    assert all(score > of_halves - 0.05 for *_, score, of_halves in (*good.columns, *good.pairs))

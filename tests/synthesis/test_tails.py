@@ -65,3 +65,20 @@ def test_a_number_with_few_values_that_follows_another_keeps_its_values():
     made = drawn_from(np.column_stack([first, second]), columns, 5_000)
     assert np.isin(made[:, 1], np.unique(second)).mean() > 0.99
     assert (made[:, 1] == 4).mean() == pytest.approx(0.6, abs=0.03)
+
+
+def test_numbers_are_missing_where_they_are_in_the_data_also_beside_protected_groups():
+    rng = np.random.default_rng(8)
+    sex, base = rng.integers(0, 2, 6_000), np.round(np.exp(rng.normal(7.6, 0.5, 6_000)), 2)
+    noise = np.round(rng.normal(size=(6_000, 4)), 2)  # columns that tell nothing: splits on them part the missing cells by chance
+    is_high = base > 3_000
+    reported = np.where(rng.random(6_000) < np.where(is_high, 0.4, 0.05), np.nan, np.round(base * np.exp(rng.normal(0, 0.02, 6_000)), 2))
+    rows = np.column_stack([sex, noise, base, reported])
+    ends = [(float(np.nanmin(cells)), float(np.nanmax(cells))) for cells in rows.T]
+    columns = [Column(f"n{at}", "real", low=ends[at][0], high=ends[at][1]) for at in range(1, 5)]
+    numbers = [Column(name, "real", low=ends[at][0], high=ends[at][1], missing=gone) for name, at, gone in (("b", 5, 0.0), ("r", 6, 0.1))]
+    domain = TabularDomain((Column("sex", "category", ("f", "m")), *columns, *numbers), ("sex",))
+    made = ChainedTrees.fit(rows, domain, rng).sample(20_000, rng)
+    for part in (is_high, ~is_high):
+        there = made[:, 5] > 3_000 if part is is_high else made[:, 5] <= 3_000
+        assert np.isnan(made[there, 6]).mean() == pytest.approx(np.isnan(reported[part]).mean(), rel=0.2)

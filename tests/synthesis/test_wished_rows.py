@@ -227,3 +227,32 @@ STEERED = TabularDomain(
     ),
     ("sex",),
 )
+
+
+def test_a_word_on_one_group_leaves_the_others_also_where_the_graph_draws_it_from_the_outcome():
+    rng = np.random.default_rng(3)
+    sex = (rng.random(6_000) < 0.5).astype(float)
+    level, granted = rng.integers(0, 3, 6_000).astype(float), (rng.random(6_000) < np.where(sex == 1, 0.6, 0.3)).astype(float)
+    columns = (
+        Column("sex", "category", ("f", "m")),
+        Column("level", "category", ("a", "b", "c")),
+        Column("granted", "category", ("no", "yes")),
+    )
+    for rows in (np.column_stack([sex, level, granted]), np.column_stack([sex, np.where(granted == 1, level, 0), granted])):
+        graph = ConstraintGraph.fit(rows, TabularDomain(columns), rng)
+        wish = {"association": ["sex", "granted"], "value": "f", "frequencies": {"yes": 1, "no": 1}}
+        made = graph.steered({"modify": [wish]}, rng).sample(8_000, rng)
+        assert made[made[:, 0] == 0, 2].mean() == pytest.approx(0.5, abs=0.001)
+        assert made[made[:, 0] == 1, 2].mean() == pytest.approx(rows[sex == 1, 2].mean(), abs=0.03)
+
+
+def test_numbers_under_arithmetic_rules_have_the_decimals_of_the_data_and_keep_them():
+    rng = np.random.default_rng(4)
+    base, bonus = np.round(rng.lognormal(7, 0.5, 2_000), 2), np.round(rng.exponential(300, 2_000), 2)
+    rows = np.column_stack([base, bonus, np.round(base + bonus, 2)])
+    columns = tuple(Column(name, "real", low=float(c.min()), high=float(c.max())) for name, c in zip(("a", "b", "t"), rows.T, strict=True))
+    graph = ConstraintGraph.fit(rows, TabularDomain(columns), rng)
+    made = graph.steered({"rules": ["t == a + b", "a >= 2 * b"]}, rng).sample(500, rng)
+    assert np.array_equal(np.round(made, 2), made)
+    assert np.abs(made[:, 2] - made[:, 0] - made[:, 1]).max() < 0.005
+    assert (made[:, 0] >= 2 * made[:, 1] - 1e-9).all()

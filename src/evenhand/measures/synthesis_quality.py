@@ -66,8 +66,8 @@ class SynthesisQuality:
     auc: float
     auc_low: float
     auc_high: float
-    columns: tuple[tuple[str, float], ...]  # the worst, 1 being equal
-    pairs: tuple[tuple[str, str, float], ...]
+    columns: tuple[tuple[str, float, float], ...]  # the worst, 1 being equal, beside what two halves of the real rows have
+    pairs: tuple[tuple[str, str, float, float], ...]
     gaps: tuple[GroupGap, ...]
     relations: tuple[tuple[str, float], ...]  # with the share of made-up rows that keep each
     copies: float  # share of made-up rows that equal a row that was learnt from
@@ -123,11 +123,12 @@ def likeness(fit: Fit, rows: Rows, labels: Labels | None, domain: TabularDomain,
     table, wide = _with_label(rows, labels, domain)
     order = rng.permutation(len(table))[: 2 * MOST_ROWS]
     learnt, held = table[order[::2]], table[order[1::2]]
+    looking = rng.spawn(1)[0]  # so that the same relations are looked for, whichever synthesiser comes before
     source = fit(learnt, wide, rng)
     made = source.sample(len(held), rng)
     has_gaps = labels is not None and domain.has_classes and bool(domain.protected)
     gaps = tuple(_gaps(learnt, source.sample(COMPARED_GAP_ROWS, rng), wide)) if has_gaps else ()
-    found = [each for each in find_relations(learnt, wide, rng) if each.support == 1.0]
+    found = [each for each in find_relations(learnt, wide, looking) if each.support == 1.0]
     kept = tuple((each.text, float(each.rule.holds(made).mean())) for each in found)
     return Likeness(two_sample_auc(held, made, rng), gaps, kept, _copied(made, learnt), _copied(held, learnt))
 
@@ -150,8 +151,8 @@ def synthesis_quality(fit: Fit, rows: Rows, labels: Labels | None, domain: Tabul
         auc,
         max(0.0, auc - _95 * error),
         min(1.0, auc + _95 * error),
-        _worst_columns(held, made, wide),
-        _worst_pairs(held, made, wide),
+        _worst_columns(Compared(held, made, learnt), wide),
+        _worst_pairs(Compared(held, made, learnt), wide),
         tuple(_gaps(learnt, more, wide)) if has_label else (),
         tuple((each.text, float(each.rule.holds(made).mean())) for each in find_relations(learnt, wide, rng)),
         _copied(made, learnt),
@@ -178,16 +179,27 @@ def _auc_error(auc: float, n: int) -> float:
     return float(np.sqrt((auc * (1 - auc) + (n - 1) * (first - auc**2 + second - auc**2)) / n**2))
 
 
-def _worst_columns(held: Rows, made: Rows, domain: TabularDomain) -> tuple[tuple[str, float], ...]:
-    scores = shape_scores(held, made, domain)
-    return tuple((domain.names[at], float(scores[at])) for at in np.argsort(scores)[:WORST])
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Held-out rows, the made-up rows that should be like them, and the learnt rows that are."""
+
+    held: Rows
+    made: Rows
+    learnt: Rows
 
 
-def _worst_pairs(held: Rows, made: Rows, domain: TabularDomain) -> tuple[tuple[str, str, float], ...]:
-    scores = np.asarray(pair_scores(held, made, domain))
-    upper = np.argwhere(np.triu(np.ones(scores.shape, dtype=bool), 1) & ~np.isnan(scores))
-    chosen = upper[np.argsort([scores[a, b] for a, b in upper])[:WORST]]
-    return tuple((domain.names[a], domain.names[b], float(scores[a, b])) for a, b in chosen)
+def _worst_columns(rows: Compared, domain: TabularDomain) -> tuple[tuple[str, float, float], ...]:
+    """The columns that fall farthest below what two halves of the real rows show: chance alone makes fine columns differ."""
+    scores, own = (np.asarray(shape_scores(rows.held, part, domain)) for part in (rows.made, rows.learnt))
+    chosen = np.argsort(scores - own)[:WORST]
+    return tuple((domain.names[at], float(scores[at]), float(own[at])) for at in chosen)
+
+
+def _worst_pairs(rows: Compared, domain: TabularDomain) -> tuple[tuple[str, str, float, float], ...]:
+    scores, own = (np.asarray(pair_scores(rows.held, part, domain)) for part in (rows.made, rows.learnt))
+    upper = np.argwhere(np.triu(np.ones(scores.shape, dtype=bool), 1) & ~np.isnan(scores - own))
+    chosen = upper[np.argsort([scores[a, b] - own[a, b] for a, b in upper])[:WORST]]
+    return tuple((domain.names[a], domain.names[b], float(scores[a, b]), float(own[a, b])) for a, b in chosen)
 
 
 def _gaps(real: Rows, made: Rows, domain: TabularDomain) -> Iterator[GroupGap]:

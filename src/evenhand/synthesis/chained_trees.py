@@ -28,7 +28,7 @@ from evenhand.synthesis.copy_limit import CopyLimit
 from evenhand.synthesis.derivations import read_rules
 from evenhand.synthesis.guides import Guided, RelationGuide, plan_chain
 from evenhand.synthesis.last_column import LastCells, can_be_settled, chances_of, rows_to_draw, settled
-from evenhand.synthesis.links import BELOW_ONE, Asked, Copies, Link, make_link, tree_copy
+from evenhand.synthesis.links import BELOW_ONE, LARGEST_COPY, Asked, Copies, Link, make_link, tree_copy
 from evenhand.synthesis.pilot_rows import Chosen
 from evenhand.synthesis.rejection import keep_constraints
 from evenhand.synthesis.timed_growth import TimedGrowth
@@ -252,13 +252,13 @@ class ChainedTrees:
 
     def encode(self, rows: Rows, rng: np.random.Generator) -> Latents:
         """A latent for every row, standard normal if the rows are of this population, that decodes to the very row."""
-        latents = np.empty(rows.shape)
+        rows, latents = np.asfortranarray(rows), np.empty(rows.shape, order="F")  # column after column is read and written
         copies = tree_copies(rows, self.domain)
         for at, link in zip(self.order, self.links, strict=True):
             if not self.domain.columns[at].inside(rows[:, at]).all():
                 raise DataError(f"column {self.domain.names[at]!r} has codes outside its range; project the rows first")
             latents[:, at] = _exact_latent(self.bound(at, link, rows), rows[:, at], copies, rng)
-        return latents
+        return np.ascontiguousarray(latents)
 
     def log_density(self, rows: Rows) -> Reals:
         """Exact log-probability of every row (a density in the real columns); minus infinity outside the ranges.
@@ -271,8 +271,8 @@ class ChainedTrees:
 
     def log_shares(self, rows: Rows) -> Rows:
         """The same, one term for every column given the columns before it: which cells make a row unlikely."""
+        rows, terms = np.asfortranarray(rows), np.empty(rows.shape, order="F")
         copies = tree_copies(rows, self.domain)
-        terms = np.empty(rows.shape)
         for at, link in zip(self.order, self.links, strict=True):
             terms[:, at] = self.bound(at, link, rows).log_share(rows[:, at], copies)
         return terms
@@ -316,12 +316,23 @@ class ChainedTrees:
         return rows
 
     def _decode_levels(self, levels: Rows, rows: Rows, fixed: Mapping[int, Reals]) -> None:
-        np.minimum(levels, BELOW_ONE, out=levels)
-        copies = np.empty(rows.shape, dtype=np.float32)
+        levels = np.minimum(levels.T, BELOW_ONE, order="C")
+        # Column after column is written and read, so each lies in one piece until all are there.
+        made, copies = np.empty(rows.shape, order="F"), np.empty(rows.shape, dtype=np.float32, order="F")
         for at, link in zip(self.order, self.links, strict=True):
-            # Adding 0.0 makes a negative zero, which rounding leaves behind, a plain one.
-            rows[:, at] = fixed[at] if at in fixed else self.bound(at, link, rows).codes(levels[:, at], copies) + 0.0
-            copies[:, at] = tree_copy(rows[:, at], self.domain.columns[at].lowest)
+            codes = fixed[at] if at in fixed else self.bound(at, link, made).codes(levels[at], copies)
+            np.add(codes, 0.0, out=made[:, at])  # a negative zero, which rounding leaves behind, becomes a plain one
+            copies[:, at] = self._copy_of(made[:, at], at)
+        rows[:] = made
+
+    def _copy_of(self, codes: Reals, at: int) -> Reals:
+        """What trees read of one column's codes, which are inside its range."""
+        return codes if self._is_copied_plainly[at] else tree_copy(codes, self.domain.columns[at].lowest)
+
+    @cached_property
+    def _is_copied_plainly(self) -> tuple[bool, ...]:
+        """For every column, whether no cell can be missing and every number is a float32's."""
+        return tuple(column.missing == 0 and max(abs(column.lowest), abs(column.highest)) < LARGEST_COPY for column in self.domain.columns)
 
     def _fixed(self, fixed: Mapping[str, Value | Reals] | None, n: int) -> dict[int, Reals]:
         codes = {}
@@ -378,8 +389,8 @@ def _whole_steps(link: Link, interval: tuple[float, float]) -> tuple[float, floa
 
 
 def tree_copies(rows: Rows, domain: TabularDomain) -> Copies:
-    """Rows as the trees read them."""
-    copies = np.empty(rows.shape, dtype=np.float32)
+    """Rows as the trees read them, each column in one piece."""
+    copies = np.empty(rows.shape, dtype=np.float32, order="F")
     for at, column in enumerate(domain.columns):
         copies[:, at] = tree_copy(rows[:, at], column.lowest)
     return copies

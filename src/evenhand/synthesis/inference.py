@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, combinations_with_replacement
 from typing import Any
 
@@ -34,6 +34,7 @@ class CategoryPair:
     target: int
     p_value: float  # chi-square
     certainty: float  # Theil's U of the target given the source
+    counts: Rows = field(compare=False, repr=False)  # (values of the source, values of the target)
 
     @property
     def error(self) -> float:
@@ -63,6 +64,16 @@ class DataConstraints:
     joints: dict[int, JointTable]  # category target -> its joint sources
     conditionals: dict[tuple[int, int], Fits]  # (category, number) -> one group per value
     decimals: dict[int, int | None]  # real number -> how many decimals its cells have
+
+    def together(self, source: int, target: int) -> Rows:
+        """(values, values) how often the values of two categories meet; where chance may be all, as often as by chance."""
+        for pair in self.pairs:
+            if {pair.source, pair.target} == {source, target}:
+                counts = pair.counts if pair.source == source else pair.counts.T
+                # Counts end with the last value where no cell is missing.
+                return np.pad(counts, [(0, self.sizes[at] - length) for at, length in zip((source, target), counts.shape, strict=True)])
+        met: Rows = np.outer(self.frequencies[source], self.frequencies[target]) / max(self.rows, 1)
+        return met
 
     @property
     def categories(self) -> list[int]:
@@ -108,8 +119,8 @@ def associate(pair: tuple[int, int], counts: Rows) -> CategoryPair | None:
     if p_value >= SIGNIFICANT or min(entropies) <= 0:
         return None
     # U(target | source) = shared information / entropy of the target: the column with less entropy is explained better.
-    source, target = (first, second) if entropies[1] <= entropies[0] else (second, first)
-    return CategoryPair(source, target, p_value, float(np.clip(shared / min(entropies), 0.0, 1.0)))
+    source, target, table = (first, second, counts) if entropies[1] <= entropies[0] else (second, first, counts.T)
+    return CategoryPair(source, target, p_value, float(np.clip(shared / min(entropies), 0.0, 1.0)), table)
 
 
 def _dependence(counts: Rows) -> tuple[float, float, tuple[float, float]]:

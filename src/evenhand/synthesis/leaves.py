@@ -112,8 +112,8 @@ class Ends:
         return smaller
 
 
-def node_shares(branches: Branches, counts: Rows, is_number: bool) -> Rows:
-    """Frequencies (nodes, cells) from the counts (leaves, cells) of the leaves."""
+def node_shares(branches: Branches, counts: Rows, is_number: bool, has_missing: bool = False) -> Rows:
+    """Frequencies (nodes, cells) from the counts (leaves, cells) of the leaves; with `has_missing` the last cell is the missing one."""
     overall = counts.sum(axis=0) + 1.0 / counts.shape[1]
     overall /= overall.sum()
     gathered = np.zeros((len(branches.left), counts.shape[1]))
@@ -121,7 +121,10 @@ def node_shares(branches: Branches, counts: Rows, is_number: bool) -> Rows:
     for level in branches.depths[-2::-1]:
         inner = level[branches.left[level] >= 0]
         gathered[inner] = gathered[branches.left[inner]] + gathered[branches.right[inner]]
-    shares = (_halved if is_number else _discounted)(branches, gathered, overall)
+    if not is_number:
+        shares = _discounted(branches, gathered, overall)
+    else:
+        shares = (_beside_missing if has_missing and counts.shape[1] > 1 else _halved)(branches, gathered, overall)
     rows = gathered.sum(axis=1, keepdims=True)
     mixed: Rows = (rows * shares + FLAT_ROWS * overall) / (rows + FLAT_ROWS)
     return mixed
@@ -134,6 +137,16 @@ def _discounted(branches: Branches, counts: Rows, overall: Reals) -> Rows:
         total = counts[level].sum(axis=1, keepdims=True)
         above = shares[branches.parent[level]]
         shares[level] = np.divide(kept + (total - kept.sum(axis=1, keepdims=True)) * above, total, out=above, where=total > 0)
+    return shares
+
+
+def _beside_missing(branches: Branches, counts: Rows, overall: Reals) -> Rows:
+    """Whether a number is missing first, then the number: a missing cell is no neighbour of the largest ones."""
+    numbers, flat = counts[:, :-1], overall[:-1]
+    whole = counts.sum(axis=1, keepdims=True)
+    there = np.stack([numbers.sum(axis=1), counts[:, -1]], axis=1)
+    known = _left_parts(branches, whole, there, flat.sum(keepdims=True), HALVING_ROWS)
+    shares: Rows = np.hstack([known * _halved(branches, numbers, flat / flat.sum()), 1.0 - known])
     return shares
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Copies = NDArray[np.float32]  # (n, columns): what the trees read
 
 BELOW_ONE = float(np.nextafter(1.0, 0.0))
-_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+LARGEST_COPY = float(np.finfo(np.float32).max)
 _MOST_BINS = 512
 _WORTH_A_GUIDE = 4096
 """Levels looked up at once from which on a table of bins pays for itself."""
@@ -29,7 +29,14 @@ _WORTH_A_GUIDE = 4096
 
 def tree_copy(codes: Reals, lowest: float) -> Reals:
     """Codes as a tree reads them: a missing cell lies below every other."""
-    return np.clip(np.where(np.isnan(codes), lowest - 1.0 - abs(lowest) * 1e-3, codes), -_LARGEST_FLOAT32, _LARGEST_FLOAT32)
+    return np.clip(np.where(np.isnan(codes), lowest - 1.0 - abs(lowest) * 1e-3, codes), -LARGEST_COPY, LARGEST_COPY)
+
+
+def _chosen(copies: Copies, places: Index) -> Copies:
+    """Some of the columns, in the memory's own order: where each column lies in one piece, so does each chosen one."""
+    if copies.flags.f_contiguous:
+        return copies.T.take(places, axis=0).T
+    return copies.take(places, axis=1)
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,7 @@ class Link:
         """The leaf of the tree alone, whatever the groups."""
         if self.tree is None:
             return np.zeros(len(copies), dtype=np.intp)
-        leaves: Index = self.leaf_of_node[self.tree.apply(copies.take(self.parents, axis=1))]
+        leaves: Index = self.leaf_of_node[self.tree.apply(_chosen(copies, self.parents))]
         return leaves
 
     def parted_leaves(self, leaves: Index, copies: Copies) -> Index:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 
 from evenhand.arrays import Index, Rows
+from evenhand.domain.constraints import CompiledConstraint
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError
 from evenhand.synthesis.decimals import decimals_of
+from evenhand.synthesis.derivations import Computation, read_rules
 
 DRAWS_PER_ROW = 40
 FEWEST_DRAWS = 40_000
 """Rows that are drawn again at most, per row that is wanted and in all; after that the nearest valid rows are taken."""
+MOST_TURNED = 5
+"""Numbers that are rounded up and down in all ways."""
 
 
 def keep_constraints(draw: Callable[[Index], Rows], n: int, domain: TabularDomain, fixed: Sequence[int] = ()) -> Rows:
@@ -45,15 +50,32 @@ def _serve(rows: Rows, places: Index, drawn: Rows, domain: TabularDomain) -> Ind
 
 
 def _as_fine_as(moved: Rows, drawn: Rows, domain: TabularDomain) -> Rows:
-    """Mended rows with as many decimals as drawn ones, where the constraints bear it."""
-    fine = moved.copy()
-    for at in np.flatnonzero(~domain.integral):
-        decimals = decimals_of(drawn[~np.isnan(drawn[:, at]), at])
-        if decimals is not None:
-            trial = fine.copy()
-            trial[:, at] = np.round(trial[:, at], decimals)
-            kept = domain.contains(trial)
-            fine[kept] = trial[kept]
+    """Mended rows with as many decimals as drawn ones, where the constraints bear it.
+
+    All numbers are rounded at once, and those computed from others are computed from the rounded ones; where that breaks a rule, the
+    numbers that rules speak of are rounded up or down instead, in all ways as long as they are few.
+    """
+    decimals = {int(at): decimals_of(drawn[~np.isnan(drawn[:, at]), at]) for at in np.flatnonzero(~domain.integral)}
+    finer = {at: places for at, places in decimals.items() if places is not None}
+    rules = [rule for rule in domain.constraints if isinstance(rule, CompiledConstraint)]
+    computed = [each for each in read_rules(rules, domain, drawn).derivations if isinstance(each, Computation)]
+    targets = {each.target for each in computed}
+    ruled = sorted({at for rule in rules for at in rule.columns if at in finer and at not in targets})[:MOST_TURNED]
+    fine, left = moved.copy(), np.arange(len(moved))
+    for ways in (None, *product((np.floor, np.ceil), repeat=len(ruled))):
+        trial = moved[left]
+        turned = dict(zip(ruled, ways or (), strict=False))
+        for at, places in finer.items():
+            trial[:, at] = turned[at](trial[:, at] * 10.0**places) / 10.0**places if at in turned else np.round(trial[:, at], places)
+            trial[:, at] = np.round(trial[:, at], places)
+        for each in computed:
+            told = each.told(trial)
+            trial[told.known, each.target] = told.codes[told.known]
+        kept = domain.contains(trial)
+        fine[left[kept]] = trial[kept]
+        left = left[~kept]
+        if not left.size:
+            break
     return fine
 
 

@@ -202,16 +202,20 @@ MOST_COMBINATIONS = 200_000
 
 
 def _joint_with(graph: Graph, source: int, place: int) -> JointTable:
-    """What the data say of a category by its sources, this one among them: the user's word on one value leaves the others as they are."""
+    """What the data say of a category by its sources, this one among them: the user's word on one value leaves the others as they are.
+
+    A source that the graph does not draw the category from joins its sources as if it had nothing to do with them beside the category.
+    """
     known = {edge.source for edge in graph.incoming(place)}
     table = graph.tables.get(place) or graph.data.joints.get(place)
     if table is not None and source in table.sources:
         return table
-    size = graph.data.sizes[source]
+    met, size = graph.data.together(source, place), graph.data.sizes[source]
     if table is None or not known & set(table.sources) or size * table.counts.size > MOST_COMBINATIONS:
-        rows = max(graph.data.rows, 1) / size
-        return JointTable((source,), (size,), np.tile(graph.shares[place] * rows, (size, 1)))
-    return JointTable((source, *table.sources), (size, *table.sizes), np.tile(table.counts / size, (size, 1)))
+        return JointTable((source,), (size,), met)
+    parts = np.divide(met, met.sum(axis=0), out=np.full(met.shape, 1 / size), where=met.sum(axis=0) > 0)
+    counts = parts[:, None, :] * table.counts
+    return JointTable((source, *table.sources), (size, *table.sizes), counts.reshape(-1, counts.shape[-1]))
 
 
 def _shares(column: Column, frequencies: Mapping[Value, float], own: Reals) -> Reals:

@@ -121,7 +121,7 @@ class Grown:
         """Frequencies at every node as rows with these cells at these nodes show them."""
         counts = np.bincount(self.branches.leaf_of_node()[nodes] * self.shape.cells.count + places, minlength=self._table_size)
         table = counts.reshape(-1, self.shape.cells.count).astype(np.float64)
-        return node_shares(self.branches, table, self.shape.is_number)
+        return node_shares(self.branches, table, self.shape.is_number, self.shape.cells.has_missing)
 
     @property
     def _table_size(self) -> int:
@@ -296,7 +296,7 @@ class TreeGrowth:
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
         chosen, cells = places[self.structure], shape.cells
-        smallest = self.settings.rows_per_leaf(len(chosen)) * (1 if shape.trend is None else RESTS)
+        smallest = self.settings.rows_per_leaf(len(chosen), len(parents)) * (1 if shape.trend is None else RESTS)
         most = min(self.settings.table_cells // cells.count, len(chosen) // smallest)
         if not parents or most < 2 or chosen.min() == chosen.max():
             return None
@@ -320,18 +320,24 @@ class TreeGrowth:
             return link
         low, high = link.stretch(grown.shape.codes, self.copies, link.leaf_of_node[grown.nodes])
         levels = low + (high - low) * rng.random(len(low))
+        # The levels of missing cells lie beyond those of the largest numbers, of which smoothing leaves too many: curves that set
+        # all levels right would take that for too many missing cells.
+        is_mixed = grown.shape.is_number and grown.shape.cells.has_missing
         tilts: list[Tilt] = []
         for place in protected:
-            tilts.append(self._tilt(place, levels))
+            tilts.append(self._tilt(place, levels, is_mixed))
             levels = np.minimum(tilts[-1].straighten(levels, self._groups[place]), BELOW_ONE)
         return replace(link, tilts=tuple(tilts))
 
-    def _tilt(self, place: int, levels: Reals) -> Tilt:
-        """The curve of levels in each group."""
+    def _tilt(self, place: int, levels: Reals, is_beside_all: bool) -> Tilt:
+        """The curve of levels in each group; `is_beside_all` takes off what all rows together show."""
         borders = self._borders[place]
         bins = np.minimum((levels * KNOTS).astype(np.intp), KNOTS - 1)
         counts = np.bincount(self._groups[place] * KNOTS + bins, minlength=(len(borders) + 1) * KNOTS)
-        steadied = _beyond_chance(counts.reshape(-1, KNOTS).astype(np.float64) + STEADY_ROWS / KNOTS)
+        steady = counts.reshape(-1, KNOTS).astype(np.float64) + STEADY_ROWS / KNOTS
+        if is_beside_all:
+            steady /= steady.sum(axis=0) / steady.sum() * KNOTS
+        steadied = _beyond_chance(steady)
         curve = np.hstack([np.zeros((len(steadied), 1)), np.cumsum(steadied, axis=1) / steadied.sum(axis=1, keepdims=True)])
         curve[:, -1] = 1.0
         return Tilt(place, borders, curve)

@@ -11,7 +11,11 @@ from evenhand.limits import Count, NotNegative, ShareBelowOne, TwoOrMore, check_
 
 FEWEST_STRUCTURE_ROWS = 10_000
 FEWEST_PARENTS = 12
-LARGER_LEAVES = (20, 40)
+FINEST, FINE = 5, 8
+"""Rows of a leaf: the fewest, and the fewest of a tree that asks few columns, which would only learn chance from finer ones."""
+MANY_ASKED = 10
+"""Columns that tell something, from which on a tree needs its finest leaves: each split tells of one of them."""
+LARGER_LEAVES = (8, 20, 40)
 FEWEST_LEAVES = 25
 
 
@@ -19,7 +23,8 @@ FEWEST_LEAVES = 25
 class TreeSettings:
     """How fine the trees are.
 
-    leaf_rows: fewest rows of a leaf; None takes rows / 500, between 5 and 8, and more where too many learnt rows are repeated
+    leaf_rows: fewest rows of a leaf; None takes rows / 500, between 5 and 8, 5 where many columns are asked, and more where too many
+        learnt rows are repeated
     held_out: share of the structure rows that say whether a trend pays; 0 for no trends
     parents: most columns that a column's tree may ask, beside the protected ones; None for as many as `asked_cells` allow
     asked_cells: cells of parents that all trees together may be grown on, so that wide tables stay affordable; never below 12 parents
@@ -55,13 +60,15 @@ class TreeSettings:
         """How many rows the splits are chosen on at most, in a table of this many columns."""
         return min(self.structure_rows, max(FEWEST_STRUCTURE_ROWS, self.structure_cells // columns))
 
-    def rows_per_leaf(self, rows: int) -> int:
-        """The fewest rows of a leaf for a table of this many rows."""
-        return self.leaf_rows if self.leaf_rows is not None else int(np.clip(rows // 500, 5, 8))
+    def rows_per_leaf(self, rows: int, asked: int) -> int:
+        """The fewest rows of a leaf for a table of this many rows, in a tree that asks this many columns."""
+        if self.leaf_rows is not None:
+            return self.leaf_rows
+        return FINEST if asked >= MANY_ASKED else int(np.clip(rows // 500, FINEST, FINE))
 
     def leaf_sizes(self, rows: int) -> tuple[int, ...]:
         """The same, and what is tried next where leaves of so few rows learn single rows by heart."""
-        first = self.rows_per_leaf(rows)
+        first = self.rows_per_leaf(rows, MANY_ASKED)
         larger = () if self.leaf_rows is not None or not self.rarer_copies else LARGER_LEAVES
         return (first, *(size for size in larger if first < size <= rows // FEWEST_LEAVES))
 

@@ -45,11 +45,16 @@ def _quality(told: Mapping[str, Any] | None) -> dict[str, Any] | None:
     ]
     if told.get("accuracy_real") is not None:
         lines.append(("Accuracy learnt from real, from synthetic rows", f"{told['accuracy_real']:.1%}, {told['accuracy_synthetic']:.1%}"))
-    lines += [(f"Column {words.text(name, 60)}", f"{score:.3f} alike") for name, score in told.get("columns") or []]
-    lines += [(f"Pair {words.text(a, 60)}, {words.text(b, 60)}", f"{score:.3f} alike") for a, b, score in told.get("pairs") or []]
+    lines += [(f"Column {words.text(name, 60)}", _alike(*scores)) for name, *scores in told.get("columns") or []]
+    lines += [(f"Pair {words.text(a, 60)}, {words.text(b, 60)}", _alike(*scores)) for a, b, *scores in told.get("pairs") or []]
     lines += [(f"Gap by {words.text(gap['column'], 60)}, real and synthetic", _gap(gap)) for gap in told.get("gaps") or []]
     lines += [(f"Relation {words.text(text, 200)}", f"kept in {share:.2%}") for text, share in told.get("relations") or []]
     return {"lines": lines, "warnings": [words.text(each, 300) for each in told.get("warnings") or []]}
+
+
+def _alike(score: float, of_halves: float | None = None) -> str:
+    """1 is equal; results of earlier versions do not say what two halves of the real rows have."""
+    return f"{score:.3f} alike" + ("" if of_halves is None else f" (two halves of the real rows: {of_halves:.3f})")
 
 
 def _gap(gap: Mapping[str, Any]) -> str:
