@@ -18,11 +18,10 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-import aitest_tables as paper  # noqa: E402
-import common  # noqa: E402
-from aitest_data import Notes  # noqa: E402
-
 import aitest  # noqa: E402
+from parts import aitest_tables as paper  # noqa: E402
+from parts import common  # noqa: E402
+from parts.aitest_data import Notes  # noqa: E402
 
 REALISTIC = [*aitest.MANY, "bank", "compas"]
 Part = Callable[[paper.Plan], list[dict[str, Any]]]
