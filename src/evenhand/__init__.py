@@ -1,4 +1,4 @@
-"""Fairness testing for machine-learning models: find unfair treatment, prove it with pairs, say how often, mend it.
+"""Fairness testing for machine-learning models: find unfair treatment, prove it with pairs, say how often, repair it.
 
 The public names are loaded when they are first used, so that importing the package costs next to nothing.
 """

@@ -56,7 +56,11 @@ def register(app: typer.Typer) -> None:
 def repair_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
     repair: list[str] = typer.Option(
-        None, "--repair", "-r", help="A way to mend; repeat for several.  Default: all that fit the model.", autocompletion=repair_names
+        None,
+        "--repair",
+        "-r",
+        help="A way to repair the model; repeat for several.  Default: all that fit the model.",
+        autocompletion=repair_names,
     ),
     write: str = typer.Option(None, "--write", help="The repair whose model is written; default: the one shown to be best, else none."),
     protected: str = PROTECTED,
@@ -88,7 +92,7 @@ def repair_command(
     quiet: bool = QUIET,
     list_them: bool = typer.Option(False, "--list", help="Say which repairs there are and stop."),
 ) -> None:
-    """Mend the model and say what that is worth.  Exits with 0 where a repair is shown to be better, 3 where none is.
+    """Repair the model and say what that is worth.  Exits with 0 where a repair is shown to be better, 3 where none is.
 
     Finished seeds are kept: after an interruption the same command goes on with the others.
     """

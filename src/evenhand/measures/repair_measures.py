@@ -22,10 +22,12 @@ class Measure:
 MEASURES = (
     Measure("accuracy", "Accuracy", "held-out real rows judged rightly", "accuracy", "higher"),
     Measure("worst_group_accuracy", "Worst group", "accuracy in the protected group where it is lowest", "worst case", "higher"),
-    Measure("if_o", "IF_o", "held-out real rows that another protected value would give another outcome", "individual", "lower"),
+    Measure(
+        "if_o", "IF_o", "held-out real rows that would get a different outcome with a different protected value", "individual", "lower"
+    ),
     Measure("if_r", "IF_r", "the same among inputs drawn from the whole domain", "individual", "lower"),
     Measure("still_found", "Still found", "of what another method found before, the share that is still unfair", "individual", "lower"),
-    Measure("found_anew", "Found anew", "of what another method tries now, the share that is unfair", "worst case", "lower"),
+    Measure("found_anew", "Found by a new search", "of what another method tries now, the share that is unfair", "worst case", "lower"),
     Measure("worst_gap", "Worst gap", "the largest difference of scores between two twins among held-out rows", "worst case", "lower"),
     Measure("spd", "SPD", "largest gap between protected groups in the share of favourable outcomes", "group", "lower"),
     Measure("aod", "AOD", "the same among those who deserve it and among those who do not, averaged", "group", "lower"),

@@ -23,7 +23,7 @@ SUBJECTS = {
     "scan": "A search for {many} {whom} the model treats differently",
     "measure": "How {many} and groups are treated",
     "certify": "What can be proved about every input that the domain allows",
-    "repair": "Ways to mend the model, against each other and against chance",
+    "repair": "Ways to repair the model, compared with each other and with chance",
     "synth": "Synthetic rows against the real ones",
     "bench": "Methods of search under one budget",
     "campaign": "Many models, each searched and measured under the same terms",
@@ -43,7 +43,7 @@ DECIDED = {
 
 NEXT = {
     "violation": (
-        "Look at the evidence and where it concentrates; ask the model again about one pair; then mend the model (`evenhand repair`) or "
+        "Look at the evidence and where it concentrates; ask the model again about one pair; then repair the model (`evenhand repair`) or "
         "have the difference justified and waived in the project file, with an owner and an expiry."
     ),
     "inconclusive": "Do what the reason above asks for: more rows, a larger budget, or a wider tolerance, and run it again.",

@@ -100,7 +100,7 @@ def repair(
     subject = subject_of(model, data, protected)
     if subject.domain.label is not None and subject.domain.label.is_amount:
         raise InvalidArgument(
-            f"label {subject.domain.label.column!r} is an amount, and repairs mend models that say classes.  What treats twins alike for "
+            f"label {subject.domain.label.column!r} is an amount, and repairs need classes.  What treats twins alike for "
             "sure is the mean of the amounts over every protected value: wrap a function that returns it, and measure that"
         )
     if subject.rows is None or subject.labels is None:

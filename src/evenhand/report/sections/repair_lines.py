@@ -159,6 +159,6 @@ def _how(details: Mapping[str, Any]) -> str:
     return (
         f"For every seed a model of the given kind was fitted to about {words.number(details['train_rows'])} training rows and judged on "
         f"{words.number(details['held_out_rows'])} held-out ones. The findings of {train} trained. The findings of {judge} that are no "
-        "twins of those, a new search of that method on every mended model, held-out real rows and inputs from the whole domain judged. "
+        "twins of those, a new search of that method on every repaired model, held-out real rows and inputs from the whole domain judged. "
         "Repairs that fit a new model are held against the same model fitted again with another seed; the others against the old one."
     )
