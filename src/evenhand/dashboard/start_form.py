@@ -24,7 +24,7 @@ VERBS = {
     "measure": "rates and gaps between groups, without a search",
     "certify": "bounds that are proven, for trees and small nets",
     "doctor": "examine how the model is wired",
-    "repair": "compare ways to mend the model",
+    "repair": "compare ways to repair the model",
 }
 BUDGETS = ("candidates", "model_rows", "seconds")
 PARTS_OF_MAIN = {"measure": ("seed",), "certify": ("seconds",), "doctor": ("candidates",), "repair": ("candidates", "seed")}

@@ -13,6 +13,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from evenhand.contract import population_words
 from evenhand.report import frame
 from evenhand.report.lead import SYMBOLS
 
@@ -45,7 +46,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= frame.environment().filters | {"moment": moment, "ago": ago}
-    made.globals |= {"states": STATES, "signs": SIGNS, "tones": TONES}
+    made.globals |= {"states": STATES, "signs": SIGNS, "tones": TONES, "population_words": population_words}
     return made
 
 
