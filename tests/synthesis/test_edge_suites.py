@@ -76,3 +76,37 @@ def test_more_columns_than_there_are_cannot_be_combined():
 def test_drawn_people_are_valid(person):
     row = np.array([[column.code(person[column.name]) for column in COLUMNS]])
     assert DOMAIN.contains(row).all()
+
+
+def _related() -> tuple[np.ndarray, TabularDomain]:
+    """Sums, a flag of three, and dates in order, as rules."""
+    rng = np.random.default_rng(5)
+    basic, bonus, start = rng.integers(10, 60, 500), rng.integers(0, 20, 500), rng.integers(0, 100, 500)
+    flags = np.eye(3)[rng.integers(0, 3, 500)]
+    rows = np.column_stack([basic, bonus, basic + bonus, start, start + 1 + rng.integers(0, 50, 500), flags]).astype(float)
+    names = ("basic", "bonus", "total", "start", "end")
+    numbers = [Column(name, "integer", low=int(c.min()), high=int(c.max())) for name, c in zip(names, rows.T[:5], strict=True)]
+    columns = (*numbers, *(Column(f"is_{flag}", "boolean", (0, 1)) for flag in "abc"))
+    rules = ["total == basic + bonus", "start < end", "is_a + is_b + is_c == 1"]
+    return rows, TabularDomain(columns, constraints=compile_constraints(rules, columns))
+
+
+def test_boundaries_carry_along_what_follows_from_them():
+    rows, domain = _related()
+    found = boundary_rows(domain, rows, np.random.default_rng(6))
+    assert domain.contains(found.rows).all()
+    assert found.impossible == ()
+    assert {"basic = 10 (lowest)", f"total = {int(rows[:, 2].min())} (lowest)", "is_a = 1", "is_a = 0"} <= set(found.reasons)
+
+
+def test_combinations_keep_sums_orders_and_flags():
+    rows, domain = _related()
+    found = covering_rows(domain, rows, np.random.default_rng(7))
+    assert domain.contains(found.rows).all()
+    assert 0 < found.impossible < found.combinations / 3
+
+
+def test_every_relation_is_broken_by_a_row_that_keeps_the_others():
+    rows, domain = _related()
+    faults = negative_frame(domain, rows, np.random.default_rng(8))["fault"].tolist()
+    assert {f"breaks the rule {rule.text}" for rule in domain.constraints} <= set(faults)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,10 @@ from evenhand.cli.output import free_path, tell, watching
 from evenhand.errors import InvalidArgument
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from evenhand.datasets.dataset import Dataset
+    from evenhand.domain.tabular import TabularDomain
     from evenhand.synthesis.companions import Companion
 
 
@@ -136,7 +139,8 @@ def write_suite(name: str, table: Dataset, draw: StoredDraw) -> None:
     from evenhand.synthesis.edge_rows import boundary_rows, negative_frame
     from evenhand.synthesis.value_combinations import covering_rows
 
-    ways, domain, rng = {"pairs": 2, "triples": 3}, table.domain, np.random.default_rng(draw.seed)
+    ways, rng = {"pairs": 2, "triples": 3}, np.random.default_rng(draw.seed)
+    domain = _under_relations(table, rng)
     carriers = table.rows[domain.contains(table.rows)]
     if name == "boundary":
         found = boundary_rows(domain, carriers, rng)
@@ -151,3 +155,12 @@ def write_suite(name: str, table: Dataset, draw: StoredDraw) -> None:
     else:
         raise UnknownName("suite", name, ("boundary", "negative", "pairs", "triples"))
     tell(f"{sentence}: {write_frame(frame, free_path(draw.output))}")
+
+
+def _under_relations(table: Dataset, rng: np.random.Generator) -> TabularDomain:
+    """The table's domain, in which what relates the columns of every row is a rule."""
+    from evenhand.domain.relations import find_relations
+
+    found = find_relations(table.rows, table.domain, rng) if table.domain.finds_relations else ()
+    always = tuple(each.rule for each in found if each.support == 1.0)
+    return replace(table.domain, constraints=(*table.domain.constraints, *always))

@@ -215,6 +215,27 @@ def read_rules(rules: Mapping[CompiledConstraint, float] | tuple[CompiledConstra
 
 
 @dataclass(frozen=True)
+class Following:
+    """What follows from given cells by a domain's rules."""
+
+    derivations: tuple[Derivation, ...]
+
+    @classmethod
+    def of(cls, domain: TabularDomain, rows: Rows) -> Following:
+        """By its rules; `rows` tell how many decimals a number has."""
+        return cls(read_rules(tuple(rule for rule in domain.constraints if isinstance(rule, CompiledConstraint)), domain, rows).derivations)
+
+    def computed(self, rows: Rows, keep: int | None = None) -> Rows:
+        """The rows with every cell that follows from others put right; the column to keep stays as it is."""
+        rows = rows.copy()
+        for each in self.derivations * 2:  # what follows from what follows
+            if each.target != keep:
+                told = each.told(rows)
+                rows[told.known, each.target] = told.codes[told.known]
+        return rows
+
+
+@dataclass(frozen=True)
 class _Reader:
     domain: TabularDomain
     rows: Rows

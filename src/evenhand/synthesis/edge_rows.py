@@ -1,6 +1,7 @@
 """Rows at the edges of a domain, for tests: valid ones at every boundary, and cells that a model must refuse.
 
-Each row is a realistic one with a single cell changed, so that what a model does with it is that cell's doing.
+Each row is a realistic one with a single cell changed, and what follows from that cell by the rules: what a model does with it is that
+cell's doing.
 """
 
 from __future__ import annotations
@@ -13,15 +14,19 @@ import numpy as np
 
 from evenhand.arrays import Rows
 from evenhand.domain.columns import Column
-from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument
+from evenhand.domain.constraints import CompiledConstraint
+from evenhand.domain.tabular import Constraint, TabularDomain
+from evenhand.errors import ConstraintError, InvalidArgument
 from evenhand.synthesis.decimals import decimals_of
+from evenhand.synthesis.derivations import Following
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CARRIERS = 400
 """Realistic rows that are tried for a cell before it is called impossible under the rules."""
+MOVED = 40
+"""The same where rows are moved to the nearest that keep the rules, which costs more."""
 NO_SUCH_VALUE = "no such value"
 
 
@@ -53,17 +58,48 @@ def boundary_rows(domain: TabularDomain, carriers: Rows, rng: np.random.Generato
     ('sex = f', 'sex = m', 'age = 18 (lowest)', 'age = 19', 'age = 89', 'age = 90 (highest)')
     """
     _check(carriers)
+    follows = Following.of(domain, carriers)
     made, reasons, impossible = [np.empty((0, len(domain.columns)))], [], []
     for edge in (edge for at, column in enumerate(domain.columns) for edge in _edges(at, column, carriers[:, at])):
-        tried = carriers[rng.integers(0, len(carriers), CARRIERS)]
+        there = carriers[carriers[:, edge.at] == edge.code][:1]  # a row that stands at this edge already, where there is one
+        tried = np.vstack([there, carriers[rng.integers(0, len(carriers), CARRIERS)]])
         tried[:, edge.at] = edge.code
-        valid = np.flatnonzero(domain.contains(tried))
-        if valid.size:
-            made.append(tried[valid[:1]])
+        valid = _valid(tried, edge, domain, follows)
+        if len(valid):
+            made.append(valid[:1])
             reasons.append(edge.reason)
         else:
             impossible.append(edge.reason)
     return EdgeRows(np.vstack(made), tuple(reasons), tuple(impossible))
+
+
+def _valid(tried: Rows, edge: _Edge, domain: TabularDomain, follows: Following) -> Rows:
+    """Those of the rows that can be valid with their changed cell: as they are, with what follows from it, or moved by the rules."""
+    plain = tried[domain.contains(tried)]
+    if len(plain) or not domain.constraints:
+        return plain
+    told = follows.computed(tried, keep=edge.at)
+    valid = told[domain.contains(told)]
+    if len(valid):
+        return valid
+    try:
+        moved = _held(domain, edge).project(told[:MOVED])
+    except ConstraintError:  # no row at all keeps the rules at this edge
+        return tried[:0]
+    with np.errstate(invalid="ignore"):
+        same = (moved[:, edge.at] == edge.code) | (np.isnan(moved[:, edge.at]) & np.isnan(edge.code))
+    found: Rows = moved[domain.contains(moved) & same]
+    return found
+
+
+def _held(domain: TabularDomain, edge: _Edge) -> TabularDomain:
+    """The domain whose column has this one number; that of a value or a missing cell stays as it is."""
+    column = domain.columns[edge.at]
+    if column.is_listed or np.isnan(edge.code):
+        return domain
+    end = int(edge.code) if column.is_integral else edge.code
+    columns = (replace(each, low=end, high=end) if at == edge.at else each for at, each in enumerate(domain.columns))
+    return replace(domain, columns=tuple(columns))
 
 
 def _check(carriers: Rows) -> None:
@@ -137,13 +173,25 @@ def _wrong_cells(column: Column) -> Iterator[tuple[Any, str]]:
 
 def _rule_breakers(domain: TabularDomain, carriers: Rows, rng: np.random.Generator) -> Iterator[tuple[Any, str]]:
     """For every rule a row inside all ranges that breaks it and no other."""
-    free = replace(domain, constraints=())
-    tried = np.vstack([free.sample(4_000, rng), _shuffled(carriers[rng.integers(0, len(carriers), 4_000)], rng)])
-    kept = np.stack([rule.holds(tried) for rule in domain.constraints], axis=1) if domain.constraints else np.ones((len(tried), 0), bool)
+    if not domain.constraints:
+        return
+    anything = np.vstack(
+        [replace(domain, constraints=()).sample(2_000, rng), _shuffled(carriers[rng.integers(0, len(carriers), 2_000)], rng)]
+    )
     for number, rule in enumerate(domain.constraints):
+        tried = np.vstack([*_one_cell_wrong(carriers, rule, rng), anything])
+        kept = np.stack([other.holds(tried) for other in domain.constraints], axis=1)
         alone = np.flatnonzero(~kept[:, number] & (kept.sum(axis=1) == kept.shape[1] - 1))
         if alone.size:
             yield tried[alone[0]], f"breaks the rule {rule.text}"
+
+
+def _one_cell_wrong(carriers: Rows, rule: Constraint, rng: np.random.Generator) -> Iterator[Rows]:
+    """Realistic rows with another row's cell in one of the columns that a rule speaks of."""
+    for at in rule.columns if isinstance(rule, CompiledConstraint) else ():
+        tried = carriers[rng.integers(0, len(carriers), CARRIERS)]
+        tried[:, at] = carriers[rng.integers(0, len(carriers), CARRIERS), at]
+        yield tried
 
 
 def _shuffled(rows: Rows, rng: np.random.Generator) -> Rows:

@@ -12,7 +12,7 @@ from evenhand.domain.constraints import CompiledConstraint
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError
 from evenhand.synthesis.decimals import decimals_of
-from evenhand.synthesis.derivations import Computation, read_rules
+from evenhand.synthesis.derivations import Computation, Following
 
 DRAWS_PER_ROW = 40
 FEWEST_DRAWS = 40_000
@@ -58,7 +58,7 @@ def _as_fine_as(moved: Rows, drawn: Rows, domain: TabularDomain) -> Rows:
     decimals = {int(at): decimals_of(drawn[~np.isnan(drawn[:, at]), at]) for at in np.flatnonzero(~domain.integral)}
     finer = {at: places for at, places in decimals.items() if places is not None}
     rules = [rule for rule in domain.constraints if isinstance(rule, CompiledConstraint)]
-    computed = [each for each in read_rules(rules, domain, drawn).derivations if isinstance(each, Computation)]
+    computed = [each for each in Following.of(domain, drawn).derivations if isinstance(each, Computation)]
     targets = {each.target for each in computed}
     ruled = sorted({at for rule in rules for at in rule.columns if at in finer and at not in targets})[:MOST_TURNED]
     fine, left = moved.copy(), np.arange(len(moved))

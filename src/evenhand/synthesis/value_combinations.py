@@ -16,6 +16,7 @@ from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.limits import Count, check_argument
+from evenhand.synthesis.derivations import Following
 
 MOST_VALUES = 12
 """Of a category that has more, the most frequent ones are combined."""
@@ -60,8 +61,9 @@ def covering_rows(domain: TabularDomain, carriers: Rows, rng: np.random.Generato
     if not len(carriers):
         raise InvalidArgument("carriers must have at least one realistic row, got none")
     levels = [_levels(column, carriers[:, at]) for at, column in enumerate(domain.columns)]
-    excluded = _Array(domain, levels, 2, rng).grow() if ways > 2 and domain.constraints else None
-    return _Array(domain, levels, ways, rng, excluded).grow().found
+    follows = Following.of(domain, carriers)
+    excluded = _Array(domain, levels, 2, rng, follows).grow() if ways > 2 and domain.constraints else None
+    return _Array(domain, levels, ways, rng, follows, excluded).grow().found
 
 
 def _levels(column: Column, cells: Rows) -> Rows:
@@ -78,8 +80,17 @@ def _levels(column: Column, cells: Rows) -> Rows:
 class _Array:
     """The combinations still wanted, as one flag each: those of one set of columns lie side by side."""
 
-    def __init__(self, domain: TabularDomain, levels: list[Rows], ways: int, rng: np.random.Generator, pairs: _Array | None = None) -> None:
+    def __init__(
+        self,
+        domain: TabularDomain,
+        levels: list[Rows],
+        ways: int,
+        rng: np.random.Generator,
+        follows: Following,
+        pairs: _Array | None = None,
+    ) -> None:
         self.domain, self.levels, self.ways, self.rng = domain, levels, ways, rng
+        self.follows = follows
         self.sizes = np.array([len(each) for each in levels])
         self.sets = np.array(list(combinations(range(len(levels)), ways)))  # (sets, ways)
         per_set = self.sizes[self.sets].prod(axis=1)
@@ -148,6 +159,8 @@ class _Array:
     def _mended(self, rows: Rows) -> _Candidates:
         """Rows that keep the rules, those that broke one moved to the nearest that does, with the levels that they then hold."""
         if self.domain.constraints and (broken := np.flatnonzero(~self.domain.contains(rows))).size:
+            rows[broken] = self.follows.computed(rows[broken])
+            broken = broken[~self.domain.contains(rows[broken])]
             rows[broken] = self.domain.project(rows[broken])
             rows = rows[self.domain.contains(rows)]
         known = [np.isin(rows[:, at], codes) for at, codes in enumerate(self.levels) if self.domain.columns[at].is_listed]
