@@ -32,6 +32,7 @@ from evenhand.measures.counted_changes import (
     counted_scenes,
     reference,
 )
+from evenhand.measures.scene_tables import inducing_by_scene, ratio_over_scenes, share_over_scenes, summed, unfair_on_originals
 from evenhand.measures.studies.classes import ClassRules, class_part, class_verdicts
 from evenhand.media.operators.insert import Insert
 from evenhand.media.operators.parts.mutated import DELETE, INSERT, ROTATE, Mutation
@@ -45,7 +46,8 @@ from evenhand.models.shown import shown
 from evenhand.planted.recognisers import Simulated, false_alarm_share
 from evenhand.report.scene_sheets import pair, sheet
 from evenhand.verbs.init import init
-from parts.judged_sheets import write_judged_sheets
+from parts.judged_sheets import OPERATORS as JUDGED
+from parts.judged_sheets import JudgedPictures, write_judged_sheets
 from parts.scene_misuses import MISUSES, is_caught
 from parts.scene_sizes import size_figures
 from parts.scene_verdicts import verdict_figures
@@ -54,13 +56,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "papers"))
 from distrofair import (
     accuracy_beside_real,
     compared,
-    inducing_by_scene,
     picture_error_rates,
-    ratio_over_scenes,
     scene_error_rates,
-    share_over_scenes,
-    summed,
-    unfair_on_originals,
 )
 from scene_realism import NetFeatures, realism, region_auc
 
@@ -396,12 +393,18 @@ def main() -> None:
     parser.add_argument(
         "--of", type=Path, help="with --pictures: sheets of 24 changes by each operator of this folder, cropped, for judging"
     )
+    parser.add_argument("--recogniser", type=Path, help="with --of: the pictures are bare, and what this detector names are the objects")
+    parser.add_argument("--segmenter", type=Path, help="with --recogniser: a file that describes a segmenter which takes boxes")
+    parser.add_argument("--inpainter", type=Path, help="with --of: a net that fills holes")
+    parser.add_argument("--operators", nargs="+", default=JUDGED, help="with --of: only these")
     options = parser.parse_args()
     import cv2
 
     cv2.setNumThreads(1)
     if options.pictures and options.of:
-        say(write_judged_sheets(options.of, options.pictures, options.seed))
+        given = JudgedPictures(options.of, options.recogniser, options.segmenter, options.inpainter, tuple(options.operators))
+        for operator, told in write_judged_sheets(given, options.pictures, options.seed).items():
+            say(f"  {operator}: {told}")
         return
     if options.pictures:
         draw_sheets(options.pictures, options.seed)

@@ -17,7 +17,7 @@ from scene_realism import described, matched_regions, mutated_regions
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import scenes as bench
-from evenhand.measures.counted_changes import CountedChange, CountedScenes
+from evenhand.measures.counted_changes import EXCLUSION, INCLUSION, CountedChange, CountedScenes, judge
 from evenhand.media.operators.insert import Insert
 from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.vocabulary import PARTS_ONLY, Labels
@@ -25,7 +25,12 @@ from evenhand.media.vocabulary import PARTS_ONLY, Labels
 OUT, IN = "out", "in"
 QUICK_SCENES = 24
 """So many street frames in the short form."""
+REPEATS = 5
+"""Of insertion and rotation, as in the paper; the short form has one."""
 OPERATORS = bench.OPERATORS
+
+
+CHANGE_FIELDS = ("operator", "label", "is_null", "scene", "cluster", "added", "cpu_seconds", "turn")
 
 
 @dataclass(frozen=True)
@@ -65,9 +70,10 @@ def _material(data: str, is_quick: bool) -> Any:
     raise KeyError(data)
 
 
-def _medium(case: SceneCase) -> Any:
-    scenes, plan = _material(case.data, case.is_quick)
-    wanted = plan if case.style == OUT else replace(plan, operators=(Insert(inside=True),))
+def _medium(case: SceneCase, is_small: bool | None = None) -> Any:
+    scenes, plan = _material(case.data, case.is_quick if is_small is None else is_small)
+    repeated = replace(plan, repeats=1 if case.is_quick else REPEATS)
+    wanted = repeated if case.style == OUT else replace(plan, operators=(Insert(inside=True),))
     return bench.as_the_paper(scenes, wanted, Labels(made_of=PARTS_ONLY), _detector(case.detector), case.seed)
 
 
@@ -75,7 +81,7 @@ def _plain(case: SceneCase) -> dict[str, Any]:
     found = bench.asked(_medium(case), _detector(case.detector))
     return {
         "changes": [
-            {**{name: getattr(one, name) for name in ("operator", "label", "is_null", "scene", "cluster", "added", "cpu_seconds")},
+            {**{name: getattr(one, name) for name in CHANGE_FIELDS},
              **{name: dict(getattr(one, name)) for name in ("truth", "before", "after", "hidden")}, "touched": sorted(one.touched)}
             for one in found.changes
         ],
@@ -105,21 +111,25 @@ def _counters(listed: Sequence[Mapping[str, int]]) -> tuple[Counter[str], ...]:
 
 def _change(kept: Mapping[str, Any]) -> CountedChange:
     counters = {name: Counter(kept[name]) for name in ("truth", "before", "after", "hidden")}
-    rest = {name: kept[name] for name in ("operator", "label", "is_null", "scene", "cluster", "added", "cpu_seconds")}
+    rest = {name: kept[name] for name in CHANGE_FIELDS}
     return CountedChange(**rest, **counters, touched=frozenset(kept["touched"]))
 
 
-def realness(cells: Cells, is_quick: bool, seed: int) -> dict[str, dict[str, list[float]]]:
-    """For each operator the scores, 0 to 10, that a classifier gives to untouched and to changed regions that it has not learnt from."""
+def realness(cells: Cells, data: str, is_quick: bool, seed: int) -> dict[str, dict[str, list[float]]]:
+    """For each operator the scores, 0 to 10, that a classifier gives to untouched and to changed regions that it has not learnt from.
+
+    `erring` says of each changed region whether any detector errs on its picture.
+    """
     found: dict[str, dict[str, list[float]]] = cells.take(
-        "realness", {"quick": is_quick, "seed": seed}, lambda: _realness(is_quick, seed), files("street")
+        "realness", {"data": data, "quick": is_quick, "seed": seed}, lambda: _realness(data, is_quick, seed), files(data)
     )
     return found
 
 
-def _realness(is_quick: bool, seed: int) -> dict[str, dict[str, list[float]]]:
-    medium = _medium(SceneCase("street", "yolox_nano", OUT, is_quick, seed))
-    scenes, _ = _material("street", is_quick)
+def _realness(data: str, is_quick: bool, seed: int) -> dict[str, dict[str, list[float]]]:
+    medium = _medium(SceneCase(data, "yolox_nano", OUT, True, seed), is_quick)
+    scenes, _ = _material(data, is_quick)
+    erring = _erring(medium)
     told = {}
     for operator in OPERATORS:
         places = [k for k, one in enumerate(medium.changes) if one.operator == operator]
@@ -127,8 +137,20 @@ def _realness(is_quick: bool, seed: int) -> dict[str, dict[str, list[float]]]:
         rng = np.random.default_rng([seed, 4])
         pairs = matched_regions(list(mutated_regions(made)), scenes, operator, rng)
         if len(pairs) >= 10:
-            told[operator] = _scored([changed for changed, _ in pairs], [real for _, real in pairs], seed)
+            changed = [one for one, _ in pairs]
+            told[operator] = _scored(changed, [real for _, real in pairs], seed)
+            told[operator]["erring"] = [float((operator, one.label, one.scene) in erring) for one in changed]
     return told
+
+
+def _erring(medium: Any) -> set[tuple[str, str, str]]:
+    """Operator, class and scene of the changes after which any detector loses or invents something."""
+    found = set()
+    for name in detector_names():
+        for one in bench.asked(medium, _detector(name)).changes:
+            if any(judge(one, kind, Counter()).is_erring for kind in (EXCLUSION, INCLUSION)):
+                found.add((one.operator, one.label, one.scene))
+    return found
 
 
 def _scored(changed: Sequence[Any], real: Sequence[Any], seed: int) -> dict[str, list[float]]:

@@ -160,9 +160,8 @@ def test_classifiers_tell_shifted_rows_apart_and_equal_ones_not():
 def test_accuracy_on_untouched_classes():
     from collections import Counter
 
-    from distrofair_items import untouched_accuracy
-
     from evenhand.measures.counted_changes import CountedChange
+    from evenhand.measures.scene_tables import untouched_accuracy
 
     truth = Counter(car=2, dog=2)
     change = CountedChange("insert", "dog", False, "s", 0, truth, Counter(car=2), Counter(car=1, dog=3), Counter(), frozenset({"dog"}), 1)

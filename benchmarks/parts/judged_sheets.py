@@ -1,49 +1,86 @@
-"""Sheets of 24 random changes by each operator on a folder of annotated pictures, cropped to what changed, for judging by eye."""
+"""Sheets of 24 random changes by each operator on a folder of pictures, annotated or bare, cropped to what changed, for judging by eye."""
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from evenhand.datasets.scene_data import found_scenes, read_scenes
+from evenhand.datasets.scene_data import SceneSource, found_scenes, read_scenes
 from evenhand.datasets.scenes.picture_files import write_picture
 from evenhand.errors import DataError, require
-from evenhand.media.operators.parts.mutated import Mutation
+from evenhand.media.operators.parts.inpaint import NetInpainter
+from evenhand.media.operators.parts.mutated import Mutation, Skipped
 from evenhand.media.scene import Picture
 from evenhand.media.scenes import ChangePlan, Scenes
+from evenhand.models.onnx_session import open_onnx
 from evenhand.report.scene_sheets import sheet
 
 OPERATORS = ("insert", "delete", "mirror", "move", "fog", "rain", "night", "exposure", "blur", "compression")
 CLASSES = ("person", "car", "motorcycle", "truck", "bus", "bicycle", "dog", "cat", "bird")
 SHOWN = 24
+MOST = 400
 WIDE, TALL = 380, 280
 
 
-def write_judged_sheets(source: Path, folder: Path, seed: int) -> dict[str, int]:
-    """One sheet for each operator, one change for each picture; how many changes there are on it."""
-    found = found_scenes(source, 400)
-    if found is None:
-        raise DataError(f"{source} holds no scenes of a known layout")
-    scenes = read_scenes(found)
-    known = {label for scene in scenes for label in scene.truth}
-    classes = tuple(name for name in CLASSES if name in known)
-    medium = Scenes(scenes, ChangePlan(classes, classes, OPERATORS, controls=False), seed=seed)
-    return {operator: _write(medium, operator, folder / f"{source.name}-{operator}.png", seed) for operator in OPERATORS}
+@dataclass(frozen=True)
+class JudgedPictures:
+    """What is judged: a folder of pictures, and the nets that a user would bring.
+
+    recogniser: a detector whose own boxes are the objects; the folder's annotations are not looked at then.
+    segmenter: a file that describes a segmenter which takes boxes, for bare pictures.  inpainter: a net that fills holes.
+    """
+
+    source: Path
+    recogniser: Path | None = None
+    segmenter: Path | None = None
+    inpainter: Path | None = None
+    operators: tuple[str, ...] = OPERATORS
+
+    def medium(self, seed: int) -> Scenes:
+        """Every change of every picture."""
+        scenes = read_scenes(self._source())
+        known = {label for scene in scenes for label in scene.truth}
+        classes = tuple(name for name in CLASSES if name in known)
+        plan = ChangePlan(classes, classes, self.operators, controls=False)
+        return Scenes(
+            scenes, plan if self.inpainter is None else replace(plan, inpainter=NetInpainter(open_onnx(self.inpainter))), seed=seed
+        )
+
+    def _source(self) -> SceneSource:
+        if self.recogniser is not None:
+            return SceneSource("pictures", self.source, None, MOST, self.segmenter, recogniser=str(self.recogniser))
+        found = found_scenes(self.source, MOST)
+        if found is None:
+            raise DataError(f"{self.source} holds no scenes of a known layout; bare pictures need a recogniser")
+        return found
 
 
-def _write(medium: Scenes, operator: str, file: Path, seed: int) -> int:
+def write_judged_sheets(judged: JudgedPictures, folder: Path, seed: int) -> dict[str, str]:
+    """One sheet for each operator, one change for each picture; how many changes there are on it, and why others were not made."""
+    medium = judged.medium(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    return {operator: _write(medium, operator, folder / f"{judged.source.name}-{operator}.png", seed) for operator in judged.operators}
+
+
+def _write(medium: Scenes, operator: str, file: Path, seed: int) -> str:
     rng = np.random.default_rng(seed)
     places = [(int(place), int(change)) for place, change, _ in medium.rows() if medium.changes[int(change)].operator == operator]
     shown: dict[int, Mutation] = {}
+    skipped: Counter[str] = Counter()
     for k in rng.permutation(len(places)):
         place, change = places[k]
         made = medium.made(place, change) if place not in shown and len(shown) < SHOWN else None
         if isinstance(made, Mutation):
             shown[place] = made
+        elif isinstance(made, Skipped) and medium.scenes[place].of(made.label):
+            skipped[made.reason] += 1
     if shown:
         write_picture(file, sheet([_pair(made) for made in shown.values()], 3))
-    return len(shown)
+    reasons = "; ".join(f"{reason} ({n})" for reason, n in skipped.most_common())
+    return f"{len(shown)} shown" + (f", skipped: {reasons}" if reasons else "")
 
 
 def _pair(made: Mutation) -> Picture:

@@ -133,3 +133,36 @@ def test_a_segmenter_that_takes_boxes_is_asked_in_its_own_pixels(tmp_path):
     assert told.quality == pytest.approx(0.95)
     assert not told.mask[:, :10].any()
     assert told.mask[:, 12:].all()
+
+
+def test_encoders_and_decoders_are_joined_by_name_and_padding_is_cut_off(tmp_path):
+    pytest.importorskip("onnxruntime")
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+
+    # As SAM2 is exported: the encoder tells its layers in another order than the decoder asks for them, and masks are those of a square.
+    fine, coarse = np.full((1, 2, 8, 8), 5, np.float32), np.zeros((1, 4, 2, 2), np.float32)
+    saved(tmp_path, {"high_res": fine, "image_embed": coarse}, ("FLOAT", [1, 3, 64, 64]))
+    (tmp_path / "net.onnx").rename(tmp_path / "encoder.onnx")
+    shapes = {"image_embed": [1, 4, 2, 2], "high_res": [1, 2, 8, 8], "point_coords": [1, 2, 2], "point_labels": [1, 2]}
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
+    below = np.where(np.arange(16)[:, None] < 8, -1.0, 1.0).repeat(16, axis=1).astype(np.float32)  # all below the middle of the square
+    parts = [
+        helper.make_tensor("rows", TensorProto.FLOAT, [1, 1, 16, 16], below.ravel()),
+        helper.make_tensor("q", TensorProto.FLOAT, [1, 1], [0.9]),
+        helper.make_tensor("at", TensorProto.INT64, [1], [0]),
+    ]
+    nodes = [helper.make_node("Constant", [], [one.name], value=one) for one in parts]
+    nodes += [
+        helper.make_node("ReduceMax", ["high_res"], ["five"], keepdims=1),
+        helper.make_node("Mul", ["rows", "five"], ["masks"]),
+        helper.make_node("Identity", ["q"], ["iou_predictions"]),
+    ]
+    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("masks", "iou_predictions")]
+    graph = helper.make_graph([node for node in nodes if node.output[0] != "at"], "d", inputs, outputs)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), str(tmp_path / "decoder.onnx"))
+    (tmp_path / "sam.yaml").write_text("encoder: encoder.onnx\ndecoder: decoder.onnx\n", encoding="utf-8")
+    (told,) = PromptedSegmenter.from_yaml(tmp_path / "sam.yaml")(np.zeros((48, 64, 3), np.uint8), [(10, 4, 20, 30)])
+    rows = np.flatnonzero(told.mask.any(axis=1))
+    assert rows.min() == pytest.approx(32, abs=1)  # the square's middle is at two thirds of a picture that fills three quarters of it
+    assert rows.max() == 47

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scene_realism import frechet_distance, two_sample_auc
 
+from evenhand.contract import Detection
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.measures.believability import REAL, JudgedSlide, believability
 from evenhand.media.operators.delete import delete
@@ -22,8 +23,21 @@ from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.operators.parts.seams import noise_ratio, seam_ratio
 from evenhand.media.operators.rotate import rotate
 from evenhand.media.scenes import ChangePlan, Scenes
+from evenhand.models.shown import shown
 from evenhand.report.study_page import write_study
-from evenhand.verbs.study import CountQuestion, checked, own_order, read_key, read_sheets, scene_slides, serve, slides, street_slides
+from evenhand.verbs.study import (
+    CountQuestion,
+    checked,
+    joined,
+    own_order,
+    read_key,
+    read_sheets,
+    scene_slides,
+    serve,
+    slides,
+    street_slides,
+    write_key,
+)
 
 
 @pytest.fixture(scope="module")
@@ -183,3 +197,52 @@ def test_frechet_distance_of_equal_and_shifted_samples():
     sample = rng.normal(size=(400, 3))
     assert frechet_distance(sample, sample) == pytest.approx(0, abs=1e-6)
     assert frechet_distance(sample, sample + np.array([2.0, 0, 0])) == pytest.approx(4, rel=1e-3)
+
+
+def test_marks_are_told_by_data_set_and_for_error_inducing_pictures():
+    deck = [
+        JudgedSlide(kind, f"{data} {place}", 1, data, kind != REAL and place < 3)
+        for data in ("first", "second")
+        for place in range(6)
+        for kind in (REAL, "delete")
+    ]
+    rng = np.random.default_rng(0)
+    sheet = [{"realism": 8 if one.operator == REAL else 2 if one.is_erring else 6, "likelihood": 5, "count": 1} for one in deck]
+    told = believability(deck, [sheet, sheet], rng)
+    cells = {(cell.data, cell.kind, cell.only_erring): cell for cell in told.table}
+    assert cells["first", "delete", True].realism.estimate == pytest.approx(2.0)
+    assert cells["first", "delete", False].realism.estimate == pytest.approx(4.0)
+    assert cells["all", REAL, False].pictures == 12
+    assert ("all", REAL, True) not in cells  # an original is never error-inducing
+    assert any("error-inducing, delete (6)" in line for line in told.sentences)
+    one_data = believability([replace(one, data="", is_erring=False) for one in deck], [sheet], rng)
+    assert one_data.table == ()  # the means by operator say it all
+
+
+def test_several_data_sets_and_a_recogniser_make_one_deck_with_both_noted(tmp_path, streets):
+    plan = ChangePlan(("dog",), ("person",), ("exposure", "blur"), controls=False, clusters=1)
+    media = [Scenes(streets[:2], plan), Scenes(streets[2:4], plan)]
+
+    class Steady:
+        name = "steady"
+
+        def recognise_scenes(self, scenes):
+            return [[Detection("tram", 1.0, (0, 0, 9, 9))] for _ in scenes]
+
+        def fingerprint(self):
+            return "steady"
+
+    class LosesAllButOriginals(Steady):
+        def recognise_scenes(self, scenes):
+            originals = {id(scene) for medium in media for scene in medium.scenes}
+            return [[Detection("tram", 1.0, (0, 0, 9, 9))] if id(scene) in originals else [] for scene in scenes]
+
+    decks = {name: scene_slides(medium, 0, model=shown(medium, LosesAllButOriginals())) for name, medium in zip("ab", media, strict=True)}
+    deck = joined(decks, 0)
+    assert {one.data for one in deck} == {"a", "b"}
+    assert len({one.key for one in deck}) == len(deck)
+    assert all(one.is_erring == (one.operator != REAL) for one in deck)
+    steady = scene_slides(media[0], 0, model=shown(media[0], Steady()))
+    assert not any(one.is_erring for one in steady)
+    write_key(deck, tmp_path)
+    assert [one.told for one in read_key(tmp_path)] == [one.told for one in deck]

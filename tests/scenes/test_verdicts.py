@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from distrofair import inducing_by_scene, picture_error_rates, ratio_over_scenes
+from distrofair import picture_error_rates
 
 from evenhand.engine.gate import Gate
 from evenhand.errors import InvalidArgument
@@ -22,6 +22,7 @@ from evenhand.measures.counted_changes import (
     new_classes,
     reference,
 )
+from evenhand.measures.scene_tables import inducing_by_scene, ratio_over_scenes
 from evenhand.measures.studies.classes import ClassRules, class_measure, class_parts, class_verdicts
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.media.vocabulary import PARTS_ONLY, Labels

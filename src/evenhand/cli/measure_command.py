@@ -38,7 +38,8 @@ from evenhand.verbs.measure import MeasureOptions, measure
 
 STUDY_HELP = (
     "One more study, such as AITEST's independent_groups, prominent_changes or accuracy; repeat for several.  "
-    "A parameter may follow: independent_groups:privileged=sex == 'Male'.  "
+    "A parameter may follow: independent_groups:privileged=sex == 'Male'; repeat the study for a further one.  "
+    "Scenes: distrofair:beside=other.onnx,third.onnx is the paper's campaign over several recognisers.  "
     "`evenhand methods --studies` explains them."
 )
 

@@ -5,7 +5,7 @@ People and scenes are both drawn from more than are there, so the intervals draw
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from evenhand.errors import DataError
 from evenhand.statistics.intervals import Interval
 from evenhand.statistics.shares import RankTest, mann_whitney
 
-REAL, MUTATED = "real", "mutated"
+REAL, MUTATED, EVERY = "real", "mutated", "all"
 SCALES = ("realism", "likelihood")
 RIGHT_AT_LEAST = 0.6  # of the control pictures
 AGREEMENT = 0.75
@@ -34,6 +34,26 @@ class JudgedSlide:
     operator: str  # "real" for an original
     scene: str
     count: int  # objects of the classes that people are asked to count
+    data: str = ""  # the data set that it comes from
+    is_erring: bool = False  # whether a recogniser errs on it; never of an original
+
+
+@dataclass(frozen=True)
+class MarkedPictures:
+    """A cell of the paper's Table 10: the mean marks of one kind of picture in one data set."""
+
+    data: str  # "all" for all of them together
+    kind: str  # an operator, or "real" or "mutated"
+    only_erring: bool  # whether only error-inducing pictures are meant
+    pictures: int
+    realism: Interval
+    likelihood: Interval
+
+    @property
+    def sentence(self) -> str:
+        """For a reader."""
+        which = "error-inducing, " if self.only_erring else ""
+        return f"{self.data}, {which}{self.kind} ({self.pictures}): realism {_told(self.realism)}, likelihood {_told(self.likelihood)}"
 
 
 @dataclass(frozen=True)
@@ -48,6 +68,7 @@ class Believability:
     realism_of_real: Interval | None  # mutated over real
     likelihood_of_real: Interval | None
     test: RankTest | None  # realism of real against mutated, every mark as one
+    table: tuple[MarkedPictures, ...] = ()  # by data set and for error-inducing pictures, where these are known
 
     @property
     def sentences(self) -> list[str]:
@@ -61,7 +82,7 @@ class Believability:
                 f"changed pictures are {_share(self.realism_of_real)} as realistic as real ones "
                 f"(Mann-Whitney p = {self.test.p_value:.3g}), and {_share(self.likelihood_of_real)} as likely to occur"
             )
-        return lines
+        return [*lines, *(cell.sentence for cell in self.table)]
 
 
 def _told(mean: Interval) -> str:
@@ -84,7 +105,27 @@ def believability(deck: Sequence[JudgedSlide], sheets: Sequence[Sequence[Mapping
     real, mutated = marks["realism"][:, kinds == REAL].ravel(), marks["realism"][:, kinds != REAL].ravel()
     test = mann_whitney(real, mutated) if real.size and mutated.size else None
     ratios = [_ratio(marks[name], kinds, draws) for name in SCALES]
-    return Believability(len(sheets), len(valid), control, means["realism"], means["likelihood"], ratios[0], ratios[1], test)
+    table = tuple(_table(deck, marks, draws)) if draws is not None else ()
+    return Believability(len(sheets), len(valid), control, means["realism"], means["likelihood"], ratios[0], ratios[1], test, table)
+
+
+def _table(deck: Sequence[JudgedSlide], marks: Mapping[str, Reals], draws: _Redrawn) -> Iterator[MarkedPictures]:
+    """Table 10: every data set and all together, every kind of picture, all of them and the error-inducing ones."""
+    names = sorted({one.data for one in deck if one.data})
+    erring = np.array([one.is_erring for one in deck])
+    if len(names) < 2 and not erring.any():
+        return  # nothing that the means by operator do not say
+    kinds, data = np.array([one.operator for one in deck]), np.array([one.data for one in deck])
+    parts = {str(kind): kinds == kind for kind in np.unique(kinds)} | {MUTATED: kinds != REAL}
+    for where, inside in [*((name, data == name) for name in names if len(names) > 1), (EVERY, np.ones(len(deck), bool))]:
+        for kind, chosen in parts.items():
+            for only_erring in (False, True):
+                some = inside & chosen & (erring if only_erring else True)
+                if some.any():
+                    cell = [
+                        _interval(float(marks[name][:, some].mean()), draws.means(marks[name], some), len(marks[name])) for name in SCALES
+                    ]
+                    yield MarkedPictures(where, kind, only_erring, int(some.sum()), cell[0], cell[1])
 
 
 def _valid(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class CountedChange:
     added: int
     cpu_seconds: float = 0.0
     how: str = ""
+    turn: int = 1  # which repeat of a change by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,7 @@ class CountedScenes:
     truth: tuple[Counter[str], ...]
     originals: tuple[Counter[str], ...]  # empty for scenes that were not asked about
     is_annotated: bool = True  # whether the truth is the data's, and not a recogniser's own answer
+    beside: tuple[tuple[Counter[str], ...], ...] = ()  # what further recognisers said of the originals, scene by scene
 
 
 def counted_scenes(medium: Scenes, model: Model, rows: Rows) -> CountedScenes:
@@ -63,8 +65,8 @@ def counted_scenes(medium: Scenes, model: Model, rows: Rows) -> CountedScenes:
     seen = _counts(medium, model, asked)
     originals = dict(zip(places, seen, strict=False))
     changes = [
-        _counted(medium, facts, place, (originals[place], after))
-        for (place, _, facts), after in zip(made, seen[len(places) :], strict=True)
+        replace(_counted(medium, facts, place, (originals[place], after)), turn=medium.changes[change].turn)
+        for (place, change, facts), after in zip(made, seen[len(places) :], strict=True)
     ]
     return CountedScenes(
         tuple(changes),
@@ -120,8 +122,9 @@ def reference(outcomes: Sequence[CountedScenes]) -> dict[str, Counter[str]]:
     """Equation 3: for each scene, the multiset union of the data's truth and every recogniser's answer to the original."""
     merged: dict[str, Counter[str]] = {}
     for outcome in outcomes:
-        for name, truth, seen in zip(outcome.scenes, outcome.truth, outcome.originals, strict=True):
-            merged[name] = merged.get(name, Counter()) | truth | seen
+        for answers in (outcome.originals, *outcome.beside):
+            for name, truth, seen in zip(outcome.scenes, outcome.truth, answers, strict=True):
+                merged[name] = merged.get(name, Counter()) | truth | seen
     return merged
 
 

@@ -135,7 +135,13 @@ class Scenes:
 
     def as_seen(self, seen: Sequence[Counter[str]]) -> Scenes:
         """The same scenes with these counts of the originals, a recogniser's for example, deciding what is usual."""
-        return Scenes(self.scenes, self.plan, self.labels, self.seed, seen)
+        return Scenes(self.scenes, self.plan, self.labels, self.seed, seen).with_donors_of(self)
+
+    def with_donors_of(self, other: Scenes) -> Scenes:
+        """This medium; what another one of the same scenes and labels has cut out of them is not cut out again."""
+        if other.scenes == self.scenes and other.labels == self.labels and "bank" in other.__dict__:
+            self.__dict__["bank"] = other.bank
+        return self
 
     @cached_property
     def is_annotated(self) -> bool:

@@ -38,11 +38,30 @@ def study_page(result: Believability) -> str:
         "study_result.html.j2",
         style=Markup(frame.style()),  # noqa: S704 - our own file, with nothing of the data in it
         style_digest=frame.style_digest(),
-        sentences=[sentence(each) for each in result.sentences],
+        sentences=[sentence(each) for each in result.sentences[: len(result.sentences) - len(result.table)]],
+        table=_table(result),
         charts=[(words.title(name), _chart(name, getattr(result, name))) for name in SCALES if getattr(result, name)],
         people=result.valid,
         date=datetime.now(UTC).date().isoformat(),
     )
+
+
+def _table(result: Believability) -> frame.DataTable | None:
+    """The paper's Table 10, where there are several data sets or pictures on which a recogniser errs."""
+    rows = [
+        frame.TableRow(
+            words.text(cell.data, 60),
+            [
+                frame.TableCell(words.text(cell.kind, 60), kind="words"),
+                frame.TableCell("error-inducing" if cell.only_erring else "all", kind="words"),
+                frame.TableCell(str(cell.pictures)),
+                *(frame.TableCell(f"{mean.estimate:.2f} ({mean.low:.2f} to {mean.high:.2f})") for mean in (cell.realism, cell.likelihood)),
+            ],
+        )
+        for cell in result.table
+    ]
+    head = ("Data", "Change", "Pictures", "Number", "Realism", "Likelihood")
+    return frame.DataTable("By data set, and for error-inducing pictures", head, rows) if rows else None
 
 
 def _chart(name: str, means: dict[str, Interval]) -> Markup:

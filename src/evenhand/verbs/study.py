@@ -11,8 +11,8 @@ import json
 import re
 import secrets
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,14 @@ from typing import Any
 import numpy as np
 
 from evenhand.campaign.opened_project import open_project
+from evenhand.contract import Model
 from evenhand.datasets.scene_data import drawn_streets
 from evenhand.disk import private_folder, write_whole
+from evenhand.engine.subject import Data
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.limits import Limit
 from evenhand.measures.believability import REAL, JudgedSlide
+from evenhand.measures.counted_changes import EXCLUSION, INCLUSION, counted_scenes, judge
 from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.scene import Picture
 from evenhand.media.scenes import ChangePlan, Scenes
@@ -51,11 +54,12 @@ class CountQuestion:
     noun: str = "vehicles"
 
     @classmethod
-    def about(cls, medium: Scenes) -> CountQuestion:
+    def about(cls, *media: Scenes) -> CountQuestion:
         """Vehicles where every third scene has one, else the class that most scenes show."""
-        shown = Counter(label for scene in medium.scenes for label in scene.truth)
-        traffic = sum(any(label in scene.truth for label in VEHICLES) for scene in medium.scenes)
-        if 3 * traffic >= len(medium.scenes) or not shown:
+        scenes = [scene for medium in media for scene in medium.scenes]
+        shown = Counter(label for scene in scenes for label in scene.truth)
+        traffic = sum(any(label in scene.truth for label in VEHICLES) for scene in scenes)
+        if 3 * traffic >= len(scenes) or not shown:
             return cls()
         label = shown.most_common(1)[0][0]
         return cls((label,), f"objects of the kind “{label}”")
@@ -75,22 +79,35 @@ class Slide:
     operator: str  # "real" for an original
     scene: str
     count: int  # of the objects that people are asked to count
+    data: str = ""  # the data set that it comes from
+    is_erring: bool = False  # whether the project's recogniser errs on it
 
     @property
     def judged(self) -> JudgedSlide:
         """All that the statistics need."""
-        return JudgedSlide(self.operator, self.scene, self.count)
+        return JudgedSlide(self.operator, self.scene, self.count, self.data, self.is_erring)
+
+    @property
+    def told(self) -> list[str | int | bool]:
+        """Everything but the picture, as it is stored."""
+        return [self.key, self.operator, self.scene, self.count, self.data, self.is_erring]
 
 
-def slides(mutations: Sequence[Mutation], rng: np.random.Generator, pairs: int = 30, counted: Sequence[str] = VEHICLES) -> list[Slide]:
-    """Originals and their mutated versions, shuffled so that no neighbours share the operator, unless both are real, or the scene."""
+def slides(
+    mutations: Sequence[Mutation], rng: np.random.Generator, pairs: int = 30, counted: Sequence[str] = VEHICLES, erring: Sequence[int] = ()
+) -> list[Slide]:
+    """Originals and their mutated versions, shuffled so that no neighbours share the operator, unless both are real, or the scene.
+
+    `erring` tells at which places of the mutations a recogniser errs.
+    """
     Limit(least=1, most=len(mutations), whole=True).check("pairs", pairs, hint=", the number of mutations")
-    chosen = [mutations[k] for k in rng.permutation(len(mutations))[:pairs]]
     made = []
-    for number, one in enumerate(chosen):
+    for number, place in enumerate(rng.permutation(len(mutations))[:pairs]):
+        one = mutations[place]
         for kind, scene in ((REAL, one.before), (one.operator, one.after)):
             count = min(MOST_COUNT, sum(scene.truth.get(label, 0) for label in counted))
-            made.append(Slide(f"{number:02d}-{'a' if kind == REAL else 'b'}", scene.picture, kind, one.before.name, count))
+            errs = kind != REAL and int(place) in erring
+            made.append(Slide(f"{number:02d}-{'a' if kind == REAL else 'b'}", scene.picture, kind, one.before.name, count, is_erring=errs))
     return _shuffled(made, rng)
 
 
@@ -100,25 +117,42 @@ def street_slides(count: int, seed: int) -> list[Slide]:
     return scene_slides(Scenes(drawn_streets(count, seed), plan, seed=seed), seed)
 
 
-def scene_slides(medium: Scenes, seed: int, counted: Sequence[str] = VEHICLES) -> list[Slide]:
-    """Ten changes of these scenes by each operator of their plan and the originals, as many as can be made; null changes are left out."""
+def scene_slides(medium: Scenes, seed: int, counted: Sequence[str] = VEHICLES, model: Model | None = None) -> list[Slide]:
+    """Ten changes of these scenes by each operator of their plan and the originals, as many as can be made; null changes are left out.
+
+    With a recogniser it is noted on which changed pictures it loses or invents an object.
+    """
     rng = np.random.default_rng(seed)
     places = [(int(place), int(change)) for place, change, _ in medium.rows()]
-    chosen: list[Mutation] = []
+    chosen: dict[tuple[int, int], Mutation] = {}
     for operator in sorted({medium.changes[change].operator for _, change in places}):
         mine = [entry for entry in places if medium.changes[entry[1]].operator == operator]
-        chosen += _first_made(medium, [mine[k] for k in rng.permutation(len(mine))])
+        chosen |= _first_made(medium, [mine[k] for k in rng.permutation(len(mine))])
     if not chosen:
         raise InvalidArgument("no picture of these scenes could be changed believably, so there is nothing to judge; give other scenes")
-    return slides(chosen, rng, len(chosen), counted)
+    erring = _erring(medium, model, list(chosen)) if model is not None else ()
+    return slides(list(chosen.values()), rng, len(chosen), counted, erring)
 
 
-def _first_made(medium: Scenes, places: Sequence[tuple[int, int]]) -> list[Mutation]:
+def _erring(medium: Scenes, model: Model, places: Sequence[tuple[int, int]]) -> list[int]:
+    """Which of these changes make a recogniser lose or invent an object of a class that they do not touch."""
+    rows = np.array([(place, change, 1) for place, change in places], float)
+    told = counted_scenes(medium, model, rows).changes
+    return [k for k, one in enumerate(told) if any(judge(one, kind, Counter()).is_erring for kind in (EXCLUSION, INCLUSION))]
+
+
+def joined(decks: Mapping[str, Sequence[Slide]], seed: int) -> list[Slide]:
+    """The decks of several data sets as one, shuffled together; every slide knows its data set."""
+    every = [replace(one, key=f"{k}-{one.key}", data=name) for k, (name, deck) in enumerate(decks.items()) for one in deck]
+    return _shuffled(every, np.random.default_rng(seed))
+
+
+def _first_made(medium: Scenes, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Mutation]:
     """The first changes that can be made; the others are not even tried."""
-    found: list[Mutation] = []
+    found: dict[tuple[int, int], Mutation] = {}
     for place, change in places:
         made = medium.made(place, change)
-        found += [made] if isinstance(made, Mutation) else []
+        found |= {(place, change): made} if isinstance(made, Mutation) else {}
         if len(found) == PAIRS_PER_OPERATOR:
             break
     return found
@@ -153,7 +187,7 @@ def page(deck: Sequence[Slide], question: CountQuestion, order: Sequence[int], n
 
 def digest_of_deck(deck: Sequence[Slide]) -> str:
     """Names a study, so that a browser does not take up the answers of another one."""
-    told = json.dumps([[one.key, one.operator, one.scene, one.count] for one in deck])
+    told = json.dumps([one.told[:4] for one in deck])
     return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
@@ -171,7 +205,7 @@ def write_key(deck: Sequence[Slide], folder: Path) -> Path:
     path = private_folder(folder) / KEY
     if path.exists() and digest_of_deck(read_key(folder)) != digest_of_deck(deck):
         raise DataError(f"{folder} holds the answers of another study (other pictures or another seed); give a folder of its own")
-    write_whole(path, json.dumps([[one.key, one.operator, one.scene, one.count] for one in deck]), private=True)
+    write_whole(path, json.dumps([one.told for one in deck]), private=True)
     return path
 
 
@@ -179,9 +213,14 @@ def read_key(folder: Path) -> list[Slide]:
     """The slides of the study in a folder, with empty pictures."""
     try:
         rows = json.loads((folder / KEY).read_text(encoding="utf-8"))
-        return [Slide(str(key), np.zeros((1, 1, 3), np.uint8), str(kind), str(scene), int(n)) for key, kind, scene, n in rows]
+        return [_known(*row) for row in rows]
     except (OSError, ValueError, TypeError) as fault:
         raise DataError(f"{folder} holds no study: {KEY} cannot be read ({fault}); run the study there first") from fault
+
+
+def _known(key: str, kind: str, scene: str, count: int, data: str = "", is_erring: bool = False) -> Slide:
+    """A slide of a stored key; those of the version before know no data set."""
+    return Slide(str(key), np.zeros((1, 1, 3), np.uint8), str(kind), str(scene), int(count), str(data), bool(is_erring))
 
 
 def read_sheets(folder: Path, deck: Sequence[Slide]) -> list[list[dict[str, int]]]:
@@ -270,7 +309,12 @@ def checked(answers: Any, deck: Sequence[Slide]) -> list[dict[str, int]]:
 
 def project_scenes(file: Path) -> Scenes:
     """The scenes of a project; any other medium is refused."""
-    medium = open_project(file).data.medium
+    return scenes_of(open_project(file).data, file)
+
+
+def scenes_of(data: Data, file: Path) -> Scenes:
+    """The scenes of a project's data; any other medium is refused."""
+    medium = getattr(data, "medium", None)
     if not isinstance(medium, Scenes):
         raise InvalidArgument(f"project={str(file)!r} describes no scenes, and only changed scenes are judged in a study")
     return medium

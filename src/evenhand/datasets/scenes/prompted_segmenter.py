@@ -5,7 +5,7 @@ No weights come with the package; each net has its own licence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.contract import Net
 from evenhand.datasets.scenes.bare_pictures import PromptedMask
 from evenhand.errors import DataError, WrongAnswer, require
 from evenhand.media.scene import Box, Picture
-from evenhand.models.onnx_session import NUMPY_TYPES, open_onnx
+from evenhand.models.onnx_session import NUMPY_TYPES, OnnxSession, open_onnx
 
 MEAN, SPREAD = np.array([123.675, 116.28, 103.53], np.float32), np.array([58.395, 57.12, 57.375], np.float32)
 SIDE = 1024  # pixels of the longer side where the encoder does not fix it
@@ -47,7 +46,7 @@ class PromptedSegmenter:
         return cls(path.parent / str(content["encoder"]), path.parent / str(content["decoder"]))
 
     @cached_property
-    def _nets(self) -> tuple[Net, Net]:
+    def _nets(self) -> tuple[OnnxSession, OnnxSession]:
         return open_onnx(self.encoder), open_onnx(self.decoder)
 
     def __call__(self, picture: Picture, boxes: Sequence[Box]) -> list[PromptedMask]:
@@ -56,7 +55,8 @@ class PromptedSegmenter:
         source = encoder.inputs[0]
         side = next((one for one in source.shape if isinstance(one, int) and one > 3), SIDE)
         scale = side / max(picture.shape[:2])
-        told = encoder.run({source.name: self._view(picture, scale, side, source.shape)})
+        answers = encoder.run({source.name: self._view(picture, scale, side, source.shape)})
+        told = dict(zip((port.name for port in encoder.outputs), answers, strict=False))
         return [self._decoded(decoder, told, np.array(box, np.float32).reshape(1, 2, 2) * scale, picture) for box in boxes]
 
     @staticmethod
@@ -71,7 +71,7 @@ class PromptedSegmenter:
         canvas[: size[1], : size[0]] = (shrunk - MEAN) / SPREAD
         return np.asarray(canvas.transpose(2, 0, 1)[None], np.float32)
 
-    def _decoded(self, decoder: Net, told: Sequence[Any], corners: NDArray[np.float32], picture: Picture) -> PromptedMask:
+    def _decoded(self, decoder: OnnxSession, told: Mapping[str, Any], corners: NDArray[np.float32], picture: Picture) -> PromptedMask:
         cv2 = require("cv2", "image")
         known: dict[str, Any] = {
             "point_coords": corners,
@@ -80,7 +80,9 @@ class PromptedSegmenter:
             "has_mask_input": np.zeros(1, np.float32),
             "orig_im_size": np.array(picture.shape[:2]),
         }
-        rest = iter(told)
+        names = {port.name for port in decoder.inputs}
+        known |= {name: value for name, value in told.items() if name in names}
+        rest = iter(value for name, value in told.items() if name not in names)  # exports that call one thing by two names keep its order
         feed = {port.name: known[port.name] if port.name in known else next(rest, None) for port in decoder.inputs}
         missing = [name for name, value in feed.items() if value is None]
         if missing:
@@ -93,5 +95,9 @@ class PromptedSegmenter:
                 f"{self.decoder.name} answered with shapes {[part.shape for part in answers]}; masks and their quality are expected"
             )
         best = int(marks[0].argmax())
-        mask = cv2.resize(masks[0, best].astype(np.float32), picture.shape[1::-1], interpolation=cv2.INTER_LINEAR) > 0
+        drawn = masks[0, best].astype(np.float32)
+        if "orig_im_size" not in names:  # the decoder does not know where the picture ends and the padding begins
+            tall, wide = (round(size * part / max(picture.shape[:2])) for size, part in zip(drawn.shape, picture.shape[:2], strict=True))
+            drawn = np.ascontiguousarray(drawn[: max(1, tall), : max(1, wide)])
+        mask = cv2.resize(drawn, picture.shape[1::-1], interpolation=cv2.INTER_LINEAR) > 0
         return PromptedMask(mask, float(marks[0, best]))

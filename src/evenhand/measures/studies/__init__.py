@@ -17,9 +17,11 @@ STUDIES: Registry[Study] = Registry("study", __name__, Study)
 def sections_of(case: StudyCase, rng: np.random.Generator, asked: Sequence[str] = ()) -> dict[str, StudySection]:
     """Every study that fits the case's medium, by name, each with random numbers of its own; some only where they are asked for.
 
-    One that is asked for may have a parameter: `independent_groups:privileged=sex == 'Male'`.
+    One that is asked for may have a parameter: `independent_groups:privileged=sex == 'Male'`; asked for again, a further one.
     """
-    given = dict(map(_read, asked))
+    given: dict[str, dict[str, Any]] = {}
+    for name, parameter in map(_read, asked):
+        given.setdefault(name, {}).update(parameter)
     for name in given:
         _check_fits(STUDIES.entry(name), case)
     fitting = {name: entry for name, entry in STUDIES.entries().items() if _is_made(entry, case, tuple(given))}

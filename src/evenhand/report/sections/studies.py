@@ -36,6 +36,12 @@ KNOWN = {
         "How often objects of each class are lost or invented after a change that does not touch them, beside null changes of the same "
         "kind. A class is judged once, over all its trials, with an interval that allows for losses that come together in one picture.",
     ),
+    "distrofair": Topic(
+        "The paper's tables, over several recognisers",
+        "What DistroFair reports, from these scenes: classes whose error lies above the mean error, by the union of the data's truth and "
+        "all recognisers' answers, and by each recogniser's own answers; insertion out of the distribution beside insertion inside it. "
+        "About half of all classes lie above the mean whatever the recogniser, so that this is shown and decides nothing.",
+    ),
     "leaning": Topic(
         "Which way the answers lean",
         "How the share of each outcome moves as the protected value changes: flips one way minus flips the other way. A model that flips "
