@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evenhand.contract import StudyCase
-from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.errors import InvalidArgument
 from evenhand.measures.counted_changes import CountedScenes, reference
 from evenhand.measures.studies import STUDIES, sections_of
 from evenhand.media.scenes import ChangePlan, Scenes
@@ -62,9 +62,11 @@ def test_insertion_is_repeated_and_only_its_first_turn_stands_beside_the_distrib
 
 def test_wrong_uses_are_told(medium):
     case = case_of(medium, StreetRecogniser("planted"))
-    with pytest.raises(UnknownName, match="nobody"):
+    with pytest.raises(InvalidArgument, match="nobody"):
         sections_of(case, np.random.default_rng(0), ["distrofair:beside=nobody"])
+    with pytest.raises(InvalidArgument, match=r"nowhere\.onnx"):
+        sections_of(case, np.random.default_rng(0), ["distrofair:beside=nowhere.onnx"])
     with pytest.raises(InvalidArgument, match="repeats"):
         STUDIES.make("distrofair", {"repeats": 0})
     with pytest.raises(InvalidArgument, match="paid for each picture"):
-        STUDIES.make("distrofair", {"beside": "rekognition"})._recognisers(StreetRecogniser("plain"))
+        STUDIES.make("distrofair", {"beside": "rekognition"})._recognisers(StreetRecogniser("plain"), case)

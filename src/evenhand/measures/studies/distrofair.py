@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from evenhand.contract import Recogniser, SeesScenes, StudyCase, StudySection
 from evenhand.errors import InvalidArgument
 from evenhand.limits import Count, check_limits
 from evenhand.measures.counted_changes import EXCLUSION, INCLUSION, KINDS, CountedChange, CountedScenes, counted_scenes, judge, reference
+from evenhand.measures.picture_quality import is_installed, learnt_quality
 from evenhand.measures.scene_tables import (
     above_the_mean,
     inducing_by_scene,
@@ -31,13 +33,17 @@ from evenhand.measures.scene_tables import (
 from evenhand.measures.studies.classes import ClassPart, ClassRules, class_part
 from evenhand.media.operators import PAPER
 from evenhand.media.operators.insert import Insert
+from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.scenes import Scenes
-from evenhand.models.recognisers.recogniser_by_name import named_recogniser
 from evenhand.models.shown import ShownRecogniser, shown
+from evenhand.models.wrap import wrap
+from evenhand.statistics.shares import mann_whitney
 from evenhand.values import tell_watcher
 
+AnyRecogniser: TypeAlias = Recogniser | SeesScenes
 INSERTION = "insert"
 OUT, IN = "out of distribution", "in distribution"
+QUALITY_PICTURES = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +64,8 @@ class Campaigned:
 class PaperCampaign:
     """The paper's tables from your own pictures and recognisers.
 
-    beside: further recognisers, separated by commas: ONNX detectors or names.  Their answers to the unchanged pictures join the truth.
+    beside: further recognisers, separated by commas: ONNX detectors, names or module:function.  What they say of the unchanged pictures
+    joins the truth, and each of them is judged.
     repeats: of changes by chance; the paper has five.
     seeds: how often everything by chance is drawn again.
     """
@@ -78,31 +85,32 @@ class PaperCampaign:
         medium, model = case.medium, getattr(case.model, "model", None)
         if not isinstance(medium, Scenes) or not isinstance(model, ShownRecogniser):
             raise InvalidArgument("study distrofair needs scenes and a recogniser that tells which objects it sees")
-        named = self._recognisers(model.recogniser)
+        named = self._recognisers(model.recogniser, case)
         found = [self._asked(medium, name, one) for name, one in named.items()]
         originals = tuple(each.out.originals for each in found)
         merged = [replace(each, out=replace(each.out, beside=originals)) for each in found]
         return _section(merged, medium, rng)
 
-    def _recognisers(self, own: Recogniser | SeesScenes) -> dict[str, Recogniser | SeesScenes]:
-        named: dict[str, Recogniser | SeesScenes] = {own.name: own}
-        for name in (part.strip() for part in self.beside.split(",")):
-            other = named_recogniser(name) if name else own
-            if getattr(other, "price_per_thousand", 0.0) and other is not own:
+    def _recognisers(self, own: AnyRecogniser, case: StudyCase) -> dict[str, AnyRecogniser]:
+        """All of them by name; a second one of the same name gets a number."""
+        named: dict[str, AnyRecogniser] = {own.name: own}
+        for asked in filter(None, (part.strip() for part in self.beside.split(","))):
+            other = _wrapped(asked, case)
+            if getattr(other, "price_per_thousand", 0.0):
                 raise InvalidArgument(
-                    f"beside={name!r} is paid for each picture, and only the model of the project is priced before it is asked; "
+                    f"beside={asked!r} is paid for each picture, and only the model of the project is priced before it is asked; "
                     "make it the model, and name local recognisers beside it"
                 )
-            named.setdefault(other.name, other)
+            named[other.name if other.name not in named else f"{other.name} ({len(named) + 1})"] = other
         return named
 
-    def _asked(self, medium: Scenes, name: str, recogniser: Recogniser | SeesScenes) -> Campaigned:
+    def _asked(self, medium: Scenes, name: str, recogniser: AnyRecogniser) -> Campaigned:
         """All changes of every seed; what is usual is what this recogniser counts in the originals, as in the paper."""
         runs = [self._run(medium, recogniser, medium.seed + turn, f"{name}, seed {turn + 1} of {self.seeds}") for turn in range(self.seeds)]
         out = replace(runs[0][0], changes=tuple(change for run, _ in runs for change in run.changes))
         return Campaigned(name, out, tuple(change for _, inside in runs for change in inside.changes))
 
-    def _run(self, medium: Scenes, recogniser: Recogniser | SeesScenes, seed: int, words: str) -> tuple[CountedScenes, CountedScenes]:
+    def _run(self, medium: Scenes, recogniser: AnyRecogniser, seed: int, words: str) -> tuple[CountedScenes, CountedScenes]:
         originals = np.zeros((len(medium.scenes), 3))
         originals[:, 0] = np.arange(len(medium.scenes))
         seen = ShownRecogniser(medium, recogniser).counts(originals)
@@ -116,6 +124,14 @@ class PaperCampaign:
         return counted[0], counted[1]
 
 
+def _wrapped(name: str, case: StudyCase) -> AnyRecogniser:
+    """A recogniser by its file or name, as the model of a project is read."""
+    model = wrap(Path(name) if Path(name).exists() or name.endswith(".onnx") else name, case)
+    if not isinstance(model, ShownRecogniser):
+        raise InvalidArgument(f"beside={name!r} is no recogniser of objects; give an ONNX detector, a recogniser's name or module:function")
+    return model.recogniser
+
+
 def _section(found: Sequence[Campaigned], medium: Scenes, rng: np.random.Generator) -> StudySection:
     expected = reference([each.out for each in found])
     parts = {each.name: list(_parts(each.out, rng)) for each in found}
@@ -123,6 +139,7 @@ def _section(found: Sequence[Campaigned], medium: Scenes, rng: np.random.Generat
     beside = [_in_and_out(each, rng) for each in found]
     kept = [_kept_accuracy(each, medium, rng) for each in found]
     names = _reference_figures(found, expected)
+    quality = _quality(medium, rng)
     figures = {
         "recognisers": [each.name for each in found],
         "reference": names,
@@ -130,9 +147,11 @@ def _section(found: Sequence[Campaigned], medium: Scenes, rng: np.random.Generat
         "out_and_in_distribution": [row for rows in beside for row in rows],
         "overlaps_of_classes": overlaps,
         "accuracy_on_untouched_classes": kept,
+        "picture_quality": quality,
     }
     told = zip(found, overlaps, beside, kept, strict=True)
-    return StudySection(figures, (_reference_sentence(found, names), *(line for each in told for line in _sentences(*each))))
+    lines = [line for each in told for line in _sentences(*each)]
+    return StudySection(figures, (_reference_sentence(found, names), *lines, *_quality_sentences(quality)))
 
 
 def _parts(out: CountedScenes, rng: np.random.Generator) -> Iterator[ClassPart]:
@@ -201,6 +220,36 @@ def _kept_accuracy(each: Campaigned, medium: Scenes, rng: np.random.Generator) -
     relative = after.estimate / before.estimate if before.estimate else None
     told = {"originals": before.as_dict(), "changed": after.as_dict()} if erring else {}
     return {"recogniser": each.name, "pictures": len(erring), **told, "relative_accuracy": relative, "is_annotated": medium.is_annotated}
+
+
+def _quality(medium: Scenes, rng: np.random.Generator) -> dict[str, Any]:
+    """A learned mark of the originals and of some of their changed versions, where its weights are installed; else nothing."""
+    if not is_installed():
+        return {}
+    mark = learnt_quality()
+    own = Scenes(medium.scenes, replace(medium.plan, operators=(PAPER,), controls=False), medium.labels, medium.seed).with_donors_of(medium)
+    rows = own.rows()
+    marks: dict[str, list[float]] = {"originals": [], "changed": []}
+    for place, change, _ in rows[rng.permutation(len(rows))]:
+        made = own.made(int(place), int(change))
+        if isinstance(made, Mutation):
+            marks["originals"].append(mark(made.before.picture))
+            marks["changed"].append(mark(made.after.picture))
+        if len(marks["changed"]) == QUALITY_PICTURES:
+            break
+    if not marks["changed"]:
+        return {}
+    test = mann_whitney(marks["originals"], marks["changed"])
+    means = {name: float(np.mean(values)) for name, values in marks.items()}
+    return {"measure": "BRISQUE (lower is better)", "pictures": len(marks["changed"]), **means, "p_value": test.p_value}
+
+
+def _quality_sentences(told: Mapping[str, Any]) -> Iterator[str]:
+    if told:
+        yield (
+            f"Learned picture quality (BRISQUE, lower is better) of {told['pictures']} changed pictures: {told['changed']:.1f}, of their "
+            f"originals {told['originals']:.1f} (Mann-Whitney p = {told['p_value']:.2g})."
+        )
 
 
 def _reference_sentence(found: Sequence[Campaigned], told: Mapping[str, int]) -> str:
