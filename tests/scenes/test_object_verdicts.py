@@ -7,8 +7,9 @@ import pytest
 
 from evenhand.contract import Detection
 from evenhand.measures.object_trials import matched, touched_by_change, trials_of_answers, trials_of_law
-from evenhand.measures.object_verdicts import NEVER, WORSE, _own_level, object_verdicts
+from evenhand.measures.object_verdicts import NEVER, WORSE, ClassAnswer, ObjectVerdicts, _own_level, object_verdicts
 from evenhand.measures.shared_vocabulary import SharedVocabulary
+from evenhand.measures.studies.classes import class_claims
 from evenhand.media.object_facts import ORIGINAL, ObjectFacts, film_runs, object_facts
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.planted.recogniser_laws import Law, LawfulRecogniser, all_pictures, fair_laws, fragile_law, missing_law
@@ -170,3 +171,11 @@ def test_the_vocabulary_names_what_meets_and_refuses_strangers(streets):
     assert table.only_recogniser == ("zebra",)
     with pytest.raises(InvalidArgument, match="share 0 classes"):
         SharedVocabulary.of(medium, ("class 0", "class 1")).check()
+
+
+def test_a_class_that_is_too_rare_for_both_questions_is_left_open():
+    rare = ClassAnswer("cyclist", "missed", "too few", 6, 5, 6, 0, 0.0, 0.1, 0.0, 1.0, 0.0)
+    settled = ClassAnswer("car", "lost", "not shown", 90, 40, 900, 90, 0.1, 0.1, 1.0, 1.0, 0.95)
+    claims = {claim.name: claim for claim in class_claims(ObjectVerdicts((rare, settled), ()))}
+    assert "too few" in claims["class cyclist"].open
+    assert not claims["class car"].open

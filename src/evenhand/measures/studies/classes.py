@@ -312,7 +312,7 @@ class ClassMeasure:
     def claims(self) -> tuple[Claim, ...]:
         """The one over all classes first, then one for each class, whatever the operator and oracle."""
         if self.objects is not None:
-            return (self.claim(), *_object_claims(self.objects))
+            return (self.claim(), *class_claims(self.objects))
         return (self.claim(), *(self._claim(name) for name in sorted({one.label for part in self.parts for one in part.verdicts})))
 
     def _claim(self, name: str) -> Claim:
@@ -441,14 +441,13 @@ def _is_told(one: ClassAnswer) -> bool:
     return one.outcome in (WORSE, NOT_SHOWN)
 
 
-def _object_claims(found: ObjectVerdicts) -> list[Claim]:
+def class_claims(found: ObjectVerdicts) -> list[Claim]:
     """One for each class: worse in one question breaks it, with power in both it holds, else it is open."""
     claims = []
     for label in sorted({one.label for one in found.answers}):
         mine = found.of(label)
-        settled = all(
-            one.outcome == NOT_SHOWN and one.power >= found.rules.power for one in mine if one.outcome != TOO_FEW or one.question == LOST
-        )
+        weighed = [one for one in mine if one.outcome != TOO_FEW or one.question == LOST]
+        settled = bool(weighed) and all(one.outcome == NOT_SHOWN and one.power >= found.rules.power for one in weighed)
         message = "; ".join(one.sentence for one in mine)
         claims.append(Claim(f"class {label}", message if mine[0].outcome == WORSE else "", "" if settled else message, message))
     return claims
