@@ -45,6 +45,7 @@ CARRIED = frozenset(
 RIDDEN = frozenset({"bicycle", "motorcycle", "horse", "elephant"})
 SMALL = 250  # pixels of a picture of the usual size; what a smaller object bites out of another one is not noticed
 MOST_REVEALED = 0.22  # of an object's outline
+LEAST_REMOVED = 0.9  # of the objects' pixels; the rest belongs to others as well, as a passenger's behind a windscreen do
 TRUST = 0.5  # of the marks: a learned inpainter is taken unless its seams are worse by more; it continues edges, which marks do not see
 DARKER = 0.84  # ground darker than this share of its surroundings, next to the feet, is taken for the object's shadow
 
@@ -73,7 +74,8 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
     hole = hole_for(scene, gone)
     if hole.mean() > MOST_SHARE:
         return Skipped(DELETE, label, scene.name, f"the objects cover {hole.mean():.0%} of the picture")
-    if inpainter is None and any(reveals(scene, one, gone) for one in gone):
+    seen = union(gone, scene.shape)
+    if (inpainter is None and any(reveals(scene, one, gone) for one in gone)) or (hole & seen).sum() < LEAST_REMOVED * seen.sum():
         return Skipped(DELETE, label, scene.name, REVEALED)
     if any(carries(scene, one) or is_ridden(scene, one, gone) for one in gone):
         return Skipped(DELETE, label, scene.name, LEFT_BEHIND)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,9 @@ TAKEN = 5e4  # a cost that only pixels of other objects have
 MOST_TAKEN = 0.02  # of a piece may have no free background at all
 MOST_DRIFT = 14.0  # levels by which the filling may differ from the rim in tone: else it is a thing of another place
 MOST_MISS = 2.5  # times the texture by which the rims may differ, root mean square: more is a patchwork
+MOST_VISIBLE = 200.0  # levels of all steps along rim and seams over the hole's side; from about here on a filling was seen to be one
+MOST_WALL = 0.012  # of the picture: what stands behind a larger hole has a structure that copies do not continue
+PAIRED = 4  # candidates of which pairs are tried
 LEAST_TEXTURE = 4.0  # levels
 SPECK = 60  # square units
 USUAL_SIDE = 360  # pixels of a picture's shorter side at which a unit is one pixel: a larger picture shows the same at more pixels
@@ -73,6 +78,11 @@ class ShiftedPieces:
         """What each pixel of each candidate costs, misplaced ground included."""
         return np.asarray(self.costs + MISPLACED * self.misplaced, np.float32)
 
+    def only(self, chosen: Sequence[int]) -> ShiftedPieces:
+        """Some of the candidates."""
+        places = list(chosen)
+        return ShiftedPieces(self.pixels[places], self.costs[places], self.misplaced[places])
+
     def misplaced_share(self, inner: Stencil) -> float:
         """How much of the hole the best candidates fill with the wrong kind."""
         best = self.weighed.argmin(axis=0)[None]
@@ -108,19 +118,48 @@ def _fill_piece(cv2: Any, canvas: FillCanvas, hole: Stencil, box: Box) -> bool:
     distance = cv2.distanceTransform((~inner).astype(np.uint8), cv2.DIST_L2, 3)
     known = ~inner & ~canvas.forbidden[top:bottom, left:right] & (distance <= rim)
     piece = Piece(hole, box, inner, known)
-    shifts = _shifts(cv2, canvas, piece)
+    shifts = _shifts(cv2, canvas, piece) if _wall_share(canvas, piece) <= MOST_WALL else []
     target = piece.of(canvas.picture)
     if not shifts:
         return _smear(cv2, target, inner, unit)
-    shifted = _shifted(cv2, canvas, piece, shifts)
-    mended = np.einsum("khw,khwc->hwc", _territories(cv2, shifted.weighed), shifted.pixels)
-    rough = _texture(cv2, target, known, unit)
-    fits = _fits(shifted.costs.min(axis=0)[inner], rough) and shifted.misplaced_share(inner) <= MOST_MISPLACED
-    if not fits or _drift(cv2, target - mended, known)[inner].mean() > MOST_DRIFT:
+    shifted = _least_visible(cv2, _shifted(cv2, canvas, piece, shifts), piece, target, unit)
+    if shifted is None:
         return _smear(cv2, target, inner, unit)
+    mended = np.einsum("khw,khwc->hwc", _territories(cv2, shifted.weighed), shifted.pixels)
     fade = np.clip(1.0 - distance / (FADE * unit), 0, 1) * (inner | known)
     target[:] = target + (mended - target) * fade[..., None]
     return True
+
+
+def _least_visible(cv2: Any, shifted: ShiftedPieces, piece: Piece, target: Floats, unit: float) -> ShiftedPieces | None:
+    """The candidates whose patchwork fits and shows least: each alone, each pair of the first ones, all together; None if none fits."""
+    count, inner, known = len(shifted.pixels), piece.inner, piece.known
+    rough = _texture(cv2, target, known, unit)
+    choices = [(k,) for k in range(count)] + list(combinations(range(min(count, PAIRED)), 2)) + ([tuple(range(count))] if count > 2 else [])
+    best, least = None, MOST_VISIBLE
+    for some in map(shifted.only, choices):
+        if not _fits(some.costs.min(axis=0)[inner], rough) or some.misplaced_share(inner) > MOST_MISPLACED:
+            continue
+        owner = _owners(cv2, some.weighed).astype(np.int64)
+        mended = np.take_along_axis(some.pixels, owner[None, ..., None], axis=0)[0]
+        visible = _visible(some, owner, np.abs(mended - target).mean(axis=2), inner)
+        if visible < least and _drift(cv2, target - mended, known)[inner].mean() <= MOST_DRIFT:
+            best, least = some, visible
+    return best
+
+
+def _visible(shifted: ShiftedPieces, owner: NDArray[np.int64], step: Floats, inner: Stencil) -> float:
+    """Levels by which neighbours differ along the hole's rim and along the seams inside it, summed up, over the hole's side."""
+    total = 0.0
+    for down, over in ((0, 1), (1, 0)):
+        here, there = (slice(0, inner.shape[0] - down), slice(0, inner.shape[1] - over)), (slice(down, None), slice(over, None))
+        crossing = inner[here] != inner[there]
+        total += float(np.where(inner[here], step[there], step[here])[crossing].sum())
+        rows, columns = np.nonzero((owner[here] != owner[there]) & inner[here] & inner[there])
+        first, second = owner[here][rows, columns], owner[there][rows, columns]
+        for r, c in ((rows, columns), (rows + down, columns + over)):
+            total += float(np.abs(shifted.pixels[first, r, c] - shifted.pixels[second, r, c]).mean(axis=1).sum()) / 2
+    return total / float(np.sqrt(max(1, int(inner.sum()))))
 
 
 def _fits(costs: Floats, texture: float) -> bool:
@@ -230,6 +269,16 @@ def _shifted(cv2: Any, canvas: FillCanvas, piece: Piece, shifts: list[tuple[int,
     return ShiftedPieces(np.stack(pixels), np.stack(costs), np.stack(misplaced))
 
 
+def _wall_share(canvas: FillCanvas, piece: Piece) -> float:
+    """How much of the picture a piece of the hole takes where no ground is expected; nothing where regions are not known."""
+    if not canvas.has_regions:
+        return 0.0
+    left, top, right, bottom = piece.box
+    taken = (piece.hole | canvas.forbidden)[top:bottom]
+    expected = _expected_ground(canvas.ground[top:bottom], taken)[:, left:right]
+    return float((piece.inner & ~expected).sum() / canvas.ground.size)
+
+
 def _expected_ground(ground: Stencil, taken: Stencil) -> Stencil:
     """Ground as it goes on behind what is taken: each pixel is what the nearest free pixel of its row is."""
     columns = np.arange(taken.shape[1])
@@ -250,11 +299,15 @@ def _evened(miss: Floats, rim: Stencil) -> Floats:
     return np.round(np.clip(np.median(miss[rim], axis=0), -MOST_EVENED, MOST_EVENED)).astype(np.float32)
 
 
+def _owners(cv2: Any, costs: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """Which candidate fills each pixel, without specks."""
+    owner = costs.argmin(axis=0).astype(np.uint8)
+    return np.asarray(cv2.medianBlur(owner, 7) if min(owner.shape) > 9 else owner, np.uint8)
+
+
 def _territories(cv2: Any, costs: NDArray[np.float32]) -> NDArray[np.float32]:
     """A smooth share of every pixel for each piece."""
-    owner = costs.argmin(axis=0).astype(np.uint8)
-    if min(owner.shape) > 9:
-        owner = cv2.medianBlur(owner, 7)
+    owner = _owners(cv2, costs)
     weights = np.stack([cv2.GaussianBlur((owner == place).astype(np.float32), (0, 0), 1.5) for place in range(len(costs))])
     weights = np.where(costs >= TAKEN, 1e-4 * weights, weights) + 1e-8
     return np.asarray(weights / weights.sum(axis=0, keepdims=True), np.float32)
