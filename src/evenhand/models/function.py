@@ -19,6 +19,7 @@ from evenhand.media.scene import Picture
 from evenhand.models.answer_shapes import Reader, Scale, declared_or_own, softmax
 from evenhand.models.inputs import Takes, fingerprint_by_answers, first_line, guarded, inputs_of, probe_rows
 from evenhand.models.readings import settle
+from evenhand.models.recognisers.service_answers import AnswerReading, is_service_answer
 from evenhand.models.trial_rows import TrialRows
 
 _FRAME_NAMES = ("df", "frame", "table", "data", "dataframe", "data_frame")
@@ -231,7 +232,9 @@ class FunctionRecogniser:
                 raise
             except Exception as fault:  # foreign code: whatever it raises is the recogniser's failure
                 raise ModelFailed(f"recogniser {self.name!r} raised {type(fault).__name__}: {fault}") from fault
-            if isinstance(raw, Mapping):
+            if isinstance(raw, Mapping) and is_service_answer(raw):  # a recorded answer, or a client of the user's own
+                raw = AnswerReading(picture.shape[1], picture.shape[0]).read(raw)
+            elif isinstance(raw, Mapping):
                 raw = listed_answer(raw, self.names, self.name)
             if isinstance(raw, str) or not isinstance(raw, Iterable):
                 raise WrongAnswer(

@@ -41,6 +41,7 @@ class ObjectSettings:
     endpoint, key: the address of a service instead of its usual one, "stand-in" for a local trial without a bill, and its key, in which
     ${NAME} stands for an environment variable.
     cache: a folder where answers are kept, so that no picture is ever asked twice.
+    unboxed: whether what a service says of the whole picture, without a box, counts as one object of its class.
     """
 
     names: Sequence[str] = ()
@@ -51,6 +52,7 @@ class ObjectSettings:
     endpoint: str | None = None
     key: str = field(default="", repr=False)
     cache: Path | None = None
+    unboxed: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from evenhand.contract import Answer, Detection
+from evenhand.contract import Answer
 from evenhand.errors import InvalidArgument, require
 from evenhand.media.scene import Picture
 from evenhand.models.http_transport import expanded
 from evenhand.models.recognisers.client_patience import Patience
 from evenhand.models.recognisers.jpeg import jpeg
-from evenhand.models.recognisers.seen_objects import one_for_each
+from evenhand.models.recognisers.service_answers import AnswerReading
 
 if TYPE_CHECKING:
     from evenhand.models.model_wishes import ObjectSettings
+
+WITH_TAGS = 2.0  # USD for a thousand pictures whose tags are asked for too, list price
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class AzureVision:
     least: float = 0.5
     price_per_thousand: float = 1.0
     patience: Patience = field(default_factory=Patience)
+    unboxed: bool = False  # whether tags of the whole picture are asked for, which costs as much again, and count
     name: str = "Azure image analysis"
 
     @classmethod
@@ -36,7 +39,8 @@ class AzureVision:
         if not told.endpoint:
             raise InvalidArgument("the recogniser azure needs endpoint, the address of your resource")
         key = expanded(told.key, "the key of azure", set())
-        return cls(told.endpoint, key) if told.least is None else cls(told.endpoint, key, told.least)
+        made = cls(told.endpoint, key, price_per_thousand=WITH_TAGS, unboxed=True) if told.unboxed else cls(told.endpoint, key)
+        return made if told.least is None else replace(made, least=told.least)
 
     @cached_property
     def _client(self) -> Any:
@@ -48,7 +52,7 @@ class AzureVision:
 
     def fingerprint(self) -> str:
         """Service, endpoint and threshold; never the key."""
-        return f"azure-{self.endpoint}-{self.least}"
+        return f"azure-{self.endpoint}-{self.least}" + ("-unboxed" if self.unboxed else "")
 
     def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
         """One call for each picture."""
@@ -58,10 +62,7 @@ class AzureVision:
         from azure.ai.vision.imageanalysis.models import VisualFeatures
 
         content = jpeg(picture)
-        raw = self.patience.call(self.name, lambda: self._client.analyze(image_data=content, visual_features=[VisualFeatures.OBJECTS]))
-        found = []
-        for one in raw.objects.list if raw.objects is not None else ():
-            box, tag = one.bounding_box, one.tags[0]
-            if tag.confidence >= self.least:
-                found.append(Detection(tag.name, float(tag.confidence), (box.x, box.y, box.x + box.width, box.y + box.height)))
-        return one_for_each(found)
+        wanted = [VisualFeatures.OBJECTS, *([VisualFeatures.TAGS] if self.unboxed else [])]
+        raw = self.patience.call(self.name, lambda: self._client.analyze(image_data=content, visual_features=wanted))
+        told = {"objectsResult": {}, **raw.as_dict()}
+        return AnswerReading(picture.shape[1], picture.shape[0], self.least, self.unboxed).read(told)

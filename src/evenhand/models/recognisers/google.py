@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from evenhand.contract import Answer, Detection
-from evenhand.errors import ModelFailed, require
+from evenhand.contract import Answer
+from evenhand.errors import require
 from evenhand.media.scene import Picture
 from evenhand.models.recognisers.client_patience import Patience
 from evenhand.models.recognisers.jpeg import jpeg
-from evenhand.models.recognisers.seen_objects import one_for_each
+from evenhand.models.recognisers.service_answers import AnswerReading
 
 if TYPE_CHECKING:
     from evenhand.models.model_wishes import ObjectSettings
+
+WITH_LABELS = 3.75  # USD for a thousand pictures whose labels are asked for too, list price
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,14 @@ class GoogleVision:
     least: float = 0.5
     price_per_thousand: float = 2.25
     patience: Patience = field(default_factory=Patience)
+    unboxed: bool = False  # whether labels of the whole picture are asked for, which costs more, and count
     name: str = "Google Cloud Vision"
 
     @classmethod
     def named(cls, told: ObjectSettings) -> GoogleVision:
         """By what the caller said about objects."""
-        return cls(told.endpoint) if told.least is None else cls(told.endpoint, told.least)
+        made = cls(told.endpoint, price_per_thousand=WITH_LABELS, unboxed=True) if told.unboxed else cls(told.endpoint)
+        return made if told.least is None else replace(made, least=told.least)
 
     @cached_property
     def _client(self) -> Any:
@@ -50,7 +54,7 @@ class GoogleVision:
 
     def fingerprint(self) -> str:
         """Service, endpoint and threshold."""
-        return f"google-vision-{self.endpoint or 'service'}-{self.least}"
+        return f"google-vision-{self.endpoint or 'service'}-{self.least}" + ("-unboxed" if self.unboxed else "")
 
     def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
         """One call for each picture."""
@@ -59,15 +63,8 @@ class GoogleVision:
     def _one(self, picture: Picture) -> Answer:
         from google.cloud import vision
 
-        image = vision.Image(content=jpeg(picture))
-        raw = self.patience.call(self.name, lambda: self._client.object_localization(image=image, retry=None))
-        if raw.error.message:
-            raise ModelFailed(f"{self.name} answered with an error: {raw.error.message}")
-        height, width = picture.shape[:2]
-        found = []
-        for one in raw.localized_object_annotations:
-            corners = [(vertex.x * width, vertex.y * height) for vertex in one.bounding_poly.normalized_vertices]
-            xs, ys = [x for x, _ in corners], [y for _, y in corners]
-            if one.score >= self.least:
-                found.append(Detection(one.name, float(one.score), (min(xs), min(ys), max(xs), max(ys)) if corners else None))
-        return one_for_each(found)
+        wanted = [vision.Feature.Type.OBJECT_LOCALIZATION, *([vision.Feature.Type.LABEL_DETECTION] if self.unboxed else [])]
+        question = {"image": {"content": jpeg(picture)}, "features": [{"type_": one} for one in wanted]}
+        raw = self.patience.call(self.name, lambda: self._client.annotate_image(question, retry=None))
+        told = vision.AnnotateImageResponse.to_dict(raw, preserving_proto_field_name=False)
+        return AnswerReading(picture.shape[1], picture.shape[0], self.least, self.unboxed).read({"localizedObjectAnnotations": [], **told})

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from evenhand.contract import Answer, Detection
+from evenhand.contract import Answer
 from evenhand.errors import require
 from evenhand.media.scene import Picture
 from evenhand.models.recognisers.client_patience import Patience
 from evenhand.models.recognisers.jpeg import jpeg
-from evenhand.models.recognisers.seen_objects import one_for_each
+from evenhand.models.recognisers.service_answers import AnswerReading
 
 if TYPE_CHECKING:
     from evenhand.models.model_wishes import ObjectSettings
@@ -27,12 +27,14 @@ class Rekognition:
     least: float = 55.0  # percent, the service's own default
     price_per_thousand: float = 1.0
     patience: Patience = field(default_factory=Patience)
+    unboxed: bool = False  # whether labels without a box count
     name: str = "Amazon Rekognition"
 
     @classmethod
     def named(cls, told: ObjectSettings) -> Rekognition:
         """By what the caller said about objects."""
-        return cls(endpoint=told.endpoint) if told.least is None else cls(endpoint=told.endpoint, least=100 * told.least)
+        made = cls(endpoint=told.endpoint, unboxed=told.unboxed)
+        return made if told.least is None else replace(made, least=100 * told.least)
 
     @cached_property
     def _client(self) -> Any:
@@ -47,27 +49,13 @@ class Rekognition:
 
     def fingerprint(self) -> str:
         """Service, endpoint and threshold."""
-        return f"rekognition-{self.region}-{self.endpoint or 'service'}-{self.least}"
+        return f"rekognition-{self.region}-{self.endpoint or 'service'}-{self.least}" + ("-unboxed" if self.unboxed else "")
 
     def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
-        """One call for each picture; labels without instances describe the whole picture and are left out."""
+        """One call for each picture; labels without instances describe the whole picture and count only where that is wished."""
         return [self._one(picture) for picture in pictures]
 
     def _one(self, picture: Picture) -> Answer:
         content = jpeg(picture)
         raw = self.patience.call(self.name, lambda: self._client.detect_labels(Image={"Bytes": content}, MinConfidence=self.least))
-        height, width = picture.shape[:2]
-        found = []
-        for label in raw["Labels"]:
-            for one in label.get("Instances", ()):
-                box = one["BoundingBox"]
-                left, top = box["Left"] * width, box["Top"] * height
-                found.append(
-                    Detection(
-                        label["Name"],
-                        one.get("Confidence", label["Confidence"]) / 100,
-                        (left, top, left + box["Width"] * width, top + box["Height"] * height),
-                    )
-                )
-        parents = {label["Name"]: [one["Name"] for one in label.get("Parents", ())] for label in raw["Labels"]}
-        return one_for_each(found, parents)
+        return AnswerReading(picture.shape[1], picture.shape[0], unboxed=self.unboxed).read(raw)

@@ -29,7 +29,9 @@ SAME_THING = 0.85
 
 
 def one_for_each(found: Sequence[Detection], parents: Mapping[str, Collection[str]] | None = None) -> Answer:
-    """Objects that a service names several times (Person, Adult, Man on one box), each once, by the most general of its names.
+    """Objects that a service names several times (Person, Adult, Man on one box), each once.
+
+    The name of a known class is kept (a Vehicle that is a Car is a Car), else the most general one.
 
     parents: the more general labels of each label, where the service tells them; else labels that mean one class are related.
 
@@ -38,7 +40,7 @@ def one_for_each(found: Sequence[Detection], parents: Mapping[str, Collection[st
     ['Person', 'Hat']
     """
     above = {label: set(names) for label, names in (parents or {}).items()}
-    general = sorted(found, key=lambda one: (len(above.get(one.label, ())), one.label.lower() not in SYNONYMS, -one.score))
+    general = sorted(found, key=lambda one: (one.label.lower() not in SYNONYMS, len(above.get(one.label, ())), -one.score))
     kept: list[Detection] = []
     for one in general:
         at = next(
@@ -49,6 +51,21 @@ def one_for_each(found: Sequence[Detection], parents: Mapping[str, Collection[st
         else:
             kept[at] = replace(kept[at], score=max(kept[at].score, one.score))
     return tuple(sorted(kept, key=lambda one: -one.score))
+
+
+def named_once(whole: Sequence[Detection], boxed: Collection[str], parents: Mapping[str, Collection[str]]) -> Answer:
+    """Labels of a whole picture that mean a known class, each class once, without those that an object with a box tells already.
+
+    >>> [one.label for one in named_once([Detection("Man", 0.9), Detection("Person", 0.9), Detection("Street", 0.9)], ["Car"], {})]
+    ['Person']
+    """
+    above = {label: set(names) for label, names in parents.items()}
+    kept: list[Detection] = []
+    for one in sorted(whole, key=lambda each: (each.label.lower() not in SYNONYMS, len(above.get(each.label, ())), -each.score)):
+        known = USUAL_LABELS.canonical(one.label) in SYNONYMS
+        if known and not any(_related(one.label, other, above) for other in (*boxed, *(each.label for each in kept))):
+            kept.append(one)
+    return tuple(kept)
 
 
 def _related(one: str, other: str, above: Mapping[str, Collection[str]]) -> bool:
