@@ -24,30 +24,39 @@ MOST_TAKEN = 0.02  # of a piece may have no free background at all
 MOST_DRIFT = 14.0  # levels by which the filling may differ from the rim in tone: else it is a thing of another place
 MOST_MISS = 2.5  # times the texture by which the rims may differ, root mean square: more is a patchwork
 MOST_VISIBLE = 200.0  # levels of all steps along rim and seams over the hole's side; from about here on a filling was seen to be one
-MOST_WALL = 0.012  # of the picture: what stands behind a larger hole has a structure that copies do not continue
+MOST_WALL = 0.12  # of the picture's width: what stands behind a wider hole has a structure that copies do not continue
 PAIRED = 4  # candidates of which pairs are tried
 LEAST_TEXTURE = 4.0  # levels
 SPECK = 60  # square units
 USUAL_SIDE = 360  # pixels of a picture's shorter side at which a unit is one pixel: a larger picture shows the same at more pixels
 MISPLACED = 6e3  # what ground in the place of a wall costs, or a wall in the place of ground: as much as a rim that differs by 45 levels
 MOST_MISPLACED = 0.15  # of a piece may be of the other kind than its neighbours on both sides say
+ANYTHING, GROUND = 0, 1
+KIND_OF_REGION = np.array(
+    [ANYTHING, GROUND, GROUND, GROUND, 2, 3, 4, ANYTHING], np.uint8
+)  # sky, building and plants by numbers of their own
 MOST_OVERLAP = 0.25  # of the hole with itself or with other objects
 WORK_SIDE = 90  # a larger hole is matched on a smaller copy
 
 
 @dataclass(frozen=True)
 class FillCanvas:
-    """A picture under repair: what may be neither source nor rim, and which pixels are ground."""
+    """A picture under repair: what may be neither source nor rim, and what kind of thing every pixel shows."""
 
     picture: Floats
     forbidden: Stencil  # other objects
-    ground: Stencil
+    kinds: NDArray[np.uint8]  # of every pixel: ground, sky, building, plants, or anything
     has_regions: bool = False
+
+    @property
+    def ground(self) -> Stencil:
+        """Which pixels are ground."""
+        return np.asarray(self.kinds == GROUND, bool)
 
     @property
     def unit(self) -> float:
         """Pixels for what is one pixel in a picture of the usual size; no less than one."""
-        return float(max(1.0, min(self.ground.shape) / USUAL_SIDE))
+        return float(max(1.0, min(self.kinds.shape) / USUAL_SIDE))
 
 
 @dataclass(frozen=True)
@@ -95,7 +104,7 @@ def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions |
     Outside, only a rim of three pixels fades over, and other objects stay untouched.
     """
     cv2 = require("cv2", "image")
-    ground = np.isin(regions, (1, 2, 3)) if regions is not None else np.zeros(hole.shape, bool)
+    kinds = KIND_OF_REGION[regions] if regions is not None else np.zeros(hole.shape, np.uint8)
     work = picture.astype(np.float32)
     joined = cv2.morphologyEx(hole.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
     count, pieces = cv2.connectedComponents(joined)
@@ -104,7 +113,7 @@ def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions |
         box = box_of(part)
         if box is not None:
             rest = (hole & ~part) | forbidden
-            if not _fill_piece(cv2, FillCanvas(work, rest, ground, regions is not None), part, box):
+            if not _fill_piece(cv2, FillCanvas(work, rest, kinds, regions is not None), part, box):
                 return None
     return np.asarray(np.clip(work + 0.5, 0, 255), np.uint8)
 
@@ -256,7 +265,7 @@ def _shifted(cv2: Any, canvas: FillCanvas, piece: Piece, shifts: list[tuple[int,
     spread = max(4.0, 0.22 * max(right - left, bottom - top))
     rim = known.astype(np.float32)
     share = cv2.GaussianBlur(rim, (0, 0), spread) + 1e-6
-    expected = _expected_ground(canvas.ground[top:bottom], taken[top:bottom])[:, left:right] if canvas.has_regions else None
+    expected = _expected_kinds(canvas.kinds[top:bottom], taken[top:bottom])[:, left:right] if canvas.has_regions else None
     pixels, costs, misplaced = [], [], []
     for down, over in shifts:
         rows, columns = slice(top + down, bottom + down), slice(left + over, right + over)
@@ -265,28 +274,34 @@ def _shifted(cv2: Any, canvas: FillCanvas, piece: Piece, shifts: list[tuple[int,
         miss = ((target - patch) ** 2).sum(axis=2) * rim
         costs.append(cv2.GaussianBlur(miss, (0, 0), spread) / share + 2 * TAKEN * bad)
         pixels.append(patch)
-        misplaced.append(np.zeros(bad.shape, bool) if expected is None else (canvas.ground[rows, columns] != expected) & ~bad)
+        misplaced.append(np.zeros(bad.shape, bool) if expected is None else _differ(canvas.kinds[rows, columns], expected) & ~bad)
     return ShiftedPieces(np.stack(pixels), np.stack(costs), np.stack(misplaced))
 
 
 def _wall_share(canvas: FillCanvas, piece: Piece) -> float:
-    """How much of the picture a piece of the hole takes where no ground is expected; nothing where regions are not known."""
+    """The share of the picture's width in which a hole hides what is no ground; nothing where regions are not known."""
     if not canvas.has_regions:
         return 0.0
     left, top, right, bottom = piece.box
     taken = (piece.hole | canvas.forbidden)[top:bottom]
-    expected = _expected_ground(canvas.ground[top:bottom], taken)[:, left:right]
-    return float((piece.inner & ~expected).sum() / canvas.ground.size)
+    expected = _expected_kinds(canvas.kinds[top:bottom], taken)[:, left:right]
+    return float((piece.inner & (expected != GROUND)).any(axis=0).sum() / canvas.kinds.shape[1])
 
 
-def _expected_ground(ground: Stencil, taken: Stencil) -> Stencil:
-    """Ground as it goes on behind what is taken: each pixel is what the nearest free pixel of its row is."""
+def _differ(kinds: NDArray[np.uint8], expected: NDArray[np.uint8]) -> Stencil:
+    """Where one is ground and the other is not, or both are known to be different things."""
+    is_known = (kinds != ANYTHING) & (expected != ANYTHING)
+    return np.asarray(((kinds == GROUND) != (expected == GROUND)) | (is_known & (kinds != expected)), bool)
+
+
+def _expected_kinds(kinds: NDArray[np.uint8], taken: Stencil) -> NDArray[np.uint8]:
+    """What goes on behind what is taken: each pixel is what the nearest free pixel of its row is."""
     columns = np.arange(taken.shape[1])
     before = np.maximum.accumulate(np.where(taken, -1, columns[None]), axis=1)
     after = np.minimum.accumulate(np.where(taken, 2 * taken.shape[1], columns[None])[:, ::-1], axis=1)[:, ::-1]
     is_before = (before >= 0) & ((columns - before <= after - columns) | (after >= taken.shape[1]))
     nearest = np.clip(np.where(is_before, before, after), 0, taken.shape[1] - 1)
-    return np.asarray(np.take_along_axis(ground, nearest, axis=1), bool)
+    return np.asarray(np.take_along_axis(kinds, nearest, axis=1), np.uint8)
 
 
 def _evened(miss: Floats, rim: Stencil) -> Floats:
