@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Index, Labels, Mask, Rows, Scores
 from evenhand.values import (
     ANOTHER_OUTCOME,
+    FLAT,
     SCORES,
     Activations,
     Answer,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 
 __all__ = [  # what is imported from here and defined in values.py
     "ANOTHER_OUTCOME",
+    "FLAT",
     "SCORES",
     "Activations",
     "Answer",

@@ -44,6 +44,8 @@ Box: TypeAlias = tuple[float, float, float, float]  # left, top, right, bottom i
 
 SCORES = "scores"
 """The layer name that stands for the model's output."""
+FLAT = ":flat"
+"""Ends the name of a layer whose maps are to be read value by value, not as the mean of each map."""
 
 Outcome: TypeAlias = Literal["pass", "violation", "inconclusive"]
 """What a gate says of a result; a claim that could not be shown either way is inconclusive."""

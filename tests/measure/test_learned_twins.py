@@ -79,17 +79,28 @@ def test_a_reader_as_good_as_the_classifier_lets_a_large_movement_count():
     opened = data("latent_difference", 240)
     truth = opened.labels
 
-    class Oracle:
-        classes = AGE_GROUPS
-
-        def scores(self, pictures):
-            return np.eye(len(AGE_GROUPS))[truth]
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learned_twins, "attribute_reader", lambda *_: Oracle())
-        patch.setattr(learned_twins, "batches", lambda count, _: [slice(0, count)])
+        patch.setattr(learned_twins.Readers, "read", lambda _self, _pictures, part=slice(None): truth[part])
         check = decided(opened)
     assert check.outcome == "violation"
+
+
+@pytest.mark.parametrize(("reader_moves", "outcome"), [(False, "pass"), (True, "inconclusive")])
+def test_standing_still_counts_only_beside_a_reader_that_does_so_too(reader_moves, outcome, monkeypatch):
+    """Where the editor changes the label itself, a classifier that does not move may be hiding a leaning."""
+    opened = data("latent_difference", 240)
+    truth, asked = opened.labels, []
+
+    def read(_self, pictures, part=slice(None)):
+        asked.append(len(pictures))
+        return (truth[part] + (reader_moves and len(asked) == 3)) % len(AGE_GROUPS)  # the third time: under the higher value
+
+    monkeypatch.setattr(learned_twins.Readers, "read", read)
+    meter = Meter(eh.wrap(lambda pictures: np.tile([0.2, 0.5, 0.3], (len(pictures), 1)), opened, classes=list(AGE_GROUPS)))
+    case = StudyCase(opened.domain, meter, opened.medium, opened.rows, opened.labels, opened.frame, 0.05)
+    section = LeaningStudy().study(case, np.random.default_rng(0))
+    assert Gate.check(section.claims[0]).outcome == outcome
+    assert section.figures["leanings"][0]["weighed"]["null"] == 0.0
 
 
 def test_the_difference_leaves_what_the_drawing_cannot_show():

@@ -14,7 +14,7 @@ from evenhand.models.shown import shown
 from evenhand.oracles.flip import LabelFlip
 from evenhand.planted.pixel_net import PixelNet, labelled_portraits
 
-PERTURBING = ("random_generation", "gradient_generation", "gaussian_injection", "neuronfair_pictures")
+PERTURBING = ("random_generation", "gradient_generation", "gaussian_injection", "eidig_pictures", "neuronfair_pictures")
 SMALL = Budget(candidates=2_000)
 
 

@@ -2,7 +2,8 @@
 
 A learned editor never changes one attribute alone.  So a movement of the classifier counts only where readers of the same label, as good
 as the classifier and trained on pictures in which label and attribute are balanced, do not move that way; and only where it is larger
-than under every one of several edits of the same size at other places.  Where no such reader can be had, nothing is claimed.
+than under every one of several edits of the same size at other places.  That a classifier stands still counts only beside readers that
+do so too: what an editor changes besides could hide a leaning.  Where no such reader can be had, nothing is claimed.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class Turned:
     higher: Rows
     said_lower: Labels
     said_higher: Labels
+    is_still: bool = False  # whether it is to be claimed that the classifier stands still: no edit need then be outdone
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +72,11 @@ class Readers:
 
     def read(self, pictures: Pictures, part: slice = slice(None)) -> Labels:
         """Labels by the reader that knows none of these pictures, which are this part of all."""
-        first, second = (reader.scores(pictures).argmax(axis=1) for reader in (self.first, self.second))
-        read: Labels = np.where(self.second_half[part], first, second)
+        by_first = self.second_half[part]
+        read: Labels = np.empty(len(pictures), dtype=np.intp)
+        for reader, own in ((self.first, by_first), (self.second, ~by_first)):
+            if own.any():
+                read[own] = reader.scores(pictures[own]).argmax(axis=1)
         return read
 
 
@@ -92,8 +97,9 @@ def weighed(case: StudyCase, turned: Turned, rng: np.random.Generator) -> Weighe
     own = Movement(turned.said_lower, turned.said_higher, len(classes))
     other = Movement(readers.read(case.medium.show(turned.lower)), readers.read(case.medium.show(turned.higher)), len(classes))
     beyond, bounds = _bounds(own.steps - other.steps, case.confidence)
-    null = _largest_null(case, turned, readers, other.lower, rng)
-    reason = _doubt(case, other, right.astype(float) - read_right, float(np.abs(beyond).max()), null)
+    null = 0.0 if turned.is_still else _largest_null(case, turned, readers, other.lower, rng)
+    moves = np.inf if turned.is_still else float(np.abs(beyond).max())
+    reason = _doubt(case, other, right.astype(float) - read_right, moves, null)
     named = dict(zip(classes, beyond.tolist(), strict=True))
     low, high = (dict(zip(classes, (beyond + sign * bounds).tolist(), strict=True)) for sign in (-1, 1))
     moved = dict(zip(classes, other.net.tolist(), strict=True))

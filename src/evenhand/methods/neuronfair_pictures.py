@@ -2,29 +2,36 @@
 
 Paper: H. Zheng et al., "NeuronFair: Interpretable White-Box Fairness Testing through Biased Neuron Identification", ICSE 2022.
 
-The most biased layer is the one where the mean tanh of the activation differences is largest; its biased neurons are those above the
-point where the share of such neurons crosses the threshold itself.  The loss -sum of f_k(x') log f_k(x) over biased (now and then over
-randomly drawn) neurons is followed with momentum.  The paper drops the sign for images; the gradient is therefore scaled so that its
-largest pixel moves by `step_size`.  Where the twin comes from FGSM on an attribute classifier, as in the paper, what is flipped is that
-classifier's reading, not the person: the album's editor says so.
+Agrees with the paper: maps are flattened, so that every value of a map is a neuron; a neuron's ActDiff is the tanh of its mean difference
+over all pairs of the data; the most biased layer has the largest area under its AS curve, and its biased neurons lie above the point where
+that curve crosses y = x.  The dynamic loss -sum of f_k(x') log f_k(x) goes over the union of the biased neurons and of `random_share` of all
+neurons, drawn again every `random_every` steps, and is followed with momentum on both pictures.
+
+Differs: the paper drops the sign for images and its step size is lost, so that the summed gradient is scaled until its largest pixel moves by
+`step_size`.  A ReLU at zero adds nothing (its logarithm is infinite); layers that are never negative are preferred.  At most
+`MOST_PICTURES` of the data tell which neurons are biased.  Where the twin comes from FGSM on an attribute classifier, as in the paper, what
+is flipped is that classifier's reading, not the person: the album's editor says so.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenhand.arrays import Mask, Rows
-from evenhand.contract import Activations, PixelTransparent, Search, Task
+from evenhand.arrays import Index, Mask
+from evenhand.contract import PixelTransparent, Search, Task
+from evenhand.limits import Count, Positive, ShareBelowOne, check_limits
+from evenhand.measures.neurons.bias import BiasMap, LayerBias
 from evenhand.methods.parts.chosen_twin import Partners
-from evenhand.methods.parts.perturbed_twins import PICTURES_AT_ONCE, FairTwins, PerturbedTwins, Pixels, seed_pictures
+from evenhand.methods.parts.flat_maps import lots, picture_bias
+from evenhand.methods.parts.gradients import dynamic_loss
+from evenhand.methods.parts.perturbed_twins import FairTwins, PerturbedTwins, Pixels, seed_pictures
 from evenhand.models.meter import Meter
 
-SMALLEST_ACTIVATION = 1e-2
-"""The logarithm's derivative is taken no nearer to zero than here."""
+MOST_PICTURES = 2_000
+"""Activation differences are averaged over at most so many pictures of the data."""
 
 
 @dataclass(frozen=True)
@@ -33,33 +40,40 @@ class NeuronFairPictures:
 
     step_size: how far the pixel with the largest gradient moves, of 255.
     decay: how much of the last gradient is kept.
-    random_chance: how often random neurons take the place of the biased ones.
+    random_share: how many of the layer's neurons are drawn beside the biased ones.
+    random_every: after so many steps they are drawn again.
     steps: at most so many steps for each picture.
+    interval: between the thresholds of the AS curve.
     """
 
-    step_size: float = 5.0
-    decay: float = 0.1
-    random_chance: float = 0.05
-    steps: int = 10
+    step_size: Positive = 5.0
+    decay: ShareBelowOne = 0.1
+    random_share: ShareBelowOne = 0.05
+    random_every: Count = 1
+    steps: Count = 10
+    interval: float = 0.005
 
     needs: ClassVar[type] = PixelTransparent
     media: ClassVar[tuple[str, ...]] = ("album",)
 
+    def __post_init__(self) -> None:
+        check_limits(self)
+
     def search(self, task: Task, rng: np.random.Generator) -> Search:
-        """Find the biased neurons, then climb their loss from every picture."""
+        """Find the biased neurons in the data, then climb their loss from every picture."""
         seeds = seed_pictures(task, rng)
-        some, partners = seeds[:PICTURES_AT_ONCE], Partners(task.domain, task.model)
-        neurons = biased_neurons(task.model, some, partners.twins(some, partners.choose(some)))
-        task.facts["neurons"] = {"layer": neurons.layer, "biased": int(neurons.biased.sum()), "of": len(neurons.biased)}
-        yield from PerturbedTwins(task, self.steps).run(seeds, lambda: NeuronPull(task.model, neurons, self, rng))
-
-
-@dataclass(frozen=True, eq=False)
-class BiasedNeurons:
-    """The most biased layer and which of its neurons are biased."""
-
-    layer: str
-    biased: Mask
+        bias = picture_bias(task.model, Partners(task.domain, task.model), seeds[:MOST_PICTURES], self.interval)
+        positive = tuple(layer for layer in bias.layers if layer.lowest >= 0)
+        layer = BiasMap(positive or bias.layers, bias.pairs).most_biased
+        task.facts["neurons"] = {
+            "layer": layer.name,
+            "biased": int(layer.biased.sum()),
+            "of": len(layer.biased),
+            "pairs": bias.pairs,
+            "area": layer.area,
+            "discrimination": bias.discrimination,
+        }
+        yield from PerturbedTwins(task, self.steps).run(seeds, lambda: NeuronPull(task.model, layer, self, rng))
 
 
 @dataclass(eq=False)
@@ -67,51 +81,33 @@ class NeuronPull:
     """One lot of pictures on its way up the loss, with the momentum of each."""
 
     model: Meter
-    neurons: BiasedNeurons
+    layer: LayerBias
     method: NeuronFairPictures
     rng: np.random.Generator
     momentum: dict[int, Pixels] = field(default_factory=dict)
+    drawn: Mask = field(init=False)
 
     def __call__(self, now: FairTwins) -> Pixels:
         """One momentum step."""
-        chosen: NDArray[Any] = self.neurons.biased
-        if self.rng.random() < self.method.random_chance:
-            chosen = self.rng.choice(len(chosen), int(chosen.sum()), replace=False)
-        gradient = self._gradient(now, chosen)
+        if (now.step - 1) % self.method.random_every == 0:
+            self.drawn = self._random_neurons()
+        gradient = np.concatenate([self._gradient(now, part) for part in lots(self.model, now.rows, (self.layer.name,))])
         if self.momentum:
             gradient = gradient + self.method.decay * np.stack([self.momentum[seed] for seed in now.seeds.tolist()])
         self.momentum = dict(zip(now.seeds.tolist(), gradient, strict=True))
         largest = np.abs(gradient).max(axis=(1, 2, 3), keepdims=True)
         return np.asarray(gradient / np.maximum(largest, 1e-12) * self.method.step_size, dtype=np.float32)
 
-    def _gradient(self, now: FairTwins, chosen: NDArray[Any]) -> Pixels:
-        """Ascent of the loss on both pictures, added."""
-        layer = self.neurons.layer
-        values = np.asarray(self.model.activations(now.both, (layer,))[layer])
-        first, second = np.split(values, 2)
-        slopes = np.concatenate([_slope(first, second, chosen), _slope(second, first, chosen)])
-        up, other = np.split(self.model.pixel_gradient(now.both, slopes, layer), 2)
-        return up + other
+    def _random_neurons(self) -> Mask:
+        """The paper's r: so many of the layer's neurons by chance."""
+        units = len(self.layer.biased)
+        drawn = np.zeros(units, dtype=bool)
+        drawn[self.rng.choice(units, int(units * self.method.random_share), replace=False)] = True
+        return drawn
 
-
-def biased_neurons(model: Meter, rows: Rows, twins: Rows) -> BiasedNeurons:
-    """The layer whose neurons tell rows from twins most, and the neurons that do."""
-    names = model.layers()
-    one, other = model.activations(rows, names), model.activations(twins, names)
-    apart = {name: np.tanh(np.abs(one[name] - other[name])).mean(axis=0) for name in names}
-    layer = max(names, key=lambda name: float(apart[name].mean()))
-    return BiasedNeurons(layer, np.asarray(apart[layer] >= crossing(apart[layer])))
-
-
-def crossing(differences: NDArray[np.floating[Any]], interval: float = 0.005) -> float:
-    """The threshold at which the share of neurons above it no longer exceeds the threshold."""
-    thresholds = np.arange(0.0, 1.0 + interval, interval)
-    shares = (differences[None, :] > thresholds[:, None]).mean(axis=1)
-    return float(min(thresholds[np.argmax(shares <= thresholds)], differences.max()))
-
-
-def _slope(own: Activations, other: Activations, chosen: NDArray[Any]) -> Activations:
-    """Derivative of -other * log(own) by own, on the chosen neurons."""
-    slope = np.zeros_like(own)
-    slope[:, chosen] = -other[:, chosen] / np.maximum(own[:, chosen], SMALLEST_ACTIVATION)
-    return slope
+    def _gradient(self, now: FairTwins, part: Index) -> Pixels:
+        """Ascent of the loss on both pictures of some pairs, added."""
+        both, name = np.concatenate([now.rows[part], now.twins[part]]), self.layer.name
+        slope = dynamic_loss(self.layer.biased | self.drawn)(np.asarray(self.model.activations(both, (name,))[name]))
+        up, other = np.split(self.model.pixel_gradient(both, slope, name), 2)
+        return np.asarray(up + other)

@@ -212,6 +212,11 @@ class Meter:
         """The readable layers."""
         return self._transparent().layers()
 
+    def flat_layers(self) -> tuple[str, ...]:
+        """The readable layers by the names under which maps are read value by value, where the model has maps."""
+        named: Callable[[], tuple[str, ...]] = getattr(self.model, "flat_layers", self.layers)
+        return named()
+
     def activations(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
         """Hidden values, counted like an answer."""
         self.charge(len(rows))

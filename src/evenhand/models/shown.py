@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -108,6 +108,11 @@ class ShownLayers(ShownGradients):
     def layers(self) -> tuple[str, ...]:
         """The names of the layers that can be read, from input to output."""
         return self.reader.layers()
+
+    def flat_layers(self) -> tuple[str, ...]:
+        """The layers by the names under which maps are read value by value; as they are of a reader that knows no maps."""
+        named: Callable[[], tuple[str, ...]] = getattr(self.reader, "flat_layers", self.reader.layers)
+        return named()
 
     def activations(self, rows: Rows, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
         """Values of the named layers, (n, units); a convolutional unit is the mean of its map."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Labels, Rows, Scores
-from evenhand.contract import SCORES, Activations, Answer, Model, Pairs, Pictures, Slope
+from evenhand.contract import FLAT, SCORES, Activations, Answer, Model, Pairs, Pictures, Slope
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import (
     EvenhandError,
@@ -127,12 +127,16 @@ class TorchAdapter:
         if not hidden:
             output = self._forward(self.front.tensor(asked))
             return {SCORES: _at_least_float32(self._answer(output, len(asked))).cpu().numpy()}
-        with watching(self.module, hidden) as seen:
+        with watching(self.module, tuple(layer.removesuffix(FLAT) for layer in hidden)) as seen:
             output = self._forward(self.front.tensor(asked), exact=SCORES in layers)
-        values = {layer: self.front.units(seen[layer]) for layer in hidden}
+        values = {layer: self._units(seen[layer.removesuffix(FLAT)], layer) for layer in hidden}
         if SCORES in layers:
             values[SCORES] = self._answer(output, len(asked))
         return {layer: _at_least_float32(values[layer]).cpu().numpy() for layer in layers}
+
+    def _units(self, values: Any, layer: str) -> Any:
+        """One column for each unit; every value of a map is one where the layer's name asks for that."""
+        return flat(values) if layer.endswith(FLAT) else self.front.units(values)
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
@@ -189,7 +193,7 @@ class TorchAdapter:
 
     def _check_layers(self, layers: Sequence[str]) -> None:
         for layer in layers:
-            if layer != SCORES and layer not in self.layers():
+            if layer != SCORES and layer.removesuffix(FLAT) not in self.layers():
                 raise UnknownName("layer", layer, (*self.layers(), SCORES))
 
     def activations(self, asked: Any, layers: Sequence[str]) -> dict[str, NDArray[np.floating[Any]]]:
@@ -219,11 +223,12 @@ class TorchAdapter:
     def _value(self, inputs: Any, layer: str, asked: int) -> Any:
         if layer == SCORES:
             return self._answer(self._forward(inputs, exact=False), asked)
-        with watching(self.module, (layer,), "first") as seen:
+        watched = layer.removesuffix(FLAT)
+        with watching(self.module, (watched,), "first") as seen:
             try:
                 self._forward(inputs, exact=False)
             except Reached:
-                return self.front.units(seen[layer])
+                return self._units(seen[watched], layer)
         raise UnknownName("layer", layer, self.layers())
 
     def _around(self, module: Any) -> Self:
@@ -237,7 +242,8 @@ class TorchAdapter:
         """A copy of the module with these units of a layer held at zero, or at the share `keep` of their value."""
         self._check_layers((layer,))
         changed = self.copy()
-        silence(changed.module, layer, KeptShare(tuple(units), keep, by_map=isinstance(self.front, PictureFront)))
+        by_map = isinstance(self.front, PictureFront) and not layer.endswith(FLAT)
+        silence(changed.module, layer.removesuffix(FLAT), KeptShare(tuple(units), keep, by_map))
         return changed
 
     def _weights_digest(self, about: str) -> Any:
@@ -467,6 +473,10 @@ class TorchClassifier(TorchAdapter):
         if self.front.known_sides is None:
             return declared_activations(self.module)
         return tuple(layer.name for layer in self._found if layer.is_activation) or declared_activations(self.module)
+
+    def flat_layers(self) -> tuple[str, ...]:
+        """The readable layers by the names under which every value of a map is a unit of its own."""
+        return tuple(f"{name}{FLAT}" for name in self.layers())
 
     def maps(self, pictures: Pictures) -> tuple[str, ...]:
         """The readable layers whose units are maps."""

@@ -588,7 +588,27 @@ def claim_by_studies(
         unproven = next((check.message for check in jury if check.outcome != "pass"), "")
         return Claim("measure", "" if unproven else worst, unproven)
     rest = whole_claim(individual, figures, replace(options, max_rate=options.max_rate or 0.999))
-    return replace(rest, open=rest.open or doubtful)
+    return replace(rest, open=rest.open or doubtful or _too_few_confirmed(studies))
+
+
+CONFIRMED_TO_PASS = 0.8
+"""Twins that do not show the other value hide a leaning: where fewer than this are surely confirmed, a learned editor's prove no fairness."""
+
+
+def _too_few_confirmed(studies: Mapping[str, StudySection]) -> str:
+    """Why twins of a learned editor, under which a classifier stands still, prove nothing; empty where they do."""
+    leanings = studies["leaning"].figures["leanings"] if "leaning" in studies else []
+    if "jury" not in studies or not any(each["weighed"] for each in leanings):
+        return ""
+    shares = {each["attribute"]: each["confirmed"]["low"] for each in studies["jury"].figures["editors"] if "confirmed" in each}
+    return next(
+        (
+            f"surely only {low:.1%} of the twins in {name} show the other value: a leaning could hide, and a pass needs {CONFIRMED_TO_PASS:.0%}"
+            for name, low in shares.items()
+            if low < CONFIRMED_TO_PASS
+        ),
+        "",
+    )
 
 
 def _with_others(overall: Claim, sections: Sequence[StudySection]) -> Claim:

@@ -2,7 +2,8 @@
 
 Every classifier flips some labels near its borders, in both directions alike.  A bias shows as flips that mostly go one way, so it is
 the difference of the two directions that is tested, against a tolerance rather than against zero.  Twins that were drawn again are exact;
-those of a learned editor change more than the attribute, so that a leaning under them is weighed first (`learned_twins`).
+those of a learned editor change more than the attribute, so that what a classifier does under them, or does not, is weighed first
+(`learned_twins`).
 """
 
 from __future__ import annotations
@@ -38,12 +39,17 @@ class Leaning:
     confidence: float
     pairs: int
     along: str = ""  # from which of the attribute's values to which
-    weighed: Weighed | None = None  # where the twins are a learned editor's and the classifier moves
+    weighed: Weighed | None = None  # where the twins are a learned editor's, and moving or standing still could be claimed
 
     @property
     def found(self) -> bool:
         """Whether some class's change lies beyond the tolerance, with all of its interval."""
         return any(self.low[name] > self.tolerance or self.high[name] < -self.tolerance for name in self.net)
+
+    @property
+    def is_still(self) -> bool:
+        """Whether every class's change lies within the tolerance, with all of its interval."""
+        return all(-self.tolerance <= self.low[name] and self.high[name] <= self.tolerance for name in self.net)
 
     @property
     def strongest(self) -> str:
@@ -75,9 +81,12 @@ class Leaning:
         )
 
     def _doubt(self, weighed: Weighed) -> str:
-        """Why the movement is no leaning of the classifier's; empty where it is."""
+        """Why a movement is no leaning of the classifier's, or why standing still is no fairness; empty where it is."""
         if weighed.reason:
             return weighed.reason
+        if self.is_still:
+            most = max(max(-weighed.low[name], weighed.high[name]) for name in weighed.beyond)
+            return "" if most <= self.tolerance else f"beside an independent reader of the label it may move by up to {most:.1%}"
         if any(weighed.low[name] > self.tolerance or weighed.high[name] < -self.tolerance for name in weighed.beyond):
             return ""
         return f"beyond what an independent reader of the label does, it is not shown to exceed {self.tolerance:.1%}"
@@ -141,10 +150,10 @@ class LeaningStudy:
     def _one(self, case: StudyCase, said: Labels, values: Values, rule: LeaningRule, rng: np.random.Generator) -> Leaning:
         lower, higher = said[values.one], said[values.other]
         leaning = leaning_of(lower, higher, _words(case), rule, _along(case, values.name, values.one, values.other))
-        if values.name not in learned_attributes(case.medium) or not leaning.found:
+        if values.name not in learned_attributes(case.medium) or not (leaning.found or leaning.is_still):
             return leaning
         rows = [_with(case.rows, case.domain.place(values.name), _codes(case, values.name)[at]) for at in (values.one, values.other)]
-        return replace(leaning, weighed=weighed(case, Turned(values.name, rows[0], rows[1], lower, higher), rng))
+        return replace(leaning, weighed=weighed(case, Turned(values.name, rows[0], rows[1], lower, higher, leaning.is_still), rng))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,255 @@
+"""How often each editor of pictures blames fair classifiers, and how often it finds planted leanings: at least 20 of each for every editor.
+
+For each editor, classifiers of five architectures (linear, perceptron, forest, two convolutional nets) are judged as `measure` judges them:
+leaning and jury together, at a tolerance of 5 points, on 700 drawn portraits of 32 pixels.  Half of the portraits are such that age says
+nothing about tone, in the other half old people are dark three times as often.  Fair ones have learnt from portraits whose tone says nothing
+about age; planted ones say "older" 10 or 20 points more often in the dark, measured on exact twins.  Each editor is tried with the readers
+that are trained by themselves and, where it learns, with a jury that is given: readers of age and tone from 3,000 other portraits.
+
+Outcomes are written to benchmarks/picture_calibration.json as they come; a run that is repeated goes on where it stopped.
+What readers say is remembered between classifiers of one album, which changes nothing: they are the same readers, asked the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import blake2b
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.campaign.opened_project import editor_tools
+from evenhand.contract import StudyCase
+from evenhand.datasets.album_data import OwnParts, from_album
+from evenhand.datasets.dataset import Dataset
+from evenhand.engine.gate import Gate
+from evenhand.measures import learned_twins
+from evenhand.measures.studies import jury as jury_study
+from evenhand.measures.studies.leaning import LeaningStudy
+from evenhand.media.editors import EDITORS, editor_for
+from evenhand.models.attribute_readers import attribute_reader
+from evenhand.models.function import FunctionClassifier
+from evenhand.models.meter import Meter
+from evenhand.models.picture_training import Course, train
+from evenhand.models.wrap import wrap
+from evenhand.planted.portraits import AGE_GROUPS, synthetic_faces
+from evenhand.statistics.intervals import clopper_pearson
+from evenhand.verbs.measure import MeasureOptions, claim_by_studies
+from parts.picture_verdicts import (
+    ARCHITECTURES,
+    LEARNT_FROM,
+    SIZE,
+    TOLERANCE,
+    TRAINED_ON,
+    PortraitClassifier,
+    fair,
+    leaning,
+    portraits,
+)
+
+PAIRS = 700
+JURY_LEARNT_FROM = 3_000
+FILE = Path(__file__).with_suffix(".json")
+EDITORS_BY_NAME = tuple(EDITORS.entries())
+STRENGTHS = (0.0, 0.10, 0.20)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One classifier under one editor."""
+
+    editor: str
+    jury: str  # own: readers trained from the tested pictures; given: brought along
+    architecture: str
+    album: str  # alone: age says nothing about tone; correlated: it does
+    points: float
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Its key."""
+        return f"{self.editor} {self.jury} {self.architecture} {self.album} {self.points:.2f} {self.seed}"
+
+
+class RememberedReader:
+    """A reader that is asked about the same pictures once."""
+
+    def __init__(self, reader: Any) -> None:
+        self.reader, self.classes = reader, reader.classes
+        self._said: dict[bytes, Any] = {}
+
+    def scores(self, pictures: Any) -> Any:
+        """As the reader says."""
+        key = _digest(pictures)
+        if key not in self._said:
+            self._said[key] = self.reader.scores(pictures)
+        return self._said[key]
+
+
+_trained: dict[bytes, tuple[RememberedReader, Any]] = {}
+
+
+def remembered_reader(pictures: Any, codes: Any, values: tuple[str, ...], rng: np.random.Generator) -> RememberedReader:
+    """As `attribute_reader`, trained once for the same pictures and the same state of the generator, which goes on alike."""
+    key = _digest(pictures, codes, np.frombuffer(repr(rng.bit_generator.state).encode(), np.uint8))
+    if key not in _trained:
+        _trained[key] = RememberedReader(attribute_reader(pictures, codes, values, rng)), rng.bit_generator.state
+    reader, state = _trained[key]
+    rng.bit_generator.state = state
+    return reader
+
+
+def _digest(*arrays: Any) -> bytes:
+    digest = blake2b(digest_size=16)
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.digest()
+
+
+@dataclass(frozen=True, eq=False)
+class Net:
+    """A convolutional net with the interface of the other classifiers' pipelines."""
+
+    net: Any
+
+    def predict_proba(self, flat: Any) -> Any:
+        """Probabilities of flattened pictures between 0 and 1."""
+        return self.net.scores(np.asarray(flat * 255.0).reshape(-1, SIZE, SIZE, 3))
+
+
+@cache
+def fair_classifier(architecture: str, seed: int) -> PortraitClassifier:
+    """Trained on portraits whose tone says nothing about age."""
+    if architecture in ARCHITECTURES:
+        return fair(architecture, seed)
+    album = synthetic_faces(TRAINED_ON, np.random.default_rng([seed, 1]), SIZE)
+    return PortraitClassifier(Net(train(architecture, album, np.random.default_rng([seed, 31]), Course(epochs=5))))
+
+
+@cache
+def classifier(architecture: str, seed: int, points: float) -> PortraitClassifier:
+    """Fair, or with so many points planted."""
+    start = fair_classifier(architecture, seed)
+    return leaning(start, points, seed) if points else start
+
+
+@cache
+def given_readers(seed: int) -> dict[str, RememberedReader]:
+    """A jury of age groups and tones, from portraits that nothing else sees."""
+    album = synthetic_faces(JURY_LEARNT_FROM, np.random.default_rng([seed, 41]), SIZE)
+    course, rng = Course(epochs=8), np.random.default_rng([seed, 42])
+    tones = replace(album, label=album.attribute("tone"))
+    return {"age_group": RememberedReader(train("vgg", album, rng, course)), "tone": RememberedReader(train("vgg", tones, rng, course))}
+
+
+@cache
+def made_editor(name: str, seed: int) -> Any:
+    """An editor of tone that has learnt from portraits of its own; exact ones need none."""
+    learnt = synthetic_faces(LEARNT_FROM, np.random.default_rng([seed, 4]), SIZE)
+    return editor_for(name, learnt, "tone", editor_tools(seed))
+
+
+@cache
+def opened(name: str, jury: str, album: str, seed: int) -> Dataset:
+    """Portraits under an editor."""
+    own = OwnParts(given_readers(seed), None) if jury == "given" else OwnParts()
+    return from_album(portraits(PAIRS, seed, album == "correlated"), [made_editor(name, seed)], (), "age_group", own)
+
+
+def judged(trial: Trial) -> dict[str, str]:
+    """Outcome and reason, as `measure` decides from the leaning and the jury."""
+    data = opened(trial.editor, trial.jury, trial.album, trial.seed)
+    asked = classifier(trial.architecture, trial.seed, trial.points)
+    meter = Meter(wrap(FunctionClassifier(asked, AGE_GROUPS), data))
+    case = StudyCase(data.domain, meter, data.medium, data.rows, data.labels, data.frame, TOLERANCE)
+    sections = {
+        "jury": jury_study.EditorJury().study(case, np.random.default_rng([trial.seed, 51])),
+        "leaning": LeaningStudy().study(case, np.random.default_rng([trial.seed, 52])),
+    }
+    ruling = Gate.rule(claim_by_studies(sections, (), (), MeasureOptions()))
+    return {"outcome": ruling.outcome, "reason": ruling.reason}
+
+
+def trials(editors: tuple[str, ...], seeds: range) -> list[Trial]:
+    """All of them, an editor at a time."""
+    kinds = (*ARCHITECTURES, "vgg", "resnet")
+    return [
+        Trial(editor, jury, architecture, album, points, seed)
+        for editor in editors
+        for jury in (("own",) if editor == "rerender" else ("own", "given"))
+        for seed, album, points, architecture in product(seeds, ("alone", "correlated"), STRENGTHS, kinds)
+    ]
+
+
+def table(kept: dict[str, Any]) -> str:
+    """One line for each editor and jury."""
+    found: dict[tuple[str, str], dict[float, list[str]]] = defaultdict(lambda: defaultdict(list))
+    reasons: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for name, said in kept.items():
+        editor, jury, _, _, points, _ = name.split(" ")
+        found[editor, jury][float(points)].append(said["outcome"])
+        if said["outcome"] == "inconclusive":
+            reasons[editor, jury][short(said["reason"])] += 1
+    lines = ["| editor | jury | fair: blamed | fair: passed | 10 points: found | 20 points: found | planted: passed | inconclusive, mostly because |"]
+    lines.append("| --- " * 8 + "|")
+    for (editor, jury), by_points in sorted(found.items()):
+        clean = by_points[0.0]
+        planted = [outcome for points, said in by_points.items() if points for outcome in said]
+        upper = clopper_pearson(clean.count("violation"), len(clean)).high if clean else float("nan")
+        cells = [f"{clean.count('violation')} of {len(clean)} (at most {upper:.0%})", f"{clean.count('pass')}"]
+        cells += [f"{by_points[points].count('violation')} of {len(by_points[points])}" for points in (0.10, 0.20)]
+        most = ", ".join(f"{why} ({n})" for why, n in reasons[editor, jury].most_common(2)) or "-"
+        lines.append(f"| {editor} | {jury} | {' | '.join(cells)} | {planted.count('pass')} of {len(planted)} | {most} |")
+    return "\n".join(lines)
+
+
+SHORT = {
+    "may change the label itself": "the editor changes the age too",
+    "less accurate than the classifier": "the reader of age is weaker than the classifier",
+    "does not confirm the twins": "the jury does not confirm the twins",
+    "show the other value": "too few twins are confirmed to pass",
+    "not shown to exceed": "not beyond the reader's own movement for sure",
+    "means nothing": "an edit that means nothing moves it as far",
+    "too few pairs": "too few pairs",
+    "may move by up to": "standing still, but not surely beside the reader",
+}
+
+
+def short(reason: str) -> str:
+    """A reason in a few words."""
+    return next((words for part, words in SHORT.items() if part in reason), reason[:60])
+
+
+def main() -> None:
+    """Run what is missing, and show the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--editors", default=",".join(EDITORS_BY_NAME))
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help="only show what was kept")
+    parser.add_argument("--json", type=Path, default=FILE)
+    chosen = parser.parse_args()
+    warnings.filterwarnings("ignore", module="sklearn")
+    learned_twins.attribute_reader = remembered_reader  # type: ignore[assignment]
+    jury_study.attribute_reader = remembered_reader  # type: ignore[assignment]
+    kept = json.loads(chosen.json.read_text(encoding="utf-8")) if chosen.json.exists() else {"date": "", "trials": {}}
+    missing = [each for each in trials(tuple(chosen.editors.split(",")), range(chosen.seeds)) if each.name not in kept["trials"]]
+    for place, trial in enumerate([] if chosen.quick else missing):
+        begun = time.process_time()
+        kept["trials"][trial.name] = judged(trial)
+        kept["date"] = time.strftime("%Y-%m-%d")
+        chosen.json.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        said = kept["trials"][trial.name]
+        print(f"{place + 1}/{len(missing)} {trial.name}: {said['outcome']}, {short(said['reason'])}, {time.process_time() - begun:.1f} CPU-s", flush=True)
+    print(table(kept["trials"]))
+
+
+if __name__ == "__main__":
+    main()
