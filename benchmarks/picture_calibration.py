@@ -2,9 +2,10 @@
 
 For each editor, classifiers of five architectures (linear, perceptron, forest, two convolutional nets) are judged as `measure` judges them:
 leaning and jury together, at a tolerance of 5 points, on 700 drawn portraits of 32 pixels.  Half of the portraits are such that age says
-nothing about tone, in the other half old people are dark three times as often.  Fair ones have learnt from portraits whose tone says nothing
-about age; planted ones say "older" 10 or 20 points more often in the dark, measured on exact twins.  Each editor is tried with the readers
-that are trained by themselves and, where it learns, with a jury that is given: readers of age and tone from 3,000 other portraits.
+nothing about tone, in the other half old people are dark three times as often.  Fair ones have learnt from portraits whose tone says
+nothing about age; planted ones say "older" 10 or 20 points more often in the dark, measured on exact twins.  Each editor is tried
+with readers that are trained by themselves and, where it learns, with a jury that is given: readers of age and tone from
+3,000 other portraits.
 
 Outcomes are written to benchmarks/picture_calibration.json as they come; a run that is repeated goes on where it stopped.
 What readers say is remembered between classifiers of one album, which changes nothing: they are the same readers, asked the same.
@@ -198,7 +199,9 @@ def table(kept: dict[str, Any]) -> str:
         found[editor, jury][float(points)].append(said["outcome"])
         if said["outcome"] == "inconclusive":
             reasons[editor, jury][short(said["reason"])] += 1
-    lines = ["| editor | jury | fair: blamed | fair: passed | 10 points: found | 20 points: found | planted: passed | inconclusive, mostly because |"]
+    lines = [
+        "| editor | jury | fair: blamed | fair: passed | 10 points: found | 20 points: found | planted: passed | inconclusive because |"
+    ]
     lines.append("| --- " * 8 + "|")
     for (editor, jury), by_points in sorted(found.items()):
         clean = by_points[0.0]
@@ -247,7 +250,10 @@ def main() -> None:
         kept["date"] = time.strftime("%Y-%m-%d")
         chosen.json.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         said = kept["trials"][trial.name]
-        print(f"{place + 1}/{len(missing)} {trial.name}: {said['outcome']}, {short(said['reason'])}, {time.process_time() - begun:.1f} CPU-s", flush=True)
+        print(
+            f"{place + 1}/{len(missing)} {trial.name}: {said['outcome']}, {short(said['reason'])}, {time.process_time() - begun:.1f} CPU-s",
+            flush=True,
+        )
     print(table(kept["trials"]))
 
 

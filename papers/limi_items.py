@@ -536,13 +536,11 @@ SIZEABLE = 0.05
 
 def figure_4(effort: Effort) -> Redone:
     """LIMI on drawn portraits: how many points on the boundary get another answer when the tone is reflected."""
-    from picture_cells import picture_methods
+    from picture_cells import limi_pictures
 
     seeds = range(2) if effort.is_quick else effort.seeds
     found = [
-        effort.cells.take(
-            "picture-methods", {"quick": effort.is_quick, "seed": seed}, lambda seed=seed: picture_methods(effort.is_quick, seed)
-        )["limi"]
+        effort.cells.take("limi-pictures", {"quick": effort.is_quick, "seed": seed}, lambda seed=seed: limi_pictures(effort.is_quick, seed))
         for seed in seeds
     ]
     rows = [

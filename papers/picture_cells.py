@@ -1,4 +1,4 @@
-"""What DeepFAIT's tables and the picture parts of LIMI and NeuronFair rest on: chains on drawn portraits, as plain values."""
+"""What DeepFAIT's tables and LIMI's pictures rest on: chains on drawn portraits, as plain values."""
 
 from __future__ import annotations
 
@@ -15,15 +15,12 @@ import torch
 from deepfait import GENERATORS, ChainPlan, PictureChain, figure_3, figure_4, generated, run_chain
 from deepfait_mending import EnhancementTrial, remedy, unfair_of
 from picture_pairs import judge, make_pairs
-from shared_reader import shared_reader
 
 from evenhand.measures.neurons.adequacy import MEASURES
-from evenhand.media.editors.fgsm import Fgsm
 from evenhand.media.editors.rerender import Rerender
 from evenhand.methods.limi_pictures import LimiPictures
-from evenhand.methods.neuronfair_pictures import NeuronFairPictures
 from evenhand.planted.portraits import synthetic_faces
-from parts.face_harvest import BIASES, FULL, QUICK, plan_of
+from parts.face_harvest import FULL, QUICK, plan_of
 from parts.face_mutants import mutants_of_seed
 from parts.face_tables import top_gap
 
@@ -105,36 +102,9 @@ def mutant_values(is_quick: bool, seed: int) -> list[dict[str, Any]]:
 MEASURE_NAMES = tuple(MEASURES)
 
 
-def picture_methods(is_quick: bool, seed: int) -> dict[str, Any]:
-    """NeuronFair's global phase with flips by FGSM, gradient and random generation beside it, retraining; LIMI's pictures."""
+def limi_pictures(is_quick: bool, seed: int) -> dict[str, Any]:
+    """LIMI's pictures: tests on the boundary of a classifier of drawn portraits, whose twins are latent reflections."""
     chain = chain_of(is_quick, "vgg", "tone", seed)
-    album = synthetic_faces(80 if is_quick else 300, np.random.default_rng([seed, 31]), 64, BIASES)
-    readers = synthetic_faces(600 if is_quick else 1200, np.random.default_rng([seed, 32]), 64)
-    told: dict[str, Any] = {"accuracy": chain.accuracy, "attributes": {}}
-    for attribute in ("tone", "gender_cue"):
-        flip = Fgsm(attribute, shared_reader(chain.classifier, readers, attribute, np.random.default_rng([seed, 33])))
-        judged = judge(make_pairs(album, flip), chain.classifier)
-        fair = album[np.flatnonzero(~judged.unfair)]
-        rates, pairs = {}, None
-        for name, method in {"NeuronFair": NeuronFairPictures(), "GG": GENERATORS["GG"], "RG": GENERATORS["RG"]}.items():
-            made = generated(method, fair, flip, chain.classifier, seed)
-            rates[name] = made.share.estimate
-            pairs = made.unfair.pairs if name == "NeuronFair" else pairs
-        told["attributes"][attribute] = {"before": judged.share.estimate, "made": rates} | _retrained(chain, pairs, judged, album, seed)
-    probed = generated(LimiPictures(points=600 if is_quick else 3000), readers, Rerender("tone"), chain.classifier, seed)
-    told["limi"] = {"share": probed.share.estimate, "low": probed.share.low, "high": probed.share.high, "points": probed.share.n}
-    return told
-
-
-def _retrained(chain: PictureChain, pairs: Any, judged: Any, album: Any, seed: int) -> dict[str, Any]:
-    """Unfair pairs and accuracy of a further training with NeuronFair's pairs, beside one without any."""
-    if pairs is None or len(pairs) < 2:
-        return {"retrained": {}}
-    training = synthetic_faces(chain.plan.training // 2, np.random.default_rng([seed, 78]), 64, chain.plan.biases)
-    study = chain.studies[chain.classifier.layers()[-1]]
-    trial = EnhancementTrial(training, pairs, study, album, judged.pairs, judged.pairs, chain.training_pairs.pairs, share=1.0)
-    told = {}
-    for strategy in ("none", "random"):
-        done = remedy(strategy, chain.classifier, trial, np.random.default_rng([seed, 80]))[0]
-        told["without pairs" if strategy == "none" else "with NeuronFair's pairs"] = [1.0 - done.fair_share, done.accuracy]
-    return {"retrained": told}
+    learnt = synthetic_faces(600 if is_quick else 1200, np.random.default_rng([seed, 32]), 64)
+    probed = generated(LimiPictures(points=2_000 if is_quick else 50_000), learnt, Rerender("tone"), chain.classifier, seed)
+    return {"share": probed.share.estimate, "low": probed.share.low, "high": probed.share.high, "points": probed.share.n}

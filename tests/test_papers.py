@@ -44,7 +44,7 @@ def test_the_pages_that_are_kept_are_of_items_and_say_their_command():
 
 
 @pytest.mark.parametrize(("words", "code", "said"), [
-    (["--list"], 0, "table-12"),
+    (["--list"], 0, "perturbation-norms"),
     (["limi", "table-99"], 1, "it has table-1"),
     (["nobody"], 2, "invalid choice"),
     (["limi", "table-1", "--quick", "--full"], 2, "not allowed with"),

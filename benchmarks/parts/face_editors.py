@@ -12,7 +12,6 @@ import numpy as np
 from contact_picture import contact_picture
 from deepfait import PictureChain, generated
 from picture_pairs import assess, judge, leaning, make_pairs, train_jury
-from shared_reader import shared_reader
 
 from evenhand.contract import Headway
 from evenhand.measures.studies.jury import EditorFacts
@@ -28,6 +27,7 @@ from evenhand.methods.neuronfair_pictures import NeuronFairPictures
 from evenhand.models.function import FunctionClassifier
 from evenhand.models.onnx import onnx_classifier
 from evenhand.models.preparation import Preparation
+from evenhand.models.shared_reader import shared_reader
 from evenhand.planted.portraits import (
     AGE_GROUPS,
     synthetic_faces,

@@ -54,10 +54,9 @@ def test_an_onnx_classifier_answers_shares(net):
 @pytest.mark.slow
 def test_a_shared_reader_leaves_the_trunk_as_it_was():
     torch = pytest.importorskip("torch")
-    from shared_reader import shared_reader
-
     from evenhand.models.picture_networks import VggLike
     from evenhand.models.picture_training import Course
+    from evenhand.models.shared_reader import shared_reader
     from evenhand.models.torch import torch_classifier
 
     torch.manual_seed(0)

@@ -4,11 +4,11 @@ Paper: H. Zheng et al., "NeuronFair: Interpretable White-Box Fairness Testing th
 
 Agrees with the paper: maps are flattened, so that every value of a map is a neuron; a neuron's ActDiff is the tanh of its mean difference
 over all pairs of the data; the most biased layer has the largest area under its AS curve, and its biased neurons lie above the point where
-that curve crosses y = x.  The dynamic loss -sum of f_k(x') log f_k(x) goes over the union of the biased neurons and of `random_share` of all
-neurons, drawn again every `random_every` steps, and is followed with momentum on both pictures.
+that curve crosses y = x.  The dynamic loss -sum of f_k(x') log f_k(x) goes over the union of the biased neurons and of `random_share` of
+all neurons, drawn again every `random_every` steps, and is followed with momentum on both pictures.
 
-Differs: the paper drops the sign for images and its step size is lost, so that the summed gradient is scaled until its largest pixel moves by
-`step_size`.  A ReLU at zero adds nothing (its logarithm is infinite); layers that are never negative are preferred.  At most
+Differs: the paper drops the sign for images and its step size is lost, so that the summed gradient is scaled until its largest pixel moves
+by `step_size`.  A ReLU at zero adds nothing (its logarithm is infinite); layers that are never negative are preferred.  At most
 `MOST_PICTURES` of the data tell which neurons are biased.  Where the twin comes from FGSM on an attribute classifier, as in the paper, what
 is flipped is that classifier's reading, not the person: the album's editor says so.
 """

@@ -592,7 +592,7 @@ def claim_by_studies(
 
 
 CONFIRMED_TO_PASS = 0.8
-"""Twins that do not show the other value hide a leaning: where fewer than this are surely confirmed, a learned editor's prove no fairness."""
+"""Twins that do not show the other value hide a leaning: where fewer are surely confirmed, a learned editor's prove no fairness."""
 
 
 def _too_few_confirmed(studies: Mapping[str, StudySection]) -> str:
@@ -603,7 +603,7 @@ def _too_few_confirmed(studies: Mapping[str, StudySection]) -> str:
     shares = {each["attribute"]: each["confirmed"]["low"] for each in studies["jury"].figures["editors"] if "confirmed" in each}
     return next(
         (
-            f"surely only {low:.1%} of the twins in {name} show the other value: a leaning could hide, and a pass needs {CONFIRMED_TO_PASS:.0%}"
+            f"surely only {low:.1%} of the twins in {name} show the other value, and a pass needs {CONFIRMED_TO_PASS:.0%}"
             for name, low in shares.items()
             if low < CONFIRMED_TO_PASS
         ),

@@ -1,6 +1,7 @@
 """NeuronFair's attribute classifier: a new head on the frozen convolutional part of the classifier under test.
 
-Paper: H. Zheng et al., NeuronFair, ICSE 2022.  Imported only by code that has torch.
+Paper: H. Zheng et al., NeuronFair, ICSE 2022.  Pictures reach the frozen part as they reach the classifier, through its own preparation.
+Imported only by code that has torch.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ class SharedReader(nn.Module):
 
     def __init__(self, trunk: TorchClassifier, layer: str, sample: Tensor, values: int) -> None:
         super().__init__()
-        self.trunk, self.layer = trunk.copy().module.requires_grad_(False), layer
+        self.trunk, self.layer, self.prepare = trunk.copy().module.requires_grad_(False), layer, trunk.front.prepare
         width = self._features(sample).shape[1]
         self.head = nn.Sequential(nn.Linear(width, 64), nn.ReLU(), nn.Linear(64, values))
 
     def _features(self, pictures: Tensor) -> Tensor:
         self.trunk.eval()
         with watching(self.trunk, (self.layer,), "graph") as seen:
-            self.trunk(pictures)
+            self.trunk(self.prepare(pictures))
         values: Tensor = seen[self.layer]
         return values.flatten(1)
 
@@ -51,7 +52,10 @@ class SharedReader(nn.Module):
 def shared_reader(
     classifier: TorchClassifier, album: Album, attribute: str, rng: np.random.Generator, course: Course = USUAL
 ) -> TorchClassifier:
-    """Train the head on the album's attribute; the trunk is cut at the deepest convolutional layer."""
+    """A reader of an attribute, as the editor `Fgsm(attribute, reader)` needs one: the trunk is cut at the deepest convolutional layer.
+
+    classifier: the net under test as `torch_classifier` makes it, or the `reader` of what `wrap` gives.
+    """
     layer = _deepest_map(classifier, album)
     torch.manual_seed(int(rng.integers(2**31)))
     labelled = replace(album, label=album.attribute(attribute))
