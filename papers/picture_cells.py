@@ -106,5 +106,11 @@ def limi_pictures(is_quick: bool, seed: int) -> dict[str, Any]:
     """LIMI's pictures: tests on the boundary of a classifier of drawn portraits, whose twins are latent reflections."""
     chain = chain_of(is_quick, "vgg", "tone", seed)
     learnt = synthetic_faces(600 if is_quick else 1200, np.random.default_rng([seed, 32]), 64)
-    probed = generated(LimiPictures(points=2_000 if is_quick else 50_000), learnt, Rerender("tone"), chain.classifier, seed)
+    probed = generated(
+        LimiPictures(drawn=1_000 if is_quick else 10_000, points=2_000 if is_quick else 50_000),
+        learnt,
+        Rerender("tone"),
+        chain.classifier,
+        seed,
+    )
     return {"share": probed.share.estimate, "low": probed.share.low, "high": probed.share.high, "points": probed.share.n}

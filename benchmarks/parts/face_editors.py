@@ -91,7 +91,7 @@ def other_methods(book: Book, chain: PictureChain, count: int) -> None:
     space = PcaSpace.fit(reader_album.pictures, 80, np.random.default_rng(35))
     reflection = Reflection.fit(reader_album, "tone", space)
     tell_facts(book, assess(reflection, album, jury))
-    probed = generated(LimiPictures(points=3000), reader_album, Rerender("tone"), chain.classifier, 36)
+    probed = generated(LimiPictures(drawn=3000, points=3000), reader_album, Rerender("tone"), chain.classifier, 36)
     book.say(f"  LIMI with this reflection: {probed.share} of points on the boundary are unfair.")
     book.keep("limi", contact_picture(probed.unfair, 8, 4).repeat(2, 0).repeat(2, 1))
     exact = judge(make_pairs(album, Rerender("tone")), chain.classifier)

@@ -152,6 +152,24 @@ def test_reflection_goes_to_the_other_side_and_back(album, kind):
     assert space.name in reflection.flip
 
 
+def test_a_gan_is_a_latent_space_that_reads_its_own_points(album):
+    from evenhand.synthesis.picture_latent import adversarial
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(adversarial, "SAMPLES", 120)
+        state = torch.get_rng_state()
+        one, other = (adversarial.AdversarialSpace.fit(album.pictures, 6, np.random.default_rng(4), steps=4) for _ in range(2))
+    points = one.sample(40, np.random.default_rng(5))
+    drawn = one.decode(points)
+    assert drawn.shape == (40, 32, 32, 3)
+    assert drawn.dtype == np.uint8
+    assert np.array_equal(drawn, other.decode(points))
+    assert np.corrcoef(one.encode(drawn).ravel(), points.ravel())[0, 1] > 0.5
+    assert one.decode(points[:0]).shape == (0, 32, 32, 3)
+    assert "GAN with 6 dimensions" in one.name
+    assert torch.equal(torch.get_rng_state(), state)
+
+
 def test_pca_draws_what_it_has_seen(album):
     space = PcaSpace.fit(album.pictures, 60, np.random.default_rng(0))
     again = space.decode(space.encode(album.pictures[:20])).astype(float)
@@ -170,7 +188,7 @@ def test_a_hyperplane_has_unit_length_and_separates():
 
 def test_limi_probes_the_boundary_of_a_classifier(tone_reader, album):
     by_tone = Album("tones", album.pictures, album.attributes, album.attribute("tone"), album.factors)
-    found = generated(LimiPictures(points=300, dimensions=40), by_tone, Rerender("tone"), tone_reader, 1)
+    found = generated(LimiPictures(drawn=600, points=300, dimensions=40), by_tone, Rerender("tone"), tone_reader, 1)
     assert found.share.estimate > 0.5
     assert found.unfair.unfair.all()
 

@@ -60,7 +60,7 @@ def test_a_net_that_never_looks_at_the_face_is_never_blamed(name):
 
 def test_limi_finds_more_on_the_boundary_than_among_all_pictures():
     ground = subject()
-    found = run(METHODS.make("limi_pictures", {"points": 1_000}), ground, Plan(0, Budget(candidates=600)))
+    found = run(METHODS.make("limi_pictures", {"drawn": 1_000, "points": 1_000}), ground, Plan(0, Budget(candidates=600)))
     plain = LabelFlip().judge(ground.rows, ground.domain, ground.model).unfair.mean()
     assert found.ledger.findings / found.ledger.candidates > plain
     assert "PCA" in found.facts["latent_space"]

@@ -1,12 +1,13 @@
 """LIMI on pictures: points on the classifier's boundary in a latent space, each with its mirror image at the attribute's hyperplane.
 
 Paper: Y. Xiao et al., "Latent Imitator: Generating Natural Individual Discriminatory Instances for Black-Box Fairness Testing" (LIMI),
-ISSTA 2023, section 5: confidence above 0.7, at most 5,000 points per class, candidates on the boundary and lambda = 0.3 to either side,
-tried in the order 0, +, -, the first hit counts.
+ISSTA 2023, section 5: confidence above 0.7, at most 5,000 points per class, the smaller class repeated, a linear SVM; 50,000 points moved
+onto the boundary and lambda = 0.3 to either side, tried in the order 0, +, -, the first hit counts.
 
 The paper's classifier has two classes; with more, the boundary is between the two with the most confident points.  The twin of a point is
-its latent reflection (Eq. 15), not the twin of the album's editor; both planes are linear discriminants.  The latent space is fitted to the
-pictures at hand.
+its latent reflection (Eq. 15) at the attribute's plane, also a linear SVM, and not the twin of the album's editor.  The latent space is a
+generator of the user's, or is fitted to the pictures at hand: `adversarial` is a small GAN, in place of the published one; the default is
+principal components, which need no torch.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.arrays import Index, Rows, Scores
+from evenhand.arrays import Index, Mask, Rows, Scores
 from evenhand.contract import Candidates, Growing, Model, Search, Task
-from evenhand.errors import InvalidArgument
-from evenhand.media.hyperplane import Hyperplane, separating
+from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.limits import Count, check_limits
+from evenhand.media.hyperplane import Hyperplane
+from evenhand.methods.parts.boundary import BOUNDARIES, fit_boundary
 from evenhand.methods.parts.perturbed_twins import growing, seed_pictures
 from evenhand.statistics.intervals import clopper_pearson
 from evenhand.synthesis.picture_latent import fitted_space
@@ -35,22 +38,31 @@ class LimiPictures:
     """Latent boundary probing.
 
     confidence: the score above which a point shows its class clearly.
-    points: drawn to find the boundary, and probed around it.
+    drawn: points that are drawn to find the boundary.
+    points: probed around it.
     per_class: at most so many clear points of each class.
     step: lambda, how far to either side of the boundary is probed.
-    space: the latent space, pca or autoencoder, where the data brings no generator of its own.
+    space: the latent space, pca, convolutional (an autoencoder) or adversarial (a GAN), where the data brings no generator of its own.
     dimensions: at most so many of it, and a quarter of the pictures.
+    boundary: how both planes are fitted, svm, logistic or closed-form.
     """
 
     confidence: float = 0.7
-    points: int = 10_000
-    per_class: int = 5_000
+    drawn: Count = 10_000
+    points: Count = 50_000
+    per_class: Count = 5_000
     step: float = 0.3  # lambda
     space: str = "pca"
-    dimensions: int = 80
+    dimensions: Count = 80
+    boundary: str = "svm"
 
     needs: ClassVar[type] = Model
     media: ClassVar[tuple[str, ...]] = ("album",)
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+        if self.boundary not in BOUNDARIES:
+            raise UnknownName("boundary", self.boundary, BOUNDARIES)
 
     def search(self, task: Task, rng: np.random.Generator) -> Search:
         """Fit the space and both planes, then probe points around the boundary until the budget ends or all are probed."""
@@ -77,23 +89,28 @@ class LimiPictures:
         rows = seed_pictures(task, rng)[:FITTING_PICTURES]
         pictures = medium.show(rows)
         space = getattr(medium, "generator", None) or fitted_space(self.space, pictures, max(1, min(self.dimensions, len(rows) // 4)), rng)
-        plane = separating(space.encode(pictures), task.domain.own_combination(rows) > 0)
+        plane = self._plane(space.encode(pictures), task.domain.own_combination(rows) > 0)
         task.facts["latent_space"] = space.name
         return LatentGround(medium, space, plane)
 
     def _boundary(self, ground: LatentGround, task: Task, rng: np.random.Generator) -> Hyperplane:
         """The plane in latent space between confident points of two classes."""
-        latents = ground.space.sample(self.points, rng)
+        latents = ground.space.sample(self.drawn, rng)
         parts = [latents[at : at + POINTS_AT_ONCE] for at in range(0, len(latents), POINTS_AT_ONCE)]
         scores = np.concatenate([task.model.scores(ground.alone(part)) for part in parts])
         first, second = sorted((self._confident(scores, code) for code in range(scores.shape[1])), key=len, reverse=True)[:2]
         if not len(second):
             raise InvalidArgument(
-                f"of {self.points} latent points, only one class has any with confidence above {self.confidence}; lower confidence"
+                f"of {self.drawn} latent points, only one class has any with confidence above {self.confidence}; lower confidence"
             )
         size = max(len(first), len(second))
         chosen = np.concatenate([np.resize(first, size), np.resize(second, size)])  # the smaller class is repeated
-        return separating(latents[chosen], np.arange(2 * size) >= size)
+        return self._plane(latents[chosen], np.arange(2 * size) >= size)
+
+    def _plane(self, latents: Latents, is_second: Mask) -> Hyperplane:
+        """Between two kinds of points; both must be there."""
+        found = fit_boundary(latents, is_second, self.boundary)
+        return Hyperplane(np.asarray(found.normal, dtype=np.float64), found.offset)
 
     def _confident(self, scores: Scores, code: int) -> Index:
         order = np.argsort(-scores[:, code], kind="stable")
