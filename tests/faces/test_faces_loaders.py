@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -163,3 +165,40 @@ def test_a_folder_of_which_most_cannot_be_used_is_another_layout(tmp_path):
     save(tmp_path, ["25_1_2_1.png", "holiday.png", "beach.png", "cat.png"])
     with pytest.raises(DataError, match="3 files cannot be used and 1 can; is it another layout"):
         utkface.read(tmp_path, Reading("gender"))
+
+
+def test_aligned_faces_have_their_eyes_in_one_place(monkeypatch):
+    from evenhand.datasets.albums import face_alignment
+    from evenhand.media.aligned_face import USUAL_PLACES
+
+    picture = np.zeros((120, 160, 3), np.uint8)
+    eyes = face_alignment.Eyes((60.0, 70.0), (100.0, 50.0))  # a head that leans
+    for x, y in (eyes.left, eyes.right):
+        picture[int(y) - 3 : int(y) + 4, int(x) - 3 : int(x) + 4] = 255
+    monkeypatch.setattr(face_alignment, "_eyes_of", lambda _picture: eyes)
+    bright = face_alignment.aligned(picture, 64)[..., 0] > 100
+    down, right = np.nonzero(bright)
+    assert np.abs(down / 64 - USUAL_PLACES.eye_height).max() < 0.1
+    apart = right[right > 32].mean() - right[right < 32].mean()
+    assert apart / 64 == pytest.approx(USUAL_PLACES.eye_distance, abs=0.03)
+
+
+def test_pictures_without_a_face_are_left_out_and_named(tmp_path):
+    for place in range(4):
+        write_png(tmp_path / f"{20 + place}_0_0_2017.png", np.full((80, 80, 3), 40 * place, np.uint8))
+    with pytest.raises(DataError, match="no face was found"):
+        utkface.read(tmp_path, Reading("gender", 32, align=True))
+    assert len(utkface.read(tmp_path, Reading("gender", 32))) == 4
+
+
+@pytest.mark.slow
+def test_faces_of_synthetic_people_are_found():
+    import os
+
+    from evenhand.datasets.albums.reading import read_face
+
+    folder = Path(os.environ.get("EVENHAND_DATA", Path(__file__).parents[3] / "shared" / "data")) / "images" / "portraits"
+    files = sorted(folder.glob("*.jpg"))
+    if not files:
+        pytest.skip("the portraits of synthetic people are not at hand")
+    assert {read_face(file, 48).shape for file in files} == {(48, 48, 3)}

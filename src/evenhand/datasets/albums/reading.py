@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Index
+from evenhand.datasets.albums.face_alignment import aligned
 from evenhand.datasets.open_picture import open_picture
 from evenhand.disk import below
 from evenhand.errors import DataError, UnknownName, require
@@ -39,6 +40,7 @@ class Reading:
     label: the attribute that becomes the label; None for pictures without one.  size: the side of the pictures in pixels.
     limit: at most so many, drawn by `seed`.
     names: other names for values, as in {gender: {"0": man, "1": woman}}.
+    align: whether the face in each picture is looked for and brought to one place; else the largest square in the middle is taken.
     """
 
     label: str | None
@@ -46,6 +48,7 @@ class Reading:
     limit: Count | None = None
     seed: WholeNumber = 0
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    align: bool = False
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -99,7 +102,7 @@ def _readable(listing: Listing, order: Index, reading: Reading) -> tuple[list[in
         if len(kept) == most:
             break
         try:
-            room[len(kept)] = read_square(listing.files[place], reading.size)
+            room[len(kept)] = (read_face if reading.align else read_square)(listing.files[place], reading.size)
             kept.append(int(place))
             tell_watcher("reading pictures", len(kept), most)
         except DataError as fault:
@@ -151,6 +154,16 @@ def read_square(file: Path, size: int) -> NDArray[np.uint8]:
     image = require("PIL.Image", "image")
     with open_picture(file) as opened:
         return np.asarray(_square(_coloured(opened)).resize((size, size), image.Resampling.BILINEAR))
+
+
+def read_face(file: Path, size: int) -> NDArray[np.uint8]:
+    """The face in a picture, aligned, (size, size, 3)."""
+    with open_picture(file) as opened:
+        whole = np.asarray(_coloured(opened))
+    try:
+        return aligned(whole, size)
+    except DataError as fault:
+        raise DataError(f"{file.name}: {fault}") from None
 
 
 def pictures_below(folder: Path) -> list[Path]:

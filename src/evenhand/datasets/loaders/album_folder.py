@@ -51,6 +51,7 @@ class AlbumFolder:
     exact: that twins of one's own differ in nothing but the attribute.  trusted: allows torch files and pickles among these.
     unit: of a label that is a number, such as years: the model is a regression.  faces: every picture shows one face in its middle, and the
     model looks for it: the label is `face`, missed or found.
+    align: find the face in each picture (OpenCV) and bring its eyes to one place; pictures in which none is found are left out and counted.
     tone: read skin tones from the pixels: attributes `skin_tone` (lighter, darker; unknown where unsure), `skin_tone_step`, `light`.
     """
 
@@ -69,6 +70,7 @@ class AlbumFolder:
     generator: Any = ""
     exact: bool = False
     trusted: bool = False
+    align: bool = False
     tone: bool = False
     unit: str | None = None
     faces: bool = False
@@ -163,6 +165,7 @@ class AlbumFolder:
             for name in many
         ]
         lines += [_tones_told(album)] if self.tone else []
+        lines.append("pictures are taken to show one face in the middle; where they do not, `align: true` finds it and levels its eyes")
         editor = self.editor or (NONE if many or self.tone else LEARNED)
         read = {"tone": True} if self.tone else {}
         return MediumProposal({"layout": layout, "size": self.size, "editor": editor, **read}, named, tuple(lines))
@@ -194,7 +197,9 @@ class AlbumFolder:
             known = ", ".join(LAYOUTS.entries())
             raise DataError(f"{folder}: none of the known layouts ({known}); name it with layout, or add attributes.csv")
         label = None if self.faces else wishes.label
-        return self._given(LAYOUTS.entry(layout).make().read(folder, Reading(label, self.size, self.limit or None, self.seed, self.names)))
+        return self._given(
+            LAYOUTS.entry(layout).make().read(folder, Reading(label, self.size, self.limit or None, self.seed, self.names, self.align))
+        )
 
 
 def _tones_told(album: Album) -> str:
