@@ -56,13 +56,14 @@ class EditorTools:
     """What an editor may be made with: randomness, and ways to get what must be learned first.
 
     reader: trains a classifier of an attribute.  latent: fits the latent space of a name to pictures.
-    folder: where training is kept and found.
+    folder: where training is kept and found.  settings: what the user sets of an editor that takes settings.
     """
 
     rng: np.random.Generator
     reader: Callable[[Album, str, np.random.Generator], DifferentiablePictureModel] | None = None
     latent: Callable[[str, Album, np.random.Generator], PictureLatent] | None = None
     folder: Path | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

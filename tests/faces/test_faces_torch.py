@@ -11,6 +11,7 @@ from deepfait import generated  # noqa: E402
 from mutated_copies import OPERATORS, mutate  # noqa: E402
 from picture_pairs import judge, make_pairs  # noqa: E402
 
+import evenhand as eh  # noqa: E402
 from evenhand.contract import Headway  # noqa: E402
 from evenhand.errors import DataError, StoreError, UnknownName  # noqa: E402
 from evenhand.media.album import Album  # noqa: E402
@@ -250,6 +251,42 @@ def test_a_step_is_made_of_one_value_of_another_attribute(monkeypatch, album):
     assert cyclegan._kept_alike(album, "tone") == "gender_cue"
     assert cyclegan._kept_alike(album[:20], "tone") == ""  # too few of some kind
     assert cyclegan._kept_alike(album, "gender_cue") == "tone"
+
+
+def test_translations_are_confirmed_while_they_are_learnt(tmp_path, album, tone_reader):
+    """A tenth is held out; a reader that knows it says at each checkpoint how many translations show the other value."""
+    asked = []
+
+    def reader(rest, attribute, _rng):
+        asked.append(len(rest))
+        assert attribute == "tone"
+        return tone_reader
+
+    settings = CycleSettings(steps=4, batch=4, width=8, checkpoint_every=2, pool=3)
+    editor = train_cyclegan(album, "tone", np.random.default_rng(0), settings, TranslatorWorkshop(tmp_path, reader=reader))
+    assert asked == [len(album) - len(album) // 10]
+    assert [each.step for each in editor.confirmed] == [2, 4]
+    assert all(0 <= each.share <= 1 and 0 < each.pictures <= len(album) // 10 for each in editor.confirmed)
+    assert load_cyclegan(tmp_path).confirmed == editor.confirmed
+    assert (tmp_path / "confirmed.csv").read_text().splitlines()[0] == "step,confirmed_share,pictures"
+    longer = CycleSettings(steps=6, batch=4, width=8, checkpoint_every=2, pool=3)
+    again = train_cyclegan(album, "tone", np.random.default_rng(0), longer, TranslatorWorkshop(tmp_path, True, reader=reader))
+    assert [each.step for each in again.confirmed] == [2, 4, 6]
+
+
+def test_settings_of_the_editor_are_the_users(album):
+    from evenhand.errors import InvalidArgument, UnknownName
+    from evenhand.media.editors.cyclegan import chosen_settings
+
+    usual, published = (chosen_settings(given, album, "tone") for given in ({}, {"network": "published"}))
+    assert (usual.network, usual.pool, usual.within) == ("small", 0, "gender_cue")
+    assert (published.width, published.pool, published.batch, published.decay) == (64, 50, 1, True)
+    assert published.steps == 200 * max(np.bincount(album.sides("tone")))
+    assert chosen_settings({"network": "published", "steps": 3, "within": ""}, album, "tone").steps == 3
+    with pytest.raises(UnknownName, match="setting of the CycleGAN"):
+        chosen_settings({"netwrok": "published"}, album, "tone")
+    with pytest.raises(InvalidArgument, match="takes no settings"):
+        eh.open(album, label="age_group", protected=["tone"], settings={"editor": "reflection", "editor_settings": {"steps": 3}})
 
 
 def _watched(seen):

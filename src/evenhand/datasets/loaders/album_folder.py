@@ -42,6 +42,7 @@ class AlbumFolder:
     limit: at most so many pictures, drawn by `seed`; 0 for all.  names: other names for values, as in {gender: {"0": man, "1": woman}}.
     editor: what makes twins; by default drawn portraits are drawn again, and others mirrored in a latent space.  `none`: no twins, so that
     `measure` compares groups only; this is the default where an attribute has more than two values.
+    editor_settings: of an editor that takes settings, as in {network: published, steps: 20000} for cyclegan.
     editor_share: the share of the pictures that an editor learns from where it must learn; they are no part of the data.
     between: for an attribute with more than two values, the two groups to compare, as in {race: [[white], [black, indian]]}.
 
@@ -63,6 +64,7 @@ class AlbumFolder:
     seed: int = 0
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     editor: Any = ""
+    editor_settings: Mapping[str, Any] = field(default_factory=dict)
     editor_share: float = 1 / 3
     between: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     pairs: str = ""
@@ -141,7 +143,10 @@ class AlbumFolder:
         if each in parts.editors:
             return parts.editor(each, album, wishes.tools)
         name = self._editor_name(each, album, wishes)
-        return WithoutTwins(each) if name == NONE else editor_for(name, album, each, wishes.tools)
+        if self.editor_settings and (name == NONE or not getattr(EDITORS.entry(name).make, "takes_settings", False)):
+            raise InvalidArgument(f"editor_settings: editor {name!r} takes no settings; cyclegan does")
+        tools = replace(wishes.tools, settings=self.editor_settings)
+        return WithoutTwins(each) if name == NONE else editor_for(name, album, each, tools)
 
     def propose(self, source: Path, wishes: DataWishes) -> MediumProposal:
         """The layout that it found; attributes whose names suggest protection where none is named."""

@@ -11,8 +11,9 @@ the decaying rate of the second paper; small ones learn in a minute.  Imported o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -22,9 +23,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from evenhand.arrays import Index
-from evenhand.contract import EditorTools, Headway, Pictures, Watch
-from evenhand.disk import whole_file
-from evenhand.errors import DataError, InvalidArgument, StoreError
+from evenhand.contract import EditorTools, Headway, PictureModel, Pictures, Watch
+from evenhand.disk import whole_file, write_whole
+from evenhand.errors import DataError, InvalidArgument, StoreError, UnknownName
 from evenhand.limits import Count, Positive, WholeNumber, check_limits
 from evenhand.media.album import Album
 from evenhand.media.editors.parts.cyclegan_nets import PicturePool, Quartet, discerned, fooled
@@ -72,8 +73,10 @@ class CycleGan:
     device: str = "cpu"
     sides: tuple[str, ...] = ()  # the values that it translates between, in the order of its training; empty where nobody said
     size: int = 0  # the side of the pictures that it learnt from, in pixels
+    confirmed: tuple[Confirmation, ...] = ()  # what an independent reader said while it learnt
 
     learns: ClassVar[bool] = True
+    takes_settings: ClassVar[bool] = True
 
     @classmethod
     def made(cls, album: Album, attribute: str, tools: EditorTools) -> CycleGan:
@@ -83,8 +86,8 @@ class CycleGan:
             if kept.attribute != attribute:
                 raise StoreError(f"{tools.folder} translates {kept.attribute!r}, not {attribute!r}; give another folder")
             return kept.turned_for(album)
-        settings = replace(AS_PUBLISHED, within=_kept_alike(album, attribute))
-        return train_cyclegan(album, attribute, tools.rng, settings, TranslatorWorkshop(tools.folder))
+        settings = chosen_settings(tools.settings, album, attribute)
+        return train_cyclegan(album, attribute, tools.rng, settings, TranslatorWorkshop(tools.folder, reader=tools.reader))
 
     def turned_for(self, album: Album) -> CycleGan:
         """The editor for an album whose values may stand in the other order; refuses other values, and pictures of another size."""
@@ -118,11 +121,37 @@ class CycleGan:
         return np.clip(np.rint(twins), 0, 255).astype(np.uint8)
 
 
+@dataclass(frozen=True)
+class Confirmation:
+    """After so many steps: of held-out pictures that a reader reads rightly, the share whose translation it reads as the other value."""
+
+    step: int
+    share: float
+    pictures: int
+
+
+def chosen_settings(given: Mapping[str, Any], album: Album, attribute: str) -> CycleSettings:
+    """The small networks, or the published ones, with what the user sets; steps are of one gender, or race, by default.
+
+    The published networks learn for 200 times as many steps as there are pictures of the larger side, unless steps are given.
+    """
+    known = {each.name for each in fields(CycleSettings)}
+    for name in given:
+        if name not in known:
+            raise UnknownName("setting of the CycleGAN", name, known)
+    start = AS_PUBLISHED
+    if given.get("network") == "published":
+        largest = int(np.bincount(album.sides(attribute)[album.sides(attribute) >= 0]).max())
+        start = replace(PUBLISHED_NETWORKS, steps=PUBLISHED_EPOCHS * largest)
+    settings = replace(start, **given)
+    return settings if "within" in given else replace(settings, within=_kept_alike(album, attribute, settings.batch))
+
+
 GENDERS, RACES = ("gender", "gender_cue", "sex", "male"), ("race", "ethnicity", "tone", "skin_tone")
 """What albums call them."""
 
 
-def _kept_alike(album: Album, attribute: str) -> str:
+def _kept_alike(album: Album, attribute: str, batch: int = 16) -> str:
     """As DeepFAIT does: the gender where another attribute is translated, else the race; empty where it is not known of enough pictures."""
     sides = album.sides(attribute)
     wanted = RACES if attribute.lower() in GENDERS else GENDERS
@@ -130,7 +159,7 @@ def _kept_alike(album: Album, attribute: str) -> str:
         if name.lower() not in wanted or name == attribute:
             continue
         counts = [int(((sides == side) & (other.codes == code)).sum()) for side in (0, 1) for code in range(len(other.values))]
-        if min(counts) >= AS_PUBLISHED.batch:
+        if min(counts) >= batch:
             return name
     return ""
 
@@ -162,6 +191,7 @@ class TranslatorLesson:
         self.translating = torch.optim.Adam(self.quartet.translators(), lr=settings.rate, betas=(0.5, 0.999))
         self.judging = torch.optim.Adam(self.quartet.critics(), lr=settings.rate, betas=(0.5, 0.999))
         self.losses: dict[str, float] = {}
+        self.confirmed: list[Confirmation] = []
 
     def advance(self, first: Tensor, second: Tensor) -> None:
         """One step of both translators, then of both critics."""
@@ -195,6 +225,7 @@ class TranslatorLesson:
         """Write everything that continuing needs."""
         state = {"quartet": self.quartet.state_dict(), "translating": self.translating.state_dict(), "judging": self.judging.state_dict()}
         about = {"step": self.step, "attribute": self.attribute, "settings": asdict(self.settings), **asdict(self.about)}
+        about |= {"pools": [pool.kept for pool in self.pools], "confirmed": [asdict(each) for each in self.confirmed]}
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with whole_file(folder / "checkpoint.pt") as new:
@@ -211,10 +242,12 @@ class TranslatorLesson:
             raise StoreError(f"{folder}: the checkpoint is of {saved['attribute']!r} with settings {saved['settings']}; use another folder")
         for name in ("quartet", "translating", "judging"):
             getattr(self, name).load_state_dict(saved[name])
-        self.step = int(saved["step"])
+        for pool, kept in zip(self.pools, saved["pools"], strict=True):
+            pool.kept[:] = kept
+        self.step, self.confirmed = int(saved["step"]), [Confirmation(**each) for each in saved["confirmed"]]
 
 
-CHECKPOINT_PARTS = {"quartet", "translating", "judging", "step", "attribute", "settings", "sides", "size"}
+CHECKPOINT_PARTS = {"quartet", "translating", "judging", "step", "attribute", "settings", "sides", "size", "pools", "confirmed"}
 
 
 def _read_checkpoint(folder: Path) -> dict[str, Any]:
@@ -243,16 +276,25 @@ def _descend(optimiser: torch.optim.Optimizer, loss: Tensor) -> None:
 
 @dataclass(frozen=True)
 class TranslatorWorkshop:
-    """Where a training keeps its checkpoints and sample sheets, and who hears of its progress."""
+    """Where a training keeps its checkpoints and sample sheets, and who hears of its progress.
+
+    reader: trains an independent classifier of the attribute.  With one, a tenth of the pictures is held out, and at every checkpoint
+    the share of their translations that it confirms is measured, kept, and written to `confirmed.csv`.
+    """
 
     folder: Path | None = None
     resume: bool = False
     watch: Watch | None = None
+    reader: Callable[[Album, str, np.random.Generator], PictureModel] | None = None
 
 
 AS_PUBLISHED = CycleSettings()
 PUBLISHED_NETWORKS = CycleSettings(network="published", width=64, batch=1, rate=2e-4, pool=50, decay=True, identity="target")
 """The networks, pool and decay of CycleGAN as published; for a graphics card."""
+PUBLISHED_EPOCHS = 200
+HELD_OUT = 10
+"""One of so many pictures is held out where translations are confirmed while the networks learn."""
+MOST_HELD_OUT = 200
 NOWHERE = TranslatorWorkshop()
 
 
@@ -276,8 +318,40 @@ def train_cyclegan(
     lesson = TranslatorLesson(attribute, settings, device, about)
     if workshop.resume and workshop.folder:
         lesson.resume(workshop.folder)
-    _learn(lesson, _kinds(album, sides, settings), rng, workshop)
-    return CycleGan(attribute, lesson.quartet, device, about.sides, about.size)
+    witness = Witness.trained(album, attribute, workshop, rng)
+    if witness is not None:
+        sides = [np.setdiff1d(side, witness.places) for side in sides]
+    _learn(lesson, _kinds(album, sides, settings), rng, replace(workshop, reader=None), witness)
+    return CycleGan(attribute, lesson.quartet, device, about.sides, about.size, tuple(lesson.confirmed))
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """Held-out pictures, and an independent reader of the attribute that has learnt from the others."""
+
+    reader: PictureModel
+    pictures: Album
+    places: Index
+
+    @classmethod
+    def trained(cls, album: Album, attribute: str, workshop: TranslatorWorkshop, rng: np.random.Generator) -> Witness | None:
+        """None where nobody trains a reader, or too few pictures are known of both sides."""
+        known = np.flatnonzero(album.sides(attribute) >= 0)
+        count = min(MOST_HELD_OUT, len(known) // HELD_OUT)
+        if workshop.reader is None or count < 1:
+            return None
+        held = np.sort(rng.permutation(known)[:count])
+        rest = album[np.setdiff1d(known, held)]
+        return cls(workshop.reader(rest, attribute, rng), album[held], held)
+
+    def says(self, lesson: TranslatorLesson) -> Confirmation:
+        """What it reads in the translations of the networks as they are."""
+        editor = CycleGan(lesson.attribute, lesson.quartet, lesson.device)
+        codes = self.pictures.sides(lesson.attribute)
+        right = self.reader.scores(self.pictures.pictures).argmax(axis=1) == codes
+        turned = self.reader.scores(editor.twins(self.pictures)).argmax(axis=1) == 1 - codes
+        share = float(turned[right].mean()) if right.any() else float("nan")
+        return Confirmation(lesson.step, share, int(right.sum()))
 
 
 def _kinds(album: Album, sides: list[Index], settings: CycleSettings) -> list[list[Pictures]]:
@@ -292,16 +366,34 @@ def _kinds(album: Album, sides: list[Index], settings: CycleSettings) -> list[li
     return [[album.pictures[side] for side in kind] for kind in both]
 
 
-def _learn(lesson: TranslatorLesson, kinds: list[list[Pictures]], rng: np.random.Generator, workshop: TranslatorWorkshop) -> None:
+def _learn(
+    lesson: TranslatorLesson,
+    kinds: list[list[Pictures]],
+    rng: np.random.Generator,
+    workshop: TranslatorWorkshop,
+    witness: Witness | None = None,
+) -> None:
     settings, sides = lesson.settings, kinds[0]
     while lesson.step < settings.steps:
         kind = kinds[int(rng.integers(len(kinds)))] if len(kinds) > 1 else sides
         lesson.advance(*(_value(side[rng.integers(len(side), size=settings.batch)], lesson.device) for side in kind))
         told = Headway("cyclegan", lesson.step, settings.steps)
         workshop.watch(told) if workshop.watch else tell_watcher("learning an editor", told.done, told.total)
-        if workshop.folder and (lesson.step % settings.checkpoint_every == 0 or lesson.step == settings.steps):
+        if lesson.step % settings.checkpoint_every and lesson.step != settings.steps:
+            continue
+        if witness is not None:
+            lesson.confirmed.append(witness.says(lesson))
+        if workshop.folder:
             lesson.save(workshop.folder)
+            _write_confirmed(lesson.confirmed, workshop.folder)
             write_samples(lesson, sides, workshop.folder / f"samples_{lesson.step:06d}.png")
+
+
+def _write_confirmed(confirmed: Sequence[Confirmation], folder: Path) -> None:
+    """A line for every checkpoint."""
+    if confirmed:
+        lines = ["step,confirmed_share,pictures", *(f"{each.step},{each.share:.4f},{each.pictures}" for each in confirmed)]
+        write_whole(folder / "confirmed.csv", "\n".join(lines) + "\n")
 
 
 def write_samples(lesson: TranslatorLesson, sides: list[Pictures], file: Path, count: int = 10) -> None:
@@ -319,4 +411,5 @@ def load_cyclegan(folder: Path, device: str = "cpu") -> CycleGan:
     saved = _read_checkpoint(folder)
     quartet = Quartet(int(saved["settings"]["width"]), saved["settings"]["network"] == "published")
     quartet.load_state_dict(saved["quartet"])
-    return CycleGan(str(saved["attribute"]), quartet.to(device), device, tuple(saved["sides"]), int(saved["size"]))
+    confirmed = tuple(Confirmation(**each) for each in saved["confirmed"])
+    return CycleGan(str(saved["attribute"]), quartet.to(device), device, tuple(saved["sides"]), int(saved["size"]), confirmed)

@@ -135,7 +135,7 @@ class PicturePool:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._kept: list[Tensor] = []
+        self.kept: list[Tensor] = []
 
     def exchanged(self, translated: Tensor) -> Tensor:
         """The same number of translations, some of them older ones; nothing is kept in a pool of size 0."""
@@ -144,13 +144,13 @@ class PicturePool:
         return torch.stack([self._one(picture) for picture in translated.detach()])
 
     def _one(self, picture: Tensor) -> Tensor:
-        if len(self._kept) < self.most:
-            self._kept.append(picture)
+        if len(self.kept) < self.most:
+            self.kept.append(picture)
             return picture
         if torch.rand(()) < 0.5:
             return picture
         place = int(torch.randint(self.most, ()))
-        older, self._kept[place] = self._kept[place], picture
+        older, self.kept[place] = self.kept[place], picture
         return older
 
 
