@@ -13,7 +13,7 @@ from picture_pairs import judge, make_pairs  # noqa: E402
 
 import evenhand as eh  # noqa: E402
 from evenhand.contract import Headway  # noqa: E402
-from evenhand.errors import DataError, StoreError, UnknownName  # noqa: E402
+from evenhand.errors import DataError, InvalidArgument, StoreError, UnknownName  # noqa: E402
 from evenhand.media.album import Album  # noqa: E402
 from evenhand.media.editors.cyclegan import CycleSettings, TranslatorWorkshop, load_cyclegan, train_cyclegan  # noqa: E402
 from evenhand.media.editors.fgsm import Fgsm  # noqa: E402
@@ -275,7 +275,6 @@ def test_translations_are_confirmed_while_they_are_learnt(tmp_path, album, tone_
 
 
 def test_settings_of_the_editor_are_the_users(album):
-    from evenhand.errors import InvalidArgument, UnknownName
     from evenhand.media.editors.cyclegan import chosen_settings
 
     usual, published = (chosen_settings(given, album, "tone") for given in ({}, {"network": "published"}))
@@ -287,6 +286,23 @@ def test_settings_of_the_editor_are_the_users(album):
         chosen_settings({"netwrok": "published"}, album, "tone")
     with pytest.raises(InvalidArgument, match="takes no settings"):
         eh.open(album, label="age_group", protected=["tone"], settings={"editor": "reflection", "editor_settings": {"steps": 3}})
+
+
+def test_the_reader_of_fgsm_sits_on_the_users_net_behind_its_preparation(album):
+    """NeuronFair's reader: a net that sees the wrong values, black pictures here, can teach its reader nothing."""
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 6, 5, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(6 * 10 * 10, 3))
+    weights = [each.clone() for each in net.parameters()]
+    read = {}
+    for name, prepare in (("seen", {"scale": 1 / 255}), ("black", {"scale": 0.0})):
+        settings = {"editor": "fgsm", "trunk": net, "prepare": prepare}
+        reader = eh.open(album, label="age_group", protected=["tone"], settings=settings).medium.editors[0].reader
+        read[name] = reader.scores(album.pictures[:80]).std(axis=0).max()
+    assert read["seen"] > 0.05
+    assert read["black"] < 1e-6
+    assert all(torch.equal(old, new) for old, new in zip(weights, net.parameters(), strict=True))
+    with pytest.raises(InvalidArgument, match="must be a torch module"):
+        eh.open(album, label="age_group", protected=["tone"], settings={"editor": "fgsm", "trunk": lambda pictures: pictures})
 
 
 def _watched(seen):

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from evenhand.contract import DataWishes, Editor, EditorTools
+import numpy as np
+
+from evenhand.contract import DataWishes, DifferentiablePictureModel, Editor, EditorTools
 from evenhand.datasets.album_data import OwnParts
 from evenhand.datasets.ready_pairs import ReadyPairs
 from evenhand.errors import DataError, InvalidArgument, UnknownName
 from evenhand.media.album import Album
 from evenhand.media.given_editor import GivenEditor
+from evenhand.models.adapters.torch_modules import is_torch
 from evenhand.models.jury_readers import jury_reader
 from evenhand.models.own_generator import generator_space
 from evenhand.models.own_parts import PartWishes, edits_of, is_own_part, opened_part, part_name
+from evenhand.models.preparation import Preparation
 
 
 class PartSettings(Protocol):
@@ -36,6 +40,14 @@ class PartSettings(Protocol):
     @property
     def generator(self) -> Any:
         """A latent space."""
+
+    @property
+    def trunk(self) -> Any:
+        """A net whose convolutional part readers share."""
+
+    @property
+    def prepare(self) -> Mapping[str, Any]:
+        """How pictures become its inputs."""
 
     @property
     def exact(self) -> bool:
@@ -59,6 +71,7 @@ class GivenParts:
     jury: Mapping[str, Any] = field(default_factory=dict)
     generator: Any = None
     generator_name: str = ""
+    reader: Callable[[Album, str, np.random.Generator], DifferentiablePictureModel] | None = None
     exact: bool = False
     trusted: bool = False
 
@@ -75,6 +88,7 @@ class GivenParts:
             {name: _reader(given, PartWishes("jury", base, trusted)) for name, given in jury.items()},
             opened_part(settings.generator, PartWishes("generator", base, trusted)) if settings.generator else None,
             part_name(settings.generator) if settings.generator else "",
+            _shared(opened_part(settings.trunk, PartWishes("trunk", base, trusted)), settings.prepare) if settings.trunk else None,
             settings.exact,
             trusted,
         )
@@ -137,6 +151,23 @@ def _pairs(settings: PartSettings, wishes: DataWishes, base: Path) -> tuple[Read
     if not folder.is_dir():
         raise DataError(f"pairs={settings.pairs!r} is no folder")
     return tuple(ReadyPairs(name, folder, not settings.exact) for name in wishes.protected_names)
+
+
+def _shared(net: Any, prepare: Mapping[str, Any]) -> Callable[[Album, str, np.random.Generator], DifferentiablePictureModel]:
+    """Trains readers of attributes on the frozen convolutional part of a net, behind its own preparation."""
+    if not is_torch(net):
+        raise InvalidArgument(f"trunk={part_name(net)!r} must be a torch module: readers learn on its convolutional part")
+    how = Preparation(**{name: tuple(value) if isinstance(value, list) else value for name, value in prepare.items()})
+
+    def trained(album: Album, attribute: str, rng: np.random.Generator) -> DifferentiablePictureModel:
+        from evenhand.models.shared_reader import shared_reader
+        from evenhand.models.torch import torch_classifier
+        from evenhand.models.torch_inputs import PictureFront
+
+        front = PictureFront(how, sides=(album.pictures.shape[1], album.pictures.shape[2]))
+        return shared_reader(replace(torch_classifier(net, ("one", "other"), prepare=how), front=front), album, attribute, rng)
+
+    return trained
 
 
 def _reader(given: Any, wishes: PartWishes) -> Any:

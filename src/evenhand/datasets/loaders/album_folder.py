@@ -49,6 +49,8 @@ class AlbumFolder:
     What the user brings is an object, `module:object`, an ONNX file or a torch file.  editor: may be one of these, also one for each
     attribute, as in {race: mine:edit}.  pairs: a folder of ready-made twins.  jury: readers by what they read, as in {race: race.onnx,
     gender: mine:net}, which confirm twins and stand in for the readers that are trained otherwise.  generator: a latent space.
+    trunk: a torch net, usually the one under test, on whose frozen convolutional part the editor fgsm puts its reader, as NeuronFair does.
+    prepare: how pictures become its inputs, as in {mean: [0.5, 0.5, 0.5]}; values from 0 to 1 where nothing is said.
     exact: that twins of one's own differ in nothing but the attribute.  trusted: allows torch files and pickles among these.
     unit: of a label that is a number, such as years: the model is a regression.  faces: every picture shows one face in its middle, and the
     model looks for it: the label is `face`, missed or found.
@@ -70,6 +72,8 @@ class AlbumFolder:
     pairs: str = ""
     jury: Any = None
     generator: Any = ""
+    trunk: Any = None
+    prepare: Mapping[str, Any] = field(default_factory=dict)
     exact: bool = False
     trusted: bool = False
     align: bool = False
@@ -145,7 +149,7 @@ class AlbumFolder:
         name = self._editor_name(each, album, wishes)
         if self.editor_settings and (name == NONE or not getattr(EDITORS.entry(name).make, "takes_settings", False)):
             raise InvalidArgument(f"editor_settings: editor {name!r} takes no settings; cyclegan does")
-        tools = replace(wishes.tools, settings=self.editor_settings)
+        tools = replace(wishes.tools, settings=self.editor_settings, reader=parts.reader or wishes.tools.reader)
         return WithoutTwins(each) if name == NONE else editor_for(name, album, each, tools)
 
     def propose(self, source: Path, wishes: DataWishes) -> MediumProposal:
