@@ -172,7 +172,7 @@ def judged(trial: Trial) -> dict[str, str]:
     meter = Meter(wrap(FunctionClassifier(asked, AGE_GROUPS), data))
     case = StudyCase(data.domain, meter, data.medium, data.rows, data.labels, data.frame, TOLERANCE)
     sections = {
-        "jury": jury_study.EditorJury().study(case, np.random.default_rng([trial.seed, 51])),
+        "jury": jury_study.EditorJury(watched=0).study(case, np.random.default_rng([trial.seed, 51])),
         "leaning": LeaningStudy().study(case, np.random.default_rng([trial.seed, 52])),
     }
     ruling = Gate.rule(claim_by_studies(sections, (), (), MeasureOptions()))

@@ -36,7 +36,8 @@ class Weighed:
     """One movement of a classifier between two values, beyond what readers and meaningless edits explain.
 
     beyond, low, high: by class, the classifier's net change minus the readers', with bounds that hold together.
-    reader: by class, the readers' own net change.  null: the largest such movement under edits of the same size that mean nothing.
+    reader: by class, the readers' own net change.  null: the largest such movement under edits of the same size that mean nothing;
+    0 where none was needed.
     accuracy, reader_accuracy: on unedited pictures.  reason: why nothing can be claimed; empty where the movement counts.
     """
 
@@ -97,9 +98,10 @@ def weighed(case: StudyCase, turned: Turned, rng: np.random.Generator) -> Weighe
     own = Movement(turned.said_lower, turned.said_higher, len(classes))
     other = Movement(readers.read(case.medium.show(turned.lower)), readers.read(case.medium.show(turned.higher)), len(classes))
     beyond, bounds = _bounds(own.steps - other.steps, case.confidence)
-    null = 0.0 if turned.is_still else _largest_null(case, turned, readers, other.lower, rng)
-    moves = np.inf if turned.is_still else float(np.abs(beyond).max())
-    reason = _doubt(case, other, right.astype(float) - read_right, moves, null)
+    reason, null = _doubt(case, other, right.astype(float) - read_right), 0.0
+    if not reason and not turned.is_still:  # the edits that mean nothing take longest, and are needed only where all else holds
+        null = _largest_null(case, turned, readers, other.lower, rng)
+        reason = "" if float(np.abs(beyond).max()) > null else f"an edit of the same size that means nothing moves it as far ({null:.1%})"
     named = dict(zip(classes, beyond.tolist(), strict=True))
     low, high = (dict(zip(classes, (beyond + sign * bounds).tolist(), strict=True)) for sign in (-1, 1))
     moved = dict(zip(classes, other.net.tolist(), strict=True))
@@ -229,8 +231,8 @@ def _asked(model: ShownModel, readers: Readers, edit: NullEdit, before: Pictures
         yield labels_of(replace(model, medium=pictures).scores(pictures.rows)), readers.read(pictures.pictures, part)
 
 
-def _doubt(case: StudyCase, other: Movement, better: Reals, beyond: float, null: float) -> str:
-    """Why the movement cannot be claimed; empty where it can."""
+def _doubt(case: StudyCase, other: Movement, better: Reals) -> str:
+    """Why the readers allow no claim; empty where they do."""
     worse, spread = _bounds(better[:, None], case.confidence)
     if float(worse[0] + spread[0]) > WORSE_READER:
         return (
@@ -243,6 +245,4 @@ def _doubt(case: StudyCase, other: Movement, better: Reals, beyond: float, null:
             f"the editor may change the label itself: an independent reader moves by up to {float((np.abs(moved) + around).max()):.1%}, "
             f"and {case.tolerance:.1%} is tolerated"
         )
-    if beyond <= null:
-        return f"an edit of the same size that means nothing moves the classifier as far ({null:.1%})"
     return ""
