@@ -228,7 +228,7 @@ def _mend(plan: ChainPlan, material: ChainMaterial, seen: Pool, rng: np.random.G
         raise DataError(f"gradient generation found {len(pool)} unfair pairs: too few to choose from; raise seeds_of_generation")
     held_out = unfair_of(test_pairs)
     trial = EnhancementTrial(
-        material.training[: len(material.training) // 2], pool, study, material.test, test_pairs.pairs, held_out, twins, share=0.5
+        material.training[: len(material.training) // 2], pool, study, material.test, test_pairs.pairs, held_out, twins, share=0.1
     )
     before = score("before", material.classifier, trial)
     return before, [

@@ -142,6 +142,11 @@ def table_4(effort: Effort) -> Redone:
         for name in ("fair", "fair+unfair", "fair+GG"):
             rows.append([layer, name, *(told([100 * each["coverages"][layer][name][m] for each in chains], ".1f") for m in MEASURE_NAMES)])
         means[layer] = float(np.mean([each["coverages"][layer]["fair"]["tanimoto"] for each in chains]))
+    for name in ("fair", "fair+unfair", "fair+GG"):
+        every = [
+            {m: 100 * float(np.mean([layer[name][m] for layer in each["coverages"].values()])) for m in MEASURE_NAMES} for each in chains
+        ]
+        rows.append(["all layers together", name, *(told([each[m] for each in every], ".1f") for m in MEASURE_NAMES)])
     ordered = list(means.values())
     agrees, differs = sorted_by_truth(
         [

@@ -106,6 +106,18 @@ def test_multisection_takes_rare_values_too():
         k_multisection(values, 2000, 10, rng)
 
 
+@pytest.mark.parametrize(("count", "sections"), [(50, 10), (57, 10), (9, 10), (200, 7)])
+def test_multisection_takes_equally_many_from_every_section(count, sections):
+    rng = np.random.default_rng(1)
+    values = np.concatenate([[0.0, 1.0], rng.beta(5, 1, 2_000), rng.random(400)])
+    chosen = k_multisection(values, count, sections, rng)
+    assert len(np.unique(chosen)) == count
+    taken = np.bincount(np.minimum((values[chosen] * sections).astype(int), sections - 1), minlength=sections)
+    assert taken.max() - taken.min() <= 1
+    few = np.concatenate([np.zeros(3), np.linspace(0.6, 1.0, 500)])
+    assert (few[k_multisection(few, 100, 10, rng)] < 0.1).sum() == 3
+
+
 def test_the_contact_sheet_starts_with_the_widest_gap(pairs):
     judged = judge(pairs, reader())
     order = widest(judged, 10)

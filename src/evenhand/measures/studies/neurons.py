@@ -98,6 +98,7 @@ class NeuronStudy:
             layer = self._layer(name, (before[0][name], before[1][name]), learning.unfair)
             told[name] = {**layer.as_dict(), "coverage": _coverage(layer, (after[0][name], after[1][name]), held.unfair)}
         figures = {"pairs": len(pairs), "unfair": int(pairs.unfair.sum()), "bins": self.bins, "alpha": ALPHA, "layers": told}
+        figures["all_layers"] = _together(told)
         return StudySection(figures, tuple(_sentences(told, pairs)))
 
     def _layer(self, name: str, values: tuple[NDArray[Any], NDArray[Any]], unfair: Mask) -> StudiedLayer:
@@ -128,6 +129,13 @@ def _coverage(layer: StudiedLayer, values: tuple[NDArray[Any], NDArray[Any]], un
     return {name: layer.ruler.coverages(layer.measured(values[0][mask], values[1][mask])) for name, mask in chosen.items() if mask.any()}
 
 
+def _together(told: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """The coverage of all layers as one: covered bins among the bins of every layer, which all have equally many."""
+    settings = dict.fromkeys(name for layer in told.values() for name in layer["coverage"])
+    found = {name: [layer["coverage"][name] for layer in told.values() if name in layer["coverage"]] for name in settings}
+    return {name: {measure: float(np.mean([each[measure] for each in every])) for measure in every[0]} for name, every in found.items()}
+
+
 def _sentences(told: dict[str, Any], pairs: StudiedPairs) -> list[str]:
     if not pairs.unfair.any() or pairs.unfair.all():
         how = "none of" if not pairs.unfair.any() else "every one of"
@@ -140,7 +148,11 @@ def _sentences(told: dict[str, Any], pairs: StudiedPairs) -> list[str]:
             for name, each in told.items()
             if "related" in each
         ]
-    return said + [f"layer {name!r}: the pairs cover {_best(each):.1%} of the bins of cosine similarity" for name, each in told.items()]
+    said += [f"layer {name!r}: the pairs cover {_best(each):.1%} of the bins of cosine similarity" for name, each in told.items()]
+    most = max((found["cosine"] for found in _together(told).values()), default=0.0)
+    return (
+        [*said, f"all {len(told)} layers together: the pairs cover {most:.1%} of the bins of cosine similarity"] if len(told) > 1 else said
+    )
 
 
 def _best(layer: dict[str, Any]) -> float:

@@ -12,9 +12,10 @@ from evenhand.limits import Count, Limit, check_argument
 
 
 def k_multisection(values: Reals, count: int, sections: int, rng: np.random.Generator) -> Index:
-    """About equally many pairs from each of equal sections of a measure's range.
+    """Equally many pairs, drawn by chance, from each of equal sections of a measure's range.
 
-    A section with too few pairs gives all it has; what is missing comes from the others by chance, so that `count` pairs are chosen.
+    Where the sections do not divide the count, some give one more; one with too few pairs gives all it has, and the others make up for it
+    evenly, so that `count` pairs are chosen.
     """
     Limit(least=1, most=len(values), whole=True).check("count", count, hint=": there are no more pairs")
     check_argument(Count, sections=sections)
@@ -22,13 +23,21 @@ def k_multisection(values: Reals, count: int, sections: int, rng: np.random.Gene
     section = np.zeros(len(values), np.intp)
     if high > low:
         section = np.minimum(((values - low) / (high - low) * sections).astype(np.intp), sections - 1)
-    shuffled = rng.permutation(len(values))
-    by_section = shuffled[np.argsort(section[shuffled], kind="stable")]
-    place = np.arange(len(values)) - np.searchsorted(section[by_section], section[by_section])
-    early = place < -(-count // sections)
-    first = rng.permutation(by_section[early])[:count]
-    rest = rng.permutation(np.setdiff1d(np.arange(len(values)), first))[: count - len(first)]
-    return np.concatenate([first, rest])
+    wanted = _shared_out(np.bincount(section, minlength=sections), count, rng)
+    return np.concatenate([rng.choice(np.flatnonzero(section == place), wanted[place], replace=False) for place in range(sections)])
+
+
+def _shared_out(available: Index, count: int, rng: np.random.Generator) -> Index:
+    """How many each section gives: as equal as what they have allows."""
+    wanted = np.zeros_like(available)
+    while (left := count - int(wanted.sum())) > 0:
+        open_ones = np.flatnonzero(wanted < available)
+        each = left // len(open_ones)
+        if each == 0:
+            wanted[rng.permutation(open_ones)[:left]] += 1
+        else:
+            wanted[open_ones] += np.minimum(each, available[open_ones] - wanted[open_ones])
+    return wanted
 
 
 def by_chance(values: Reals, count: int, rng: np.random.Generator) -> Index:
