@@ -151,3 +151,11 @@ def test_a_zero_shot_classifier_is_a_function_like_any_other() -> None:
     model = eh.wrap(ZeroShot(embed, {"dark": [1.0, 0.0], "light": [0.0, 1.0]}), data)
     found = eh.measure(model, data, options=OPTIONS)
     assert {part.estimate for part in found.figure("accuracy", "group").groups} == {1.0}
+
+
+def test_a_classifier_that_answers_with_no_numbers_is_told_so():
+    from evenhand.planted.portraits import synthetic_faces
+
+    data = eh.open(synthetic_faces(60, np.random.default_rng(2), 16), protected=["tone"])
+    with pytest.raises(WrongAnswer, match="scores must be finite"):
+        eh.wrap(lambda pictures: np.full((len(pictures), 3), np.nan), data)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Labels, Mask
 from evenhand.domain.columns import listing
-from evenhand.errors import InvalidArgument, UnclearAnswers
+from evenhand.errors import InvalidArgument, UnclearAnswers, WrongAnswer
 from evenhand.models.answer_shapes import (
     SLACK,
     Form,
@@ -340,6 +340,9 @@ def p_of_higher(numbers: NDArray[Any], truly: Mask) -> Higher:
 
 
 def _confirmed_order(reader: Reader, scores: NDArray[Any], labels: Labels) -> Reader:
+    if not np.isfinite(scores).all():
+        row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
+        raise WrongAnswer(f"the model answered row {row} of a trial with {scores[row].tolist()}; scores must be finite numbers")
     order = _best_order(scores, labels, len(reader.classes))
     ordered = replace(reader, columns=tuple(reader.classes[place] for place in order))
     proofs = _proofs(scores, labels, order)

@@ -86,7 +86,7 @@ def album_from(listing: Listing, reading: Reading) -> Album:
     if reading.limit is not None:
         order = np.random.default_rng(reading.seed).permutation(order)
     kept, pictures = _readable(listing, order, reading)
-    _tell_skipped(listing, len(kept))
+    _tell_skipped(listing, len(kept), "are these faces from the front, large enough?" if reading.align else "is it another layout?")
     attributes = {name: coded(reading.renamed(name, [words[place] for place in kept])) for name, words in listing.words.items()}
     sources = tuple(listing.files[place].name for place in kept)
     label = Attribute((), np.full(len(kept), UNKNOWN)) if reading.label is None else attributes[reading.label]
@@ -112,15 +112,13 @@ def _readable(listing: Listing, order: Index, reading: Reading) -> tuple[list[in
     return sorted(kept), pictures if (np.diff(kept) > 0).all() else pictures[sorting]
 
 
-def _tell_skipped(listing: Listing, kept: int) -> None:
+def _tell_skipped(listing: Listing, kept: int, question: str) -> None:
     """Refuse a folder without pictures, or of which most cannot be used; else name what is left out."""
     skipped = listing.skipped
     if not kept:
         raise DataError(f"{listing.name}: no pictures found" + (f"; the first of {len(skipped)} left out: {skipped[0]}" if skipped else ""))
     if len(skipped) > max(1, kept):
-        raise DataError(
-            f"{listing.name}: {len(skipped)} files cannot be used and {kept} can; is it another layout?  The first: {skipped[0]}"
-        )
+        raise DataError(f"{listing.name}: {len(skipped)} files cannot be used and {kept} can; {question}  The first: {skipped[0]}")
     if skipped:
         shown = "; ".join(skipped[:SHOWN]) + (f"; and {len(skipped) - SHOWN} more" if len(skipped) > SHOWN else "")
         warnings.warn(f"{listing.name}: {len(skipped)} of {len(skipped) + kept} files are left out: {shown}", SkippedPictures, stacklevel=2)
