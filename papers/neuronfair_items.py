@@ -100,15 +100,15 @@ def table_3(effort: Effort) -> Redone:
 def table_4(effort: Effort) -> Redone:
     """Findings and success rate of equally many tests."""
     names = (*RIVALS, "neuronfair")
-    rows, totals = [], {name: [] for name in names}
+    rows, counts = [], {name: [] for name in names}
     for pair in pairs_of(effort):
         for name in names:
             found = totals(effort, pair, name)
-            totals[name].append(float(np.mean([each.findings for each in found])))
+            counts[name].append(float(np.mean([each.findings for each in found])))
             rows.append(
                 [" ".join(pair), name, told([each.findings for each in found]), told([100 * each.success for each in found], ".1f")]
             )
-    more = {name: geometric(np.array(totals["neuronfair"]) / np.maximum(totals[name], 1)) for name in RIVALS}
+    more = {name: geometric(np.array(counts["neuronfair"]) / np.maximum(counts[name], 1)) for name in RIVALS}
     claims = [
         (
             ratio > 1.05,
