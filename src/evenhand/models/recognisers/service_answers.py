@@ -62,7 +62,7 @@ def _rekognition(raw: Mapping[str, Any], reading: AnswerReading) -> Parts:
             corner = left + box["Width"] * reading.width, top + box["Height"] * reading.height
             boxed.append(Detection(label["Name"], one.get("Confidence", label["Confidence"]) / 100, (left, top, *corner)))
         whole += [] if places else [Detection(label["Name"], label["Confidence"] / 100)]
-    parents = {label["Name"]: [one["Name"] for one in label.get("Parents") or ()] for label in raw["Labels"]}
+    parents: dict[str, Collection[str]] = {label["Name"]: [one["Name"] for one in label.get("Parents") or ()] for label in raw["Labels"]}
     return boxed, whole, parents
 
 
