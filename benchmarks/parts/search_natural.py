@@ -135,7 +135,7 @@ WITHOUT: Mapping[str, Mapping[str, float]] = {
     "as it is": {},
     "walks 2,048": {"walks": 2_048},
     "seeds 200": {"seeds": 200},
-    "seed_share 0.3": {"seed_share": 0.3},
+    "seed_share 0.05": {"seed_share": 0.05},
     "learnt_cells 42,000": {"learnt_cells": 42_000},
     "nobody too rare": {"too_rare": 0.0},
     "never screened": {"EXPENSIVE_SECONDS": 1.0},

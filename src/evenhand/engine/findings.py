@@ -165,7 +165,7 @@ def findings_of(
 
     likelihood: (n, combinations), where it is known how plausible each twin is.
     """
-    found = np.flatnonzero(verdict.unfair)
+    found: Any = slice(None) if verdict.unfair.all() else np.flatnonzero(verdict.unfair)  # a slice copies nothing
     labels = verdict.labels[found].astype(np.int16)
     likely = np.zeros(labels.shape) if likelihood is None else likelihood[found]
     pairs = verdict.pairs if verdict.pairs is not None else _twins_apart(rows[found], labels, domain, likely)
@@ -175,7 +175,7 @@ def findings_of(
         gap=verdict.gap[found].astype(np.float64),
         valid=domain.keeps_constraints(pairs.rows),
         candidate=candidate[found],
-        phase=np.full(len(found), phase, dtype=object),
+        phase=np.full(len(labels), phase, dtype=object),
         answers=pairs.answers,
     )
 
@@ -195,4 +195,6 @@ def _twins_apart(rows: Rows, labels: NDArray[np.int16], domain: TabularDomain, l
     shown = np.where(other.any(axis=1)[:, None], other, fallback)
     second = np.argmax(np.where(shown, np.maximum(likely, 2 * LEAST_LIKELY), -np.inf), axis=1)
     said = np.stack([labels[line, first], labels[line, second]], axis=1)
-    return ShownPairs(domain.twin(rows, first), domain.twin(rows, second), said, np.full((len(rows), 2), np.nan))
+    is_shown = own_possible.all() and np.array_equal(rows[:, list(domain.protected_places)], domain.combinations[first])
+    person = rows if is_shown else domain.twin(rows, first)
+    return ShownPairs(person, domain.twin(rows, second), said, np.full((len(rows), 2), np.nan))

@@ -1,4 +1,5 @@
-"""Rows and their twins as findings keep them: of usual tables as they are, of wide ones in as few bytes as their codes need, exactly.
+"""Rows and their twins as findings keep them: usual tables' rows as they are, wide ones' in as few bytes as their codes need, exactly; of
+twins only the columns in which any of them differs.
 
 A wide table's row has hundreds of cells, of which most need one byte and few differ from its twin's.  Whoever needs the codes unpacks
 the findings that it looks at, and not all of them at once.
@@ -7,7 +8,7 @@ the findings that it looks at, and not all of them at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -73,10 +74,9 @@ class KeptPairs:
     @classmethod
     def of(cls, rows: Rows, twins: Rows, columns: tuple[Column, ...]) -> KeptPairs:
         """Pack them; codes that do not fit the columns are kept as they are."""
-        packing = _packing(columns)
+        packing, places = _packing(columns), np.flatnonzero(_differing(rows, twins).any(axis=0))
         if packing.is_plain:
-            return cls.plain(rows, twins)
-        places = np.flatnonzero(_differing(rows, twins).any(axis=0))
+            return replace(cls.plain(rows, rows), places=places, cells=twins[:, places])
         small = _narrow(rows[:, packing.bytes_at] - packing.low[packing.bytes_at], np.uint8)
         middle = _narrow(rows[:, packing.words_at] - packing.low[packing.words_at], np.uint16)
         made = cls(packing, small, middle, rows[:, packing.numbers_at], places, twins[:, places])
@@ -93,7 +93,7 @@ class KeptPairs:
         """All parts as one; at least one part."""
         if len(parts) == 1:
             return parts[0]
-        if parts[0].packing.is_plain or not all(part.packing.equals(parts[0].packing) for part in parts):
+        if not all(part.packing.equals(parts[0].packing) for part in parts):
             return cls.plain(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "twins")))
         places = np.unique(np.concatenate([part.places for part in parts]))
         columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("small", "middle", "numbers")}
@@ -121,9 +121,9 @@ class KeptPairs:
     @property
     def twins(self) -> Rows:
         """The twins' codes."""
-        if self.packing.is_plain:
+        if len(self.places) == len(self.packing.low):
             return self.cells
-        twins = self.rows
+        twins = self.rows.copy() if self.packing.is_plain else self.rows
         twins[:, self.places] = self.cells
         return twins
 

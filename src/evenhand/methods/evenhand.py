@@ -2,19 +2,21 @@
 
 Paper: none; it is what `scan` uses when no method is named.
 
-The population is learnt from the data as a chain of trees.  A person counts as plausible who is not among the unlikeliest fifth of its
-draws, and not among the fifth whose cells go together least; who is nearly as likely as the middle of them is plausible in any case.  A
-finding is plausible where two such people who differ in the protected values alone show it.  What is sought is the population restricted to
+The population is learnt from the data as a chain of trees.  A person counts as plausible who is not among the unlikeliest 15 % of its
+draws, and not among the 15 % whose cells go together least; who is nearly as likely as the middle of them is plausible in any case.  A
+finding is plausible where such a person shows it beside a twin, who differs in the protected values alone and is not among the unlikeliest
+2 % (15 % of 15 %) in either respect; the likelier one of the two is called the person.  What is sought is the population restricted to
 plausible findings; what is unfair only between others is set aside.
 
 1. Seeds.  Real rows are judged; where they hold too few findings, fresh draws of the population are judged too.  Only where the
    plausible holds no finding at all is the rest of the domain looked at: then, and only then, may findings be implausible, and the
    run's facts say so.
 2. Walks.  Thousands of walks stand on findings.  A move draws one column again, near or far, or all columns from one on, by the
-   population's own levels; a new place that is plausible and a finding is where the walk goes on.  Such moves leave the population as it
-   is, so the limit of every walk is the population restricted to plausible findings.  Some more walks, which move in every fifth
-   round, go to findings that are not plausible too: where they stand is a sample of everybody who is treated so.  Nobody is asked about
-   twice; known findings are walked through for nothing.
+   population's own levels.  Moves are made from where the walks stand until there is enough to ask about at once; a new place that is
+   plausible and a finding is where a walk goes on, of several the last.  Some more walks make a move after every five, and go to findings
+   that are not plausible too.  Such moves leave the population as it is, so that the limit of these walks is the population restricted
+   to findings: where they stand is a sample of everybody who is treated so.  Nobody is asked about twice; known findings are walked
+   through for nothing.
 3. Where a question is expensive, cheap trees screen the proposals, with delayed acceptance, which leaves that limit as it is.  Moves that
    bring more new findings for their cost are made more often, which changes the speed of the walks and not their limit.
 
@@ -27,7 +29,7 @@ No choice sees the clock: costs are declared, or measured once before the run an
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -64,14 +66,14 @@ class Evenhand:
     learnt_cells: how many cells of the data, rows times columns, the population is learnt from at most; a domain of fewer people than
         such rows is judged whole
     too_rare: the share of the population that is unlikeliest, and as large a share whose cells go together least, given how common each
-        of them is by itself; neither counts as plausible
+        of them is by itself; neither counts as plausible.  Of a pair, the less likely one may be rarer, but not among this share of that
     """
 
     walks: Count = 8192
     seeds: Count = 2000
-    seed_share: ShareAboveZero = 0.1
+    seed_share: ShareAboveZero = 0.2
     learnt_cells: Count = 168_000
-    too_rare: Share = 0.2
+    too_rare: Share = 0.15
 
     needs: ClassVar[type] = Model
 
@@ -191,12 +193,13 @@ class Walking:
     def __init__(self, seeking: Seeking, method: Evenhand) -> None:
         self.task, self.plausible, self.known, self.rng = seeking.task, seeking.plausible, seeking.known, seeking.rng
         self.screen = seeking.screen if seeking.is_expensive else None
-        self.count = min(method.walks, seeking.some())
+        self.most, self.count = method.walks, min(method.walks, seeking.some())
         seeds, listed = LevelStates.join(seeking.states), LevelStates.join(seeking.listed)
         self.here = LevelWalks(self.plausible.chain, self._dealt(listed if len(listed) else seeds, self.count))
         self.sampling = LevelWalks(self.plausible.chain, self._dealt(seeds, min(len(seeds), method.seeds, max(1, self.count // 4))))
+        self.moves = 0  # since the walks of the sample have moved
         self.free = 0  # so many of the walks may go to people who are not plausible
-        self.shares = MoveShares(self.plausible.chain, self.count, min(self.task.question_seconds, 1.0))
+        self.shares = MoveShares(self.plausible.chain, max(1, self.count // ROUNDS), min(self.task.question_seconds, 1.0))
         self.weights = self._weighed(self.here.states.copies)
         self.task.sample = self.sampling.states.rows
         self.known_share = KnownShare(max(1, method.seeds // 4))
@@ -207,12 +210,15 @@ class Walking:
         stale = since = rounds = 0  # questions and rounds since everybody was drawn afresh
         price = self.count  # new questions that this took the last time
         while self.task.fitting(1) and stale < PATIENCE:
+            self._double()
             is_due = since >= ROUNDS * price or rounds >= ROUNDS * ROUNDS or self._is_last_chance
-            asked = yield from self._round(self.shares.far if is_due else self.shares.draw(self.rng))
+            asked = yield from self._round(self.shares.far if is_due else None)
             since, rounds, price = (0, 0, asked) if is_due else (since + asked, rounds + 1, price)
             stale = stale + 1 if asked <= 1 else 0
-            if rounds % (ROUNDS // 4) == 1 and self.task.fitting(len(self.sampling)) == len(self.sampling):
-                yield from self._sample()
+            while self.moves > ROUNDS // 4:
+                self.moves -= ROUNDS // 4
+                if self.task.fitting(len(self.sampling)) == len(self.sampling):
+                    yield from self._sample()
             if stale >= PATIENCE and self.free < self.count:  # nobody plausible is left: on to the others, who are set aside
                 self.free, stale = self.count, 0
             if is_due and self.known_share.is_nearly_all and not self.plausible.is_everything:
@@ -220,6 +226,14 @@ class Walking:
                 return
         if stale >= PATIENCE and self.task.fitting(self.count) == self.count:
             self.task.facts["stopped"] = "hardly any new row can be reached from the findings: the plausible ones are known"
+
+    def _double(self) -> None:
+        """Twice as many walks, where the budget has room for enough rounds of them: moves turn out to cost less than the draws before."""
+        more = 2 * self.count
+        if self.free or more > self.most or self.task.fitting(2 * ROUNDS * more) < 2 * ROUNDS * more:
+            return
+        self.here, self.count = LevelWalks(self.plausible.chain, self.here.states[np.arange(more) % self.count]), more
+        self.weights = self._weighed(self.here.states.copies)
 
     @property
     def _is_last_chance(self) -> bool:
@@ -240,28 +254,45 @@ class Walking:
         """So many places to begin at, each seed as often as any other."""
         return seeds[self.rng.permutation(len(seeds))[np.arange(count) % len(seeds)]]
 
-    def _round(self, number: int) -> Generator[Candidates, Verdict, int]:
-        """Every walk tries one move; says how many rows were new."""
-        move = self.shares.moves[number]
-        is_far = number == self.shares.far  # everybody is drawn afresh, and nobody screened: these say what is known
-        there = self.plausible.moved(self.here, move, self.free, self.rng)
-        weights = self._weighed(there.step.copies)
-        if weights is not None and self.weights is not None and not is_far:
-            passed = np.flatnonzero(asked_first(self.weights[there.places], weights, self.rng))
-            there, weights = there[passed], weights[passed]
-        if (fitting := self.task.fitting(len(there.places))) < len(there.places):
-            chosen = self._unknown(there)[:fitting]
-            there, weights = there[chosen], None if weights is None else weights[chosen]
-        unfair = yield from self.known.judge_likely(there.step.rows, "walk", there.likelihood)
+    def _round(self, number: int | None = None) -> Generator[Candidates, Verdict, int]:
+        """One batch of questions: every walk tries one move after the other from where it stands, until there is enough to ask about, or
+        the one move that is given; then it goes on to one of the places where a finding is.  Says how many rows were new."""
+        tries = [self._tried(number)] if number is not None else self._tries()
+        if (fitting := self.task.fitting(sum(map(len, tries)))) < sum(map(len, tries)):
+            tries = self._unknown(tries, fitting)
+        rows, likelihood = (np.concatenate(told) for told in zip(*((each.rows, each.there.likelihood) for each in tries), strict=True))
+        unfair = yield from self.known.judge_likely(rows, "walk", likelihood)
         new, listed = self.known.is_new, self.known.is_listed
-        self.shares.pay(number, self.count, int(new.sum()), int((listed & new).sum()))
-        if is_far:
-            self._note_known(listed & (there.places >= self.free), new)
-        unfair = listed | (unfair & (there.places < self.free))
-        self._go_on(there, np.flatnonzero(unfair), weights, is_screened=not is_far)
-        if self.screen is not None and self.screen.learn(there.step.copies[new], unfair[new]):
+        unfair = listed | (unfair & (np.concatenate([each.there.places for each in tries]) < self.free))
+        for each, part in zip(tries, _parts(tries), strict=True):
+            self.shares.pay(each.number, self.count, int(new[part].sum()), int((listed & new)[part].sum()))
+            if each.number == self.shares.far:
+                self._note_known(listed[part] & (each.there.places >= self.free), new[part])
+        self._go_on(tries, unfair)
+        if self.screen is not None and self._learns(tries, unfair, new):
             self.weights = self._weighed(self.here.states.copies)
         return int(new.sum())
+
+    def _tries(self) -> list[Try]:
+        """Moves that fill one batch together."""
+        tries = [self._tried(self.shares.draw(self.rng))]
+        while sum(map(len, tries)) < self.count and len(tries) < ROUNDS:
+            tries.append(self._tried(self.shares.draw(self.rng)))
+        return tries
+
+    def _tried(self, number: int) -> Try:
+        """Where one move leads; everybody who is drawn afresh is asked about, since these say what is known."""
+        self.moves += 1
+        there = self.plausible.moved(self.here, self.shares.moves[number], self.free, self.rng)
+        weights = self._weighed(there.step.copies)
+        if weights is not None and self.weights is not None and number != self.shares.far:
+            passed = np.flatnonzero(asked_first(self.weights[there.places], weights, self.rng))
+            there, weights = there[passed], weights[passed]
+        return Try(number, there, self.plausible.likeliest(there.step.rows, there.likelihood), weights)
+
+    def _learns(self, tries: Sequence[Try], unfair: Mask, new: Mask) -> bool:
+        assert self.screen is not None
+        return self.screen.learn(np.concatenate([each.there.step.copies for each in tries])[new], unfair[new])
 
     def _note_known(self, unfair: Mask, new: Mask) -> None:
         """How many of the fresh affected people were in the list before."""
@@ -270,20 +301,56 @@ class Walking:
             self.task.facts["known_share"] = round(self.known_share.share, 3)
             self.task.facts["known"] = self.known_share.sentence
 
-    def _go_on(self, there: PlausibleStep, unfair: Index, weights: Reals | None, is_screened: bool) -> None:
-        """Walks whose new place is a finding go there."""
-        if weights is not None and self.weights is not None:
-            if is_screened:
-                unfair = unfair[accepted_then(self.weights[there.places[unfair]], weights[unfair], self.rng)]
-            self.weights[there.places[unfair]] = weights[unfair]
-        self.here.go(there.step, unfair)
+    def _go_on(self, tries: Sequence[Try], unfair: Mask) -> None:
+        """Walks go where a finding is; of several such places to the last."""
+        chosen = [self._accepted(each, np.flatnonzero(unfair[part])) for each, part in zip(tries, _parts(tries), strict=True)]
+        last = np.full(self.count, -1)
+        for at, (each, accepted) in enumerate(zip(tries, chosen, strict=True)):
+            last[each.there.places[accepted]] = at
+        for at, (each, accepted) in enumerate(zip(tries, chosen, strict=True)):
+            going = accepted[last[each.there.places[accepted]] == at]
+            if self.weights is not None and each.weights is not None:
+                self.weights[each.there.places[going]] = each.weights[going]
+            self.here.go(each.there.step, going)
 
-    def _unknown(self, there: PlausibleStep) -> Index:
-        """The places that nobody has asked about: all that matters in the last round."""
-        return np.flatnonzero(~self.known.knows(self.task.domain.keys(there.step.rows)))
+    def _accepted(self, tried: Try, unfair: Index) -> Index:
+        if tried.weights is None or self.weights is None or tried.number == self.shares.far:
+            return unfair
+        return unfair[accepted_then(self.weights[tried.there.places[unfair]], tried.weights[unfair], self.rng)]
+
+    def _unknown(self, tries: Sequence[Try], most: int) -> list[Try]:
+        """So many of the places that nobody has asked about: all that matters in the last round."""
+        kept = []
+        for each in tries:
+            chosen = np.flatnonzero(~self.known.knows(self.task.domain.keys(each.rows)))[:most]
+            kept.append(each[chosen])
+            most -= len(chosen)
+        return kept
 
     def _weighed(self, copies: Copies) -> Reals | None:
         return self.screen.weights(copies) if self.screen is not None and self.screen.is_ready else None
+
+
+@dataclass(frozen=True)
+class Try:
+    """One move of all walks: where it leads those whom it changes, whole rows, and how readily each is asked about."""
+
+    number: int  # of the move
+    there: PlausibleStep
+    rows: Rows
+    weights: Reals | None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, chosen: Index) -> Try:
+        return Try(self.number, self.there[chosen], self.rows[chosen], None if self.weights is None else self.weights[chosen])
+
+
+def _parts(tries: Sequence[Try]) -> list[slice]:
+    """Where each of them lies in all together."""
+    ends = np.cumsum([len(each) for each in tries]).tolist()
+    return [slice(end - len(each), end) for each, end in zip(tries, ends, strict=True)]
 
 
 def has_rows(task: Task) -> bool:

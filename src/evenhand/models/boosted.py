@@ -40,7 +40,8 @@ def _binned_answers(boosting: Any, inputs: Any) -> Scores:
     """Every threshold is the edge of a bin, so that the number of a bin leads to the same leaf as the number in it."""
     from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
-    bins = boosting._bin_mapper.transform(boosting._preprocess_X(inputs, reset=False))
+    encoded = _encoded(boosting, inputs)
+    bins = boosting._bin_mapper.transform(boosting._preprocess_X(inputs, reset=False) if encoded is None else encoded)
     roots = [each.nodes["feature_idx"][0] for rounds in boosting._predictors for each in rounds]
     order = _order(bins, np.bincount(np.asarray(roots, dtype=np.intp), minlength=bins.shape[1]))
     bins = bins if order is None else bins[order]
@@ -51,6 +52,32 @@ def _binned_answers(boosting: Any, inputs: Any) -> Scores:
         for output, predictor in enumerate(rounds):
             sums[:, output] += predictor.predict_binned(bins, missing, threads)
     return _restored(np.asarray(boosting._loss.predict_proba(sums)), order)
+
+
+def _encoded(boosting: Any, inputs: Any) -> NDArray[np.float64] | None:
+    """What the library's own encoder makes of numbered categories: categories first, each by its place among those that it was fitted on,
+    unknown and missing ones as missing.  The encoder takes as long to start as a thousand rows take.  None for anything but plain numbers.
+    """
+    prepare = boosting._preprocessor
+    is_plain = isinstance(inputs, np.ndarray) and inputs.dtype == np.float64 and inputs.ndim == 2
+    if prepare is None or not is_plain or inputs.shape[1] != boosting.n_features_in_ or hasattr(boosting, "feature_names_in_"):
+        return None
+    fitted = prepare.named_transformers_["encoder"].categories_
+    if not all(known.dtype == np.float64 for known in fitted) or np.isinf(inputs).any():
+        return None
+    places = np.flatnonzero(boosting.is_categorical_)
+    encoded = np.empty(inputs.shape, order="F")
+    for at, (place, known) in enumerate(zip(places, fitted, strict=True)):
+        encoded[:, at] = _places_among(known[~np.isnan(known)], inputs[:, place])
+    encoded[:, len(places) :] = inputs[:, ~boosting.is_categorical_]
+    return encoded
+
+
+def _places_among(known: NDArray[np.float64], codes: NDArray[np.float64]) -> NDArray[np.float64]:
+    if not len(known):
+        return np.full(len(codes), np.nan)
+    found = np.minimum(np.searchsorted(known, codes), len(known) - 1)
+    return np.where(known[found] == codes, found, np.nan)
 
 
 def _sorted_answers(boosting: Any, inputs: Any) -> Scores:

@@ -1,6 +1,6 @@
 """The plausible part of a population: people whose cells are not too rare, and go together, and who have a twin of that kind.
 
-Twins are judged as the people are: nobody would believe in a pair of whom one cannot be.
+Twins are judged as well, less strictly: nobody would believe in a pair of whom one cannot be.
 """
 
 from __future__ import annotations
@@ -34,27 +34,48 @@ class Demanding(Protocol):
 
 
 @dataclass(frozen=True)
+class Least:
+    """What somebody must have at least."""
+
+    density: float
+    lift: float
+
+    @classmethod
+    def of(cls, told: Likelihood, left_out: float) -> Least:
+        """All but such a share of some draws have it, in either respect."""
+        return cls(_least(told.density, left_out), _least(told.lift, left_out))
+
+    def passed(self, told: Likelihood) -> Mask:
+        """Who has it."""
+        passed: Mask = (told.density >= self.density) & (told.lift >= self.lift)
+        return passed
+
+
+ANYBODY = Least(-np.inf, -np.inf)
+
+
+@dataclass(frozen=True)
 class PlausibleSet:
-    """A chain, and what a person must have at least to count as plausible, the twin as well as the one that was drawn."""
+    """A chain, and what a person must have at least to count as plausible, and what the twin."""
 
     chain: LevelChain
-    least_density: float
-    least_lift: float
+    person: Least
+    twin: Least
 
     @classmethod
     def drawn(cls, chain: LevelChain, demands: Demanding, rng: np.random.Generator) -> PlausibleSet:
         """Without the unlikeliest share of the population, and without the share whose cells go together least."""
         told = chain.drawn(demands.seeds, rng).likelihood
-        return cls(chain, *(_least(each, demands.too_rare) for each in (told.density, told.lift)))
+        return cls(chain, Least.of(told, demands.too_rare), Least.of(told, demands.too_rare**2))
 
     @property
     def is_everything(self) -> bool:
         """Whether everybody counts as plausible."""
-        return self.least_density == self.least_lift == -np.inf
+        return self.twin == ANYBODY
 
     def everything(self) -> PlausibleSet:
         """The same chain with everybody plausible."""
-        return replace(self, least_density=-np.inf, least_lift=-np.inf)
+        return replace(self, person=ANYBODY, twin=ANYBODY)
 
     def kept(self, states: LevelStates) -> PlausibleStates:
         """Those inside the domain who are plausible and have a plausible twin."""
@@ -76,23 +97,28 @@ class PlausibleSet:
     def moved(self, walks: LevelWalks, move: LevelMove, free: int, rng: np.random.Generator) -> PlausibleStep:
         """The walks that a move leads to plausible people, and where; the first `free` may go to anybody."""
         step = walks.step(move, rng)
-        step = step.only((step.base.density >= self.least_density) | (step.places < free))  # nobody is likelier than without a part
+        step = step.only((step.base.density >= self.person.density) | (step.places < free))  # nobody is likelier than without a part
         if self.chain.domain.constraints:
             step = step.only(self.chain.domain.keeps_constraints(step.rows))
         told = self.chain.others_by_copies(step.copies, step.base) if self.chain.twins_are_plain else self.chain.others(step.states)
         going = PlausibleStep(step, self._believed(told))
         return going.only(going.is_paired | (step.places < free))
 
+    def likeliest(self, rows: Rows, likelihood: NDArray[np.float32]) -> Rows:
+        """The same people, of every pair the likelier one; where constraints speak of protected values, as they are."""
+        domain = self.chain.domain
+        if domain.constraints or not len(rows):
+            return rows
+        believed, which = np.isfinite(likelihood).any(axis=1), likelihood.argmax(axis=1)
+        return np.where(believed[:, None], domain.twin(rows, which), rows)
+
     def of_twins(self, states: LevelStates) -> NDArray[np.float32]:
         """(n, combinations): how likely everybody is under every protected combination; minus infinity for whom nobody would believe in."""
         return self._believed(self.chain.others(states))
 
     def _believed(self, told: Likelihood) -> NDArray[np.float32]:
-        return np.where(self._good(told), np.maximum(told.density, LEAST_LIKELY), np.float32(-np.inf)).astype(np.float32, copy=False)
-
-    def _good(self, told: Likelihood) -> Mask:
-        good: Mask = (told.density >= self.least_density) & (told.lift >= self.least_lift)
-        return good
+        good = self.twin.passed(told) & self.person.passed(told).any(axis=1)[:, None]
+        return np.where(good, np.maximum(told.density, LEAST_LIKELY), np.float32(-np.inf)).astype(np.float32, copy=False)
 
 
 @dataclass(frozen=True)
