@@ -33,6 +33,7 @@ class Findings:
     candidate: Index  # its index among the candidates of the run
     phase: NDArray[Any]  # which phase of the method proposed it
     answers: Reals  # (n, 2): the scores or amounts that were compared; NaN where labels were
+    plausibility: Reals  # the log-likelihood of the less likely one of the two; NaN where the method knows of none
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -64,12 +65,19 @@ class Findings:
         pairs = KeptPairs.plain(np.empty((0, columns)), np.empty((0, columns)))
         empty = np.empty(0)
         return cls(
-            pairs, np.empty((0, 2), np.int16), empty, empty.astype(bool), empty.astype(np.intp), empty.astype(object), np.empty((0, 2))
+            pairs,
+            np.empty((0, 2), np.int16),
+            empty,
+            empty.astype(bool),
+            empty.astype(np.intp),
+            empty.astype(object),
+            np.empty((0, 2)),
+            empty,
         )
 
     def replaced(self, places: Index, by: Findings, domain: TabularDomain) -> Findings:
         """The same with others at some places; number and phase stay."""
-        changed = {name: getattr(self, name).copy() for name in ("outcomes", "gap", "valid", "answers")}
+        changed = {name: getattr(self, name).copy() for name in ("outcomes", "gap", "valid", "answers", "plausibility")}
         for name, values in changed.items():
             values[places] = getattr(by, name)
         rows, twins = self.rows.copy(), self.twins.copy()
@@ -103,6 +111,8 @@ class Findings:
         added |= self._said(classes)
         added[f"{RESERVED}gap"] = self.gap
         added[f"{RESERVED}valid"] = self.valid
+        if not np.isnan(self.plausibility).all():
+            added[f"{RESERVED}plausibility"] = self.plausibility
         added[f"{RESERVED}candidate"] = self.candidate
         added[f"{RESERVED}phase"] = self.phase
         return pd.concat([people, pd.DataFrame(added, index=people.index)], axis=1)
@@ -168,7 +178,8 @@ def findings_of(
     found: Any = slice(None) if verdict.unfair.all() else np.flatnonzero(verdict.unfair)  # a slice copies nothing
     labels = verdict.labels[found].astype(np.int16)
     likely = np.zeros(labels.shape) if likelihood is None else likelihood[found]
-    pairs = verdict.pairs if verdict.pairs is not None else _twins_apart(rows[found], labels, domain, likely)
+    shown = _twins_apart(rows[found], labels, domain, likely) if verdict.pairs is None else LikelyPairs(verdict.pairs)
+    pairs = shown.pairs
     return Findings(
         pairs=KeptPairs.of(pairs.rows, pairs.partners, domain.columns),
         outcomes=pairs.labels.astype(np.int16),
@@ -177,10 +188,19 @@ def findings_of(
         candidate=candidate[found],
         phase=np.full(len(labels), phase, dtype=object),
         answers=pairs.answers,
+        plausibility=np.full(len(labels), np.nan) if shown.likelihood is None or likelihood is None else shown.likelihood,
     )
 
 
-def _twins_apart(rows: Rows, labels: NDArray[np.int16], domain: TabularDomain, likely: NDArray[np.floating]) -> ShownPairs:
+@dataclass(frozen=True)
+class LikelyPairs:
+    """Pairs, and how likely the less likely one of each is, where that was told."""
+
+    pairs: ShownPairs
+    likelihood: Reals | None = None
+
+
+def _twins_apart(rows: Rows, labels: NDArray[np.int16], domain: TabularDomain, likely: NDArray[np.floating]) -> LikelyPairs:
     """The row itself and its most likely twin with another label; of equally likely ones the first.
 
     The row is shown where it is one of the compared twins (a value inside a bin as the bin's middle, which is what the model was
@@ -197,4 +217,5 @@ def _twins_apart(rows: Rows, labels: NDArray[np.int16], domain: TabularDomain, l
     said = np.stack([labels[line, first], labels[line, second]], axis=1)
     is_shown = own_possible.all() and np.array_equal(rows[:, list(domain.protected_places)], domain.combinations[first])
     person = rows if is_shown else domain.twin(rows, first)
-    return ShownPairs(person, domain.twin(rows, second), said, np.full((len(rows), 2), np.nan))
+    least = np.minimum(likely[line, first], likely[line, second]).astype(np.float64)
+    return LikelyPairs(ShownPairs(person, domain.twin(rows, second), said, np.full((len(rows), 2), np.nan)), least)

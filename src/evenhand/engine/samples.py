@@ -14,6 +14,7 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import Findings, findings_of
 from evenhand.engine.subject import Subject
 from evenhand.measures.rates import DRAWN, Rate, Sample, comparable, judge_all, judge_in_time, rate_of, real_sample, uniform_sample
+from evenhand.measures.severity import Severity, SeveritySample, severity
 from evenhand.models.meter import Meter
 
 MOST_TIMED_CELLS = 16_000_000
@@ -28,6 +29,7 @@ class JudgedSample:
     unfair: Findings
     rows: Rows
     drawn: int = 0  # how many there would have been with more time
+    severity: Severity | None = None
 
     @property
     def is_cut(self) -> bool:
@@ -67,7 +69,8 @@ def judged_samples(
         unfair = findings_of(rows, verdict, subject.domain, np.arange(len(rows)), sample.population)
         rate = rate_of(verdict, sample.population, sampling.confidence, words_of(oracle))
         rate = replace(rate, whole=sample.is_whole and len(rows) == len(sample.rows))
-        judged.append(JudgedSample(rate, unfair, rows, len(sample.rows)))
+        told = severity(SeveritySample(rows, verdict, sample.population, rate.whole), subject.domain, sampling.confidence)
+        judged.append(JudgedSample(rate, unfair, rows, len(sample.rows), told))
     return judged
 
 
@@ -76,7 +79,8 @@ def judged_sample(sample: Sample, domain: TabularDomain, model: Model, oracle: O
     verdict = judge_all(sample.rows, domain, model, oracle)
     unfair = findings_of(sample.rows, verdict, domain, np.arange(len(sample.rows)), sample.population)
     rate = replace(rate_of(verdict, sample.population, confidence, words_of(oracle)), whole=sample.is_whole)
-    return JudgedSample(rate, unfair, sample.rows, len(sample.rows))
+    told = severity(SeveritySample(sample.rows, verdict, sample.population, sample.is_whole), domain, confidence)
+    return JudgedSample(rate, unfair, sample.rows, len(sample.rows), told)
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,9 @@ from evenhand.synthesis.level_chain import LevelChain, LevelMove, LevelStates
 NOT_RARE = 400
 """So many affected people among plain draws tell the share within a tenth: nothing else is needed."""
 
-REACHED = 0.1
-"""Levels end where this share of the islands' people is affected: a few moves then tell the rest."""
+REACHED = 0.003
+"""Levels end where this share of the islands' people is affected: rows of whole numbers offer no small steps, so that on deeper levels hardly
+anybody moves any more and the islands stay where they happened to be; many moves on a shallow one tell the rest."""
 
 LEVEL_SHARE = 0.06
 """This share of all people is judged at a level before the next one is chosen: islands whose people have hardly moved since they were
@@ -129,7 +130,8 @@ class RareSearch:
     changes: Reals = field(init=False)
 
     def __post_init__(self) -> None:
-        self.moves = [LevelMove(at, False, reach) for reach in (0.1, 1.0) for at in range(self.chain.free)]
+        alone = [LevelMove(at, False, reach) for reach in (0.1, 1.0) for at in range(self.chain.free)]
+        self.moves = alone + [LevelMove(at, True) for at in range(self.chain.free - 1)]
         self.tries, self.changes = np.full(len(self.moves), 2.0), np.ones(len(self.moves))
 
     def go(self) -> RareRate:
@@ -178,14 +180,15 @@ class RareSearch:
         number = int(self.rng.choice(len(self.moves), p=0.5 / len(worth) + 0.5 * worth / worth.sum()))
         changed, there = self.chain.moved(islands.states, self.moves[number], self.rng)
         self.judged += max(1, len(islands.nearness) // 50)  # proposals cost something too
+        self.tries[number] += len(islands.nearness)
         if not len(changed):
             return
         nearness = self._nearness(there)
         accepted = np.flatnonzero(nearness >= islands.level)
-        islands.states.put(changed[accepted], there, accepted)
-        islands.nearness[changed[accepted]] = nearness[accepted]
-        self.tries[number] += len(islands.nearness)
-        self.changes[number] += len(accepted)
+        going = changed[accepted]
+        self.changes[number] += _way(islands.nearness[going], nearness[accepted])
+        islands.states.put(going, there, accepted)
+        islands.nearness[going] = nearness[accepted]
 
     def _drawn(self, n: int) -> LevelStates:
         states = self.chain.drawn(n, self.rng)
@@ -198,6 +201,12 @@ class RareSearch:
         domain = self.chain.domain
         told = nearness(states.rows, domain, self.model)
         return np.where(domain.keeps_constraints(states.rows), told, -np.inf) if domain.constraints else told
+
+
+def _way(before: Reals, after: Reals) -> float:
+    """How far people have come, in nearness, each by 1 at most: moves that leave it as it is are accepted and tell nothing."""
+    with np.errstate(invalid="ignore"):
+        return float(np.nan_to_num(np.minimum(np.abs(after - before), 1.0)).sum())  # from affected to affected is no way
 
 
 class PlainStage:

@@ -202,8 +202,8 @@ class Walking:
         self.shares = MoveShares(self.plausible.chain, max(1, self.count // ROUNDS), min(self.task.question_seconds, 1.0))
         self.weights = self._weighed(self.here.states.copies)
         self.task.sample = self.sampling.states.rows
-        self.known_share = KnownShare(max(1, method.seeds // 4))
-        self.is_told = False  # whether the last look at what is known has been taken
+        self.known_share = KnownShare(max(1, method.seeds // 2))
+        self.told = 0  # affected people who were drawn afresh in the last of all rounds
 
     def go(self) -> Search:
         """Round after round, until the budget is spent, the plausible ones are known, or nothing new turns up."""
@@ -237,11 +237,8 @@ class Walking:
 
     @property
     def _is_last_chance(self) -> bool:
-        """Whether what is known must be told now: once, when the last of all rounds begins."""
-        if self.is_told or self.task.left() > 1 / ROUNDS:
-            return False
-        self.is_told = True
-        return True
+        """Whether what is known must be told now: from the last of all rounds on, as often as it takes to be sure."""
+        return self.told < self.known_share.remembered and self.task.left() <= 1 / ROUNDS
 
     def _sample(self) -> Search:
         """One move, any as often as any other, of the walks that may go to everybody who is treated so."""
@@ -259,7 +256,7 @@ class Walking:
         the one move that is given; then it goes on to one of the places where a finding is.  Says how many rows were new."""
         tries = [self._tried(number)] if number is not None else self._tries()
         if (fitting := self.task.fitting(sum(map(len, tries)))) < sum(map(len, tries)):
-            tries = self._unknown(tries, fitting)
+            tries = self._unknown(tries, fitting) if number is None else [self._first(tries[0], fitting)]
         rows, likelihood = (np.concatenate(told) for told in zip(*((each.rows, each.there.likelihood) for each in tries), strict=True))
         unfair = yield from self.known.judge_likely(rows, "walk", likelihood)
         new, listed = self.known.is_new, self.known.is_listed
@@ -297,6 +294,7 @@ class Walking:
     def _note_known(self, unfair: Mask, new: Mask) -> None:
         """How many of the fresh affected people were in the list before."""
         self.known_share.add(int((unfair & ~new).sum()), int(unfair.sum()))
+        self.told += int(unfair.sum()) if self.task.left() <= 1 / ROUNDS else 0
         if self.known_share.share is not None:
             self.task.facts["known_share"] = round(self.known_share.share, 3)
             self.task.facts["known"] = self.known_share.sentence
@@ -326,6 +324,11 @@ class Walking:
             kept.append(each[chosen])
             most -= len(chosen)
         return kept
+
+    def _first(self, tried: Try, most: int) -> Try:
+        """The first people, as many as have so many among them that nobody has asked about: what is known of these holds for all."""
+        unknown = ~self.known.knows(self.task.domain.keys(tried.rows))
+        return tried[np.flatnonzero(np.cumsum(unknown) <= most)]
 
     def _weighed(self, copies: Copies) -> Reals | None:
         return self.screen.weights(copies) if self.screen is not None and self.screen.is_ready else None

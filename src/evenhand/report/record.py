@@ -179,6 +179,7 @@ class Body(RecordPart):
     fairlearn: list[dict[str, Any]] = Field(default_factory=list)
     conditions: list[dict[str, Any]] = Field(default_factory=list)
     unfair_rows: list[int] | None = None
+    severity: dict[str, Any] | None = None
     naturalness: dict[str, Any] | None = None
     paths: dict[str, Any] | None = None
     neurons: dict[str, Any] | None = None

@@ -216,6 +216,7 @@ def scan(
         outcomes=names,
         classes=classes,
         looked=looked.checks,
+        severity=None if isinstance(subject.medium, Scenes) else samples[0].severity,
         notes=(
             *time_plan.notes(samples, searched.runs),
             *((data.note,) if isinstance(data, LargeDataset) else ()),

@@ -22,6 +22,7 @@ from evenhand.engine.witness import Witness
 from evenhand.errors import InvalidArgument
 from evenhand.measures.rates import Rate
 from evenhand.measures.rules import Rules
+from evenhand.measures.severity import Severity
 from evenhand.measures.studies.classes import ClassMeasure
 from evenhand.measures.typicality import Typicality
 from evenhand.report.rendered import Rendered
@@ -52,6 +53,7 @@ class ScanResult(Rendered):
     notes: tuple[str, ...] = ()  # what a reader must know beside the figures
     natural: Typicality | None = None  # how likely findings are beside real rows
     inner: Mapping[str, Any] = field(default_factory=dict)  # the model as a small tree, and the neurons that react
+    severity: Severity | None = None  # in the most realistic population at hand
     unfair_rows: tuple[int, ...] | None = None  # of the data, by position; None where not every row was asked, or where they are very many
 
     @property
@@ -90,6 +92,7 @@ class ScanResult(Rendered):
         """A few lines for a person."""
         lines = [f"{self.outcome.upper()}: {self.reason}."]
         lines += self._sentences
+        lines += [f"{sentence}." for sentence in (self.severity.sentences if self.severity is not None else [])]
         lines += [f"While searching, from people drawn beside the search: {self.anytime['sentence']}."] if self.anytime else []
         lines += [_run_line(r) for r in self.runs]
         lines += [f"Note: {note}." for note in self.notes]
@@ -121,6 +124,7 @@ class ScanResult(Rendered):
             "valid_share": self.valid_share,
             "anytime": dict(self.anytime) if self.anytime else None,
             "where": self.where.as_dict() if self.where else None,
+            "severity": None if self.severity is None else self.severity.as_dict(),
             "naturalness": None if self.natural is None else self.natural.as_dict(),
             **self.inner,
             "unfair_rows": None if self.unfair_rows is None else list(self.unfair_rows),
@@ -160,10 +164,12 @@ class FindingsView:
         return len(self.findings)
 
     def frame(self) -> pd.DataFrame:
-        """One row per finding: the person, the twin's changed cells, both outcomes."""
+        """One row per finding: the person, the twin's changed cells, both outcomes; where it is known how plausible pairs are, the most
+        plausible ones first."""
         frame = self.findings.frame(self.domain, self.classes)
         frame["evenhand.method"] = self.methods
-        return frame
+        known = self.findings.plausibility
+        return frame if np.isnan(known).all() else frame.iloc[np.argsort(-known, kind="stable")].reset_index(drop=True)
 
 
 def _run_line(done: Run) -> str:

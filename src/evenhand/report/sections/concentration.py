@@ -41,6 +41,7 @@ class Concentration:
     tree: Markup | None
     influences: tuple[BarRow, ...]
     worst: dict[str, str] | None
+    severity: tuple[str, ...] = ()
 
 
 def section(record: Record) -> Section | None:
@@ -68,9 +69,9 @@ def concentration(record: Record) -> Concentration | None:
     root = told.get("tree")
     label = "A tree of questions about who is treated differently; the rules say the same in words."
     shown = tree(_node(root), label) if root and root.get("question") else None
-    return Concentration(
-        lead, note[:1].upper() + note[1:], [_line(rule) for rule in told.get("rules") or []], shown, _influences(told), _worst(told)
-    )
+    rules = [_line(rule) for rule in told.get("rules") or []]
+    severity = tuple(words.text(each, 500) for each in (record.body.severity or {}).get("sentences") or ())
+    return Concentration(lead, note[:1].upper() + note[1:], rules, shown, _influences(told), _worst(told), severity)
 
 
 def _line(rule: Mapping[str, Any]) -> RuleLine:
