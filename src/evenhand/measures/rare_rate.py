@@ -26,8 +26,8 @@ NOT_RARE = 400
 """So many affected people among plain draws tell the share within a tenth: nothing else is needed."""
 
 REACHED = 0.003
-"""Levels end where this share of the islands' people is affected: rows of whole numbers offer no small steps, so that on deeper levels hardly
-anybody moves any more and the islands stay where they happened to be; many moves on a shallow one tell the rest."""
+"""Levels end where this share of the islands' people is affected: rows of whole numbers offer no small steps, so that on deeper levels
+hardly anybody moves any more and the islands stay where they happened to be; many moves on a shallow one tell the rest."""
 
 LEVEL_SHARE = 0.06
 """This share of all people is judged at a level before the next one is chosen: islands whose people have hardly moved since they were
