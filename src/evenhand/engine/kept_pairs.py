@@ -123,7 +123,7 @@ class KeptPairs:
         """The twins' codes."""
         if len(self.places) == len(self.packing.low):
             return self.cells
-        twins = self.rows.copy() if self.packing.is_plain else self.rows
+        twins = self.numbers.copy() if self.packing.is_plain else self.rows
         twins[:, self.places] = self.cells
         return twins
 
