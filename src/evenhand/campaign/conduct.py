@@ -11,6 +11,7 @@ from typing import Any
 from evenhand.campaign.campaign_folder import CampaignFolder
 from evenhand.campaign.contest import DONE, FAILED, INTERRUPTED, ContestCell, Entrant, Terms
 from evenhand.campaign.executors.serial import Serial
+from evenhand.campaign.executors.threads import Threads
 from evenhand.campaign.making import CampaignWork, MadeRun, RunOrder
 from evenhand.campaign.sources import ArenaSource
 from evenhand.contract import Executor, Headway, Watch
@@ -55,7 +56,7 @@ def carried_out(sources: Sequence[ArenaSource], orders: Sequence[RunOrder], sett
     """The record of every ordered run, in the order given: from the folder where it was made before, else made now."""
     settings = settings or Settings()
     watch = settings.watch if isinstance(settings.executor, Serial) else None
-    work = CampaignWork(tuple(sources), settings.keep_findings, watch)
+    work = CampaignWork(tuple(sources), settings.keep_findings, settings.folder, watch)
     with ExitStack() as held:
         folder = CampaignFolder(settings.folder) if settings.folder else None
         if folder is not None:
@@ -64,6 +65,14 @@ def carried_out(sources: Sequence[ArenaSource], orders: Sequence[RunOrder], sett
         if folder is not None:
             folder.write_tables(records, curves="curve" not in settings.leave_out)
     return records
+
+
+@dataclass(frozen=True)
+class _Share:
+    """Runs by their places, and who makes them."""
+
+    executor: Executor
+    places: Sequence[int]
 
 
 @dataclass
@@ -81,16 +90,32 @@ class _Gathering:
         self._take_kept(digests)
         missing = [place for place in range(len(self.orders)) if place not in self.gathered]
         self._log("started", f"{len(self.orders)} runs, {len(self.gathered)} of them made before")
-        ends = self.settings.executor.carry_out(self.work, [self.orders[place] for place in missing])
+        for share in self._shares(missing):
+            if not self._carry_out(share, digests):
+                break
+        self._log("interrupted" if len(self.gathered) < len(self.orders) else "finished", f"{len(missing)} runs were missing")
+        return [self.gathered[place] for place in sorted(self.gathered)]
+
+    def _shares(self, missing: Sequence[int]) -> list[_Share]:
+        """Who makes which runs: models behind a network are asked by threads of this process, under one rate limit."""
+        executor = self.settings.executor
+        remote = [place for place in missing if self.work.sources[self.orders[place].place].is_remote]
+        if not remote or isinstance(executor, Serial | Threads):
+            return [_Share(executor, missing)]
+        others = [place for place in missing if place not in set(remote)]
+        return [_Share(executor, others), _Share(Threads(getattr(executor, "workers", Threads().workers)), remote)]
+
+    def _carry_out(self, share: _Share, digests: Sequence[str]) -> bool:
+        """Every run of a share; whether they were all made."""
+        ends = share.executor.carry_out(self.work, [self.orders[place] for place in share.places])
         with closing(ends):  # whatever happens, no process stays behind
             for end in ends:
-                place = missing[end.place]
+                place = share.places[end.place]
                 made = MadeRun(self.work.died(self.orders[place], end.fault)) if end.fault is not None else end.answer
                 self._take(place, self._kept({**made.record, "order": digests[place]}, made.findings))
                 if made.record["status"] == INTERRUPTED:
-                    break
-        self._log("interrupted" if len(self.gathered) < len(self.orders) else "finished", f"{len(missing)} runs were missing")
-        return [self.gathered[place] for place in sorted(self.gathered)]
+                    return False
+        return True
 
     def _take_kept(self, digests: Sequence[str]) -> None:
         """What the folder has; a failure is made again where that is wanted."""

@@ -44,7 +44,7 @@ class CampaignEstimate:
 
 def estimate(plan: CampaignPlan, made: Mapping[str, Any]) -> CampaignEstimate:
     """What is still to be done; `made` are the records there are, by the digest of what was ordered."""
-    work = CampaignWork(plan.sources)
+    work = CampaignWork(plan.sources, folder=plan.folder)
     missing = [order for order in plan.orders if work.digest(order) not in made]
     chosen = _spread([order for order in missing if order.cell == missing[0].cell and order.terms == missing[0].terms]) if missing else []
     pilots = [pilot for order in chosen if (pilot := _pilot(order, work)) is not None]

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import evenhand
@@ -16,6 +17,7 @@ from evenhand.campaign.contest import EDITION, FAILED, ContestCell, Terms, code_
 from evenhand.campaign.sources import ArenaSource
 from evenhand.contract import Headway, Watch
 from evenhand.errors import EvenhandError
+from evenhand.models.paid_answers import kept_model
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class CampaignWork:
 
     sources: tuple[ArenaSource, ...]
     keep_findings: bool = False
+    folder: Path | None = None  # where paid answers are kept, for all runs
     watch: Watch | None = None  # told of each run's headway, where it is made in this process
 
     def open(self) -> Callable[[RunOrder], MadeRun]:
@@ -76,7 +79,8 @@ class Maker:
 
     def _open(self, place: int, oracle: str | None, pool_rows: int) -> Ground | EvenhandError:
         try:
-            ground = Ground(self.work.sources[place].open(), oracle, pool_rows)
+            arena = self.work.sources[place].open()
+            ground = Ground(replace(arena, model=kept_model(arena.model, self.work.folder)), oracle, pool_rows)
             _ = ground.subject, ground.oracle
         except EvenhandError as fault:
             return fault  # kept, so that a broken model is not opened again for every method

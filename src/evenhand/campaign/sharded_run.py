@@ -23,6 +23,7 @@ from evenhand.engine.run import Ending, Run, check_ability, check_medium, probe_
 from evenhand.engine.store import Journal, RunFolder
 from evenhand.engine.subject import Plan, Subject
 from evenhand.models.budget import Budget
+from evenhand.models.paid_answers import kept_model
 from evenhand.values import Learnt
 
 CANDIDATES_PER_SHARD = 25_000
@@ -73,8 +74,7 @@ class SearchWork:
     def open(self) -> Callable[[Plan], Run]:
         """Ready to make one shard after the other."""
         learnt = Learnt(self.seed)
-        remembering = getattr(self.subject.model, "remembering", None)  # shards of one process that ask an endpoint share its answers
-        subject = replace(self.subject, model=remembering()) if remembering is not None else self.subject
+        subject = replace(self.subject, model=kept_model(self.subject.model, None))  # shards of one process share what is paid for
         return lambda plan: run(self.method, subject, replace(plan, learnt=learnt))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +13,7 @@ from evenhand.campaign.bench_records import Arena
 from evenhand.domain.project_file import read_project
 from evenhand.engine.digest import domain_digest, rows_digest
 from evenhand.errors import DomainError, InvalidArgument
+from evenhand.models.paid_answers import is_asked_remotely
 
 PROJECT_MODEL = "project"
 """Stands for the model that a project file names."""
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 class ArenaSource(Protocol):
     """Something that becomes an arena; it must survive pickling where there are several processes."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether its model is asked over a network."""
 
     def describe(self) -> dict[str, str]:
         """dataset, protected and model, as far as they are known unopened."""
@@ -48,6 +53,14 @@ class Named:
     label: str | None = None
     coding: str = "readable"
     trusted: bool = False
+
+    @cached_property
+    def is_remote(self) -> bool:
+        """Whether its model is a URL, its own or the project's."""
+        if self.model != PROJECT_MODEL:
+            return self.model.startswith(("http://", "https://"))
+        source = read_project(Path(self.dataset)).model
+        return source is not None and source.url is not None
 
     def describe(self) -> dict[str, str]:
         """As named; the file's stem for a table file."""
@@ -95,6 +108,11 @@ class Given:
     """An arena that is already in memory."""
 
     arena: Arena
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether its model is asked over a network."""
+        return is_asked_remotely(self.arena.model)
 
     def describe(self) -> dict[str, str]:
         """As opened."""

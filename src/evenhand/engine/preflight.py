@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -130,10 +130,27 @@ def preflight(subject: Subject, seconds: float | None = None) -> Preflight:
     size = trial_size(subject.model, subject.medium)
     given = RowsAtHand(subject.rows, labels, size, subject.medium, subject.amounts if subject.rows is not None else None)
     looked = look(subject.model, subject.domain, given, _patience(seconds))
+    if getattr(subject.model, "keeps_answers", False):
+        looked = replace(looked, checks=(*looked.checks, _kept(looked.patient, Meter(subject.model, remembers=False))))
     for check in looked.checks:
         if check.status == "fail" and check.name in _WORTHLESS:
             raise _WORTHLESS[check.name](f"{check.name}: {check.sentence}")
     return looked
+
+
+def _kept(patient: Patient, model: Meter) -> Check:
+    """Whether the model still says what was kept of it earlier; all of these rows are known by now, so that asking costs nothing."""
+    kept = model.scores(patient.rows)
+    far = 0.05 if patient.has_labels else 50 * patient.same
+    other = (np.abs(kept - patient.scores).max(axis=1) > far) | (labels_of(kept) != patient.said)
+    if not other.any():
+        return Check("kept answers", "ok", "what was kept of earlier answers is what it says now.")
+    return Check(
+        "kept answers",
+        "fail",
+        f"of {len(other):,} rows, {other.sum():,} were answered otherwise when they were first asked, and these answers are kept beside "
+        "the runs: the model has changed since.  Test it in a new folder (scan: {runs: ...}), or remove the old one.",
+    )
 
 
 def _patience(seconds: float | None) -> float:
@@ -488,6 +505,7 @@ _WORTHLESS: dict[str, type[ModelError]] = {
     "batch equals single": WrongAnswer,
     "labels": WrongAnswer,
     "favourable": WrongAnswer,
+    "kept answers": UnsteadyModel,
 }
 """Checks that raise when they fail: whatever such a model says, no verdict could be drawn from it."""
 

@@ -9,13 +9,8 @@ import base64
 import copy
 import hashlib
 import json
-import os
-import sqlite3
-import threading
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,9 +20,8 @@ import numpy as np
 
 from evenhand.arrays import Rows, Scores
 from evenhand.contract import Answer, Detection
-from evenhand.disk import private_folder
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import DataError, InvalidArgument, ModelFailed, WrongAnswer
+from evenhand.errors import DataError, InvalidArgument, WrongAnswer
 from evenhand.limits import Count, NotNegative, Positive, WholeNumber, check_limits
 from evenhand.media.png import png_bytes
 from evenhand.media.scene import Picture
@@ -39,14 +33,13 @@ from evenhand.models.http_shape import CSV, body_of, excerpt, is_of_a_table, par
 from evenhand.models.http_shape import AnswerPath as AnswerPath
 from evenhand.models.http_transport import Connection, RequestBody, Transport, shown_url
 from evenhand.models.inputs import probe_rows
+from evenhand.models.paid_answers import AnswerBook, AskedAgain, kept_answers
 from evenhand.models.readings import settle
 from evenhand.models.recognisers.jpeg import jpeg
 from evenhand.models.trial_rows import TrialRows
 
 SETTLING_ROWS = 16
 """Rows that settle how answers are read where no data is at hand."""
-WAIT_SECONDS = 1.0
-"""After which a thread that waits for another one's answers looks again, however that one ended."""
 
 
 @dataclass(frozen=True)
@@ -112,21 +105,31 @@ class HttpModel:
 
 
 class Questions:
-    """Records sent to an endpoint in batches and threads; one value for each comes back, and is kept on disk where that is wanted."""
+    """Records sent to an endpoint in batches and threads; one value for each comes back, and is kept in a book where that is wanted."""
 
     def __init__(self, settings: HttpModel, columns: Sequence[str] = ()) -> None:
         self.settings, self.transport, self.columns = settings, Transport(settings.connection), tuple(columns)
         self._path = settings.path
         self._single = takes_single_row(settings.request)
-        self._answers: _Answers | _Remembered | None = _Answers(Path(settings.cache)) if settings.cache else None
-        self._asking: set[str] = set()  # keys that some thread is asking about
-        self._told = threading.Condition()
+        self._book: AnswerBook | AskedAgain | None = kept_answers(Path(settings.cache)) if settings.cache else None
+        self._occasion = ""
 
-    def remembering(self) -> Questions:
-        """The same endpoint with the same rate limit, whose answers are remembered for all threads where they are not kept on disk."""
+    def keeping(self, book: AnswerBook, occasion: str = "") -> Questions:
+        """The same endpoint with the same rate limit, whose answers go into the book, or into its own where it has a file for them."""
         other = copy.copy(self)
-        other._answers = self._answers or _Remembered()
+        other._book, other._occasion = book if self._book is None else self._book, occasion or self._occasion
         return other
+
+    def again(self) -> Questions:
+        """The same endpoint with the same rate limit, asked about every record once more."""
+        other = copy.copy(self)
+        other._book = AskedAgain(self._book, self._occasion) if isinstance(self._book, AnswerBook) else None
+        return other
+
+    @property
+    def keeps_answers(self) -> bool:
+        """Whether answers outlive this process."""
+        return isinstance(self._book, AnswerBook) and self._book.path is not None
 
     @property
     def at_once(self) -> int:
@@ -135,40 +138,25 @@ class Questions:
 
     def values(self, records: list[Any]) -> list[Any]:
         """One value for each record; known ones are not asked again, and each answer is kept as it comes: it may have been paid for."""
-        if self._answers is None:
-            return self._ask_all(records)
-        keys = [self._key(record) for record in records]
-        record_of = dict(zip(keys, records, strict=True))
+        if self._book is None:
+            return self._ask_all([_Question("", record) for record in records])
+        keys = self._book.named([self._key(record) for record in records])
+        question_of = {key: _Question(key, record) for key, record in zip(keys, records, strict=True)}
         found: dict[str, Any] = {}
-        while missing := [key for key in record_of if key not in found]:
-            found |= self._answers.read(missing)
-            with self._claimed([key for key in missing if key not in found]) as mine:
+        while missing := [key for key in question_of if key not in found]:
+            found |= self._book.read(missing)
+            with self._book.claimed([key for key in missing if key not in found]) as mine:
                 # Between reading and claiming, another thread may have been told: its answers are read again, not asked for.
-                told = self._answers.read(mine) if mine else {}
+                told = self._book.read(mine) if mine else {}
                 wanted = [key for key in mine if key not in told]
-                found |= told | dict(zip(wanted, self._ask_all([record_of[key] for key in wanted]), strict=True))
+                found |= told | dict(zip(wanted, self._ask_all([question_of[key] for key in wanted]), strict=True))
         return [found[key] for key in keys]
-
-    @contextmanager
-    def _claimed(self, keys: list[str]) -> Iterator[list[str]]:
-        """The keys that nobody else is asking about, for this thread; where there is none, it waits for the others."""
-        with self._told:
-            mine = [key for key in keys if key not in self._asking]
-            self._asking.update(mine)
-            if keys and not mine:
-                self._told.wait(WAIT_SECONDS)
-        try:
-            yield mine
-        finally:
-            with self._told:
-                self._asking.difference_update(mine)
-                self._told.notify_all()
 
     def _key(self, record: Any) -> str:
         return hashlib.sha256(json.dumps([self.settings.identity, record], sort_keys=True, default=str).encode()).hexdigest()
 
-    def _ask_all(self, records: list[Any]) -> list[Any]:
-        batches = [records[at : at + self.at_once] for at in range(0, len(records), self.at_once)]
+    def _ask_all(self, questions: Sequence[_Question]) -> list[Any]:
+        batches = [questions[at : at + self.at_once] for at in range(0, len(questions), self.at_once)]
         if len(batches) <= 1 or self.settings.concurrency == 1:
             return [value for batch in batches for value in self._ask(batch)]
         pool = ThreadPoolExecutor(min(self.settings.concurrency, len(batches)))
@@ -177,26 +165,34 @@ class Questions:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _ask(self, records: list[Any]) -> list[Any]:
-        answer = self.transport.ask(self._body(records))
+    def _ask(self, questions: Sequence[_Question]) -> list[Any]:
+        answer = self.transport.ask(self._body([each.record for each in questions]))
         said = self.transport.hide(excerpt(json.dumps(answer)))
-        values = fitting_values(tensor_values(self._path.find(answer, said)), len(records))
+        values = fitting_values(tensor_values(self._path.find(answer, said)), len(questions))
         if self._single and not (isinstance(values, list) and len(values) == 1):
             values = [values]
-        if not isinstance(values, list) or len(values) != len(records):
+        if not isinstance(values, list) or len(values) != len(questions):
             count = f"{len(values)} values" if isinstance(values, list) else f"one {type(values).__name__}"
             raise WrongAnswer(
-                f"{self.transport.name} answered {len(records)} rows with {count} at {self.settings.answer!r}; expected one per row.  "
+                f"{self.transport.name} answered {len(questions)} rows with {count} at {self.settings.answer!r}; expected one per row.  "
                 f"The answer begins: {said}"
             )
-        if self._answers is not None:
-            self._answers.write({self._key(record): value for record, value in zip(records, values, strict=True)})
+        if self._book is not None:
+            self._book.write({each.key: value for each, value in zip(questions, values, strict=True)})
         return values
 
     def _body(self, records: list[Any]) -> RequestBody:
         if self.settings.request == CSV:
             return RequestBody(content=csv_body(records), kind=CSV_KIND)
         return RequestBody(body_of(self.settings.request, records, self.columns))
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A record, and the name under which its answer is kept."""
+
+    key: str
+    record: Any
 
 
 @dataclass(eq=False)
@@ -238,14 +234,21 @@ class Endpoint:
 
     def without_memory(self) -> Endpoint:
         """The same endpoint, asked about every row again."""
-        asked = Endpoint(replace(self.settings, cache=None), self.domain, self.columns, self.trial)
-        asked.__dict__["_reader"] = self._reader
-        return asked
+        _ = self._reader  # settled by what is kept
+        return self._asking(self._questions.again())
 
-    def remembering(self) -> Endpoint:
-        """The same endpoint, which never asks about a row twice, whichever thread wants it."""
+    def keeping(self, book: AnswerBook, occasion: str = "") -> Endpoint:
+        """The same endpoint, which never asks about a row twice, whichever thread wants it, as long as the book lasts."""
+        return self._asking(self._questions.keeping(book, occasion))
+
+    @property
+    def keeps_answers(self) -> bool:
+        """Whether answers outlive this process."""
+        return self._questions.keeps_answers
+
+    def _asking(self, questions: Questions) -> Endpoint:
         asked = copy.copy(self)
-        asked._questions = self._questions.remembering()
+        asked._questions = questions
         return asked
 
     def _values(self, rows: Rows) -> list[Any]:
@@ -274,31 +277,47 @@ class Endpoint:
 class AmountEndpoint(AmountModel):
     """The regression behind an `HttpModel`: one number for each row."""
 
-    settings: HttpModel | None = None
+    questions: Questions | None = None
     is_costly: ClassVar[bool] = True  # the meter never asks a row twice
     is_remote: ClassVar[bool] = True
 
+    @property
+    def _asked(self) -> Questions:
+        assert self.questions is not None
+        return self.questions
+
     def without_memory(self) -> AmountEndpoint:
         """The same endpoint, asked about every row again."""
-        assert self.settings is not None
-        return amount_endpoint(replace(self.settings, cache=None), self.domain, self.output)
+        return _amounts_of(self._asked.again(), self.domain, self.output)
+
+    def keeping(self, book: AnswerBook, occasion: str = "") -> AmountEndpoint:
+        """The same endpoint, which never asks about a row twice as long as the book lasts."""
+        return _amounts_of(self._asked.keeping(book, occasion), self.domain, self.output)
+
+    @property
+    def keeps_answers(self) -> bool:
+        """Whether answers outlive this process."""
+        return self._asked.keeps_answers
 
     def fingerprint(self) -> str:
         """A digest of URL and template as written; no header enters it."""
-        assert self.settings is not None
-        return f"http-{self.settings.digest()}"
+        return f"http-{self._asked.settings.digest()}"
 
 
 def amount_endpoint(settings: HttpModel, domain: TabularDomain, output: int | None = None) -> AmountEndpoint:
     """An endpoint whose answers are amounts."""
-    questions, rows_as = Questions(settings, domain.names), settings.rows_as
+    return _amounts_of(Questions(settings, domain.names), domain, output)
+
+
+def _amounts_of(questions: Questions, domain: TabularDomain, output: int | None) -> AmountEndpoint:
+    settings, rows_as = questions.settings, questions.settings.rows_as
     assert rows_as is not None
 
     def ask(rows: Rows) -> Any:
         return np.asarray(named_scores(questions.values(records_of(rows, domain, rows_as)), ()), dtype=np.float64)
 
     batch = questions.at_once * settings.concurrency * 4
-    return AmountEndpoint(ask, domain, "codes", output=output, batch_rows=batch, settings=settings)
+    return AmountEndpoint(ask, domain, "codes", output=output, batch_rows=batch, questions=questions)
 
 
 class EndpointReader:
@@ -320,8 +339,31 @@ class EndpointReader:
     def _classifier(self) -> FunctionClassifier:
         """How answers are read is settled when the endpoint is first asked."""
         batch = self._questions.at_once * self.settings.concurrency * 4
-        asked = FunctionClassifier(lambda part: self._questions.values([_record(one) for one in part]), self.classes, batch)
-        return self._settle(asked)
+        return self._settle(FunctionClassifier(self._answers, self.classes, batch))
+
+    def _answers(self, shown: Any) -> list[Any]:
+        return self._questions.values([_record(one) for one in shown])
+
+    def without_memory(self) -> EndpointReader:
+        """The same endpoint, asked about everything again."""
+        _ = self._classifier  # settled by what is kept
+        return self._asking(self._questions.again())
+
+    def keeping(self, book: AnswerBook, occasion: str = "") -> EndpointReader:
+        """The same endpoint, which is never asked about anything twice as long as the book lasts."""
+        return self._asking(self._questions.keeping(book, occasion))
+
+    @property
+    def keeps_answers(self) -> bool:
+        """Whether answers outlive this process."""
+        return self._questions.keeps_answers
+
+    def _asking(self, questions: Questions) -> EndpointReader:
+        asked = copy.copy(self)
+        asked._questions = questions
+        if "_classifier" in self.__dict__:
+            asked.__dict__["_classifier"] = replace(self._classifier, function=asked._answers)
+        return asked
 
     @property
     def reader(self) -> Reader | None:
@@ -342,70 +384,6 @@ class EndpointReader:
 def _record(shown: Any) -> str:
     """A picture as PNG in base64, a text as it is."""
     return base64.b64encode(png_bytes(shown)).decode() if isinstance(shown, np.ndarray) else str(shown)
-
-
-class _Remembered:
-    """Answers in memory, for as long as the threads of one run share them."""
-
-    def __init__(self) -> None:
-        self._values: dict[str, Any] = {}
-
-    def read(self, keys: list[str]) -> dict[str, Any]:
-        """The known answers among these keys."""
-        return {key: self._values[key] for key in keys if key in self._values}
-
-    def write(self, values: Mapping[str, Any]) -> None:
-        """Keep new answers."""
-        self._values.update(values)
-
-
-class _Answers:
-    """Answers on disk, one per row, found by the request that the row would make alone."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        try:
-            private_folder(path.parent)
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        except OSError as fault:
-            raise ModelFailed(f"the answer cache {path} cannot be used: {fault.strerror or fault}; name another file") from fault
-        made = "CREATE TABLE IF NOT EXISTS sealed_answers (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL)"
-        self._with(lambda base: base.execute(made))
-
-    def _with(self, use: Callable[[sqlite3.Connection], Any]) -> Any:
-        base: sqlite3.Connection | None = None
-        try:
-            base = sqlite3.connect(self._path, timeout=30)
-            with base:
-                return use(base)
-        except sqlite3.Error as fault:
-            raise ModelFailed(f"the answer cache {self._path} cannot be used: {fault}; delete it or name another file") from fault
-        finally:
-            if base is not None:
-                base.close()
-
-    def read(self, keys: list[str]) -> dict[str, Any]:
-        """The known answers among these keys."""
-
-        def use(base: sqlite3.Connection) -> dict[str, Any]:
-            base.execute("CREATE TEMP TABLE wanted (key TEXT PRIMARY KEY)")
-            base.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", ((key,) for key in keys))
-            kept = base.execute("SELECT key, value, checksum FROM sealed_answers JOIN wanted USING (key)")
-            return {key: json.loads(value) for key, value, checksum in kept if checksum == _checksum(key, value)}
-
-        found: dict[str, Any] = self._with(use)
-        return found
-
-    def write(self, values: Mapping[str, Any]) -> None:
-        """Keep new answers."""
-        told = {key: json.dumps(value) for key, value in values.items()}
-        rows = [(key, value, _checksum(key, value)) for key, value in told.items()]
-        self._with(lambda base: base.executemany("INSERT OR REPLACE INTO sealed_answers VALUES (?, ?, ?)", rows))
-
-
-def _checksum(key: str, value: str) -> int:
-    """An answer that does not fit its own is asked for again."""
-    return zlib.crc32(f"{key} {value}".encode())
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,9 @@ class Transport:
         self._secrets |= url_secrets(self._url)
         self._lock, self._next_request = threading.Lock(), 0.0
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Transport, (self.connection, self.name)  # what came from the environment is never written; it is read there again
+
     @cached_property
     def _client(self) -> Any:
         client = hurried_client(self.connection.timeout_seconds, self._headers)

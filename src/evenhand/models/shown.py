@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ from evenhand.contract import (
 from evenhand.errors import InvalidArgument, WrongAnswer
 from evenhand.media.picture_batches import PICTURES_AT_ONCE, pictures_at_once
 from evenhand.models.answer_shapes import Reader, reader_for
+
+if TYPE_CHECKING:
+    from evenhand.models.paid_answers import AnswerBook
 
 SOMETHING_ELSE = "something else"
 """The class of every object that is of no other class."""
@@ -71,6 +74,21 @@ class ShownModel:
     def is_hard(self) -> bool:
         """Whether the reader only says labels."""
         return bool(getattr(self.reader, "is_hard", False))
+
+    def without_memory(self) -> Self:
+        """The same model that asks again, where the reader remembers what it was asked."""
+        again: Callable[[], PictureModel] | None = getattr(self.reader, "without_memory", None)
+        return self if again is None else replace(self, reader=again())
+
+    def keeping(self, book: AnswerBook, occasion: str = "") -> Self:
+        """The same model, whose reader pays for no answer twice where it is asked over a network."""
+        keep: Callable[[AnswerBook, str], PictureModel] | None = getattr(self.reader, "keeping", None)
+        return self if keep is None else replace(self, reader=keep(book, occasion))
+
+    @property
+    def keeps_answers(self) -> bool:
+        """Whether the reader's answers outlive this process."""
+        return bool(getattr(self.reader, "keeps_answers", False))
 
     def scores(self, rows: Rows) -> Scores:
         """What the reader says of what the rows show."""
@@ -195,7 +213,20 @@ class ShownRecogniser:
 
     def without_memory(self) -> ShownRecogniser:
         """The same model that asks again; a service that is paid for each picture keeps its answers, so that nothing is paid twice."""
-        return self if getattr(self.recogniser, "price_per_thousand", 0.0) else replace(self, _answers={})
+        if getattr(self.recogniser, "price_per_thousand", 0.0):
+            return self
+        again: Callable[[], Recogniser] | None = getattr(self.recogniser, "without_memory", None)
+        return replace(self, recogniser=self.recogniser if again is None else again(), _answers={})
+
+    def keeping(self, book: AnswerBook, _occasion: str = "") -> ShownRecogniser:
+        """The same model; what is asked over a network has its answers in a file beside the book's."""
+        from evenhand.models.recognisers.cache import Kept
+
+        asked = self.recogniser
+        is_remote = getattr(asked, "is_remote", False) or getattr(asked, "price_per_thousand", 0.0)
+        if book.path is None or not is_remote or isinstance(asked, Kept | SeesScenes):
+            return self
+        return replace(self, recogniser=Kept(asked, book.path.parent), _answers={})
 
     def fingerprint(self) -> str:
         """A digest of the recogniser's own fingerprint and of the medium."""

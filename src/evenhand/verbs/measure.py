@@ -49,6 +49,7 @@ from evenhand.methods import METHODS
 from evenhand.models.amount_models import is_regressor, wrap_amounts
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
+from evenhand.models.paid_answers import is_asked_remotely, paid_once
 from evenhand.oracles import OracleChoice, oracle_of, ready, usual_oracle
 from evenhand.oracles.flip import LabelFlip
 from evenhand.oracles.parts.tolerated import usual_tolerance
@@ -240,14 +241,24 @@ def measure(
         raise InvalidArgument("protected: name at least one protected column; nothing is protected in this domain")
     if not len(data.rows):
         raise DataError(f"{data.name}: no row lies inside the domain")
-    wrapped = as_model(model, domain, options)
-    if options.folder is None or not getattr(wrapped, "is_costly", False):
-        return _measured(_Measurer(Meter(wrapped, executor=options.executor), data, domain, options, seed, oracle), compared)
-    fixed = {"model": wrapped.fingerprint(), "domain": domain_digest(domain), "rows": rows_digest(data.rows), "seed": seed}
+    fixed = {"verb": "measure", "data": data.name, "protected": domain.protected, "seed": seed}
+    with paid_once(model, options.folder, fixed) as paid:
+        meter = Meter(as_model(paid.model, domain, options), executor=options.executor)
+        found = _kept_measurement(_Measurer(meter, data, domain, options, seed, oracle), compared)
+        paid.settle()
+    return found
+
+
+def _kept_measurement(measurer: _Measurer, compared: list[str]) -> Measurement:
+    """The measurement; the answers of a model that is costly to ask are kept in the folder until all is measured."""
+    options, model, domain, rows = measurer.options, measurer.model.model, measurer.domain, measurer.data.rows
+    if options.folder is None or not getattr(model, "is_costly", False):
+        return _measured(measurer, compared)
+    fixed = {"model": model.fingerprint(), "domain": domain_digest(domain), "rows": rows_digest(rows), "seed": measurer.seed}
     place = WorkFolder.of(options.folder, "measure", fixed)
     with place.held():
-        meter = Meter(wrapped, executor=options.executor, shelf=place.shelf("answers"))
-        found = _measured(_Measurer(meter, data, domain, options, seed, oracle), compared)
+        shelf = None if is_asked_remotely(model) else place.shelf("answers")  # what was paid for is kept row by row
+        found = _measured(replace(measurer, model=Meter(model, executor=options.executor, shelf=shelf)), compared)
     told = happened(place.events())
     place.clear()
     return replace(found, notes=(*found.notes, *told))

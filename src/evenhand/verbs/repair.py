@@ -18,6 +18,7 @@ from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.limits import Count, check_limits
 from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
+from evenhand.models.paid_answers import paid_once
 from evenhand.registry import Entry
 from evenhand.repairs import REPAIRS
 from evenhand.repairs.parts.case import Repair
@@ -97,6 +98,25 @@ def repair(
     'inconclusive'
     """
     chosen = options or RepairOptions()
+    fixed = {"verb": "repair", "data": data.name, "protected": protected, "seeds": [chosen.first_seed, chosen.seeds]}
+    with paid_once(model, chosen.folder, fixed) as paid:
+        found = _compared(paid.model, data, protected, _Tries(repairs, held_out, chosen))
+        paid.settle()
+    return found
+
+
+@dataclass(frozen=True)
+class _Tries:
+    """What is tried, on which rows it is judged, and how."""
+
+    repairs: Sequence[str | Repair] | None
+    held_out: Data | None
+    options: RepairOptions
+
+
+def _compared(model: Model, data: Data, protected: Sequence[str] | None, tries: _Tries) -> RepairComparison:
+    """Every repair, tried and judged."""
+    chosen, held_out = tries.options, tries.held_out
     subject = subject_of(model, data, protected)
     if subject.domain.label is not None and subject.domain.label.is_amount:
         raise InvalidArgument(
@@ -113,7 +133,7 @@ def repair(
         )
     judged = None if held_out is None else LabelledRows(held_out.rows, held_out.labels)
     material = Material(subject.domain, model, subject.rows, subject.labels, train, judge, judged, subject.medium)
-    made = _made(repairs)
+    made = _made(tries.repairs)
     fixed = {**_header(subject, chosen, data.name, material).fixed(), "repairs": [f"{name}={each!r}" for name, each in made.items()]}
     tried = _tried(TrialWork(material, made, chosen.effort), chosen, fixed)
     header = _header(subject, chosen, data.name, material, tried.outcomes)

@@ -51,6 +51,7 @@ from evenhand.media.scenes import Scenes
 from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
+from evenhand.models.paid_answers import paid_once
 from evenhand.oracles import OracleChoice
 from evenhand.statistics.anytime import AnytimeShare
 from evenhand.verbs.scan_result import ScanResult
@@ -164,13 +165,35 @@ def scan(
     >>> result.outcome, len(result.findings) > 100
     ('violation', True)
     """
-    options, budget = options or Options(), budget or Budget(candidates=100_000)
-    time_plan = TimePlan.of(budget, len(methods))
-    subject = subject_of(model, data, protected, options.population)
+    order = _Order(protected, tuple(methods), oracle, budget or Budget(candidates=100_000), seed)
+    options = options or Options()
+    with paid_once(model, options.folder, {"verb": "scan", "data": data.name, **vars(order)}) as paid:
+        result = _scanned(paid.model, data, order, options)
+        if not result.is_interrupted:
+            paid.settle()
+    return replace(result, model=model)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What is to be searched for, how, and how long."""
+
+    protected: Sequence[str] | None
+    methods: Sequence[str | Method]
+    oracle: OracleChoice | None
+    budget: Budget
+    seed: int
+
+
+def _scanned(model: Model, data: Data, order: _Order, options: Options) -> ScanResult:
+    """The scan itself; why each part comes where it does is said there."""
+    budget, seed = order.budget, order.seed
+    time_plan = TimePlan.of(budget, len(order.methods))
+    subject = subject_of(model, data, order.protected, options.population)
     check_vocabulary(subject.model)
-    chosen = _chosen(methods, subject)
+    chosen = _chosen(order.methods, subject)
     looked = preflight(subject, time_plan.deadline.seconds_left)
-    plan = with_cost(Plan(seed, budget, oracle_for(subject, oracle), question_seconds=options.question_seconds), subject)
+    plan = with_cost(Plan(seed, budget, oracle_for(subject, order.oracle), question_seconds=options.question_seconds), subject)
     stream = _stream(subject, plan, options)
     plan = replace(plan, beside=stream)
     details = {"gate": asdict(options.gate), "preflight": looked.sentence, "parameters": _parameters(chosen), **cost_in_words(plan)}

@@ -70,6 +70,10 @@ class Kept:
         """What a thousand pictures cost."""
         return float(getattr(self.recogniser, "price_per_thousand", 0.0))
 
+    def without_memory(self) -> Recogniser:
+        """The recogniser itself, which is asked again."""
+        return self.recogniser
+
     def fingerprint(self) -> str:
         """The recogniser's own."""
         return self.recogniser.fingerprint()

@@ -1,0 +1,286 @@
+"""What an endpoint was paid for is never paid again, whichever verb asks and whenever it is killed.
+
+Some rows are asked again on purpose, to see whether the model is steady.  How many these are is seen in an undisturbed run; a run that was
+killed and continued pays for no more of them, nor for any other row, but for requests that were under way when it was killed.
+"""
+
+import contextlib
+import json
+import pickle
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import cloudpickle
+import numpy as np
+import pytest
+import yaml
+
+import evenhand as eh
+from evenhand.campaign.conduct import Settings
+from evenhand.campaign.executors import executor_for
+from evenhand.campaign.executors.local import Local
+from evenhand.campaign.executors.threads import Threads
+from evenhand.campaign.repair_trial import Effort
+from evenhand.errors import StoreError, UnsteadyModel
+from evenhand.models import http_transport
+from evenhand.models.http import HttpModel
+from evenhand.models.http_transport import HttpAnswer, Transport
+from evenhand.models.paid_answers import kept_answers, paid_once
+
+pytest.importorskip("httpx")
+
+BATCH, AT_ONCE = 32, 2
+IN_FLIGHT = BATCH * AT_ONCE
+TRIAL_ROWS, PROBED = 150, 64  # rows that a scan looks at the model with, and that every search asks twice before it begins
+
+
+def scored(rows):
+    """Depends on the age, where there is little else."""
+    table = np.array([[float(cell) for cell in row] for row in rows])
+    return 1 / (1 + np.exp(-(table[:, 0] * 0.15 - table[:, 1] * 0.1 + table.sum(axis=1) % 3 - 1)))
+
+
+class Killed(BaseException):
+    """What no code of ours catches, as a kill would not be."""
+
+
+class Service:
+    """Stands behind the address, counts what it is paid for, and ends whoever asks after so many rows."""
+
+    def __init__(self):
+        self.paid, self.lock, self.kill_after, self.shift = Counter(), threading.Lock(), None, 0.0
+
+    def attempt(self, _transport, body):
+        with self.lock:
+            if self.kill_after is not None and self.paid.total() >= self.kill_after:
+                raise Killed
+            self.paid.update(json.dumps(row) for row in body.json["instances"])
+        told = json.dumps({"predictions": np.clip(scored(body.json["instances"]) + self.shift, 0, 1).tolist()})
+        return http_transport._Attempt(HttpAnswer(200, told.encode(), "application/json"))
+
+    @property
+    def again(self):
+        """Rows that were paid for more than once."""
+        return self.paid.total() - len(self.paid)
+
+
+@pytest.fixture
+def service(monkeypatch):
+    made = Service()
+    monkeypatch.setattr(Transport, "_attempt", lambda self, body: made.attempt(self, body))
+    return made
+
+
+@pytest.fixture(scope="module")
+def data():
+    whole = eh.datasets.load("credit", coding="papers").protect("sex")
+    return whole.split(0.25, np.random.default_rng(0))[1]
+
+
+def endpoint(data, **settings):
+    told = {"rows_as": "codes", "batch_rows": BATCH, "concurrency": AT_ONCE, "returns": "probability", "request": {"instances": "$rows"}}
+    return eh.wrap(HttpModel("http://127.0.0.1:9/", answer="predictions[*]", **{**told, **settings}), data)
+
+
+def scan(data, folder, executor=None):
+    options = eh.Options(folder=folder, rate_rows=60, executor=executor, most_witnesses=2)
+    return eh.scan(endpoint(data), data, methods=["themis"], budget=eh.Budget(candidates=300), options=options).as_dict()["outcome"]
+
+
+def shared_scan(data, folder):
+    return scan(data, folder, Threads(2))
+
+
+def measure(data, folder):
+    options = eh.MeasureOptions(folder=folder, rate_rows=100, natural_candidates=300, compare_rows=50, null_draws=0)
+    return eh.measure(endpoint(data), data, options=options).as_dict()["body"]["rates"]
+
+
+def repair(data, folder):
+    effort = Effort(candidates=200, judge_candidates=80, rate_rows=60)
+    options = eh.RepairOptions(seeds=2, effort=effort, folder=folder)
+    return eh.repair(endpoint(data), data, repairs=["marginalise"], options=options).as_dict()["body"]["repairs"]
+
+
+def bench(data, folder, executor=None):
+    from evenhand.campaign.bench_records import Arena
+    from evenhand.campaign.sources import Given
+
+    settings = Settings(folder=folder) if executor is None else Settings(executor, folder)
+    source = Given(Arena(data, ("sex",), endpoint(data), "service"))
+    options = eh.BenchOptions(settings=settings, pool_rows=200)
+    done = eh.bench(["themis"], [source], seeds=[0, 1], budget=eh.Budget(candidates=300), options=options)
+    return [(each["findings_digest"], each["status"]) for each in done.records]
+
+
+OFTEN = (0.1, 0.5, 0.9)
+SLOW = [pytest.param(verb, OFTEN, marks=pytest.mark.slow, id=verb.__name__) for verb in (shared_scan, measure, repair, bench)]
+
+
+@pytest.mark.parametrize(("verb", "kills"), [pytest.param(scan, (0.5,), id="scan"), *SLOW])
+def test_a_killed_verb_pays_only_for_what_is_missing(verb, kills, service, data, tmp_path):
+    whole = verb(data, tmp_path / "whole")
+    undisturbed = service.paid.copy()
+    on_purpose, service.paid = service.again, Counter()
+    for share in kills:
+        service.kill_after = int(share * undisturbed.total())
+        with pytest.raises(Killed):
+            verb(data, tmp_path / "killed")
+    service.kill_after = None
+    np.testing.assert_equal(verb(data, tmp_path / "killed"), whole)
+    assert set(service.paid) == set(undisturbed)
+    probes = PROBED * len(kills) if verb is bench else 0  # every run of a campaign sees for itself that the model is steady
+    assert service.again <= on_purpose + len(kills) * IN_FLIGHT + probes
+
+
+def test_without_a_folder_one_scan_pays_for_a_row_once_and_asks_few_of_them_again_on_purpose(service, data):
+    scan(data, None)
+    first_look, last_look = 3 * TRIAL_ROWS, TRIAL_ROWS
+    assert service.again <= first_look + last_look + PROBED
+
+
+@pytest.mark.slow
+def test_a_finished_scan_is_repeated_from_what_was_kept_but_for_the_look_at_the_model(service, data, tmp_path):
+    told = scan(data, tmp_path)
+    service.paid.clear()
+    assert scan(data, tmp_path) == told
+    assert 0 < len(service.paid) <= TRIAL_ROWS + PROBED + 50
+
+
+def test_a_model_that_has_changed_since_its_answers_were_kept_is_told(service, data, tmp_path):
+    scan(data, tmp_path)
+    service.shift = 0.3
+    with pytest.raises(UnsteadyModel, match=r"kept answers: of .* were answered otherwise when they were first asked"):
+        scan(data, tmp_path)
+    scan(data, tmp_path / "elsewhere")
+
+
+def test_a_second_driver_is_refused_before_it_pays_for_anything(service, data, tmp_path):
+    fixed = {"verb": "scan"}
+    with (
+        paid_once(endpoint(data), tmp_path, fixed),
+        pytest.raises(StoreError, match="in use by process"),
+        paid_once(endpoint(data), tmp_path, fixed),
+    ):
+        pass
+    with paid_once(endpoint(data), tmp_path, fixed), paid_once(endpoint(data), tmp_path, {"verb": "measure"}):
+        pass
+    assert not service.paid
+
+
+@pytest.mark.slow
+def test_models_behind_a_network_are_asked_by_threads_of_this_process_whoever_makes_the_other_runs(service, data, tmp_path):
+    assert [status for _, status in bench(data, tmp_path, Local(2))] == ["done", "done"]
+    assert service.paid.total() > 1_000, "the runs were made in a process that does not know this service"
+    assert isinstance(executor_for(None, "tcp://127.0.0.1:9", endpoint(data)), Threads)
+
+
+def test_what_comes_from_the_environment_is_not_written_with_a_model(service, data, monkeypatch):
+    monkeypatch.setenv("SERVICE_TOKEN", "s3cret-of-the-service")
+    model = endpoint(data, headers={"Authorization": "Bearer ${SERVICE_TOKEN}"})
+    before = model.scores(data.rows[:5])
+    content = cloudpickle.dumps(model)
+    assert b"s3cret" not in content
+    assert np.array_equal(pickle.loads(content).scores(data.rows[:5]), before)
+
+
+def test_an_answer_that_was_damaged_is_asked_for_again(tmp_path):
+    book = kept_answers(tmp_path / "answers.sqlite")
+    book.write({"one": 0.5, "two": [0.1, 0.9]})
+    with sqlite3.connect(tmp_path / "answers.sqlite") as base:
+        base.execute("UPDATE sealed_answers SET value = '0.7' WHERE key = 'one'")
+    base.close()
+    assert book.read(["one", "two", "three"]) == {"two": [0.1, 0.9]}
+    book.write({"one": 0.5, "two": 0.0})
+    assert book.read(["one", "two"]) == {"one": 0.5, "two": [0.1, 0.9]}
+
+
+class Counted(BaseHTTPRequestHandler):
+    """A real server, which counts."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        rows = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["instances"]
+        with self.server.lock:
+            self.server.paid.update(json.dumps(row) for row in rows)
+        body = json.dumps({"predictions": scored(rows).tolist()}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        with contextlib.suppress(OSError):  # whoever asked may have been killed
+            self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Counted)
+    made.lock, made.paid = threading.Lock(), Counter()
+    threading.Thread(target=made.serve_forever, daemon=True).start()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+def project(folder, data, server):
+    folder.mkdir()
+    data.frame.to_csv(folder / "people.csv", index=False)
+    domain = {
+        "columns": {column.name: {"kind": "integer", "low": int(column.low), "high": int(column.high)} for column in data.domain.columns}
+    }
+    http = {"request": {"instances": "$rows"}, "answer": "predictions[*]", "rows_as": "codes", "batch_rows": BATCH, "concurrency": AT_ONCE}
+    label = {"column": data.domain.label.column, "values": list(data.domain.label.values), "favourable": list(data.domain.label.favourable)}
+    model = {"url": f"http://127.0.0.1:{server.server_port}/", "returns": "probability", "http": http}
+    told = {"version": 1, **domain, "protected": list(data.domain.protected), "label": label, "data": "people.csv", "model": model}
+    (folder / "evenhand.yaml").write_text(yaml.safe_dump(told, sort_keys=False))
+    (folder / "night.yaml").write_text("data: evenhand.yaml\nmethods: themis\nseeds: 2\nbudgets: {candidates: 500}\n")
+    return folder
+
+
+COMMANDS = {
+    "scan": ["scan", "-m", "themis", "--candidates", "1000"],
+    "shared": ["scan", "-m", "themis", "--candidates", "1000", "--workers", "2"],
+    "measure": ["measure"],
+    "campaign": ["campaign", "night.yaml"],
+}
+
+
+def started(folder, words):
+    return subprocess.Popen(
+        [sys.executable, "-m", "evenhand", *words, "--quiet"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+
+
+def finished(folder, words):
+    done = started(folder, words)
+    _, told = done.communicate(timeout=300)
+    assert done.returncode in (0, 1, 3), told.decode()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_a_command_that_was_killed_asks_a_real_server_for_nothing_twice(words, server, data, tmp_path):
+    finished(project(tmp_path / "whole", data, server), words)
+    undisturbed = server.paid.copy()
+    on_purpose, server.paid = undisturbed.total() - len(undisturbed), Counter()
+    place, kills = project(tmp_path / "killed", data, server), (0.05, 0.3, 0.6, 0.95)
+    for share in kills:
+        command = started(place, words)
+        while server.paid.total() < share * undisturbed.total() and command.poll() is None:
+            time.sleep(0.005)
+        command.send_signal(signal.SIGKILL)
+        command.communicate()
+    finished(place, words)
+    assert set(server.paid) == set(undisturbed)
+    again = server.paid.total() - len(server.paid)
+    assert again <= on_purpose + len(kills) * (IN_FLIGHT + (2 * PROBED if "campaign" in words else 0)), "rows were paid twice"
