@@ -9,8 +9,8 @@
 #SBATCH --requeue
 set -euo pipefail
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-scheduler=$(hostname)
-port=8786
-srun --ntasks=1 --exact dask scheduler --port "$port" --no-dashboard &
+scheduler=${SLURMD_NODENAME:-$(hostname)}
+port=$((20000 + SLURM_JOB_ID % 20000)) # of this job alone: another one's scheduler may run on the same node
+srun --nodes=1 --ntasks=1 --nodelist="$scheduler" --exact dask scheduler --port "$port" --no-dashboard &
 srun --ntasks=$((SLURM_NTASKS - 2)) --exact dask worker "tcp://$scheduler:$port" --nthreads 1 --no-dashboard --death-timeout 120 &
 evenhand campaign "$1" --cluster "tcp://$scheduler:$port" --report "${1%.yaml}.html"

@@ -9,7 +9,8 @@ import pytest
 import evenhand as eh
 from evenhand.datasets import large_dataset, table_streams
 from evenhand.datasets.large_dataset import LargeDataset
-from evenhand.datasets.table_streams import is_database, stream_of
+from evenhand.datasets.merged_columns import look_through
+from evenhand.datasets.table_streams import FileStream, is_database, stream_of
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.verbs.init import init
 
@@ -104,6 +105,7 @@ def test_rates_and_groups_are_those_of_the_whole_table(tmp_path):
         assert told["favourable answers"] == pytest.approx(said.mean())
         assert told["right answers"] == pytest.approx((said == (frame["granted"] == "yes")[mine]).mean())
     assert "3,000 rows and was not read whole" in measured.notes[-1]
+    assert "a share among them is within" in measured.notes[-1]
 
 
 def test_the_drawn_rows_depend_on_the_seed_alone(tmp_path):
@@ -116,6 +118,7 @@ def test_a_project_of_a_large_table_is_written_and_opened_again(tmp_path, monkey
     monkeypatch.setattr(large_dataset, "SAMPLE_ROWS", 400)
     written = init(parquet(tmp_path), **WISHES, file=tmp_path / "evenhand.yaml")
     assert "all 3,000 rows" in written.summary()
+    assert "nothing is left to chance" in written.summary()
     data = eh.open(tmp_path / "evenhand.yaml")
     assert isinstance(data, LargeDataset)
     assert data.domain.columns[1].high == 97
@@ -124,6 +127,17 @@ def test_a_project_of_a_large_table_is_written_and_opened_again(tmp_path, monkey
     )
     assert found.runs[0].ledger.findings > 0
     assert "was not read whole" in found.notes[-1]
+
+
+def test_what_rests_on_drawn_rows_says_how_far_it_may_be_off(tmp_path):
+    told = large_dataset.propose_large(parquet(tmp_path), large_dataset.InferWishes(WISHES["label"]), 400).notes[-1]
+    assert "relations were looked for in 400 of them" in told
+    assert "a share among them is within 4.6 points of that of all rows" in told
+    stream, share = FileStream(tmp_path / "people.parquet"), float((people()["sex"] == "m").mean())
+    drawn = [look_through(stream, 400, np.random.default_rng(seed)).frame["sex"] for seed in range(120)]
+    off = [100 * abs(float((each == "m").mean()) - share) for each in drawn]
+    assert sum(each > 4.6 for each in off) <= 14
+    assert sum(each > 2.3 for each in off) >= 20, "what is said is far more than what happens"
 
 
 def test_databases_are_only_read(tmp_path):

@@ -40,6 +40,7 @@ class TableAsked:
         """The cells; of a file with more rows, so many drawn evenly."""
         import numpy as np
 
+        from evenhand.datasets.large_dataset import error_of_drawn_rows
         from evenhand.domain.csv_sample import sample_csv
         from evenhand.domain.frames import PARQUET
         from evenhand.domain.parquet_sample import sample_parquet
@@ -48,7 +49,8 @@ class TableAsked:
         sample = sample_parquet if path.suffix.lower() in PARQUET else sample_csv
         drawn = sample(path, self.most_rows, np.random.default_rng([self.seed, 8]))
         if not drawn.is_whole:
-            tell(f"note: learnt from {len(drawn.frame):,} of {drawn.rows_in_file:,} rows, drawn evenly; --most-rows sets how many")
+            off = error_of_drawn_rows(len(drawn.frame), drawn.rows_in_file)
+            tell(f"note: learnt from {len(drawn.frame):,} of {drawn.rows_in_file:,} rows, drawn evenly: {off}; --most-rows sets how many")
         return drawn.frame
 
 

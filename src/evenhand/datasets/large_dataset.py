@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,8 @@ ROWS_IN_MEMORY = 2_000_000
 CSV_BYTES_IN_MEMORY = 1 << 30
 SAMPLE_ROWS = 200_000
 """Rows that stand for a table that is not read whole."""
+NORMAL, MISSED = 1.96, 0.05
+"""Of 100 draws, five may be further off than is said."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +38,8 @@ class LargeDataset(Dataset):
         """For a reader of any result."""
         return (
             f"the table has {self.total:,} rows and was not read whole: ranges, values and missing shares are those of all rows; "
-            f"what is learnt, searched from or tested by chance rests on {len(self.frame):,} rows that were drawn evenly from it"
+            f"what is learnt, searched from or tested by chance rests on {len(self.frame):,} rows that were drawn evenly from it: "
+            f"{error_of_drawn_rows(len(self.frame), self.total)}"
         )
 
     def parts(self) -> Iterator[Dataset]:
@@ -47,6 +51,28 @@ class LargeDataset(Dataset):
     def within(self, domain: TabularDomain) -> LargeDataset:
         """The same rows in another domain."""
         return replace(self, domain=domain)
+
+
+def error_of_drawn_rows(drawn: int, total: int) -> str:
+    """How far a share among rows that were drawn evenly may be from that of all rows, and what may not be among them at all.
+
+    The first is the normal interval at its widest, for a half, with what is gained by drawing from a limited number; the second is the
+    share of rows of which one is drawn in 95 of 100 cases.
+
+    >>> error_of_drawn_rows(200_000, 20_000_000)  # doctest: +NORMALIZE_WHITESPACE
+    'a share among them is within 0.22 points of that of all rows, and a kind of row that makes up at least one in 66,762 is among them
+    (each with 95% confidence)'
+    >>> error_of_drawn_rows(500, 500)
+    'these are all rows, so that nothing is left to chance'
+    """
+    if drawn >= total:
+        return "these are all rows, so that nothing is left to chance"
+    points = 100 * NORMAL * math.sqrt(0.25 / drawn * (total - drawn) / (total - 1))
+    rarest = 1 - MISSED ** (1 / drawn)
+    return (
+        f"a share among them is within {points:.2g} points of that of all rows, and a kind of row that makes up at least one in "
+        f"{1 / rarest:,.0f} is among them (each with {1 - MISSED:.0%} confidence)"
+    )
 
 
 def is_large(path: Path) -> bool:
@@ -91,7 +117,10 @@ def propose_large(path: Path, wishes: InferWishes, sample_rows: int = SAMPLE_ROW
     broken = _broken_shares(stream, domain, [*suggested, *(each.rule for each in related)])
     kept = [replace(each, broken=share) for each, share in zip(proposal.constraints, broken, strict=False)]
     relations = [replace(each, support=1.0 - share) for each, share in zip(related, broken[len(kept) :], strict=True)]
-    note = f"ranges, values and shares are those of all {looked.rows:,} rows; relations were looked for in {len(looked.frame):,} of them"
+    note = (
+        f"ranges, values and shares are those of all {looked.rows:,} rows; relations were looked for in {len(looked.frame):,} of them, and "
+        f"what stands beside them about shapes and kinds rests on these: {error_of_drawn_rows(len(looked.frame), looked.rows)}"
+    )
     return replace(proposal, domain=domain, notes=(*proposal.notes, note), constraints=tuple(kept), relations=tuple(relations))
 
 

@@ -14,6 +14,7 @@ from evenhand.arrays import Rows
 from evenhand.campaign.work_folder import WorkFolder, happened
 from evenhand.claims import Claim
 from evenhand.contract import Executor, Outcome, Watch
+from evenhand.datasets.large_dataset import LargeDataset
 from evenhand.disk import digest_of, read_bytes
 from evenhand.domain.relations import FEWEST_ROWS
 from evenhand.domain.tabular import TabularDomain
@@ -151,8 +152,9 @@ class SynthResult(Rendered):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What happened on the way."""
-        return () if self.place is None or not self.place.path.exists() else happened(self.place.events())
+        """What the rows rest on where the table was not read whole, and what happened on the way."""
+        drawn = (self.data.note,) if isinstance(self.data, LargeDataset) else ()
+        return drawn if self.place is None or not self.place.path.exists() else (*drawn, *happened(self.place.events()))
 
     def as_dict(self) -> dict[str, Any]:
         """The versioned JSON that every rendering reads."""
