@@ -17,6 +17,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from tests.command import evenhand
 
 pytest.importorskip("distributed")
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="commands of a shell")]
@@ -84,22 +85,14 @@ def project(tmp_path_factory):
     label = {"column": data.domain.label.column, "values": list(data.domain.label.values), "favourable": list(data.domain.label.favourable)}
     told = {"version": 1, "columns": columns, "protected": ["sex"], "label": label, "data": "people.csv", "model": "model.skops"}
     (folder / "evenhand.yaml").write_text(yaml.safe_dump(told, sort_keys=False))
-    (folder / "night.yaml").write_text("data: evenhand.yaml\nmethods: [themis, random]\nseeds: 2\nbudgets: {candidates: 400}\n")
+    (folder / "night.yaml").write_text("data: evenhand.yaml\nmethods: [themis, aequitas]\nseeds: 2\nbudgets: {candidates: 400}\n")
     return folder
 
 
-def ran(project, place, words, **more):
-    """A command in a copy of the project; the results that it leaves."""
+def ran(project, place, words):
+    """A command in a copy of the project."""
     shutil.copytree(project, place)
-    done = subprocess.run(
-        [sys.executable, "-m", "evenhand", *words],
-        cwd=place,
-        env=environment(**more),
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-    )
+    done = evenhand(*words, cwd=place)
     assert done.returncode in (0, 1, 3), done.stdout + done.stderr
     return done
 
@@ -125,7 +118,7 @@ COMMANDS = {
     "repair": ["repair", "-r", "reweigh", "--seeds", "2", "--json"],
     "certify": ["certify", "--boxes", "3000", "--json"],
     "bench": [
-        *("bench", "themis", "random", "--dataset", "evenhand.yaml", "--model", "project", "--seed", "0", "--seed", "1"),
+        *("bench", "themis", "aequitas", "--dataset", "evenhand.yaml", "--model", "project", "--seed", "0", "--seed", "1"),
         *("--candidates", "400", "--no-likeness", "--json", "told.json"),
     ],
     "campaign": ["campaign", "night.yaml", "--json"],
