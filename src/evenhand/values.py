@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         Oracle,
         Population,
     )
-    from evenhand.domain.heard import Heard
+    from evenhand.domain.row_verdicts import RowVerdicts
     from evenhand.domain.tabular import TabularDomain
     from evenhand.media.album import Album
     from evenhand.models.meter import Meter
@@ -299,7 +299,7 @@ class Task:
     left: Callable[[], float] = lambda: 1.0  # the share of the budget that is not spent yet
     medium: Medium | None = None  # what a row shows; None is the table itself
     deadline: Deadline = NEVER  # for what a method hands on to be learnt or fitted; methods themselves ask `fitting`
-    heard: Heard | None = None  # every row that was judged in this run, with its verdict; None outside of a run
+    heard: RowVerdicts | None = None  # every row that was judged in this run, with its verdict; None outside of a run
     question_seconds: float = float("inf")  # what one candidate costs to judge; infinite where the budget counts questions
     sample: Rows | None = None  # what a method can say of the population restricted to findings: one row for each place of it
     learnt: Learnt | None = None  # where this run is one of several on the same data

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.campaign import making
+from evenhand.campaign import run_maker
 from evenhand.campaign.bench_records import Arena
 from evenhand.campaign.campaign_folder import CampaignFolder, frame_of
 from evenhand.campaign.conduct import Settings, conduct
@@ -109,8 +109,8 @@ def test_a_continued_campaign_makes_only_what_is_missing(given, tmp_path, monkey
     settings = Settings(folder=tmp_path)
     first = conduct(["themis"], [given], [0], TERMS, settings)
     made = []
-    real = making.contend
-    monkeypatch.setattr(making, "contend", lambda cell, *rest: made.append(cell) or real(cell, *rest))
+    real = run_maker.contend
+    monkeypatch.setattr(run_maker, "contend", lambda cell, *rest: made.append(cell) or real(cell, *rest))
     both = conduct(["themis"], [given], [0, 1], TERMS, settings)
     assert [cell.seed for cell in made] == [1]
     assert both[0]["findings_digest"] == first[0]["findings_digest"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.campaign import making
+from evenhand.campaign import run_maker
 from evenhand.campaign.campaign_file import read_campaign
 from evenhand.campaign.campaign_folder import CampaignFolder
 from evenhand.campaign.estimates import CampaignEstimate
@@ -60,8 +60,8 @@ def test_mistakes_are_told_with_their_line(file, text, told):
 def test_a_campaign_is_continued_extended_and_reported(file, monkeypatch):
     first = eh.run_campaign(file)
     assert [record["status"] for record in first.records] == ["done"]
-    made, real = [], making.contend
-    monkeypatch.setattr(making, "contend", lambda order, *rest: made.append(order) or real(order, *rest))
+    made, real = [], run_maker.contend
+    monkeypatch.setattr(run_maker, "contend", lambda order, *rest: made.append(order) or real(order, *rest))
     file.write_text(PLAN + "seeds: 2\n")
     told = estimated(file)
     assert (told.runs, told.made_before) == (2, 1)

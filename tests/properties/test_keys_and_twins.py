@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.domain.columns import Column
-from evenhand.domain.seen import KeyTable
+from evenhand.domain.key_table import KeyTable
 from evenhand.domain.tabular import TabularDomain
 from evenhand.domain.twins import Implied
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from evenhand.campaign.arena_ground import POOL_ROWS
 from evenhand.campaign.contest import ContestCell, Entrant, Terms
-from evenhand.campaign.making import RunOrder
+from evenhand.campaign.run_maker import RunOrder
 from evenhand.campaign.sources import PROJECT_MODEL, Named
 from evenhand.disk import read_utf8
 from evenhand.domain.yamltext import Document, read_yaml

@@ -12,7 +12,7 @@ from evenhand.campaign.campaign_folder import CampaignFolder
 from evenhand.campaign.contest import DONE, FAILED, INTERRUPTED, ContestCell, Entrant, Terms
 from evenhand.campaign.executors.serial import Serial
 from evenhand.campaign.executors.threads import Threads
-from evenhand.campaign.making import CampaignWork, MadeRun, RunOrder
+from evenhand.campaign.run_maker import CampaignWork, MadeRun, RunOrder
 from evenhand.campaign.sources import ArenaSource
 from evenhand.contract import Executor, Headway, Watch
 from evenhand.errors import InvalidArgument

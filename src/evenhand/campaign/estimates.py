@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.campaign.campaign_file import CampaignPlan
 from evenhand.campaign.contest import DONE, contend
-from evenhand.campaign.making import CampaignWork, Maker, RunOrder
+from evenhand.campaign.run_maker import CampaignWork, RunMaker, RunOrder
 from evenhand.errors import EvenhandError
 from evenhand.models.budget import Budget
 
@@ -73,7 +73,7 @@ def _spread(orders: Sequence[RunOrder]) -> Sequence[RunOrder]:
 def _pilot(order: RunOrder, work: CampaignWork) -> _Pilot | None:
     """One run of few candidates; a source that cannot be opened tells nothing."""
     small, started = replace(order.terms, budget=Budget(candidates=PILOT_CANDIDATES)), time.perf_counter()
-    ground = Maker(work).ground(order.place, small.oracle, small.pool_rows)
+    ground = RunMaker(work).ground(order.place, small.oracle, small.pool_rows)
     if isinstance(ground, EvenhandError):
         return None
     record, _ = contend(order.cell, ground, small)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Keys, Mask, Rows
 from evenhand.contract import Candidates, Headway, Task, Verdict, Watch, join_verdicts, outcome_names, shows_pairs
-from evenhand.domain.heard import Heard
-from evenhand.domain.seen import KeyTable
+from evenhand.domain.key_table import KeyTable
+from evenhand.domain.row_verdicts import RowVerdicts
 from evenhand.domain.shown_twins import is_believable
 from evenhand.engine.findings import Findings, FindingsPile, findings_of
 from evenhand.engine.interrupts import uninterrupted
@@ -123,7 +123,7 @@ class Court:
         self.curve: list[Discovery] = []
         self.price = plan.oracle.rows_per_candidate(self.domain)
         self.rows_at_once = ROWS_AT_ONCE * USUAL_COLUMNS // max(USUAL_COLUMNS, len(self.domain.columns))
-        self.heard = Heard(len(self.domain.combinations), min(plan.budget.candidates or 1 << 11, MOST_EXPECTED))
+        self.heard = RowVerdicts(len(self.domain.combinations), min(plan.budget.candidates or 1 << 11, MOST_EXPECTED))
         self.task = Task(self.domain, self.meter, subject.rows, subject.labels, subject.population, fitting=self.fitting, left=self.left)
         self.task.medium, self.task.heard, self.task.deadline = subject.medium, self.heard, self.meter.deadline
         self.task.learnt = plan.learnt

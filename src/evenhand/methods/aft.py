@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Labels, Mask, Rows
 from evenhand.contract import Candidates, Model, Search, Task, Verdict
-from evenhand.domain.seen import KeyTable
+from evenhand.domain.key_table import KeyTable
 from evenhand.domain.tabular import TabularDomain
 from evenhand.limits import Count, NotNegative, TwoOrMore, check_limits
 from evenhand.methods.parts.chosen_twin import Partners

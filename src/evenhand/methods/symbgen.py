@@ -37,7 +37,7 @@ import numpy as np
 
 from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.contract import Candidates, Model, Search, Task
-from evenhand.domain.seen import KeyTable
+from evenhand.domain.key_table import KeyTable
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import UnknownName
 from evenhand.limits import Count, Share, TwoOrMore, check_limits

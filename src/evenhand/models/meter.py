@@ -27,8 +27,8 @@ from evenhand.contract import (
     labels_of,
 )
 from evenhand.deadline import Deadline
+from evenhand.domain.key_table import KeyTable
 from evenhand.domain.keys import hash_cells
-from evenhand.domain.seen import KeyTable
 from evenhand.errors import BudgetSpent, EvenhandError, MissingAbility, ModelFailed, UnsteadyModel, WrongAnswer
 from evenhand.models.budget import Budget
 from evenhand.models.shared_batches import SharedBatches

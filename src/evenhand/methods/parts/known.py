@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Keys, Mask, Rows
 from evenhand.contract import Candidates, Task, Verdict
-from evenhand.domain.heard import Heard
+from evenhand.domain.row_verdicts import RowVerdicts
 from evenhand.domain.shown_twins import is_believable
 
 Judging: TypeAlias = Generator[Candidates, Verdict, Mask]
@@ -25,7 +25,7 @@ class Known:
 
     def __init__(self, task: Task) -> None:
         self.domain = task.domain
-        self._heard = task.heard if task.heard is not None else Heard(len(task.domain.combinations))
+        self._heard = task.heard if task.heard is not None else RowVerdicts(len(task.domain.combinations))
         self._is_alone = task.heard is None  # outside of a run nobody else writes the verdicts down
         self._mine = np.zeros(4096, dtype=bool)  # by place
         self._count = 0

@@ -48,7 +48,7 @@ class CampaignWork:
 
     def open(self) -> Callable[[RunOrder], MadeRun]:
         """One who makes runs; the last ground stays open."""
-        return Maker(self).make
+        return RunMaker(self).make
 
     def died(self, order: RunOrder, fault: EvenhandError) -> dict[str, Any]:
         """The record of a run whose source could not be opened or whose process died; it has no id, and is made again next time."""
@@ -70,7 +70,7 @@ class CampaignWork:
         return known[place]
 
 
-class Maker:
+class RunMaker:
     """Makes runs in this process; keeps the last ground open."""
 
     def __init__(self, work: CampaignWork) -> None:

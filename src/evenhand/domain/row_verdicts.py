@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Keys, Mask
 from evenhand.contract import Verdict
-from evenhand.domain.seen import KeyTable
+from evenhand.domain.key_table import KeyTable
 
 
-class Heard:
+class RowVerdicts:
     """Places by key, verdicts by place.  Rows are entered in the order in which their verdicts then come."""
 
     def __init__(self, combinations: int, expected: int = 1 << 11) -> None:
