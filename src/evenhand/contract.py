@@ -55,8 +55,6 @@ from evenhand.values import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
 
     from evenhand.datasets.dataset import Dataset

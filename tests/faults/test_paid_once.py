@@ -8,6 +8,7 @@ import contextlib
 import json
 import pickle
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -222,14 +223,33 @@ class Counted(BaseHTTPRequestHandler):
         pass
 
 
+class Mortal(ThreadingHTTPServer):
+    """Answers nobody any more, once it is told to go."""
+
+    allow_reuse_address = True
+
+    def __init__(self, port=0):
+        super().__init__(("127.0.0.1", port), Counted)
+        self.lock, self.paid, self.open = threading.Lock(), Counter(), []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def process_request(self, request, client_address):
+        self.open.append(request)
+        super().process_request(request, client_address)
+
+    def go(self):
+        self.shutdown()
+        self.server_close()
+        for connection in self.open:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+
 @pytest.fixture
 def server():
-    made = ThreadingHTTPServer(("127.0.0.1", 0), Counted)
-    made.lock, made.paid = threading.Lock(), Counter()
-    threading.Thread(target=made.serve_forever, daemon=True).start()
+    made = Mortal()
     yield made
-    made.shutdown()
-    made.server_close()
+    made.go()
 
 
 def project(folder, data, server):
@@ -238,7 +258,14 @@ def project(folder, data, server):
     domain = {
         "columns": {column.name: {"kind": "integer", "low": int(column.low), "high": int(column.high)} for column in data.domain.columns}
     }
-    http = {"request": {"instances": "$rows"}, "answer": "predictions[*]", "rows_as": "codes", "batch_rows": BATCH, "concurrency": AT_ONCE}
+    http = {
+        "request": {"instances": "$rows"},
+        "answer": "predictions[*]",
+        "rows_as": "codes",
+        "batch_rows": BATCH,
+        "concurrency": AT_ONCE,
+        "retries": 1,
+    }
     label = {"column": data.domain.label.column, "values": list(data.domain.label.values), "favourable": list(data.domain.label.favourable)}
     model = {"url": f"http://127.0.0.1:{server.server_port}/", "returns": "probability", "http": http}
     told = {"version": 1, **domain, "protected": list(data.domain.protected), "label": label, "data": "people.csv", "model": model}
@@ -284,3 +311,26 @@ def test_a_command_that_was_killed_asks_a_real_server_for_nothing_twice(words, s
     assert set(server.paid) == set(undisturbed)
     again = server.paid.total() - len(server.paid)
     assert again <= on_purpose + len(kills) * (IN_FLIGHT + (2 * PROBED if "campaign" in words else 0)), "rows were paid twice"
+
+
+@pytest.mark.slow
+def test_a_server_that_dies_in_the_middle_is_asked_for_the_rest_when_it_is_back(server, data, tmp_path):
+    words = COMMANDS["scan"]
+    finished(project(tmp_path / "whole", data, server), words)
+    undisturbed = server.paid.copy()
+    place, paid = project(tmp_path / "disturbed", data, server), Counter()
+    server.paid = Counter()
+    command = started(place, words)
+    while server.paid.total() < 0.5 * undisturbed.total() and command.poll() is None:
+        time.sleep(0.005)
+    server.go()
+    _, told = command.communicate(timeout=300)
+    assert command.returncode == 4, told.decode()
+    paid.update(server.paid)
+    again = Mortal(server.server_port)
+    finished(place, words)
+    again.go()
+    paid.update(again.paid)
+    on_purpose = undisturbed.total() - len(undisturbed)
+    assert set(paid) == set(undisturbed)
+    assert paid.total() - len(paid) <= on_purpose + IN_FLIGHT
