@@ -7,10 +7,14 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+from evenhand.campaign.sources import open_dataset
+from evenhand.cli.project import ModelFlags, load_all
 from evenhand.datasets import large_dataset, table_streams
 from evenhand.datasets.large_dataset import LargeDataset
 from evenhand.datasets.merged_columns import look_through
-from evenhand.datasets.table_streams import FileStream, is_database, stream_of
+from evenhand.datasets.table_streams import FileStream, stream_of
+from evenhand.domain import project_file
+from evenhand.domain.databases import is_database
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.verbs.init import init
 
@@ -138,6 +142,37 @@ def test_what_rests_on_drawn_rows_says_how_far_it_may_be_off(tmp_path):
     off = [100 * abs(float((each == "m").mean()) - share) for each in drawn]
     assert sum(each > 4.6 for each in off) <= 14
     assert sum(each > 2.3 for each in off) >= 20, "what is said is far more than what happens"
+
+
+def test_a_table_of_a_database_is_a_project_as_a_file_is(tmp_path, monkeypatch):
+    duckdb = pytest.importorskip("duckdb")
+    frame = people()
+    with duckdb.connect(tmp_path / "loans.duckdb") as base:
+        base.register("given", frame)
+        base.execute("create table loans as select * from given")
+    (tmp_path / "far").mkdir()
+    monkeypatch.chdir(tmp_path)
+    beside = init("duckdb:///loans.duckdb#loans", **WISHES, file="evenhand.yaml")
+    far = init("duckdb:///loans.duckdb#select * from loans", **WISHES, file="far/evenhand.yaml")
+    assert 'data: "duckdb:///loans.duckdb#loans"' in beside.file.read_text()
+    monkeypatch.chdir(tmp_path.parent)
+    for file in (tmp_path / "evenhand.yaml", tmp_path / far.file):
+        data = eh.open(file)
+        assert isinstance(data, LargeDataset)
+        assert data.total == ROWS
+        assert data.domain.columns[1].high == 97
+
+
+def test_no_command_reads_a_large_table_whole(tmp_path, monkeypatch):
+    init(parquet(tmp_path), **WISHES, file=tmp_path / "evenhand.yaml")
+    (tmp_path / "mine.py").write_text("def model(frame):\n    return (frame['age'] > 50).astype(float)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(project_file, "read_formatted", lambda *_: pytest.fail("the table was read whole"))
+    for may_lack_labels in (False, True):
+        loaded = load_all(tmp_path / "evenhand.yaml", ModelFlags("mine:model", trusted=True), may_lack_labels=may_lack_labels)
+        assert isinstance(loaded.data, LargeDataset)
+    assert isinstance(open_dataset(str(tmp_path / "people.parquet"), "granted", "readable"), LargeDataset)
 
 
 def test_databases_are_only_read(tmp_path):

@@ -22,6 +22,7 @@ from evenhand.campaign.contest import ContestCell, Entrant, Terms
 from evenhand.campaign.run_maker import RunOrder
 from evenhand.campaign.sources import PROJECT_MODEL, Named
 from evenhand.disk import read_utf8
+from evenhand.domain.databases import is_database, seen_from
 from evenhand.domain.yamltext import Document, read_yaml
 from evenhand.errors import EvenhandError
 from evenhand.limits import NotNegative, check_limits
@@ -111,7 +112,7 @@ class _Expansion:
             raise self.document.error("a table is a name, a file, or {file: ..., label: ...}", ("data", place))
         name = str(told["file"])
         path = self.base / name
-        named = str(path) if path.suffix or path.exists() else name
+        named = seen_from(name, self.base) if is_database(name) else str(path) if path.suffix or path.exists() else name
         return Named(named, (), "", told.get("label"), str(told.get("coding", "readable")), self._value("trusted", False) is True)
 
     def _model_names(self, text: str) -> list[str]:

@@ -42,8 +42,8 @@ def open_project(file: str | Path, settings: Mapping[str, Any] | None = None) ->
         return OpenedProject(replace(project, declared=data.domain), data)
     if project.data is None:
         raise DomainError("the file names no data; add `data: table.csv` (or .parquet)", file=str(file))
-    if is_large(project.data.path):
-        return OpenedProject(project, large_in_domain(project.data.path, project.domain))
+    if is_large(project.data.source):
+        return OpenedProject(project, large_in_domain(project.data.source, project.domain))
     return OpenedProject(project, from_frame(project.table(), project.domain, project.data.path.stem))
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from contextlib import AbstractContextManager, chdir, nullcontext
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,7 @@ class CampaignWork:
     keep_findings: bool = False
     folder: Path | None = None  # where paid answers are kept, for all runs
     watch: Watch | None = None  # told of each run's headway, where it is made in this process
+    here: str = field(default_factory=os.getcwd)  # where paths begin that are not whole, also for a worker that was started elsewhere
 
     def open(self) -> Callable[[RunOrder], MadeRun]:
         """One who makes runs; the last ground stays open."""
@@ -88,6 +91,10 @@ class RunMaker:
 
     def make(self, order: RunOrder) -> MadeRun:
         """The record of one run."""
+        with _working_in(self.work.here):
+            return self._made(order)
+
+    def _made(self, order: RunOrder) -> MadeRun:
         ground = self.ground(order.place, order.terms.oracle, order.terms.pool_rows)
         if isinstance(ground, EvenhandError):
             return MadeRun(self.work.died(order, ground))
@@ -96,6 +103,11 @@ class RunMaker:
         if found is None or not self.work.keep_findings:
             return MadeRun(plain(record))
         return MadeRun(plain(record), findings_parquet(found, ground.subject.domain, ground.subject.model.classes))
+
+
+def _working_in(folder: str) -> AbstractContextManager[None]:
+    """The folder as the one to work in, where it is there; a process that works there already, with whatever threads, stays as it is."""
+    return chdir(folder) if folder != os.getcwd() and Path(folder).is_dir() else nullcontext()
 
 
 def _named(what: str, watch: Watch | None) -> Watch | None:

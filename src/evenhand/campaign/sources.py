@@ -154,14 +154,20 @@ def _digest_of_files(parts: Sequence[Path]) -> str:
 
 def open_dataset(name: str, label: str | None, coding: str) -> Dataset:
     """An embedded table by name, or a user's own by file: a table, or a project with data of any medium."""
-    from evenhand.campaign.opened_project import open_project
+    from evenhand.campaign.opened_project import editor_tools, open_project
+    from evenhand.contract import DataWishes
     from evenhand.datasets.dataset import from_frame
+    from evenhand.datasets.large_dataset import is_large
+    from evenhand.datasets.loaders.streamed_tables import StreamedTables
+    from evenhand.domain.databases import is_database
     from evenhand.domain.frames import read_table
     from evenhand.domain.infer import infer
 
     path = Path(name)
-    if path.suffix in (".yaml", ".yml"):
+    if path.suffix in (".yaml", ".yml") and path.is_file():
         return open_project(path).data
+    if is_database(name) or (path.exists() and is_large(path)):
+        return StreamedTables().load(name, DataWishes(editor_tools(0), label))
     if path.suffix:
         if label is None:
             raise InvalidArgument(f"--label is needed to read {name}: which column does the model predict?")

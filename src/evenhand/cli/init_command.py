@@ -16,7 +16,9 @@ def register(app: typer.Typer) -> None:
 
 
 def init(
-    data: Path = typer.Argument(..., help="A CSV or Parquet table, a folder of pictures, or templates of texts."),
+    data: str = typer.Argument(
+        ..., help="A table (CSV, Parquet, Arrow, duckdb:///FILE#TABLE, a database's URL#TABLE), a folder of pictures, templates of texts."
+    ),
     label: str = typer.Option(None, help="The column or attribute that the model predicts."),
     favourable: str = typer.Option(None, help="The outcome that a person hopes for."),
     protected: str = typer.Option(None, help="Protected columns or attributes, separated by commas."),

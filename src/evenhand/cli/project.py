@@ -146,12 +146,14 @@ def classes_of(text: str, label: Sequence[Any]) -> tuple[Any, ...]:
 def load_all(file: Path, flags: ModelFlags | None = None, *, may_lack_labels: bool = False, pictures: PictureFlags | None = None) -> Loaded:
     """The project, its data and its model, which `flags` may replace.  Rows of a table may lack their label where that is allowed."""
     from evenhand.campaign.opened_project import open_project, project_model
+    from evenhand.datasets.large_dataset import LargeDataset
 
     flags = flags or ModelFlags()
     _check_openable(file, flags)
     with opening():
         opened = open_project(file, pictures.settings if pictures else None)
-    data = _with_unlabelled(opened.project) if may_lack_labels and opened.project.medium is None else opened.data
+    may_lack_labels = may_lack_labels and opened.project.medium is None and not isinstance(opened.data, LargeDataset)
+    data = _with_unlabelled(opened.project) if may_lack_labels else opened.data
     source = flags.over(opened.project.model, data.domain.label.values if data.domain.label else ())
     if source is None:
         raise DomainError("the file names no model; add `model: model.skops` (or .onnx, a URL, ...), or pass --model", file=str(file))

@@ -11,8 +11,9 @@ import numpy as np
 
 from evenhand.datasets.dataset import Dataset
 from evenhand.datasets.merged_columns import look_through, widened
-from evenhand.datasets.table_streams import FileStream, TableStream, format_of
+from evenhand.datasets.table_streams import TableStream, format_of, stream_of
 from evenhand.domain.constraints import CompiledConstraint, compile_constraint
+from evenhand.domain.databases import is_database
 from evenhand.domain.frames import as_frame
 from evenhand.domain.infer import InferWishes, Proposal, propose
 from evenhand.domain.tabular import TabularDomain
@@ -75,8 +76,11 @@ def error_of_drawn_rows(drawn: int, total: int) -> str:
     )
 
 
-def is_large(path: Path) -> bool:
-    """Whether a file or a folder is streamed rather than read."""
+def is_large(source: str | Path) -> bool:
+    """Whether a file, a folder or a table of a database is streamed rather than read."""
+    if is_database(source):
+        return True
+    path = Path(source)
     ending = format_of(path)
     if ending is None:
         return False
@@ -98,16 +102,16 @@ def _parquet_rows(path: Path) -> int:
         return 0
 
 
-def large_in_domain(path: Path, domain: TabularDomain, sample_rows: int = SAMPLE_ROWS) -> LargeDataset:
-    """A large file in a domain that is declared already."""
-    stream = FileStream(path)
+def large_in_domain(source: str | Path, domain: TabularDomain, sample_rows: int = SAMPLE_ROWS) -> LargeDataset:
+    """A large file, or a table of a database, in a domain that is declared already."""
+    stream = stream_of(source)
     looked = look_through(stream, sample_rows, np.random.default_rng(0))
-    return LargeDataset(path.stem, as_frame(looked.frame), domain, stream=stream, total=looked.rows)
+    return LargeDataset(stream.name, as_frame(looked.frame), domain, stream=stream, total=looked.rows)
 
 
-def propose_large(path: Path, wishes: InferWishes, sample_rows: int = SAMPLE_ROWS) -> Proposal:
+def propose_large(source: str | Path, wishes: InferWishes, sample_rows: int = SAMPLE_ROWS) -> Proposal:
     """What a large table suggests: looked for in drawn rows, then held against every row, whose exact shares are told."""
-    stream = FileStream(path)
+    stream = stream_of(source)
     looked = look_through(stream, sample_rows, np.random.default_rng(0))
     proposal = propose(looked.frame, wishes)
     domain = widened(proposal.domain, looked.columns)

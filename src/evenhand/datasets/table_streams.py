@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+from evenhand.domain.databases import database_file, is_database
 from evenhand.domain.frames import MISSING_VALUES
 from evenhand.errors import DataError, InvalidArgument, require
 
@@ -178,14 +179,9 @@ def format_of(path: Path) -> str | None:
     return endings.pop() if len(endings) == 1 and endings <= set(FORMATS) else None
 
 
-def is_database(source: object) -> bool:
-    """Whether a source is a database's URL with a table or query behind a `#`."""
-    return isinstance(source, str) and "://" in source and not source.startswith(("http://", "https://")) and "#" in source
-
-
 def stream_of(source: str | Path) -> TableStream:
     """The stream of a file, a folder or a database."""
     if isinstance(source, str) and is_database(source):
         url, _, query = source.partition("#")
-        return DuckStream(Path(url.removeprefix("duckdb:///")), query) if url.startswith("duckdb:") else SqlStream(url, query)
+        return DuckStream(database_file(source), query) if url.startswith("duckdb:") else SqlStream(url, query)
     return FileStream(Path(source))

@@ -13,6 +13,7 @@ from evenhand.disk import write_whole
 from evenhand.domain import moments
 from evenhand.domain.columns import Column, Value
 from evenhand.domain.constraints import CompiledConstraint, compile_constraint, is_learned
+from evenhand.domain.databases import database_file, is_database, seen_from
 from evenhand.domain.frames import MISSING_VALUES, TextFormat, read_formatted
 from evenhand.domain.infer import Proposal
 from evenhand.domain.layout import MEDIUM_HEAD, domain_text, section_text
@@ -35,9 +36,17 @@ class DataSource:
     delimiter: str | None = None
     encoding: str = "utf-8"
     missing_values: tuple[str, ...] = MISSING_VALUES
+    database: str | None = None  # the URL of a database's table, whose file or name the path is
+
+    @property
+    def source(self) -> str | Path:
+        """What is opened."""
+        return self.database or self.path
 
     def read(self, numbers: Sequence[str] = ()) -> pd.DataFrame:
         """The table; `numbers` are columns that hold numbers, whatever zeros stand before them."""
+        if self.database is not None:
+            raise DataError("a database is not read whole; write down what a rule should be learned from it (a map for a dependency)")
         form = TextFormat(self.delimiter, self.encoding, self.missing_values, tuple(numbers))
         return read_formatted(self.path, form)
 
@@ -193,7 +202,8 @@ def _sections(project: Project, base: Path) -> list[tuple[str, object]]:
     """The sections after the domain, without what is left at its default."""
     found: list[tuple[str, object]] = []
     if project.data is not None:
-        found.append(("data", _without_defaults(project.data, DataSource(project.data.path), base, "path")))
+        plain = DataSource(project.data.path)
+        found.append(("data", project.data.database or _without_defaults(project.data, plain, base, "path")))
     if project.model is not None:
         found.append(("model", _without_defaults(project.model, ModelSource(), base)))
     scan = _without_defaults(project.scan, ScanSettings(), base)
@@ -396,6 +406,9 @@ class _Reader:
         section = self.content.data
         if section is None:
             return None
+        if is_database(section.path):
+            url = seen_from(section.path, self.path.parent)
+            return DataSource(database_file(url), database=url)
         marks = MISSING_VALUES if section.missing_values is None else tuple(section.missing_values)
         return DataSource(self.path.parent / section.path, section.delimiter, section.encoding, marks)
 

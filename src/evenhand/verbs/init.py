@@ -10,6 +10,7 @@ from evenhand.campaign.opened_project import editor_tools, open_project, project
 from evenhand.contract import DataWishes, Loader, NeedsRecogniser, ProposingLoader, ReadsTones
 from evenhand.datasets.large_dataset import is_large, propose_large
 from evenhand.disk import write_whole
+from evenhand.domain.databases import database_file, is_database, seen_from
 from evenhand.domain.infer import InferWishes, Proposal, propose
 from evenhand.domain.project_file import DataSource, MediumSource, ModelSource, Project, save_project
 from evenhand.errors import EvenhandError, InvalidArgument, StoreError, UnclearAnswers
@@ -53,11 +54,13 @@ def init(
     model's answers are read, as for `wrap`; they are written into the file.  file: what is written; never overwritten.
     tone: of pictures of people, read skin tones from the pixels and propose them as protected.
     """
-    source, file = Path(source), Path(file)
+    source, file = source if isinstance(source, str) and is_database(source) else Path(source), Path(file)
     if file.exists():
         raise StoreError(f"{file} exists already and is not overwritten; move it away, or write elsewhere with --out")
     wanted = _model(model, _Reading(returns, threshold, classes, output))
     loader: Loader = loader_for(source).make()
+    if isinstance(source, str):
+        return _of_table(source, InferWishes(label, favourable, tuple(protected), tuple(keep), tuple(numbers)), wanted, file)
     if isinstance(loader, NeedsRecogniser) and model is not None:
         loader = loader.with_recogniser(source, str(model))
     if tone:
@@ -76,11 +79,18 @@ def init(
     return _with_reading(WrittenProject(file, project, proposed.lines))
 
 
-def _of_table(source: Path, wishes: InferWishes, model: ModelSource | None, file: Path) -> WrittenProject:
+def _of_table(source: str | Path, wishes: InferWishes, model: ModelSource | None, file: Path) -> WrittenProject:
     proposal = propose_large(source, wishes) if is_large(source) else propose(source, wishes)
-    project = Project(proposal.domain, DataSource(source), _as_labels(model, proposal))
+    data = _database(source, file) if isinstance(source, str) else DataSource(source)
+    project = Project(proposal.domain, data, _as_labels(model, proposal))
     save_project(project, file, proposal)
     return _with_reading(WrittenProject(file, project, _lines(proposal)))
+
+
+def _database(url: str, file: Path) -> DataSource:
+    """A table of a database, as a project in this file names it: a path that is not whole is taken from there."""
+    is_beside = file.absolute().parent == Path.cwd()
+    return DataSource(database_file(url), database=url if is_beside else seen_from(url, Path()))
 
 
 def _with_reading(written: WrittenProject) -> WrittenProject:

@@ -12,7 +12,8 @@ import numpy as np
 from evenhand.contract import DataWishes
 from evenhand.datasets.large_dataset import SAMPLE_ROWS, LargeDataset, is_large
 from evenhand.datasets.merged_columns import look_through, widened
-from evenhand.datasets.table_streams import is_database, stream_of
+from evenhand.datasets.table_streams import stream_of
+from evenhand.domain.databases import is_database
 from evenhand.domain.infer import infer
 from evenhand.errors import InvalidArgument
 from evenhand.limits import Count, check_limits
