@@ -195,7 +195,7 @@ def test_the_slurm_script_makes_the_campaign_with_processes_in_place_of_its_task
     told["PATH"] = os.pathsep.join([str(tools), told["PATH"]])
     job = subprocess.Popen(["bash", str(FILES / "slurm.sh"), "night.yaml"], cwd=place, env=told, start_new_session=True)
     try:
-        assert job.wait(timeout=400) == alone.returncode
+        assert job.wait(timeout=1500) == alone.returncode
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(job.pid, signal.SIGKILL)

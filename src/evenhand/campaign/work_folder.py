@@ -73,7 +73,7 @@ class WorkFolder:
         return read_events(self.path / "log.jsonl")
 
     def clear(self) -> None:
-        """All is done and wanted no longer; only the log stays, where it tells something."""
+        """All is done, and nothing of it is needed any more; only the log stays, where it tells something."""
         for shelf in (part for part in self.path.iterdir() if part.is_dir()):
             shutil.rmtree(shelf, ignore_errors=True)
         if happened(self.events()):

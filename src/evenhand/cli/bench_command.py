@@ -51,7 +51,7 @@ def bench_command(
     candidates: int = CANDIDATES,
     model_rows: int = MODEL_ROWS,
     seconds: float = SECONDS,
-    cpu_seconds: float = typer.Option(None, min=0.001, help="How many CPU-seconds it takes.", rich_help_panel=BUDGET),
+    cpu_seconds: float = typer.Option(None, min=0.001, help="Stop after this many CPU-seconds.", rich_help_panel=BUDGET),
     seed: list[int] = typer.Option([0], help="Seed; repeat for several."),
     oracle: str = typer.Option(None, help="What counts as unfair: flip, gap:threshold=0.1, ...; default: what fits the model."),
     workers: int = typer.Option(
@@ -60,7 +60,7 @@ def bench_command(
     cluster: str = CLUSTER,
     folder: Path = typer.Option(None, help="Keep every run's record here as it is made; the same command continues an interrupted one."),
     keep_findings: bool = typer.Option(False, "--keep-findings", help="Keep the findings too, as Parquet in the folder."),
-    retry: bool = typer.Option(False, "--retry", help="Make runs again that failed before."),
+    retry: bool = typer.Option(False, "--retry", help="Run again what failed before."),
     likeness: bool = typer.Option(True, help="Also measure ATN and two-sample AUC, which takes a second or two for each run."),
     repair: bool = typer.Option(False, "--repair", help="Also retrain the model on each run's findings; takes as long as training it."),
     trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),

@@ -23,7 +23,7 @@ def campaign_command(
     estimate: bool = typer.Option(False, "--estimate", help="Only say what it would take: runs, model rows, money, time."),
     workers: int = WORKERS,
     cluster: str = CLUSTER,
-    retry: bool = typer.Option(False, "--retry", help="Make runs again that failed before."),
+    retry: bool = typer.Option(False, "--retry", help="Run again what failed before."),
     keep_findings: bool = typer.Option(False, "--keep-findings", help="Keep every run's findings, as Parquet in the folder."),
     report: list[Path] = REPORTS,
     as_json: bool = AS_JSON,

@@ -19,8 +19,8 @@ def register(app: typer.Typer) -> None:
 
 
 def compare_command(
-    first: str = typer.Argument(..., help="A result.json, a folder with one, or a model file or URL: what there was."),
-    second: str = typer.Argument(..., help="The same kind of thing: what there is now."),
+    first: str = typer.Argument(..., help="Before: a result.json, a folder with one, or a model file or URL."),
+    second: str = typer.Argument(..., help="After: the same kind of thing."),
     further: list[str] = typer.Argument(None, help="Later results, the newest last: shown as a trend, in which the newest is judged."),
     file: Path = typer.Option(DEFAULT_FILE, "--project", "-p", help="The project file whose data two models are asked about."),
     protected: str = PROTECTED,

@@ -21,7 +21,7 @@ def demo(
         "table", help="The medium: table, pictures, scenes or text.", autocompletion=one_of("table", "pictures", "scenes", "text")
     ),
     folder: Path = typer.Option(None, help="Where everything goes; default: evenhand-demo, or evenhand-demo-pictures and so on."),
-    candidates: int = typer.Option(None, min=1, help="How many candidates are tried."),
+    candidates: int = typer.Option(None, min=1, help="Try at most this many candidates."),
     seed: int = typer.Option(7, min=0, help="Seed of everything random."),
 ) -> None:
     """Write a project of one medium into a folder, and look for unfair treatment: of people in a table, pictures, scenes or texts."""

@@ -29,7 +29,7 @@ def init(
     threshold: str = THRESHOLD,
     classes: str = CLASSES,
     model_output: int = MODEL_OUTPUT,
-    tone: bool = typer.Option(False, "--tone", help="Of pictures of aligned faces: read skin tones from the pixels, and protect them."),
+    tone: bool = typer.Option(False, "--tone", help="Pictures of aligned faces: read skin tones from the pixels, and protect them."),
     out_file: Path = typer.Option(DEFAULT_FILE, "--out", "-o", help="The project file to write."),
 ) -> None:
     """Look at data and write evenhand.yaml: columns or medium, ranges, protected candidates, constraints."""

@@ -71,11 +71,11 @@ def measure_command(
     max_rate: float = typer.Option(0.0, help="The share of real people treated differently that is tolerated."),
     leaning: float = typer.Option(0.05, help="Pictures: the net change of a class between two protected values that is tolerated."),
     ordered: bool = typer.Option(False, "--ordered", help="Pictures: the classes have an order, as age groups have."),
-    confidence: float = typer.Option(0.95, help="Of every interval, and of all tests together."),
+    confidence: float = typer.Option(0.95, help="Confidence of every interval, and of all tests together."),
     metric: list[str] = typer.Option(None, "--metric", help="One more metric of Fairlearn or scikit-learn; repeat for several."),
     study: list[str] = typer.Option(None, "--study", help=STUDY_HELP, autocompletion=study_names),
     null_draws: int = typer.Option(19, min=0, help="Shuffles behind the null of the proxy effect."),
-    rare_people: int = typer.Option(0, min=0, help="Judge so many plausible people for a share down to one in a million; 0: do not."),
+    rare_people: int = typer.Option(0, min=0, help="Judge this many plausible people, for a share down to one in a million; 0: none."),
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
     save_pairs: Path = typer.Option(
         None,

@@ -51,15 +51,17 @@ QUIET: Any = typer.Option(False, "--quiet", "-q", help="No progress.", rich_help
 """The options of every command that leaves a result."""
 
 BUDGET = "Budget"
-CANDIDATES: Any = typer.Option(None, min=1, help="How many candidates are judged.", rich_help_panel=BUDGET)
-MODEL_ROWS: Any = typer.Option(None, min=1, help="How many rows are asked of the model.", rich_help_panel=BUDGET)
-SECONDS: Any = typer.Option(None, min=0.001, help="How many seconds it takes.", rich_help_panel=BUDGET)
+CANDIDATES: Any = typer.Option(None, min=1, help="Judge at most this many candidates.", rich_help_panel=BUDGET)
+MODEL_ROWS: Any = typer.Option(None, min=1, help="Ask the model about at most this many rows.", rich_help_panel=BUDGET)
+SECONDS: Any = typer.Option(None, min=0.001, help="Stop after this many seconds.", rich_help_panel=BUDGET)
 """The options of every command with a budget; the first one reached ends a run."""
 WORK = "Work sharing"
 WORKERS: Any = typer.Option(
-    None, min=1, help="Share it among so many processes; what is found does not depend on it.", rich_help_panel=WORK
+    None, min=1, help="Split the work among this many processes; what is found does not depend on it.", rich_help_panel=WORK
 )
-CLUSTER: Any = typer.Option(None, help="Share it among a Dask cluster: the scheduler's address, tcp://HOST:8786.", rich_help_panel=WORK)
+CLUSTER: Any = typer.Option(
+    None, help="Split the work over a Dask cluster: its scheduler's address, tcp://HOST:8786.", rich_help_panel=WORK
+)
 
 PATIENCE = 0.5
 

@@ -48,7 +48,7 @@ RETURNS = typer.Option(
 THRESHOLD = typer.Option(
     None,
     "--threshold",
-    help="From which number on the answer is the class it speaks for; or 'best 100', 'best 10%'.",
+    help="The smallest number that counts as the class it speaks for; or 'best 100', 'best 10%'.",
     rich_help_panel=PANEL,
 )
 CLASSES = typer.Option(None, "--classes", help="The model's classes in its own order, separated by commas.", rich_help_panel=PANEL)

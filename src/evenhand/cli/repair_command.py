@@ -73,7 +73,7 @@ def repair_command(
     model_output: int = MODEL_OUTPUT,
     train_method: str = typer.Option(None, help="The method whose findings train."),
     judge_method: str = typer.Option(None, help="The method whose findings judge."),
-    seeds: int = typer.Option(5, min=1, help="How often everything is repeated."),
+    seeds: int = typer.Option(5, min=1, help="How many times everything is repeated."),
     seed: int = typer.Option(0, min=0, help="The first seed."),
     candidates: int = typer.Option(20_000, min=1, help="Candidates of each search."),
     tolerance: float = typer.Option(0.01, min=0.0, max=1.0, help="How much accuracy may be lost."),

@@ -200,8 +200,8 @@ def _amounts(given: RowsAtHand, kept: int) -> Reals | None:
 
 def _further(model: Model, given: RowsAtHand, seconds_left: float) -> LabelledRows | None:
     """Labelled rows beside the usual ones; none of an endpoint, of a slow model, or of one that is shown something."""
-    is_dear = getattr(model, "is_costly", False) or (given.medium is not None and given.medium.kind != "table")
-    if given.rows is None or given.labels is None or is_dear or seconds_left <= 0 or len(given.rows) <= given.most:
+    is_expensive = getattr(model, "is_costly", False) or (given.medium is not None and given.medium.kind != "table")
+    if given.rows is None or given.labels is None or is_expensive or seconds_left <= 0 or len(given.rows) <= given.most:
         return None
     places = np.setdiff1d(probe_places(len(given.rows), given.most + FURTHER_ROWS), probe_places(len(given.rows), given.most))
     return LabelledRows(given.rows[places], np.asarray(given.labels)[places])

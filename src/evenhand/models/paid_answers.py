@@ -1,7 +1,7 @@
 """What a model behind a network has answered, kept so that nothing is paid twice: in memory for one run, or in a file that outlives it.
 
 Some rows are asked again on purpose, to see whether a model is steady.  Each such asking has its number, so that a run that was killed
-finds the answers of these, too; they are forgotten when the run has ended, and asked anew by the next one.
+finds the answers of these, too; they are forgotten when the run has ended, and asked again by the next one.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class AnswerBook:
                 del self._turns[name]
 
     def forget_turns(self, occasion: str) -> None:
-        """What was asked again on this occasion is wanted no longer."""
+        """What was asked again on this occasion is no longer needed."""
         self.first_turn(occasion)
 
 
@@ -146,7 +146,7 @@ class KeptAnswers(AnswerBook):
         self._with(lambda base: base.executemany("INSERT OR REPLACE INTO sealed_answers VALUES (?, ?, ?)", rows))
 
     def forget_turns(self, occasion: str) -> None:
-        """What was asked again on this occasion is wanted no longer."""
+        """What was asked again on this occasion is no longer needed."""
         super().forget_turns(occasion)
         self._with(lambda base: base.execute("DELETE FROM sealed_answers WHERE instr(key, ?) > 0", (f"{AGAIN}{occasion} ",)))
 
