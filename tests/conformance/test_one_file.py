@@ -247,6 +247,151 @@ class Notebooks:
         path.write_text("sex,pay\\n" + "\\n".join(f"{'wm'[at % 2]},{at * 7 % 90}" for at in range(40)))
         return path, DataWishes(EditorTools(np.random.default_rng(0)), protected=("sex",))
 ''',
+    "campaign/executors/backwards.py": '''
+"""This process, the last task first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evenhand.campaign.executors.parts.attempts import attempt
+
+
+@dataclass(frozen=True)
+class Backwards:
+    """An executor for this test."""
+
+    def carry_out(self, work, tasks):
+        do = work.open()
+        for place in reversed(range(len(tasks))):
+            yield attempt(do, tasks[place]).end(place)
+''',
+    "synthesis/picture_latent/brightness.py": '''
+"""One dimension: how bright a picture is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Brightness:
+    """A latent space for this test."""
+
+    mean: np.ndarray
+    name: str = "brightness"
+
+    @classmethod
+    def fit(cls, pictures, dimensions, rng):
+        return cls(pictures.mean(axis=0))
+
+    def encode(self, pictures):
+        return (pictures - self.mean).reshape(len(pictures), -1).mean(axis=1)[:, None]
+
+    def decode(self, latents):
+        return np.clip(self.mean + latents[:, :, None, None], 0, 255).astype(np.uint8)
+
+    def sample(self, n, rng):
+        return rng.normal(size=(n, 1))
+''',
+    "media/disturbances/negative.py": '''
+"""Light and dark exchanged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Negative:
+    """A disturbance for this test."""
+
+    words: ClassVar[str] = "as a negative"
+
+    def changed(self, pictures):
+        return 255 - pictures
+''',
+    "measures/studies/counting.py": '''
+"""How many rows there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from evenhand.contract import StudySection
+
+
+@dataclass(frozen=True)
+class Counting:
+    """A study for this test."""
+
+    media: ClassVar[tuple[str, ...]] = ("table",)
+
+    def study(self, case, rng):
+        return StudySection({"rows": len(case.rows)}, (f"there are {len(case.rows)} rows",))
+''',
+    "models/recognisers/blind.py": '''
+"""Sees nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Blind:
+    """A recogniser for this test."""
+
+    name: str = "blind"
+
+    @classmethod
+    def named(cls, told):
+        return cls()
+
+    def recognise(self, pictures):
+        return [() for _ in pictures]
+
+    def fingerprint(self):
+        return "blind"
+''',
+    "datasets/albums/shoe_box.py": '''
+"""Pictures in a shoe box."""
+
+from __future__ import annotations
+
+from evenhand.datasets.albums.reading import Listing, album_from
+
+
+def fits(root):
+    return (root / "shoe.box").exists()
+
+
+def read(root, reading):
+    return album_from(Listing("shoe box"), reading)
+''',
+    "planted/demos/coin.py": '''
+"""A coin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class CoinDemo:
+    """A demo for this test."""
+
+    kind: ClassVar[str] = "table"
+    candidates: ClassVar[int] = 10
+
+    def write(self, folder, seed):
+        raise NotImplementedError
+''',
     "report/formats/shout.py": '''
 """The verdict in capitals."""
 
@@ -270,7 +415,17 @@ PLUGINS = {
     "medium": "tokens",
     "loader": "notebooks",
     "format": "shout",
+    "executor": "backwards",
 }
+FOUND = {
+    "evenhand.synthesis.picture_latent:SPACES": "brightness",
+    "evenhand.media.disturbances:DISTURBANCES": "negative",
+    "evenhand.measures.studies:STUDIES": "counting",
+    "evenhand.models.recognisers:RECOGNISERS": "blind",
+    "evenhand.datasets.albums:LAYOUTS": "shoe_box",
+    "evenhand.planted.demos:DEMOS": "coin",
+}
+"""Kinds without promises of their own beside their protocol: a file is found by its name, and has what the protocol asks for."""
 
 
 MOODY = '''
@@ -292,10 +447,10 @@ COMMANDS = {
     "repairs": ["repair", "--list"],
 }
 EACH = """
-import contextlib, io, json, sys
+import contextlib, importlib, io, json, sys
 from evenhand.cli.main import main
 
-ends = {}
+ends, places = {}, sys.argv[2]
 for name, words in json.loads(sys.argv[1]).items():
     sys.argv, told = ["evenhand", *words], io.StringIO()
     with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
@@ -303,6 +458,10 @@ for name, words in json.loads(sys.argv[1]).items():
             main()
         except SystemExit as end:
             ends[name] = {"code": end.code, "told": told.getvalue()}
+for place in json.loads(places):
+    module, _, name = place.partition(":")
+    registry = getattr(importlib.import_module(module), name)
+    ends[place] = list(registry.entries())
 print(json.dumps(ends))
 """
 
@@ -319,7 +478,7 @@ def tree(tmp_path_factory):
 @pytest.fixture(scope="module")
 def ends(tree):
     """What every command printed in that tree and how it ended, in one process."""
-    command = [sys.executable, "-c", EACH, json.dumps(COMMANDS)]
+    command = [sys.executable, "-c", EACH, json.dumps(COMMANDS), json.dumps(list(FOUND))]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)})
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -332,6 +491,17 @@ def test_one_file_is_found_and_checked(tree, ends, kind):
     assert len(told) > 2
     assert {each["name"] for each in told} == {PLUGINS[kind]}
     assert not [each for each in told if each["broken"] or each["skipped"]]
+
+
+@pytest.mark.parametrize("place", FOUND)
+def test_one_file_of_a_kind_without_promises_is_found(ends, place):
+    assert FOUND[place] in ends[place]
+
+
+def test_every_registry_has_a_file_here():
+    declared = [path.parent.relative_to(ROOT / "src") for path in (ROOT / "src").rglob("__init__.py") if "Registry(" in path.read_text()]
+    mine = {(Path("evenhand") / path).parent for path in FILES}
+    assert not [str(package) for package in declared if package not in mine]
 
 
 def test_a_broken_promise_is_told(ends):
