@@ -23,6 +23,7 @@ pytest.importorskip("distributed")
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="commands of a shell")]
 
 FILES = Path(__file__).parents[2] / "docs" / "cluster"
+TIMES = re.compile(r"[\d.,]+ (CPU-)?seconds|\d{4}-\d\d-\d\dT[\d:]+\+00:00")
 UNEQUAL = ("date", "command", "seconds", "cpu", "wall", "time", "workers", "created", "folder", "speed", "id")
 
 
@@ -103,7 +104,7 @@ def plain(told):
         return {name: plain(part) for name, part in told.items() if not any(word in name for word in UNEQUAL)}
     if isinstance(told, list):
         return [plain(part) for part in told]
-    return re.sub(r"[\d.,]+ (CPU-)?seconds", "seconds", told) if isinstance(told, str) else told
+    return TIMES.sub("then", told) if isinstance(told, str) else told
 
 
 def told(place, done):
