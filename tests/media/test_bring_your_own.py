@@ -81,7 +81,7 @@ def _folder(tmp_path: Path, **settings: object) -> Path:
     return tmp_path / "evenhand.yaml"
 
 
-def test_a_function_edits_and_a_jury_confirms() -> None:
+def test_a_function_edits_and_a_jury_confirms(tmp_path: Path) -> None:
     settings = {"editor": repaint, "jury": {"tone": read_tone, "verdict": read_label}}
     data = eh.open(_album(), label="verdict", favourable="yes", protected=["tone"], settings=settings)
     assert len(data.rows) == COUNT  # nothing is kept back to learn from
@@ -93,6 +93,10 @@ def test_a_function_edits_and_a_jury_confirms() -> None:
     assert weighed["reason"] == ""
     assert weighed["reader_accuracy"] == 1.0
     assert found.outcome == "violation"
+    page = found.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Jury reads tone" in page
+    assert "was made by a learned editor" in page
+    assert "if only tone" not in page
 
 
 def test_a_declared_exact_editor_of_many_values() -> None:

@@ -26,10 +26,14 @@ DATA_URI = "data:image/png;base64,"
 
 @dataclass(frozen=True)
 class Exhibit:
-    """Both sides of a pair as pictures (data URIs, with their difference) or as texts; empty where a row is a line of a table."""
+    """Both sides of a pair as pictures (data URIs, with their difference) or as texts; empty where a row is a line of a table.
+
+    readings: what each reader of the user's jury sees in both pictures.
+    """
 
     pictures: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
+    readings: dict[str, list[str]] = field(default_factory=dict)
 
 
 def exhibit(pair: Rows, medium: Medium | None) -> Exhibit:
@@ -39,8 +43,14 @@ def exhibit(pair: Rows, medium: Medium | None) -> Exhibit:
     if sides and all(isinstance(side, str) for side in sides):
         return Exhibit(texts=dict(zip(SIDES, sides, strict=True)))
     if sides and all(isinstance(side, np.ndarray) and side.ndim == 3 for side in sides):
-        return Exhibit(pictures=_pictures([as_bytes(side) for side in sides]))
+        return Exhibit(_pictures([as_bytes(side) for side in sides]), readings=_readings(shown, medium))
     return Exhibit()
+
+
+def _readings(shown: Any, medium: Medium | None) -> dict[str, list[str]]:
+    """The values that the user's readers see, by what they read."""
+    jury = getattr(medium, "jury", {}) if isinstance(shown, np.ndarray) else {}
+    return {name: [str(reader.classes[code]) for code in reader.scores(shown).argmax(axis=1)] for name, reader in jury.items()}
 
 
 def _pictures(sides: list[NDArray[np.uint8]]) -> dict[str, str]:

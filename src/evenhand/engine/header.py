@@ -115,7 +115,8 @@ def _medium(medium: Medium | None, domain: TabularDomain) -> dict[str, Any]:
     """A table shows its rows as they are: it is its domain."""
     if medium is None or medium.kind == "table":
         return {"kind": "table", "digest": domain_digest(domain)}
-    return {"kind": medium.kind, "digest": medium.digest()}
+    learned = [str(editor.attribute) for editor in getattr(medium, "editors", ()) if getattr(editor, "learns", True)]
+    return {"kind": medium.kind, "digest": medium.digest(), **({"learned_twins": learned} if learned else {})}
 
 
 def command_line() -> str:

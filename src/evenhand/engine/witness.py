@@ -39,7 +39,8 @@ FEW_CELLS = 2
 """So many cells beside the protected ones are told in a witness's sentence: a scene and what is changed in it."""
 
 VERSION = 2
-KINDS = {"id": str, "protected": list, "person": dict, "twin": dict, "changed": dict, "method": str, "pictures": dict, "texts": dict}
+KINDS = {"id": str, "protected": list, "person": dict, "twin": dict, "changed": dict, "method": str}
+KINDS |= dict.fromkeys(("pictures", "texts", "readings"), dict)
 """What a witness's file holds, where anything else would be met only later."""
 
 NEAREST = 3
@@ -72,6 +73,7 @@ class Witness:
     answers: tuple[float, float] | None = None  # the scores or amounts that were compared; None where labels were
     pictures: dict[str, str] = field(default_factory=dict)  # of person and twin, where a row shows one: data URIs, in a file names
     texts: dict[str, str] = field(default_factory=dict)  # of person and twin, where a row shows one
+    readings: dict[str, list[str]] = field(default_factory=dict)  # what the user's jury sees in person and twin, by what it reads
 
     @property
     def sentence(self) -> str:
@@ -503,7 +505,8 @@ def load(path: Path) -> Witness:
     content = content if version == 1 else read_sealed(path)  # those of version 1 have no checksum
     del content["witness"]
     sums = content.pop("picture_sums", {})
-    known, later = set(Witness.__dataclass_fields__), {"oracle", "answers", "pictures", "texts"}  # which files of earlier versions lack
+    known = set(Witness.__dataclass_fields__)
+    later = {"oracle", "answers", "pictures", "texts", "readings"}  # which files of earlier versions lack
     if set(content) | later != known:
         raise StoreError(f"{path}: fields {sorted((set(content) | later) ^ known)} are missing or unknown")
     wrong = [name for name, kind in KINDS.items() if not isinstance(content.get(name, kind()), kind)]

@@ -78,6 +78,8 @@ def rate_sentence(rate: RateRecord, record: Record) -> str:
     }.get(rate.population, f"In the population “{words.text(rate.population, 60)}”")
     columns = listed([words.text(name, 60) for name in record.protected]) or "the protected columns"
     treated = words.treated(record.header.oracle or "", columns)
+    if record.header.medium.learned_twins:  # such twins differ in more than what is protected
+        treated = f"get another outcome in the twin that a learned editor made for {columns}"
     return (
         f"{among}, {words.percent(rate.estimate)} {treated} "
         f"({words.level(rate.confidence)} interval {words.percent(rate.low)} to {words.percent(rate.high)}, n = {rate.n:,})."

@@ -48,10 +48,11 @@ class DomainHeader(RecordPart):
 
 
 class SubjectHeader(RecordPart):
-    """A model or a medium."""
+    """A model or a medium; of a medium, the attributes whose twins a learned editor makes."""
 
     kind: str | None = None
     digest: str | None = None
+    learned_twins: list[str] = Field(default_factory=list)
 
 
 class HeaderRecord(RecordPart):
@@ -139,6 +140,7 @@ class WitnessRecord(RecordPart):
     method: str = ""
     pictures: dict[str, str] = Field(default_factory=dict)
     texts: dict[str, str] = Field(default_factory=dict)
+    readings: dict[str, list[str]] = Field(default_factory=dict)
 
     @property
     def differing(self) -> list[str]:

@@ -599,7 +599,7 @@ def claim_by_studies(
         unproven = next((check.message for check in jury if check.outcome != "pass"), "")
         return Claim("measure", "" if unproven else worst, unproven)
     rest = whole_claim(individual, figures, replace(options, max_rate=options.max_rate or 0.999))
-    return replace(rest, open=rest.open or doubtful or _too_few_confirmed(studies))
+    return replace(rest, open=doubtful or rest.open or _too_few_confirmed(studies))  # a doubt about the twins explains what leads the page
 
 
 CONFIRMED_TO_PASS = 0.8

@@ -67,6 +67,7 @@ class PairCard:
     pictures: dict[str, str]  # data URIs of what was shown: person, twin and, where it was kept, the difference
     texts: dict[str, list[TextPart]]  # what was shown, with the differing words told apart
     has_no_room: bool = False  # its pictures would make the page too large
+    readings: tuple[tuple[str, str, str], ...] = ()  # what is read by the jury, and what it sees in person and twin
 
     @property
     def weight(self) -> int:
@@ -101,6 +102,7 @@ def section(record: Record) -> Section | None:
         one=one,
         many=many,
         can_replay=record.verb != "certify",
+        is_learned=bool(record.header.medium.learned_twins),
         findings=record.findings,
         parquet=[f"{words.text(folder, 300)}/findings/part-*.parquet" for folder in record.body.folders[:MOST_FOLDERS]],
     )
@@ -184,6 +186,11 @@ def _pair(place: int, witness: WitnessRecord, protected: Sequence[str], classes:
         folded=tuple(shared[MOST_SHARED:]),
         pictures={name: each for name, each in witness.pictures.items() if each.startswith("data:image/png;base64,")},
         texts=_texts(witness),
+        readings=tuple(
+            (words.text(name, 60), words.text(each[0], 60), words.text(each[1], 60))
+            for name, each in witness.readings.items()
+            if len(each) == 2
+        ),
     )
 
 
