@@ -14,6 +14,7 @@ from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.measures.coverage.lime import Lime, top_columns
 from evenhand.measures.coverage.neighbourhood import neighbours
+from evenhand.measures.coverage.path_suite import path_suite
 from evenhand.measures.coverage.paths import cover, coverage_of, drawer, shares_per_path
 from evenhand.measures.coverage.properties import (
     Perturbation,
@@ -88,6 +89,17 @@ def test_a_suite_reaches_every_path_equally_and_stays_on_it(surrogate, populatio
     np.testing.assert_array_equal(surrogate.path_of(suite.rows), suite.path)
     assert suite.coverage.counts.max() - suite.coverage.counts.min() <= 1
     assert DOMAIN.contains(suite.rows).all()
+
+
+def test_a_suite_of_paths_is_a_table_with_each_path_and_answer(population):
+    found = path_suite(Rule(), people(1_500, 0), population, DOMAIN, 60, np.random.default_rng(2))
+    frame = found.frame()
+    assert len(frame) == 60
+    assert list(frame.columns) == [*DOMAIN.names, "path", "answer"]
+    assert frame["path"].nunique() == int(found.suite.coverage.possible.sum())
+    rows = DOMAIN.encode(frame.drop(columns=["path", "answer"]))
+    assert frame["answer"].tolist() == [Rule.classes[label] for label in Rule().predict(rows)]
+    assert "100% of which are taken" in found.sentence()
 
 
 def test_a_users_own_tests_may_miss_paths(surrogate):

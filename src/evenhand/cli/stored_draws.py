@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from evenhand.datasets.dataset import Dataset
     from evenhand.domain.tabular import TabularDomain
     from evenhand.synthesis.companions import Companion
+    from evenhand.verbs.synth import SynthOptions
+
+PATHS = "paths"
+"""The suite that asks a model."""
 
 
 @dataclass(frozen=True)
@@ -155,8 +159,29 @@ def write_suite(name: str, table: Dataset, draw: StoredDraw) -> None:
         covering = covering_rows(domain, carriers, rng, ways[name])
         frame, sentence = domain.decode(covering.rows), covering.sentence()
     else:
-        raise UnknownName("suite", name, ("boundary", "negative", "pairs", "triples"))
+        raise UnknownName("suite", name, ("boundary", "negative", "pairs", "triples", PATHS))
     tell(f"{sentence}: {write_frame(frame, free_path(draw.output))}")
+
+
+def write_paths(file: str, options: SynthOptions, draw: StoredDraw, trusted: bool) -> None:
+    """Equally many rows for every path of the decision of a project's model."""
+    import numpy as np
+
+    from evenhand.cli.project import ModelFlags, load_all
+    from evenhand.measures.coverage.path_suite import path_suite
+    from evenhand.synthesis.chunks import write_frame
+    from evenhand.verbs.synth import synth
+
+    if Path(file).suffix not in (".yaml", ".yml"):
+        raise InvalidArgument(
+            f"--suite {PATHS} asks a model, so it needs a project file that names one: evenhand synth evenhand.yaml --suite {PATHS}"
+        )
+    loaded = load_all(Path(file), ModelFlags(trusted=trusted))
+    if not loaded.data.domain.has_classes:
+        raise InvalidArgument(f"--suite {PATHS} needs a model that says labels; the paths of amounts are not told apart")
+    source = synth(loaded.data, draw.rows, seed=draw.seed, options=options).source
+    found = path_suite(loaded.model, loaded.data.rows, source, source.domain, draw.rows, np.random.default_rng([draw.seed, 5]))
+    tell(f"{found.sentence()}: {write_frame(found.frame(), free_path(draw.output))}")
 
 
 def _under_relations(table: Dataset, rng: np.random.Generator) -> TabularDomain:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from evenhand.cli.output import CLUSTER, REPORTS, WORKERS, free_path, out, tell, watching, written
-from evenhand.cli.stored_draws import StoredDraw, TableAsked, complete, draw_from, keep_model, open_table, write_suite
+from evenhand.cli.project import TRUSTED
+from evenhand.cli.stored_draws import PATHS, StoredDraw, TableAsked, complete, draw_from, keep_model, open_table, write_paths, write_suite
 from evenhand.disk import write_whole
 
 if TYPE_CHECKING:
@@ -47,7 +48,10 @@ def synth_command(
     model: Path | None = typer.Option(None, help="Draw from a file of --save; no table is read."),
     given: Path | None = typer.Option(None, help="A .csv or .parquet file of partial rows: each is completed, empty cells are made up."),
     beside: bool = typer.Option(True, help="Make up identifiers, codes and free text too, which no model should learn from."),
-    suite: str | None = typer.Option(None, help="Instead of a sample: boundary, negative, pairs or triples; rows for tests of a model."),
+    suite: str | None = typer.Option(
+        None, help="Instead of a sample, rows for tests: boundary, negative, pairs, triples; with a project file, paths of its model."
+    ),
+    trusted: bool = TRUSTED,
     workers: int = WORKERS,
     cluster: str = CLUSTER,
     report: list[Path] = REPORTS,
@@ -66,6 +70,9 @@ def synth_command(
         draw_from(model, draw)
         return
     names = tuple(name.strip() for name in (protected or "").split(",") if name.strip())
+    if suite == PATHS:
+        write_paths(data, SynthOptions(synthesiser, wishes, tuple(preset), unfitted), draw, trusted)  # type: ignore[arg-type]  # checked there
+        return
     opened = open_table(TableAsked(data, label, names, beside and given is None, most_rows, seed))
     table = opened.data
     if suite is not None:
