@@ -109,7 +109,7 @@ def due_mass(counts: Index) -> CopyMass:
     n = int(counts.sum())
     total = 1.0 - float((counts == 1).sum()) / n
     alone = min(total, 2.0 * float((counts == 2).sum()) / n)
-    spared = float(np.clip(ONE_SIDED_99 * np.sqrt(2 * total * (1 - total) / n) - POINT, 0.0, total))
+    spared = float(np.clip(ONE_SIDED_99 * np.sqrt(2 * total * (1 - total) / n) + NEGLIGIBLE - POINT, 0.0, total))
     part = 1.0 - spared / total if total else 0.0
     return CopyMass(part * alone, part * (total - alone))
 

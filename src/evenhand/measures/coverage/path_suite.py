@@ -56,8 +56,7 @@ def path_suite(model: Model, real: Rows, population: Sampler, domain: TabularDom
         return labels_of(model.scores(rows))
 
     held = np.arange(len(real)) % HELD_OUT == 0
-    draw = drawer(population)
     settings = SurrogateSettings(leaves=min(MOST_PATHS, n))
-    surrogate = grow(Imitated(answers, domain, model.classes), draw, real[~held], rng, settings)
-    suite = cover(surrogate, draw, n, rng)
+    surrogate = grow(Imitated(answers, domain, model.classes), drawer(population), real[~held], rng, settings)
+    suite = cover(surrogate, drawer(population), n, rng)  # wished shares are counted anew: those of the growing tree are not tests
     return PathSuite(domain, surrogate, suite, answers(suite.rows), surrogate.fidelity(real[held], answers(real[held])))

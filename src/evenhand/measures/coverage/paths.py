@@ -58,7 +58,10 @@ def cover(surrogate: Surrogate, draw: Drawer, n: int, rng: np.random.Generator) 
     """n tests, equally many for every path that the constraints allow."""
     wanted = np.full(len(surrogate.paths), n // len(surrogate.paths))
     wanted[: n % len(surrogate.paths)] += 1
-    parts = [draw_in_boxes(draw, path.boxes, int(count), rng) for path, count in zip(surrogate.paths, wanted, strict=True)]
+    # Paths that leave the categories free come last, so that their rows can make up for what the others take of a wished share.
+    order = sorted(range(len(wanted)), key=lambda at: -min((len(box.values) for box in surrogate.paths[at].boxes), default=0))
+    drawn = {at: draw_in_boxes(draw, surrogate.paths[at].boxes, int(wanted[at]), rng) for at in order}
+    parts = [drawn[at] for at in range(len(wanted))]
     possible = np.array([len(part) > 0 or count == 0 for part, count in zip(parts, wanted, strict=True)], dtype=np.intp)
     numbers = [np.full(len(part), number) for number, part in enumerate(parts)]
     for number, count in _left_over(n - sum(map(len, parts)), np.flatnonzero(possible & (wanted > 0))):
