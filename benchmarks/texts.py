@@ -17,8 +17,8 @@ from evenhand.measures.exchanged_words import doubt_about, exchanges_of
 from evenhand.models.meter import Meter
 from evenhand.models.shown import ShownModel
 from evenhand.oracles import oracle_of
-from evenhand.planted.name_noise import NameReader, named_letters
 from parts.common import options, write_figures
+from parts.name_noise import NameReader, named_letters
 
 FAIR = {"names": (1.0, 0.0), "names in their templates": (0.0, 1.0), "both": (1.0, 0.5), "strong names": (3.0, 0.5)}
 LEANS = (1.0, 2.0, 4.0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -13,8 +16,11 @@ from evenhand.models.function import FunctionClassifier
 from evenhand.models.meter import Meter
 from evenhand.models.shown import ShownModel
 from evenhand.oracles import oracle_of
-from evenhand.planted.name_noise import NameReader, named_letters
 from evenhand.statistics.permutation import distances_test
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+from parts.name_noise import NameReader, named_letters
 
 EIGHT, THREE = named_letters(8), named_letters(3)
 
