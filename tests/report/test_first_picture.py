@@ -1,5 +1,6 @@
 """The first picture of a page is what decides: the rate, gaps between groups, a leaning, classes of objects, or a change."""
 
+import re
 from typing import Any
 
 from evenhand.report import page
@@ -63,6 +64,9 @@ def test_a_class_that_has_an_interval_shows_it_against_equal_treatment() -> None
     drawn = shown(told("scan", {"rates": [RATE], "studies": study}, "scenes"))
     assert "40.00% against 10.00%: factor 4.0 (2.1 to 6.2); ✕ treated worse" in drawn
     assert "factor 0.8 (0.2 to 30.0); no difference shown" in drawn, "what the axis cuts is told in figures"
+    limit, dot = (float(re.search(rf'class="{kind}" c?x1?="([0-9.]+)%', drawn)[1]) for kind in ("limit", "estimate"))
+    assert limit < 15, "the axis goes on far beyond equal treatment"
+    assert dot > 3 * limit, "a factor of 4 stands where it belongs"
 
 
 def test_of_a_comparison_only_the_first_population_decides() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from evenhand.report import words
-from evenhand.report.charts.canvas import Axis, nice
+from evenhand.report.charts.canvas import Axis
 from evenhand.report.charts.rows import BarRow, Mark, bars, length
 from evenhand.report.charts.tolerances import ToleranceRow, tolerances
 from evenhand.report.record import Record
@@ -79,7 +80,7 @@ def bounds(answer: Mapping[str, Any]) -> str:
 
 def factors(answers: Sequence[Mapping[str, Any]]) -> Markup:
     """Every class as the interval of its factor, against 1."""
-    top = min(LARGEST_FACTOR, nice(max(2.0, *(float(each["high"]) for each in answers))))
+    top = min(LARGEST_FACTOR, float(math.ceil(max(2.0, *(float(each["high"]) for each in answers)))))
     return tolerances([_factor(each, top) for each in answers], Axis(0.0, top))
 
 

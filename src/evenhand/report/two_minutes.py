@@ -106,6 +106,8 @@ def two_minutes(record: Record) -> list[BriefLine]:
 def _next(record: Record) -> str:
     if record.body.series:
         return NEXT_OVER_TIME[record.outcome]
+    if is_one_model(record):
+        return "Nothing: there is only one model to choose from."
     medium, told = record.header.medium.kind or "table", NEXT_BY_VERB.get((record.verb, record.outcome))
     is_broken = record.outcome == "violation"
     return told or (NEXT_BY_MEDIUM.get(medium, NEXT[record.outcome]) if is_broken else NEXT[record.outcome])
@@ -271,7 +273,7 @@ def _repair_rows(record: Record) -> list[ToleranceRow]:
             lost = {"estimate": -accuracy["estimate"], "low": -accuracy["high"], "high": -accuracy["low"]}
             rows += [
                 ToleranceRow(
-                    f"{name}: change of what was to fall",
+                    f"{name}: change in the unfairness that the goal names",
                     _caption(change),
                     change["low"],
                     change["high"],

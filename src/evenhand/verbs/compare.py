@@ -91,7 +91,7 @@ class RateChange:
     def sentence(self) -> str:
         """For a reader."""
         told = f"{self.before:.2%} before, {self.after:.2%} after: {100 * self.difference:+.2f} points"
-        return f"Population “{self.population}”: {told} ({100 * self.low:+.2f} to {100 * self.high:+.2f}); {self.verdict}."
+        return f"Rate among {population_words(self.population)}: {told} ({100 * self.low:+.2f} to {100 * self.high:+.2f}); {self.verdict}."
 
 
 @dataclass(frozen=True)
