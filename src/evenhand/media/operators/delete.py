@@ -13,7 +13,7 @@ from evenhand.media.operators.parts.fill import USUAL_SIDE, fill
 from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.seams import noise_ratio, seam_ratio
-from evenhand.media.scene import Instance, Picture, Scene, Stencil, grown, union
+from evenhand.media.scene import UNKNOWN, Instance, Picture, Scene, Stencil, grown, union
 
 MOST_SHARE = 0.35  # of the picture; a larger hole cannot be filled believably
 NO_BACKGROUND = "the picture has no free background that would fill its place"
@@ -180,11 +180,14 @@ def _shadow(scene: Scene, one: Instance) -> Stencil:
     return shadow
 
 
-def emptied(scene: Scene, gone: Sequence[Instance], hole: Stencil, inpainter: Inpainter | None) -> tuple[Picture, str] | None:
+def emptied(
+    scene: Scene, gone: Sequence[Instance], hole: Stencil, inpainter: Inpainter | None, is_covered: bool = False
+) -> tuple[Picture, str] | None:
     """The picture without these objects, and which way of filling was the better one by its region's marks; None when neither works."""
     removed = {id(one) for one in gone}
     others = union([one for one in scene.instances if id(one) not in removed], scene.shape)
-    cloned = fill(scene.picture, hole, others, scene.regions)
+    unknown = np.full(scene.shape, UNKNOWN, np.uint8) if scene.is_rough and scene.regions is None else None  # anything may stand behind it
+    cloned = fill(scene.picture, hole, others, scene.regions if unknown is None else unknown, is_covered)
     if inpainter is None:
         return None if cloned is None else (cloned, "shifted clone")
     learned = np.where(hole[..., None], inpainter(scene.picture, hole), scene.picture).astype(np.uint8)

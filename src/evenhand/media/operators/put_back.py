@@ -40,7 +40,7 @@ def put_back(scene: Scene, label: str, rng: np.random.Generator, inpainter: Inpa
         return Skipped(PUT_BACK, label, scene.name, "no whole object of this class")
     one = scene.instances[int(rng.choice(places))]
     cutout = cut(scene, one)
-    filled = emptied(scene, [one], hole_for(scene, [one]), inpainter)
+    filled = emptied(scene, [one], hole_for(scene, [one]), inpainter, is_covered=True)
     if filled is None:
         return Skipped(PUT_BACK, label, scene.name, NO_BACKGROUND)
     picture, how = filled[0].copy(), filled[1]

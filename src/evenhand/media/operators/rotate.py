@@ -57,7 +57,7 @@ def turned(scene: Scene, place: int, degrees: float, inpainter: Inpainter | None
     height, width = leaning.shape
     if one.foot + 1 - height < 0 or width > scene.shape[1]:
         return Skipped(operator, one.label, scene.name, "the turned object would leave the picture")
-    filled = emptied(scene, [one], hole_for(scene, [one]), inpainter)
+    filled = emptied(scene, [one], hole_for(scene, [one]), inpainter, is_covered=True)
     if filled is None:
         return Skipped(operator, one.label, scene.name, NO_BACKGROUND)
     picture, how = filled

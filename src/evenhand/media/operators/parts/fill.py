@@ -24,7 +24,10 @@ MOST_TAKEN = 0.02  # of a piece may have no free background at all
 MOST_DRIFT = 14.0  # levels by which the filling may differ from the rim in tone: else it is a thing of another place
 MOST_MISS = 2.5  # times the texture by which the rims may differ, root mean square: more is a patchwork
 MOST_VISIBLE = 200.0  # levels of all steps along rim and seams over the hole's side; from about here on a filling was seen to be one
-MOST_WALL = 0.12  # of the picture's width: what stands behind a wider hole has a structure that copies do not continue
+MOST_WALL, WIDEST_WALL = (
+    0.012,
+    0.12,
+)  # of the picture and of its width: what a larger hole hides has a structure that copies do not continue
 PAIRED = 4  # candidates of which pairs are tried
 LEAST_TEXTURE = 4.0  # levels
 SPECK = 60  # square units
@@ -47,6 +50,7 @@ class FillCanvas:
     forbidden: Stencil  # other objects
     kinds: NDArray[np.uint8]  # of every pixel: ground, sky, building, plants, or anything
     has_regions: bool = False
+    is_covered: bool = False  # whether the place is covered again, so that little of the filling is seen
 
     @property
     def ground(self) -> Stencil:
@@ -98,9 +102,10 @@ class ShiftedPieces:
         return float(np.take_along_axis(self.misplaced, best, axis=0)[0][inner].mean())
 
 
-def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions | None = None) -> Picture | None:
+def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions | None = None, is_covered: bool = False) -> Picture | None:
     """The picture with every piece of the hole filled, or None when it has no background that would fit somewhere.
 
+    A place that is covered again afterwards may show more of how it was filled.
     Outside, only a rim of three pixels fades over, and other objects stay untouched.
     """
     cv2 = require("cv2", "image")
@@ -113,7 +118,7 @@ def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions |
         box = box_of(part)
         if box is not None:
             rest = (hole & ~part) | forbidden
-            if not _fill_piece(cv2, FillCanvas(work, rest, kinds, regions is not None), part, box):
+            if not _fill_piece(cv2, FillCanvas(work, rest, kinds, regions is not None, is_covered), part, box):
                 return None
     return np.asarray(np.clip(work + 0.5, 0, 255), np.uint8)
 
@@ -127,11 +132,11 @@ def _fill_piece(cv2: Any, canvas: FillCanvas, hole: Stencil, box: Box) -> bool:
     distance = cv2.distanceTransform((~inner).astype(np.uint8), cv2.DIST_L2, 3)
     known = ~inner & ~canvas.forbidden[top:bottom, left:right] & (distance <= rim)
     piece = Piece(hole, box, inner, known)
-    shifts = _shifts(cv2, canvas, piece) if _wall_share(canvas, piece) <= MOST_WALL else []
+    shifts = [] if _hides_wall(canvas, piece) else _shifts(cv2, canvas, piece)
     target = piece.of(canvas.picture)
     if not shifts:
         return _smear(cv2, target, inner, unit)
-    shifted = _least_visible(cv2, _shifted(cv2, canvas, piece, shifts), piece, target, unit)
+    shifted = _least_visible(cv2, _shifted(cv2, canvas, piece, shifts), piece, canvas)
     if shifted is None:
         return _smear(cv2, target, inner, unit)
     mended = np.einsum("khw,khwc->hwc", _territories(cv2, shifted.weighed), shifted.pixels)
@@ -140,14 +145,15 @@ def _fill_piece(cv2: Any, canvas: FillCanvas, hole: Stencil, box: Box) -> bool:
     return True
 
 
-def _least_visible(cv2: Any, shifted: ShiftedPieces, piece: Piece, target: Floats, unit: float) -> ShiftedPieces | None:
+def _least_visible(cv2: Any, shifted: ShiftedPieces, piece: Piece, canvas: FillCanvas) -> ShiftedPieces | None:
     """The candidates whose patchwork fits and shows least: each alone, each pair of the first ones, all together; None if none fits."""
-    count, inner, known = len(shifted.pixels), piece.inner, piece.known
-    rough = _texture(cv2, target, known, unit)
+    count, inner, known, target = len(shifted.pixels), piece.inner, piece.known, piece.of(canvas.picture)
+    rough = _texture(cv2, target, known, canvas.unit)
     choices = [(k,) for k in range(count)] + list(combinations(range(min(count, PAIRED)), 2)) + ([tuple(range(count))] if count > 2 else [])
-    best, least = None, MOST_VISIBLE
+    least, most = (np.inf, 1.0) if canvas.is_covered else (MOST_VISIBLE, MOST_MISPLACED)
+    best = None
     for some in map(shifted.only, choices):
-        if not _fits(some.costs.min(axis=0)[inner], rough) or some.misplaced_share(inner) > MOST_MISPLACED:
+        if not _fits(some.costs.min(axis=0)[inner], rough) or some.misplaced_share(inner) > most:
             continue
         owner = _owners(cv2, some.weighed).astype(np.int64)
         mended = np.take_along_axis(some.pixels, owner[None, ..., None], axis=0)[0]
@@ -278,14 +284,15 @@ def _shifted(cv2: Any, canvas: FillCanvas, piece: Piece, shifts: list[tuple[int,
     return ShiftedPieces(np.stack(pixels), np.stack(costs), np.stack(misplaced))
 
 
-def _wall_share(canvas: FillCanvas, piece: Piece) -> float:
-    """The share of the picture's width in which a hole hides what is no ground; nothing where regions are not known."""
-    if not canvas.has_regions:
-        return 0.0
+def _hides_wall(canvas: FillCanvas, piece: Piece) -> bool:
+    """Whether a hole hides a large piece of what is no ground; not known where regions are not."""
+    if canvas.is_covered or not canvas.has_regions:
+        return False
     left, top, right, bottom = piece.box
     taken = (piece.hole | canvas.forbidden)[top:bottom]
     expected = _expected_kinds(canvas.kinds[top:bottom], taken)[:, left:right]
-    return float((piece.inner & (expected != GROUND)).any(axis=0).sum() / canvas.kinds.shape[1])
+    wall = piece.inner & (expected != GROUND)
+    return bool(wall.sum() > MOST_WALL * canvas.kinds.size or wall.any(axis=0).sum() > WIDEST_WALL * canvas.kinds.shape[1])
 
 
 def _differ(kinds: NDArray[np.uint8], expected: NDArray[np.uint8]) -> Stencil:
