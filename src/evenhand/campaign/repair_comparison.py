@@ -23,8 +23,8 @@ from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import Header
 from evenhand.engine.result import Telling, result_dict
 from evenhand.errors import UnknownName
-from evenhand.limits import Share, check_limits
-from evenhand.measures.repair_measures import AS_GIVEN, BY_MEASURE, MEASURES
+from evenhand.limits import Positive, Share, check_limits
+from evenhand.measures.repair_measures import AS_GIVEN, LABELS, Scorecard
 from evenhand.repairs.parts.case import Role
 from evenhand.report.rendered import Rendered
 from evenhand.statistics.multiplicity import holm
@@ -56,6 +56,17 @@ GOALS: dict[str, RepairGoal] = {
     "worst_case": RepairGoal(("worst_gap",), ("worst_gap", "found_anew")),
 }
 """Among real people and for another method; between groups; between the two twins that are furthest apart."""
+
+
+def goal_for(name: str, card: Scorecard) -> RepairGoal:
+    """The goal in the figures of this kind of answer: groups of amounts differ in their means.
+
+    Where the true amounts of groups differ, equal means lie beyond the truth of some group by construction: that is noted, not forbidden.
+    """
+    if name != "groups" or card is LABELS:
+        return GOALS[name]
+    return RepairGoal(card.groups[:1], card.groups[:1])
+
 
 ALARM = 0.995
 """A model that gives this share of people one and the same answer, though their true labels differ more, decides nothing."""
@@ -105,22 +116,19 @@ class RepairTerms:
     """What counts as shown: the goal, the confidence, how much accuracy may be lost, and below what it may not fall.
 
     goal: flips, groups or worst_case.  floor: the accuracy that must be kept; None for the loss alone.
+    Of amounts, accuracy is the share of their variance that is explained; most_error: the mean error that is allowed, in the label's unit.
     """
 
     confidence: float = 0.95
     tolerance: float = 0.01
     goal: str = "flips"
     floor: Share | None = None
+    most_error: Positive | None = None
 
     def __post_init__(self) -> None:
         check_limits(self)
         if self.goal not in GOALS:
             raise UnknownName("goal of a repair", self.goal, GOALS)
-
-    @property
-    def aim(self) -> RepairGoal:
-        """The figures that the goal means."""
-        return GOALS[self.goal]
 
 
 @dataclass(frozen=True)
@@ -142,6 +150,7 @@ class RepairComparison(Rendered):
     terms: RepairTerms
     notes: tuple[str, ...] = ()
     models: Mapping[str, Model] = field(default_factory=dict)
+    card: Scorecard = LABELS
 
     def __getitem__(self, name: str) -> RepairLine:
         return next(line for line in self.lines if line.name == name)
@@ -150,7 +159,13 @@ class RepairComparison(Rendered):
     def best(self) -> RepairLine | None:
         """Of the repairs that are shown to be better, the one with the fewest unfairly treated real people; None where there is none."""
         better = [line for line in self.lines if line.verdict == "better"]
-        return min(better, key=lambda line: (line.means[self.terms.aim.first].estimate, -line.means["accuracy"].estimate), default=None)
+        first, kept = self._first, self.card.kept
+        return min(better, key=lambda line: (line.means[first].estimate, -line.means[kept].estimate), default=None)
+
+    @property
+    def _first(self) -> str:
+        """The figure that the goal is about."""
+        return goal_for(self.terms.goal, self.card).first
 
     @property
     def sentence(self) -> str:
@@ -161,10 +176,11 @@ class RepairComparison(Rendered):
 
     def _effect(self, line: RepairLine) -> str:
         """What a repair does to the figure that the goal is about, and to accuracy."""
-        first = self.terms.aim.first
-        what = "among held-out real people the share who are treated unfairly" if first == "if_o" else BY_MEASURE[first].meaning
-        change, accuracy = (100 * line.changes[name].mean.estimate for name in (first, "accuracy"))
-        return f"{what} changes by {change:+.2f} points, and accuracy by {accuracy:+.2f} points"
+        first, card = self._first, self.card
+        what = "among held-out real people the share who are treated unfairly" if first == "if_o" else card[first].meaning
+        change, kept = (_moved(line.changes[name].mean.estimate, card, name) for name in (first, card.kept))
+        error = "" if card is LABELS else f", and the mean error by {_moved(line.changes['mean_error'].mean.estimate, card, 'mean_error')}"
+        return f"{what} changes by {change}, and {_kept_words(card)} by {kept}{error}"
 
     @property
     def _price(self) -> str:
@@ -172,8 +188,8 @@ class RepairComparison(Rendered):
         dear = [line for line in self.lines if line.verdict == "better, at a price"]
         if not dear:
             return ""
-        least = max(dear, key=lambda line: line.changes["accuracy"].mean.estimate)
-        kept = f"a loss of accuracy within the tolerated {self.terms.tolerance:.2%} is not shown"
+        least = max(dear, key=lambda line: line.changes[self.card.kept].mean.estimate)
+        kept = f"a loss of {_kept_words(self.card)} within the tolerated {self.terms.tolerance:.2%} is not shown"
         return f"; {least.name} is better at a price: {self._effect(least)}, and {kept}"
 
     @property
@@ -190,7 +206,8 @@ class RepairComparison(Rendered):
         """The versioned JSON that every rendering reads."""
         told = {
             "best": self.best.name if self.best else None,
-            "measures": [vars(measure) for measure in MEASURES],
+            "measures": [vars(measure) for measure in self.card.measures],
+            "unit": self.card.unit,
             "lines": [line.as_dict() for line in self.lines],
             "refused": dict(self.refused),
             "facts": self.outcomes[0].facts if self.outcomes else {},
@@ -227,29 +244,38 @@ class RepairComparison(Rendered):
         width = max(len(line.name) for line in self.lines)
         text = [self.sentence]
         for line in self.lines:
-            figures = " ".join(
-                f"{BY_MEASURE[n].title} {_percent(line.means[n])}" for n in ("accuracy", "if_o", "if_r", "found_anew", "spd")
-            )
+            figures = " ".join(f"{self.card.title(n)} {_shown(line.means[n], n, self.card)}" for n in self.card.shown)
             text.append(f"{line.name:{width}}  {figures}  {line.verdict.upper()}: {line.reason}")
             text += [f"{'':{width}}  {note}" for note in line.notes]
         text += [f"{name:{width}}  not possible: {why}" for name, why in self.refused.items()]
         return "\n".join([*text, *self.notes])
 
 
-def _percent(mean: PairedMean) -> str:
-    return f"{100 * mean.estimate:.2f}%" if np.isfinite(mean.estimate) else "-"
+def _shown(mean: PairedMean, name: str, card: Scorecard) -> str:
+    return card.text(name, mean.estimate) if np.isfinite(mean.estimate) else "-"
 
 
-def compare(outcomes: Sequence[SeedOutcome], roles: Mapping[str, RepairRole], header: Header, terms: RepairTerms) -> RepairComparison:
-    """Lines with verdicts.  `roles` says what each repair is."""
+def _moved(change: float, card: Scorecard, name: str) -> str:
+    """A change in points or in the label's unit."""
+    return f"{100 * change:+.2f} points" if card[name].is_share else f"{change:+,.4g}{f' {card.unit}' if card.unit else ''}"
+
+
+def _kept_words(card: Scorecard) -> str:
+    return "accuracy" if card.kept == "accuracy" else "the explained share of the variance"
+
+
+def compare(
+    outcomes: Sequence[SeedOutcome], roles: Mapping[str, RepairRole], header: Header, terms: RepairTerms, card: Scorecard = LABELS
+) -> RepairComparison:
+    """Lines with verdicts.  `roles` says what each repair is, `card` which figures it is judged by."""
     refused = {name: why for outcome in outcomes for name, why in outcome.refused.items()}
     names = [name for name in roles if any(name in outcome.figures for outcome in outcomes)]
     facts = [outcome.facts["seed"] for outcome in outcomes]
     design = Design(float(np.mean([f["held_out"] / f["rows_to_train"] for f in facts])), terms.confidence)
-    desk = _Desk(list(outcomes), roles, design, terms, names)
-    lines = _with_front([desk.given(), *desk.lines()], terms.aim.first)
+    desk = _Desk(list(outcomes), roles, design, terms, names, card)
+    lines = _with_front([desk.given(), *desk.lines()], desk.goal.first, card.kept)
     notes = tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes)) + desk.warnings(lines)
-    return RepairComparison(header, tuple(outcomes), tuple(lines), refused, terms, notes, outcomes[0].models)
+    return RepairComparison(header, tuple(outcomes), tuple(lines), refused, terms, notes, outcomes[0].models, card)
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,6 +287,12 @@ class _Desk:
     design: Design
     terms: RepairTerms
     names: list[str]
+    card: Scorecard = LABELS
+
+    @property
+    def goal(self) -> RepairGoal:
+        """The figures that must fall, and those that must not rise."""
+        return goal_for(self.terms.goal, self.card)
 
     def over_seeds(self, name: str, measure: str) -> Any:
         """One figure of one repair for each seed."""
@@ -273,12 +305,12 @@ class _Desk:
 
     def changes(self, name: str, reference: str) -> dict[str, Change]:
         """Every figure's paired change."""
-        pairs = {m.name: (self.over_seeds(reference, m.name), self.over_seeds(name, m.name)) for m in MEASURES}
+        pairs = {m.name: (self.over_seeds(reference, m.name), self.over_seeds(name, m.name)) for m in self.card.measures}
         return {measure: change_of(*both, self.design, by_ratio=measure in PRIMARY) for measure, both in pairs.items()}
 
     def means(self, name: str) -> dict[str, PairedMean]:
         """Every figure's mean."""
-        return {m.name: mean_of(self.over_seeds(name, m.name), self.design) for m in MEASURES}
+        return {m.name: mean_of(self.over_seeds(name, m.name), self.design) for m in self.card.measures}
 
     def given(self) -> RepairLine:
         """The user's own model, which may know the held-out rows: shown, not judged."""
@@ -293,7 +325,7 @@ class _Desk:
         """
         changes = {name: self.changes(name, self.reference(name)) for name in self.names}
         repairs = [name for name in self.names if self.roles[name].role == "repair"]
-        rises = [(name, measure) for name in repairs for measure in self.terms.aim.guarded]
+        rises = [(name, measure) for name in repairs for measure in self.goal.guarded]
         corrected: dict[str, dict[str, float]] = {name: {} for name in self.names}
         better = [max((changes[name][m].falls for m in self.needed(name)), default=1.0) for name in repairs]
         for name, value in zip(repairs, holm(better), strict=True):
@@ -304,7 +336,7 @@ class _Desk:
 
     def needed(self, name: str) -> list[str]:
         """The figures that must fall: those that were above zero before."""
-        return [m for m in self.terms.aim.needed if np.nansum(self.over_seeds(self.reference(name), m)) > 0]
+        return [m for m in self.goal.needed if np.nansum(self.over_seeds(self.reference(name), m)) > 0]
 
     def line(self, name: str, changes: dict[str, Change], adjusted: dict[str, float]) -> RepairLine:
         """One repair with its verdict."""
@@ -334,33 +366,38 @@ class _Desk:
         alpha, reference = 1 - self.terms.confidence, self.reference(name)
         if len(self.outcomes) < 2:
             return "no evidence of improvement", "one seed cannot tell a repair from chance; give at least three"
-        worse = [m for m in self.terms.aim.guarded if adjusted[f"rise_{m}"] <= alpha]
+        worse = [m for m in self.goal.guarded if adjusted[f"rise_{m}"] <= alpha]
         needed = self.needed(name)
         if worse:
-            return "worse", f"{_listed(worse)} rose"
+            return "worse", f"{_listed(worse, self.card)} rose"
         if not needed:
             return "no evidence of improvement", "nothing unfair was found before, so that nothing could improve"
         if adjusted["improvement"] > alpha:
             missing = [m for m in needed if changes[m].falls > alpha]
-            what = f"a fall of {_listed(missing or needed)} is not shown against {reference} over {len(self.outcomes)} seeds"
+            what = f"a fall of {_listed(missing or needed, self.card)} is not shown against {reference} over {len(self.outcomes)} seeds"
             chance = f" (p = {adjusted['improvement']:.2g}, corrected for all repairs)"
             return "no evidence of improvement", what + chance
-        return self.price(
-            changes["accuracy"], _listed([m for m in self.terms.aim.guarded if changes[m].falls <= alpha]), self.means(name)["accuracy"]
-        )
+        improved = _listed([m for m in self.goal.guarded if changes[m].falls <= alpha], self.card)
+        return self.price(changes[self.card.kept], improved, self.means(name))
 
-    def price(self, change: Change, improved: str, accuracy: PairedMean) -> tuple[Verdict, str]:
+    def price(self, change: Change, improved: str, means: Mapping[str, PairedMean]) -> tuple[Verdict, str]:
         """Whether accuracy is shown to be kept."""
-        low = change.mean.low
+        low, kept, accuracy = change.mean.low, _kept_words(self.card), means[self.card.kept]
         lost = -change.mean.estimate
         floor = self.terms.floor
         if floor is not None and (accuracy.low if accuracy.low is not None else accuracy.estimate) < floor:
-            return "better, at a price", f"{improved} fell, but an accuracy of at least {floor:.2%} is not shown"
+            what = "an accuracy" if self.card is LABELS else "an explained share"
+            return "better, at a price", f"{improved} fell, but {what} of at least {floor:.2%} is not shown"
+        if self.terms.most_error is not None and (error := means.get("mean_error")) is not None:
+            most = error.high if error.high is not None else error.estimate
+            if most > self.terms.most_error:
+                allowed = self.card.text("mean_error", self.terms.most_error)
+                return "better, at a price", f"{improved} fell, but a mean error of at most {allowed} is not shown"
         if low is not None and -low <= self.terms.tolerance:
-            return "better", f"{improved} fell, and accuracy falls by at most {max(0.0, -low):.2%}"
+            return "better", f"{improved} fell, and {kept} falls by at most {max(0.0, -low):.2%}"
         bound = "" if low is None else f", at most {-low:.2%}"
         return "better, at a price", (
-            f"{improved} fell, but accuracy changes by {-lost:+.2%}{bound}: a loss within {self.terms.tolerance:.2%} is not shown"
+            f"{improved} fell, but {kept} changes by {-lost:+.2%}{bound}: a loss within {self.terms.tolerance:.2%} is not shown"
         )
 
     def notes(self, name: str, changes: dict[str, Change]) -> tuple[str, ...]:
@@ -370,45 +407,52 @@ class _Desk:
             against = change_of(self.over_seeds(RANDOM, "if_o"), self.over_seeds(name, "if_o"), self.design, by_ratio=True)
             if against.falls > 1 - self.terms.confidence:
                 told.append("not shown to be better than as many random rows in place of findings")
-        rose = [m for m in ("spd", "aod", "worst_gap") if changes[m].p_value <= 1 - self.terms.confidence and changes[m].mean.estimate > 0]
+        watched, level = (*self.card.groups, "worst_gap"), 1 - self.terms.confidence
+        rose = [m for m in watched if changes[m].p_value <= level and changes[m].mean.estimate > 0]
         if rose:
-            told.append(f"{_listed(rose)} rose")
+            told.append(f"{_listed(rose, self.card)} rose")
         return tuple(told)
 
     def warnings(self, lines: Sequence[RepairLine]) -> tuple[str, ...]:
         """What concerns the whole comparison."""
         told = []
-        given, again = self.over_seeds(AS_GIVEN, "accuracy"), self.over_seeds(BEFORE, "accuracy")
+        given, again = (self.over_seeds(name, self.card.kept) for name in (AS_GIVEN, BEFORE))
         if np.isfinite(given - again).all() and float((given - again).mean()) > 0.02:
             told.append(
-                f"Fitted again, the model is {float((given - again).mean()):.1%} less accurate on the held-out rows than the one given, "
+                f"Fitted again, the model {self._less(float((given - again).mean()))} on the held-out rows than the one given, "
                 "which may have learned from them, or was trained longer than `refit` trains."
             )
         trivial = [line for line in lines if line.verdict == "trivial"]
         for line in lines:
-            if line.verdict.startswith("better") and (beaten := [t.name for t in trivial if _beats(t, line)]):
-                told.append(f"{line.name} is no better than the trivial {_listed(beaten)}, in accuracy and for held-out people.")
+            if line.verdict.startswith("better") and (beaten := [t.name for t in trivial if _beats(t, line, self.card.kept)]):
+                told.append(
+                    f"{line.name} is no better than the trivial {_listed(beaten, self.card)}, in {_kept_words(self.card)} and for held-out "
+                    "people."
+                )
         return tuple(told)
 
+    def _less(self, lost: float) -> str:
+        return f"is {lost:.1%} less accurate" if self.card is LABELS else f"explains {lost:.1%} less of the variance"
 
-def _beats(first: RepairLine, second: RepairLine) -> bool:
-    at_least = first.means["accuracy"].estimate >= second.means["accuracy"].estimate
+
+def _beats(first: RepairLine, second: RepairLine, kept: str) -> bool:
+    at_least = first.means[kept].estimate >= second.means[kept].estimate
     return bool(at_least and first.means["if_o"].estimate <= second.means["if_o"].estimate)
 
 
-def _with_front(lines: Sequence[RepairLine], figure: str) -> list[RepairLine]:
+def _with_front(lines: Sequence[RepairLine], figure: str, kept: str) -> list[RepairLine]:
     """Marks the lines that no other one beats in both accuracy and unfairness."""
     from dataclasses import replace
 
     judged = [line for line in lines if line.name != AS_GIVEN]
-    return [replace(line, on_front=line in judged and not any(_dominates(o, line, figure) for o in judged)) for line in lines]
+    return [replace(line, on_front=line in judged and not any(_dominates(o, line, figure, kept) for o in judged)) for line in lines]
 
 
-def _dominates(first: RepairLine, second: RepairLine, figure: str) -> bool:
-    a, b = ((line.means["accuracy"].estimate, -line.means[figure].estimate) for line in (first, second))
+def _dominates(first: RepairLine, second: RepairLine, figure: str, kept: str) -> bool:
+    a, b = ((line.means[kept].estimate, -line.means[figure].estimate) for line in (first, second))
     return a[0] >= b[0] and a[1] >= b[1] and a != b
 
 
-def _listed(names: Sequence[str]) -> str:
-    titles = [BY_MEASURE[name].title if name in BY_MEASURE else name for name in names]
+def _listed(names: Sequence[str], card: Scorecard) -> str:
+    titles = [card.title(name) for name in names]
     return " and ".join([", ".join(titles[:-1]), titles[-1]]) if len(titles) > 1 else "".join(titles)

@@ -9,14 +9,15 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evenhand.arrays import Labels, Rows
+from evenhand.arrays import Rows
 from evenhand.campaign.repair_worth import Yardstick, measure
-from evenhand.contract import Headway, LabelledRows, Medium, Method, Model, Trainable, Watch
+from evenhand.contract import Headway, LabelledRows, Medium, Method, Model, Oracle, Trainable, Watch
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import Findings
 from evenhand.engine.run import Plan, Subject, check_ability, run
@@ -24,6 +25,7 @@ from evenhand.errors import DataError, EvenhandError, MissingAbility
 from evenhand.measures.repair_measures import AS_GIVEN
 from evenhand.models.budget import Budget
 from evenhand.models.inputs import first_line
+from evenhand.oracles.flip import LabelFlip
 from evenhand.repairs.parts.case import Case, Mended, Repair
 
 BEFORE = "no_change"
@@ -36,11 +38,17 @@ class Material:
     domain: TabularDomain
     model: Model
     rows: Rows
-    labels: Labels
+    labels: NDArray[Any]  # positions of classes, or amounts
     train_method: Method
     judge_method: Method
     held_out: LabelledRows | None = None  # judged on instead of a part of the rows
     medium: Medium | None = None  # what a row shows; None is the table itself
+    oracle: Oracle = field(default_factory=LabelFlip)
+
+    @property
+    def is_amount(self) -> bool:
+        """Whether the model says amounts."""
+        return len(self.model.classes) == 1
 
 
 @dataclass(frozen=True)
@@ -79,9 +87,9 @@ def trial(material: Material, repairs: Mapping[str, Repair], effort: Effort, see
             watch(Headway(f"seed {seed}", steps.index(step), len(steps), step))
 
     say("searching")
-    subject = Subject(material.domain, model, train.rows, train.labels, medium=material.medium)
-    findings = _search(material.train_method, subject, effort.candidates, seed)
-    judged = _search(material.judge_method, subject, effort.candidates, seed + 1_000)
+    subject = Subject(material.domain, model, train.rows, None if material.is_amount else train.labels, medium=material.medium)
+    findings = _search(material.train_method, subject, Plan(seed, Budget(candidates=effort.candidates), material.oracle))
+    judged = _search(material.judge_method, subject, Plan(seed + 1_000, Budget(candidates=effort.candidates), material.oracle))
     yardstick = Yardstick(
         material.domain,
         held.rows,
@@ -92,8 +100,9 @@ def trial(material: Material, repairs: Mapping[str, Repair], effort: Effort, see
         effort.judge_candidates,
         seed,
         material.medium,
+        material.oracle,
     )
-    case = Case.of(subject, findings)
+    case = Case.of(replace(subject, labels=train.labels), findings)
     found = {
         "train_findings": len(findings),
         "judge_findings": len(yardstick.findings),
@@ -134,7 +143,8 @@ def split(material: Material, effort: Effort, rng: np.random.Generator) -> tuple
     train = rng.permutation(np.flatnonzero(~held))[: effort.most_rows]
     if not held.any() or len(np.unique(labels[train])) < 2:
         raise DataError(
-            f"{len(rows)} rows cannot be split into training rows of at least two classes and held-out ones; give more rows, or held_out"
+            f"{len(rows)} rows cannot be split into training rows of at least two {'amounts' if material.is_amount else 'classes'} and "
+            "held-out ones; give more rows, or held_out"
         )
     return LabelledRows(rows[train], labels[train]), LabelledRows(rows[held], labels[held])
 
@@ -169,9 +179,9 @@ def _heard(notes: list[str]) -> Iterator[None]:
     notes.extend(note for note in dict.fromkeys(told) if note not in notes)
 
 
-def _search(method: Method, subject: Subject, candidates: int, seed: int) -> Findings:
+def _search(method: Method, subject: Subject, plan: Plan) -> Findings:
     check_ability(method, subject.model)
-    return run(method, subject, Plan(seed, Budget(candidates=candidates))).findings
+    return run(method, subject, plan).findings
 
 
 def unseen(judged: Findings, trained: Findings, domain: TabularDomain) -> Rows:

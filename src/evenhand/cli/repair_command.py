@@ -76,13 +76,17 @@ def repair_command(
     seeds: int = typer.Option(5, min=1, help="How many times everything is repeated."),
     seed: int = typer.Option(0, min=0, help="The first seed."),
     candidates: int = typer.Option(20_000, min=1, help="Candidates of each search."),
-    tolerance: float = typer.Option(0.01, min=0.0, max=1.0, help="How much accuracy may be lost."),
+    tolerance: float = typer.Option(
+        0.01, min=0.0, max=1.0, help="How much accuracy may be lost; of amounts, how much of the explained share of their variance."
+    ),
     goal: str = typer.Option(
         "flips",
         help="What must improve: flips (single people), groups (the gap between them) or worst_case.",
         autocompletion=one_of("flips", "groups", "worst_case"),
     ),
     floor: float = typer.Option(None, min=0.0, max=1.0, help="The accuracy that must be kept, beside the tolerated loss."),
+    most_error: float = typer.Option(None, min=0.0, help="For amounts: the mean error that is allowed, in the label's unit."),
+    oracle: str = typer.Option(None, help="For amounts: what counts as different, such as amounts:tolerance=500; else the label's own."),
     workers: int = WORKERS,
     cluster: str = CLUSTER,
     setting: list[str] = typer.Option(None, "--set", help="A parameter of the one named repair, name=value."),
@@ -120,10 +124,11 @@ def repair_command(
                 seeds,
                 seed,
                 Effort(candidates),
-                RepairTerms(tolerance=tolerance, goal=goal, floor=floor),
+                RepairTerms(tolerance=tolerance, goal=goal, floor=floor, most_error=most_error),
                 watch,
                 executor_for(workers, cluster, loaded.model),
                 loaded.project.scan.runs,
+                oracle,
             ),
         )
     written(result, report, Leaving(output, place=loaded.place))

@@ -17,6 +17,7 @@ class Measure:
     meaning: str
     kind: Kind
     better: Literal["higher", "lower"]
+    is_share: bool = True  # else it is in the label's unit
 
 
 MEASURES = (
@@ -33,7 +34,57 @@ MEASURES = (
     Measure("aod", "AOD", "the same among those who deserve it and among those who do not, averaged", "group", "lower"),
     Measure("one_answer", "One answer", "share of held-out rows that get the most common answer", "accuracy", "lower"),
 )
-BY_MEASURE = {measure.name: measure for measure in MEASURES}
+AMOUNT_MEASURES = (
+    Measure("explained", "Explained", "share of the variance of held-out amounts that the model explains (R²)", "accuracy", "higher"),
+    Measure("mean_error", "Mean error", "how far the amounts said of held-out rows lie from the true ones", "accuracy", "lower", False),
+    Measure("worst_group_error", "Worst group", "mean error in the protected group where it is largest", "worst case", "lower", False),
+    Measure("if_o", "IF_o", "held-out real rows whose amount another protected value moves beyond the tolerance", "individual", "lower"),
+    *(measure for measure in MEASURES if measure.name in ("if_r", "still_found", "found_anew")),
+    Measure(
+        "worst_gap", "Worst gap", "the largest difference of amounts between two twins among held-out rows", "worst case", "lower", False
+    ),
+    Measure("mean_gap", "Gap of means", "largest gap between protected groups in the mean amount", "group", "lower", False),
+    Measure("error_gap", "Gap of errors", "the same of amounts said beyond the true ones, on average", "group", "lower", False),
+    Measure("one_answer", "One answer", "share of held-out rows that get the most common amount", "accuracy", "lower"),
+)
+
+
+@dataclass(frozen=True)
+class Scorecard:
+    """The figures for one kind of answer.
+
+    kept: the figure that a repair may not lose.  groups: what differs between groups, first what a repair of groups must mend.
+    unit: of figures that are no shares.
+    """
+
+    measures: tuple[Measure, ...]
+    kept: str
+    groups: tuple[str, ...]
+    shown: tuple[str, ...]
+    unit: str = ""
+
+    def __getitem__(self, name: str) -> Measure:
+        return next(measure for measure in self.measures if measure.name == name)
+
+    def title(self, name: str) -> str:
+        """What a figure is called; a name that is no figure is its own."""
+        return next((measure.title for measure in self.measures if measure.name == name), name)
+
+    def text(self, name: str, value: float) -> str:
+        """A figure for a reader: in percent, or in the label's unit."""
+        if self[name].is_share:
+            return f"{100 * value:.2f}%"
+        return f"{value:,.4g}{f' {self.unit}' if self.unit else ''}"
+
+
+LABELS = Scorecard(MEASURES, "accuracy", ("spd", "aod"), ("accuracy", "if_o", "if_r", "found_anew", "spd"))
+
+
+def amounts_card(unit: str) -> Scorecard:
+    """The figures of models that say amounts."""
+    shown = ("explained", "mean_error", "if_o", "if_r", "found_anew", "mean_gap")
+    return Scorecard(AMOUNT_MEASURES, "explained", ("mean_gap", "error_gap"), shown, unit)
+
 
 AS_GIVEN = "as_given"
 """The line of the model that was given, beside those of its repairs."""

@@ -11,9 +11,9 @@ import numpy as np
 
 from evenhand.arrays import Reals, Rows, Scores
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import EvenhandError, InvalidArgument, ModelFailed, UnclearAnswers, WrongAnswer
+from evenhand.errors import EvenhandError, InvalidArgument, MissingAbility, ModelFailed, UnclearAnswers, WrongAnswer
 from evenhand.models.booster_cells import BoosterCells, cells_of
-from evenhand.models.estimator import named_columns
+from evenhand.models.estimator import named_columns, seeded
 from evenhand.models.inputs import Takes, check_takes, fingerprint_by_answers, first_line, guarded, inputs_of, probe_rows
 from evenhand.models.several_outputs import check_output, several_amounts
 
@@ -58,6 +58,19 @@ class AmountModel:
                 f"the regression answered {len(rows)} rows with {answer.dtype} of shape {answer.shape}; expected one number per row"
             )
         return answer.reshape(len(rows), 1).astype(np.float64)
+
+    def refit(self, rows: Rows, labels: Any, rng: np.random.Generator) -> AmountModel:
+        """A fresh clone fitted to these amounts, seeded by rng wherever it takes a seed; of several outputs only this one is learnt."""
+        from sklearn.base import clone
+
+        if not hasattr(self.source, "fit") or not hasattr(self.source, "get_params"):
+            raise MissingAbility(
+                "the regression cannot be fitted again: give the estimator itself.  What is possible with answers alone: marginalise, "
+                "hide_protected and equal_means"
+            )
+        fresh = seeded(clone(self.source), rng)
+        guarded(lambda: fresh.fit(self.inputs(rows), np.asarray(labels, dtype=np.float64)), f"{type(fresh).__name__}.fit")
+        return replace(self, function=fresh.predict, source=fresh, output=None)
 
     @cached_property
     def _fingerprint(self) -> str:

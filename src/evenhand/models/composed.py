@@ -207,6 +207,41 @@ def group_of(cells: Rows, groups: Rows) -> Index:
 
 
 @dataclass(frozen=True, eq=False)
+class Shifted:
+    """A model that says amounts, with an amount of its own added for each protected group; rows of other groups stay as they are."""
+
+    base: Model
+    places: tuple[int, ...]
+    groups: Rows  # (groups, protected columns): the codes of each group
+    shifts: Reals  # (groups,)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The base's."""
+        return self.base.classes
+
+    @property
+    def is_hard(self) -> bool:
+        """As the base."""
+        return self.base.is_hard
+
+    @property
+    def batch_rows(self) -> int:
+        """As the base."""
+        return self.base.batch_rows
+
+    def scores(self, rows: Rows) -> Scores:
+        """The base's amounts, shifted."""
+        group = group_of(rows[:, list(self.places)], self.groups)
+        shifted: Scores = np.asarray(self.base.scores(rows), dtype=np.float64) + np.append(self.shifts, 0.0)[group][:, None]
+        return shifted
+
+    def fingerprint(self) -> str:
+        """The base's, and the shifts."""
+        return f"shifted-{_digest(self.base.fingerprint(), self.groups, self.shifts)}"
+
+
+@dataclass(frozen=True, eq=False)
 class Mixture:
     """Several models' scores, or their labels, averaged with weights."""
 

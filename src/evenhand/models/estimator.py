@@ -76,7 +76,7 @@ class EstimatorModel:
         if not hasattr(self.estimator, "fit"):
             raise MissingAbility(f"{type(self.estimator).__name__} has no fit method; wrap the estimator that it was made from")
         check_labels(rows, labels, len(self.classes))
-        fresh = _seeded(clone(self.estimator), rng)
+        fresh = seeded(clone(self.estimator), rng)
         own = self._own_labels()
         guarded(lambda: fresh.fit(self.inputs(rows), np.array(own)[labels]), f"{type(fresh).__name__}.fit")
         columns = [self.classes[own.index(value)] for value in _classes_of(fresh) or own]
@@ -216,6 +216,7 @@ def _check_width(model: EstimatorModel) -> None:
         )
 
 
-def _seeded(estimator: Any, rng: np.random.Generator) -> Any:
+def seeded(estimator: Any, rng: np.random.Generator) -> Any:
+    """The estimator with every seed that it takes drawn from rng."""
     seeds = [name for name in estimator.get_params(deep=True) if name.split("__")[-1] in ("random_state", "random_seed")]
     return estimator.set_params(**{name: seed_of(rng) for name in sorted(seeds)}) if seeds else estimator

@@ -56,7 +56,15 @@ SILENT = {"n_jobs": None, "memory": None, "verbose": 0}
 _PLACE = re.compile(r"sklearn\.(\w+)(\.\w+)*:\w+")
 _TREE = ("n_features", "n_classes", "n_outputs", "max_depth", "node_count", "nodes", "values")
 _PREDICTOR = ("nodes", "binned_left_cat_bitsets", "raw_left_cat_bitsets")
-_LOSSES = ("HalfBinomialLoss", "HalfMultinomialLoss", "HalfSquaredError", "ExponentialLoss")
+_LOSSES = (
+    "HalfBinomialLoss",
+    "HalfMultinomialLoss",
+    "HalfSquaredError",
+    "ExponentialLoss",
+    "HalfPoissonLoss",
+    "HalfGammaLoss",
+    "AbsoluteError",
+)
 _HELPERS = ("_CalibratedClassifier", "_SigmoidCalibration", "_BinMapper")
 """Classes that are no estimators, but parts of them with plain fields."""
 _TYPES: dict[str, type] = {"object": object, "float": float, "int": int, "str": str, "bool": bool}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from evenhand.arrays import Rows, Scores
 from evenhand.disk import digest_of, whole_file
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import EvenhandError, MissingAbility, StoreError
+from evenhand.models.amount_models import AmountModel
 from evenhand.models.answer_shapes import Reader
 from evenhand.models.booster_cells import cells_of, library_of, native
 from evenhand.models.estimator import EstimatorModel
@@ -61,15 +62,19 @@ class PreparedBooster:
         return self.booster.predict(self.front.transform(inputs))
 
 
+Written: TypeAlias = EstimatorModel | AmountModel
+"""What is written: an estimator of classes or of amounts."""
+
+
 @dataclass(frozen=True)
 class _Way:
     """One way to write an estimator: what it writes and how near the answers must be."""
 
-    write: Callable[[EstimatorModel, Path], Told]
+    write: Callable[[Written, Path], Told]
     tolerance: float
 
 
-def write_estimator(model: EstimatorModel, folder: Path, fixed: Fixed) -> Told:
+def write_estimator(model: Written, folder: Path, fixed: Fixed) -> Told:
     """Write the first form that answers as the model does; what the description says of it."""
     faults: list[str] = []
     for way in (_Way(_as_arrays, ALIKE), _Way(_as_graph, NEARLY)):
@@ -80,13 +85,18 @@ def write_estimator(model: EstimatorModel, folder: Path, fixed: Fixed) -> Told:
             for left in folder.iterdir():
                 left.unlink()
     raise MissingAbility(
-        f"{type(model.estimator).__name__} can be written neither as plain arrays ({faults[0]}) nor as ONNX ({faults[1]}).  Build it of "
+        f"{type(_inner(model)).__name__} can be written neither as plain arrays ({faults[0]}) nor as ONNX ({faults[1]}).  Build it of "
         "scikit-learn's own parts, or export it yourself (.onnx, or the booster's own file) and wrap that"
     )
 
 
-def _written(model: EstimatorModel, folder: Path, way: _Way, fixed: Fixed) -> Told:
-    told = {"kind": "estimator", **way.write(model, folder), **_reading(model.reader), "tolerance": way.tolerance}
+def _inner(model: Written) -> Any:
+    return model.source if isinstance(model, AmountModel) else model.estimator
+
+
+def _written(model: Written, folder: Path, way: _Way, fixed: Fixed) -> Told:
+    reading: Told = {"amounts": True} if isinstance(model, AmountModel) else _reading(model.reader)
+    told = {"kind": "estimator", **way.write(model, folder), **reading, "tolerance": way.tolerance}
     told["sums"] = {file.name: digest_of(file.read_bytes()) for file in sorted(folder.iterdir())}
     rows = _rows(model.domain, COMPARED, fixed)
     found = guarded(lambda: _built(told, folder, model.domain).scores(rows), "the written model")
@@ -101,7 +111,7 @@ def _rows(domain: TabularDomain, count: int, fixed: Fixed) -> Rows:
     return rows
 
 
-def _kept(model: EstimatorModel | OnnxModel, fixed: Fixed) -> Told:
+def _kept(model: Written | OnnxModel, fixed: Fixed) -> Told:
     """Some made-up rows with their answers, and the codes that the rows are written in."""
     rows = _rows(model.domain, KEPT, fixed)
     answers = np.asarray(model.scores(rows), dtype=np.float64)
@@ -119,7 +129,8 @@ def _compare(found: Scores, wanted: Scores, tolerance: float, what: str) -> None
     if found.shape != wanted.shape:
         raise StoreError(f"{what} answers with shape {found.shape} instead of {wanted.shape}")
     apart = float(np.abs(np.asarray(found, dtype=np.float64) - wanted).max(initial=0.0))
-    if not apart <= tolerance:
+    size = float(np.abs(wanted).max(initial=1.0)) if wanted.shape[1] == 1 else 1.0  # amounts may be large
+    if not apart <= tolerance * max(1.0, size):
         raise StoreError(f"{what} answers otherwise, by up to {apart:.2g}, where {tolerance:g} is allowed")
     turned = int((found.argmax(axis=1) != wanted.argmax(axis=1)).sum())
     if turned:
@@ -130,10 +141,11 @@ def _reading(reader: Reader) -> Told:
     return {"reader": asdict(reader)}
 
 
-def _as_arrays(model: EstimatorModel, folder: Path) -> Told:
+def _as_arrays(model: Written, folder: Path) -> Told:
     """The estimator, or what stands before a booster, as arrays; the booster as the file that its library writes."""
-    front, booster = _parted(model.estimator)
-    told: Told = {"takes": model.takes, "asks": model.asks, "names": list(model.names)}
+    front, booster = _parted(_inner(model))
+    asks = "predict" if isinstance(model, AmountModel) else model.asks
+    told: Told = {"takes": model.takes, "asks": asks, "names": list(model.names)}
     if booster is not None:
         library = library_of(booster)
         with whole_file(folder / BOOSTERS[library]) as new:
@@ -157,11 +169,15 @@ def _parted(estimator: Any) -> tuple[Any, Any]:
     return (type(estimator)(list(steps[:-1])) if len(steps) > 1 else None), steps[-1][1]
 
 
-def _as_graph(model: EstimatorModel, folder: Path) -> Told:
+def _as_graph(model: Written, folder: Path) -> Told:
     """An ONNX graph; its output that holds what the estimator's method says."""
     write_graph(model, folder / GRAPH)
     outputs = [port.name for port in open_onnx(folder / GRAPH).outputs]
-    return {"takes": model.takes, "graph": GRAPH, "output": outputs[0] if model.asks == "predict" else outputs[-1]}
+    return {
+        "takes": model.takes,
+        "graph": GRAPH,
+        "output": outputs[0] if isinstance(model, AmountModel) or model.asks == "predict" else outputs[-1],
+    }
 
 
 def write_session(model: OnnxModel, folder: Path, fixed: Fixed) -> Told:
@@ -172,7 +188,7 @@ def write_session(model: OnnxModel, folder: Path, fixed: Fixed) -> Told:
     return told | {"tolerance": NEARLY, "sums": {GRAPH: digest_of(model.session.content)}} | _kept(model, fixed)
 
 
-def read_estimator(told: Told, folder: Path, domain: TabularDomain) -> EstimatorModel | OnnxModel:
+def read_estimator(told: Told, folder: Path, domain: TabularDomain) -> Written | OnnxModel:
     """The model in a folder; StoreError where a file is damaged or the answers are not those that were kept."""
     for name, wanted in told["sums"].items():
         if name not in (ARRAYS, GRAPH, *BOOSTERS.values()):
@@ -191,7 +207,7 @@ def read_estimator(told: Told, folder: Path, domain: TabularDomain) -> Estimator
     return model
 
 
-def _answers_as_then(model: EstimatorModel | OnnxModel, told: Told, folder: Path) -> None:
+def _answers_as_then(model: Written | OnnxModel, told: Told, folder: Path) -> None:
     rows = np.array([[np.nan if code is None else code for code in row] for row in told["rows"]], dtype=np.float64)
     wanted = np.array(told["answers"], dtype=np.float64)
     try:
@@ -203,7 +219,21 @@ def _answers_as_then(model: EstimatorModel | OnnxModel, told: Told, folder: Path
         ) from fault
 
 
-def _built(told: Told, folder: Path, domain: TabularDomain) -> EstimatorModel | OnnxModel:
+def _built_amounts(told: Told, folder: Path, domain: TabularDomain) -> AmountModel:
+    """A regression; one that is a graph is given codes, which it turns into what the file takes."""
+    if "graph" in told:
+        reader = Reader(("amount",), ("amount",), 0)
+        file = OnnxModel(open_onnx(folder / GRAPH), domain, told["takes"], reader, str(told["output"]))
+        return AmountModel(file.answers, domain, "codes", source=file)
+    estimator = _estimator(told, folder)
+    model = AmountModel(estimator.predict, domain, told["takes"], tuple(told["names"]), source=estimator)
+    is_bare = _parted(estimator)[1] is estimator and model.takes == "frame"
+    return replace(model, cells=cells_of(estimator, model.inputs(probe_rows(domain, 8)))) if is_bare else model
+
+
+def _built(told: Told, folder: Path, domain: TabularDomain) -> Written | OnnxModel:
+    if told.get("amounts"):
+        return _built_amounts(told, folder, domain)
     reader = _reader(told["reader"], domain)
     if "graph" in told:
         return OnnxModel(open_onnx(folder / GRAPH), domain, told["takes"], reader, str(told["output"]))

@@ -19,7 +19,8 @@ from evenhand.contract import Model
 from evenhand.disk import digest_of, read_bytes, read_sealed, sealed, whole_file, write_whole
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import EvenhandError, InvalidArgument, MissingAbility, MissingExtra, StoreError
-from evenhand.models.composed import ConstantModel, Marginalised, Masked, Mixture, ScoreCut, Thresholded, ThresholdRule
+from evenhand.models.amount_models import AmountModel
+from evenhand.models.composed import ConstantModel, Marginalised, Masked, Mixture, ScoreCut, Shifted, Thresholded, ThresholdRule
 from evenhand.models.dense import DenseNet
 from evenhand.models.estimator import EstimatorModel
 from evenhand.models.inputs import first_line
@@ -67,10 +68,14 @@ def _described(model: Model, folder: Path, fixed: Fixed) -> dict[str, Any] | Non
         rules = [asdict(rule) | {"first": _text(rule.first), "second": _text(rule.second)} for rule in model.rules]
         told = {"places": list(model.places), "groups": groups, "rule_of": list(model.rule_of), "rules": rules}
         return {"kind": "thresholded", **told, "base": _base(model.base, folder, fixed)}
+    if isinstance(model, Shifted):
+        groups = [[None if np.isnan(code) else code for code in group] for group in model.groups.tolist()]
+        told = {"places": list(model.places), "groups": groups, "shifts": model.shifts.tolist()}
+        return {"kind": "shifted", **told, "base": _base(model.base, folder, fixed)}
     if isinstance(model, Mixture):
         bases = [_base(each, folder, fixed, f"model-{place}") for place, each in enumerate(model.models)]
         return {"kind": "mixture", "weights": list(model.weights), "by_label": model.by_label, "bases": bases}
-    if isinstance(model, EstimatorModel):
+    if isinstance(model, EstimatorModel) or (isinstance(model, AmountModel) and hasattr(model.source, "predict")):
         return write_estimator(model, folder, fixed)
     if isinstance(model, OnnxModel):
         return write_session(model, folder, fixed)
@@ -259,6 +264,9 @@ def _built(told: dict[str, Any], domain: TabularDomain, inner: Callable[[dict[st
         groups = np.array([[np.nan if code is None else code for code in group] for group in told["groups"]], dtype=np.float64)
         rules = tuple(_rule(each) for each in told["rules"])
         return Thresholded(inner(told["base"]), tuple(told["places"]), groups, tuple(told["rule_of"]), rules)
+    if kind == "shifted":
+        groups = np.array([[np.nan if code is None else code for code in group] for group in told["groups"]], dtype=np.float64)
+        return Shifted(inner(told["base"]), tuple(told["places"]), groups, np.array(told["shifts"], dtype=np.float64))
     if kind == "mixture":
         models = tuple(inner(each) for each in told["bases"])
         return Mixture(models, tuple(told["weights"]), bool(told["by_label"]))

@@ -41,6 +41,7 @@ class AdjustThresholds:
 
     def mend(self, case: Case, rng: np.random.Generator) -> Mended:  # noqa: ARG002 - nothing here is random
         """Fit the rules to the training rows."""
+        case.check_classes("thresholds are for two classes")
         if len(case.model.classes) != 2:
             raise MissingAbility(f"thresholds are for two classes, the model has {len(case.model.classes)}")
         if case.model.is_hard:

@@ -20,6 +20,9 @@ class ConstantAnswer:
     role: ClassVar[Role] = "baseline"
 
     def mend(self, case: Case, rng: np.random.Generator) -> Mended:  # noqa: ARG002 - nothing here is random
-        """The shares of the classes as scores."""
+        """The shares of the classes as scores; of amounts their mean."""
+        if case.is_amount:
+            mean = float(np.mean(case.labels))
+            return Mended(ConstantModel(case.model.classes, np.array([mean])), {"answer": f"{mean:.6g}"})
         counts = np.bincount(case.labels, minlength=len(case.model.classes))
         return Mended(ConstantModel(case.model.classes, counts / counts.sum()), {"answer": str(case.model.classes[int(counts.argmax())])})

@@ -39,6 +39,7 @@ class DampNeurons:
 
     def mend(self, case: Case, rng: np.random.Generator) -> Mended:
         """Try the neurons that react most, in that order."""
+        case.check_classes("neurons are damped as long as the labels of training rows stay right")
         if not isinstance(case.model, Prunable):
             raise MissingAbility(f"{type(case.model).__name__} has no neurons to damp; give a torch module or a dense net")
         some = rng.permutation(len(case.rows))[: self.rows]

@@ -41,6 +41,7 @@ class ReduceDisparity:
 
     def mend(self, case: Case, rng: np.random.Generator) -> Mended:
         """Run the rounds."""
+        case.check_classes("Fairlearn's reductions are for two classes")
         from fairlearn.reductions import DemographicParity, EqualizedOdds, ExponentiatedGradient
 
         if len(case.model.classes) != 2:

@@ -29,4 +29,5 @@ class RetrainConsistently:
 
     def mend(self, case: Case, rng: np.random.Generator) -> Mended:
         """Fit again; works without findings too, on the twins of the rows alone."""
+        case.check_classes("the second loss is held against the cross-entropy of classes")
         return made_consistent(case, Choice(self.share, self.select), self.weight, rng)

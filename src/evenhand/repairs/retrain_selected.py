@@ -49,6 +49,7 @@ class RetrainSelected:
 
     def mend(self, case: Case, rng: np.random.Generator) -> Mended:
         """Choose findings, add their twins and fit again."""
+        case.check_classes("findings are selected by the hidden layer of a classifier")
         model = trainable(case.model)
         if not len(case.findings):
             raise InvalidArgument("there are no findings to learn from; search with another method or a larger budget")

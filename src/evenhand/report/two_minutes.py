@@ -15,7 +15,7 @@ from evenhand.report.charts.tolerances import ToleranceRow, tolerances
 from evenhand.report.first_picture import FirstPicture, class_picture
 from evenhand.report.lead import is_one_model, listed, nouns
 from evenhand.report.record import RateRecord, Record
-from evenhand.report.sections.repair_lines import goal_changes
+from evenhand.report.sections.repair_lines import goal_changes, goal_is_a_share, is_of_amounts
 
 MOST_STRIPS = 5
 
@@ -271,18 +271,11 @@ def _repair_rows(record: Record) -> list[ToleranceRow]:
     for name, change, accuracy in goal_changes(record)[:MOST_REPAIRS]:
         if _has_bounds(change) and _has_bounds(accuracy):
             lost = {"estimate": -accuracy["estimate"], "low": -accuracy["high"], "high": -accuracy["low"]}
-            rows += [
-                ToleranceRow(
-                    f"{name}: change in the unfairness that the goal names",
-                    _caption(change),
-                    change["low"],
-                    change["high"],
-                    change["estimate"],
-                    0.0,
-                    "it must fall",
-                ),
-                ToleranceRow(f"{name}: loss of accuracy", _caption(lost), lost["low"], lost["high"], lost["estimate"], float(limit or 0.0)),
-            ]
+            if goal_is_a_share(record):
+                what = f"{name}: change in the unfairness that the goal names"
+                rows.append(ToleranceRow(what, _caption(change), change["low"], change["high"], change["estimate"], 0.0, "it must fall"))
+            what = f"{name}: loss of {'what is explained' if is_of_amounts(record) else 'accuracy'}"
+            rows.append(ToleranceRow(what, _caption(lost), lost["low"], lost["high"], lost["estimate"], float(limit or 0.0)))
     return rows
 
 

@@ -13,12 +13,15 @@ from evenhand.campaign.repair_trial import BEFORE, Effort, Material, SeedOutcome
 from evenhand.campaign.work_folder import WorkFolder, happened
 from evenhand.contract import Consistent, Executor, KnowsOrigins, LabelledRows, Method, Model, Trainable, Watch
 from evenhand.engine.header import Header, header_of
-from evenhand.engine.subject import Data, Plan, Subject, subject_of
+from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.limits import Count, check_limits
+from evenhand.measures.repair_measures import LABELS, Scorecard, amounts_card
 from evenhand.methods import METHODS
 from evenhand.models.budget import Budget
 from evenhand.models.paid_answers import paid_once
+from evenhand.oracles import OracleChoice
+from evenhand.oracles.flip import LabelFlip
 from evenhand.registry import Entry
 from evenhand.repairs import REPAIRS
 from evenhand.repairs.parts.case import Repair
@@ -31,11 +34,15 @@ TRAIN_ON_PICTURES, JUDGE_ON_PICTURES = "gaussian_injection", "random_generation"
 ALWAYS = ("no_change", "refit_again", "add_random_rows", "hide_protected", "drop_protected", "marginalise", "constant_answer")
 """Controls and trivial baselines, which no comparison goes without."""
 
+FOR_AMOUNTS = ("equal_means",)
+"""Repairs that only models can use that say amounts."""
+
 
 @dataclass(frozen=True)
 class RepairOptions:
     """Which findings train and which judge, how much is spent, and what counts as shown.
 
+    oracle: of amounts, what counts as different ("amounts:tolerance=500"); by default the label's own tolerance.
     executor: who shares the seeds; the comparison is the same whoever it is.  folder: where finished seeds are kept, so that the same
     call goes on after an interruption.
 
@@ -52,6 +59,7 @@ class RepairOptions:
     watch: Watch | None = None
     executor: Executor | None = None
     folder: Path | None = None
+    oracle: OracleChoice | None = None
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -82,6 +90,7 @@ def repair(
 ) -> RepairComparison:
     """Mend a model in several ways and say what each is worth; nothing given is changed.
 
+    model: of classes, or of amounts.
     data: labelled rows.  For each seed a part is held out, and a model of the given kind is fitted to the rest, mended and judged.
     repairs: names from `evenhand repair --list`, or repairs with parameters; all by default.  Controls and trivial baselines
     are always added.  held_out: rows that judge instead of a part of `data`.
@@ -118,12 +127,9 @@ def _compared(model: Model, data: Data, protected: Sequence[str] | None, tries: 
     """Every repair, tried and judged."""
     chosen, held_out = tries.options, tries.held_out
     subject = subject_of(model, data, protected)
-    if subject.domain.label is not None and subject.domain.label.is_amount:
-        raise InvalidArgument(
-            f"label {subject.domain.label.column!r} is an amount, and repairs need classes.  What treats twins alike for "
-            "sure is the mean of the amounts over every protected value: wrap a function that returns it, and measure that"
-        )
-    if subject.rows is None or subject.labels is None:
+    is_amount = len(model.classes) == 1
+    truth = subject.amounts if is_amount else subject.labels
+    if subject.rows is None or truth is None:
         raise InvalidArgument("data has no labels; a repair needs to know what is right (label: {column: ..., favourable: ...})")
     usual = (TRAIN_ON_PICTURES, JUDGE_ON_PICTURES) if isinstance(subject.medium, KnowsOrigins) else (TRAIN_METHOD, JUDGE_METHOD)
     train, judge = _method(chosen.train_method or usual[0]), _method(chosen.judge_method or usual[1])
@@ -131,14 +137,29 @@ def _compared(model: Model, data: Data, protected: Sequence[str] | None, tries: 
         raise InvalidArgument(
             f"train_method and judge_method are both {type(train).__name__.lower()}; findings of another method must judge"
         )
-    judged = None if held_out is None else LabelledRows(held_out.rows, held_out.labels)
-    material = Material(subject.domain, model, subject.rows, subject.labels, train, judge, judged, subject.medium)
-    made = _made(tries.repairs)
+    judged = None if held_out is None else _held_out(held_out, is_amount)
+    oracle = oracle_for(subject, chosen.oracle) if is_amount else LabelFlip()
+    material = Material(subject.domain, model, subject.rows, truth, train, judge, judged, subject.medium, oracle)
+    made = _made(tries.repairs, is_amount)
     fixed = {**_header(subject, chosen, data.name, material).fixed(), "repairs": [f"{name}={each!r}" for name, each in made.items()]}
     tried = _tried(TrialWork(material, made, chosen.effort), chosen, fixed)
     header = _header(subject, chosen, data.name, material, tried.outcomes)
-    found = compare(tried.outcomes, _roles(made), header, chosen.terms)
+    found = compare(tried.outcomes, _roles(made), header, chosen.terms, _card(subject) if is_amount else LABELS)
     return replace(found, notes=(*found.notes, *tried.notes))
+
+
+def _card(subject: Subject) -> Scorecard:
+    label = subject.domain.label
+    return amounts_card(label.unit or "" if label is not None else "")
+
+
+def _held_out(data: Data, is_amount: bool) -> LabelledRows:
+    if not is_amount:
+        return LabelledRows(data.rows, data.labels)
+    amounts: Any = getattr(data, "amounts", None)
+    if amounts is None:
+        raise InvalidArgument("held_out has rows without an amount; rows that judge must have the true one")
+    return LabelledRows(data.rows, amounts)
 
 
 @dataclass(frozen=True)
@@ -167,11 +188,12 @@ def _method(given: str | Method) -> Method:
     return METHODS.make(given) if isinstance(given, str) else given
 
 
-def _made(given: Sequence[str | Repair] | None) -> dict[str, Repair]:
+def _made(given: Sequence[str | Repair] | None, is_amount: bool) -> dict[str, Repair]:
     """The wanted repairs by name, controls first and trivial baselines last."""
     known = REPAIRS.entries()
     wanted: dict[str, Repair] = {}
-    for each in known if given is None else given:
+    usual = [name for name in known if is_amount or name not in FOR_AMOUNTS]
+    for each in usual if given is None else given:
         if isinstance(each, str):
             if each not in known:
                 raise UnknownName("repair", each, known)
@@ -208,4 +230,5 @@ def _header(subject: Subject, options: RepairOptions, data: str, material: Mater
         "effort": vars(options.effort),
         "terms": vars(options.terms),
     }
-    return header_of("repair", subject, data, Plan(options.first_seed, Budget(candidates=options.effort.candidates)), details)
+    plan = Plan(options.first_seed, Budget(candidates=options.effort.candidates), material.oracle)
+    return header_of("repair", subject, data, plan, details)

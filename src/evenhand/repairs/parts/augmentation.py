@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evenhand.arrays import Index, Labels, Mask, Rows
+from evenhand.arrays import Index, Labels, Mask, Reals, Rows
 from evenhand.contract import KnowsOrigins, Pairs, labels_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument
 from evenhand.limits import Count, SharesUpToTen, check_limits
+from evenhand.models.composed import Marginalised
 from evenhand.repairs.parts.case import Case
 from evenhand.repairs.parts.labelling import LabelVote, fit_ensemble
 from evenhand.repairs.parts.pair_selection import by_chance, k_multisection
@@ -51,18 +53,20 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """Rows to add to the training data, with the labels of the vote."""
+    """Rows to add to the training data, with the labels of the vote, or with amounts."""
 
     rows: Rows
-    labels: Labels
+    labels: NDArray[Any]
     people: int  # findings behind them
 
-    def joined(self, case: Case) -> tuple[Rows, Labels]:
+    def joined(self, case: Case) -> tuple[Rows, NDArray[Any]]:
         """The training data with the lesson behind it."""
         return np.concatenate([case.rows, self.rows]), np.concatenate([case.labels, self.labels])
 
     def facts(self, case: Case) -> dict[str, object]:
         """For the reader: how many, and how the vote went."""
+        if case.is_amount:
+            return {"findings_used": self.people, "rows_added": len(self.rows), "amounts": "the mean over each person's twins"}
         counts = np.bincount(self.labels, minlength=len(case.model.classes))
         by_class = {str(name): int(count) for name, count in zip(case.model.classes, counts, strict=True)}
         told: dict[str, object] = {"findings_used": self.people, "rows_added": len(self.rows), "labels_by_vote": by_class}
@@ -72,12 +76,21 @@ class Lesson:
 
 
 def lesson(case: Case, people: Rows, spread: Spread, rng: np.random.Generator, ensemble: LabelVote | None = None) -> Lesson:
-    """These people, labelled by the vote, alone or as all of their possible twins; `ensemble` saves fitting the voters again."""
-    labels = _labels(case, people, rng, ensemble)
+    """These people, labelled by the vote, alone or as all of their possible twins; `ensemble` saves fitting the voters again.
+
+    Amounts cannot be voted on: every person gets the mean of what the model says of its twins.
+    """
+    labels = _mean_amounts(case, people) if case.is_amount else _labels(case, people, rng, ensemble)
     if spread == "alone":
         return Lesson(people, labels, len(people))
     rows, person = all_twins(people, case.domain, rng)
     return Lesson(rows, labels[person], len(people))
+
+
+def _mean_amounts(case: Case, people: Rows) -> Reals:
+    """The mean of the model's amounts over the possible twins of each person, all alike."""
+    said = Marginalised(case.model, case.domain, np.ones(len(case.domain.combinations))).scores(people)
+    return said[:, 0].astype(np.float64)
 
 
 def _labels(case: Case, people: Rows, rng: np.random.Generator, ensemble: LabelVote | None) -> Labels:

@@ -6,15 +6,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evenhand.arrays import Labels, Reals, Rows
+from evenhand.arrays import Reals, Rows
 from evenhand.contract import Medium, Model
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import InvalidArgument
+from evenhand.errors import InvalidArgument, MissingAbility
 
 if TYPE_CHECKING:
     from evenhand.engine.findings import Findings
     from evenhand.engine.run import Subject
+
+MENDS_AMOUNTS = ("retrain_alone", "retrain_twins", "reweigh", "equal_means", "marginalise", "drop_protected", "hide_protected")
+"""Repairs and baselines that work for models that say amounts."""
 
 Role: TypeAlias = Literal["repair", "baseline", "control"]
 """A repair is meant to help; a baseline is trivial and named as such; a control shows what chance alone does."""
@@ -27,7 +31,7 @@ class Case:
     domain: TabularDomain
     model: Model
     rows: Rows
-    labels: Labels
+    labels: NDArray[Any]  # positions of classes; amounts where the model says amounts
     findings: Rows
     gaps: Reals  # (n,): how far apart each finding's twins are scored
     medium: Medium | None = None  # what a row shows; None is the table itself
@@ -37,6 +41,16 @@ class Case:
             raise InvalidArgument(f"labels has {len(self.labels)} entries for {len(self.rows)} rows; expected one per row")
         if not len(self.rows):
             raise InvalidArgument("rows is empty; a repair needs real rows with their labels")
+
+    @property
+    def is_amount(self) -> bool:
+        """Whether the model says amounts."""
+        return len(self.model.classes) == 1
+
+    def check_classes(self, what: str) -> None:
+        """Raise where the model says amounts; `what` begins the sentence."""
+        if self.is_amount:
+            raise MissingAbility(f"{what}, and this model says amounts; what mends amounts: {', '.join(MENDS_AMOUNTS)}")
 
     @classmethod
     def of(cls, subject: Subject, findings: Findings | Rows) -> Case:

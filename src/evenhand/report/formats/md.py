@@ -14,6 +14,7 @@ from evenhand.report.lead import lead, sentence
 from evenhand.report.provenance import gate_sentence, provenance
 from evenhand.report.record import CheckRecord, Record, RunRecord, StudyRecord
 from evenhand.report.sections import concentration, policy_conditions, standings, witness_cards
+from evenhand.report.sections.repair_lines import is_of_amounts
 
 endings = (".md", ".markdown")
 
@@ -164,7 +165,9 @@ def _repairs(record: Record) -> str:
     rows = []
     for line in told.get("lines") or []:
         means = line.get("means") or {}
-        figures = [_share((means.get(name) or {}).get("estimate")) for name in ("accuracy", "if_o")]
+        figures = [
+            _share((means.get(name) or {}).get("estimate")) for name in ("explained" if "explained" in means else "accuracy", "if_o")
+        ]
         rows.append(
             [
                 code(line.get("name"), in_table=True),
@@ -173,7 +176,12 @@ def _repairs(record: Record) -> str:
                 _in_table(str(line.get("reason") or "")),
             ]
         )
-    return "## Repairs\n\n" + table(["Repair", "Accuracy", "Unfair among held-out people", "Verdict", "Why"], rows) if rows else ""
+    return (
+        "## Repairs\n\n"
+        + table(["Repair", "Explained" if is_of_amounts(record) else "Accuracy", "Unfair among held-out people", "Verdict", "Why"], rows)
+        if rows
+        else ""
+    )
 
 
 def _standings(record: Record) -> str:

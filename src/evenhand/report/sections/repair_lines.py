@@ -15,13 +15,18 @@ from evenhand.report.record import Record
 
 TONES = {"better": "good", "better, at a price": "unsure", "worse": "bad", "alarm": "bad", "no evidence of improvement": "unsure"}
 GIVEN = "as_given"
-RIGHT = "accuracy"
+RIGHT, EXPLAINED = "accuracy", "explained"
 AIMS = {
     "flips": ("if_o", "unfairly treated among held-out people"),
     "groups": ("spd", "gap between groups in favourable outcomes"),
     "worst_case": ("worst_gap", "widest gap of scores between twins"),
 }
-"""The figure that a goal is about, which the picture holds against accuracy."""
+AMOUNT_AIMS = {
+    "flips": ("if_o", "held-out people whose amount moves beyond the tolerance"),
+    "groups": ("mean_gap", "gap between groups in the mean amount"),
+    "worst_case": ("worst_gap", "widest gap of amounts between twins"),
+}
+"""The figure that a goal is about, which the picture holds against accuracy; of amounts, against the explained share of their variance."""
 
 
 GOALS = {
@@ -29,16 +34,36 @@ GOALS = {
     "groups": "the gap between groups in favourable outcomes, and the gap among those who deserve the same, are smaller",
     "worst_case": "the widest gap of scores between twins is smaller",
 }
+AMOUNT_GOALS = {
+    "flips": "among held-out real people and for another search method, fewer amounts move beyond the tolerance",
+    "groups": "the gap between groups in the mean amount, and in how far it lies beyond the true one, are smaller",
+    "worst_case": "the widest gap of amounts between twins is smaller",
+}
 """What better means under each goal."""
+
+
+def is_of_amounts(record: Record) -> bool:
+    """Whether models that say amounts were mended."""
+    return any(each.get("name") == EXPLAINED for each in (record.body.repairs or {}).get("measures") or [])
+
+
+def goal_is_a_share(record: Record) -> bool:
+    """Whether the figure that the goal is about is a share, and not in the label's unit."""
+    return not is_of_amounts(record) or _aim(record)[0] == "if_o"
+
+
+def _aim(record: Record) -> tuple[str, str]:
+    aims = AMOUNT_AIMS if is_of_amounts(record) else AIMS
+    return aims.get(_goal(record.header.details), aims["flips"])
 
 
 def goal_changes(record: Record) -> list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
     """Of every repair: its name, its change of the figure that the goal is about, and its change of accuracy."""
     lines = (record.body.repairs or {}).get("lines") or []
-    figure = AIMS.get(_goal(record.header.details), AIMS["flips"])[0]
+    figure, kept = _aim(record)[0], EXPLAINED if is_of_amounts(record) else RIGHT
     told = [(line, line.get("changes") or {}) for line in lines if line.get("role") == "repair"]
     return [
-        (words.text(line["name"], 40), changes[figure], changes[RIGHT]) for line, changes in told if figure in changes and RIGHT in changes
+        (words.text(line["name"], 40), changes[figure], changes[kept]) for line, changes in told if figure in changes and kept in changes
     ]
 
 
@@ -51,15 +76,17 @@ def section(record: Record) -> Section | None:
     lines, measures = told["lines"], told.get("measures") or []
     html = filled(
         "sections/repairs.html.j2",
-        picture=pareto(lines, _goal(details)),
+        picture=pareto(lines, _aim(record), EXPLAINED if is_of_amounts(record) else RIGHT),
+        kept="the explained share of the variance" if is_of_amounts(record) else "accuracy",
         left_out=[words.text(line["name"], 40) for line in lines if line.get("verdict") == "alarm"],
-        figures=_figures(lines, measures, _alpha(details)),
+        figures=_figures(lines, [{**each, "unit": told.get("unit") or ""} for each in measures], _alpha(details)),
         measures=[{name: words.text(each.get(name), 200) for name in ("title", "meaning", "better")} for each in measures],
         verdicts=_verdicts(told),
-        terms=_terms(details),
+        terms=_terms(details) | ({"goal": AMOUNT_GOALS.get(_goal(details), AMOUNT_GOALS["flips"])} if is_of_amounts(record) else {}),
         how=_how(details),
     )
-    return Section("repairs", "Accuracy against unfairness", "Repairs", html)
+    title = "What is explained against unfairness" if is_of_amounts(record) else "Accuracy against unfairness"
+    return Section("repairs", title, "Repairs", html)
 
 
 def _alpha(details: Mapping[str, Any]) -> float:
@@ -84,28 +111,30 @@ def _goal(details: Mapping[str, Any]) -> str:
     return str(terms.get("goal", "flips")) if isinstance(terms, Mapping) else "flips"
 
 
-def pareto(lines: Sequence[Mapping[str, Any]], goal: str = "flips") -> Markup | None:
+def pareto(lines: Sequence[Mapping[str, Any]], aim: tuple[str, str] = AIMS["flips"], kept: str = RIGHT) -> Markup | None:
     """Every repair a dot with its intervals, and the front of what nothing beats; constant answers would squeeze all others."""
-    figure, title = AIMS.get(goal, AIMS["flips"])
-    shown = [line for line in lines if line.get("verdict") != "alarm" and line.get("name") != GIVEN and _is_drawn(line, figure)]
+    figure, title = aim
+    shown = [line for line in lines if line.get("verdict") != "alarm" and line.get("name") != GIVEN and _is_drawn(line, (figure, kept))]
     if not shown:
         return None
-    dots = [_dot(line, figure) for line in shown]
+    dots = [_dot(line, figure, kept) for line in shown]
     front = sorted((dot.x, dot.y) for dot, line in zip(dots, shown, strict=True) if line.get("on_front"))
     edges = [Line("what nothing beats in both", front, "front", is_dashed=True)] if len(front) > 1 else []
-    across = Axis.over([dot.x for dot in dots], title, "share", floor=0.0)
-    up = Axis.over([dot.y for dot in dots], "accuracy", "share")
-    told = "; ".join(f"{dot.name}: accuracy {dot.y:.1%}, unfair {dot.x:.1%}" for dot in dots)
+    is_share = kept == RIGHT or figure == "if_o"
+    across = Axis.over([dot.x for dot in dots], title, "share" if is_share else "number", floor=0.0)
+    up = Axis.over([dot.y for dot in dots], kept, "share")
+    unfair = [words.percent(dot.x) if is_share else words.number(dot.x) for dot in dots]
+    told = "; ".join(f"{dot.name}: {kept} {dot.y:.1%}, unfair {x}" for dot, x in zip(dots, unfair, strict=True))
     return plot(Plot(told, across, up, edges, dots, WIDE))
 
 
-def _is_drawn(line: Mapping[str, Any], figure: str) -> bool:
+def _is_drawn(line: Mapping[str, Any], figures: Sequence[str]) -> bool:
     means = line.get("means") or {}
-    return all((means.get(name) or {}).get("estimate") is not None for name in (figure, RIGHT))
+    return all((means.get(name) or {}).get("estimate") is not None for name in figures)
 
 
-def _dot(line: Mapping[str, Any], figure: str) -> Dot:
-    x, y = line["means"][figure], line["means"][RIGHT]
+def _dot(line: Mapping[str, Any], figure: str, kept: str) -> Dot:
+    x, y = line["means"][figure], line["means"][kept]
     low = None if x.get("low") is None else max(0.0, x["low"])
     whiskers = Whiskers(low, x.get("high"), y.get("low"), y.get("high"))
     return Dot(words.text(line["name"], 40), x["estimate"], y["estimate"], f"point {words.text(line.get('role'), 20)}", whiskers)
@@ -125,12 +154,25 @@ def _cell(line: Mapping[str, Any], measure: Mapping[str, Any], alpha: float) -> 
     if estimate is None:
         return TableCell("–", "not measured")
     low, high = mean.get("low"), mean.get("high")
-    interval = "" if low is None or high is None else f"{words.percent(max(0.0, low))} to {words.percent(min(1.0, high))}"
+    interval, shown = "" if low is None or high is None else _interval(low, high, measure), _shown(estimate, measure)
     p_value = change.get("p_value")
     if line.get("role") == "control" or not moved or p_value is None or p_value > alpha:
-        return TableCell(words.percent(estimate), interval)
+        return TableCell(shown, interval)
     is_good = (moved < 0) == (measure.get("better") == "lower")
-    return TableCell(f"{words.percent(estimate)} {'▼' if moved < 0 else '▲'}", interval, "good" if is_good else "bad")
+    return TableCell(f"{shown} {'▼' if moved < 0 else '▲'}", interval, "good" if is_good else "bad")
+
+
+def _shown(value: float, measure: Mapping[str, Any]) -> str:
+    """In percent, or in the label's unit."""
+    if measure.get("is_share", True):
+        return words.percent(value)
+    return f"{words.number(value)} {words.text(measure.get('unit') or '', 20)}".strip()
+
+
+def _interval(low: float, high: float, measure: Mapping[str, Any]) -> str:
+    if measure.get("is_share", True):
+        low, high = low if measure.get("name") == EXPLAINED else max(0.0, low), min(1.0, high)
+    return f"{_shown(low, measure)} to {_shown(high, measure)}"
 
 
 def _verdicts(told: Mapping[str, Any]) -> DataTable:
