@@ -121,6 +121,31 @@ def _saved(made: Callable[[], Any], name: str) -> Path:
     return file
 
 
+@cache
+def _forest() -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(8, max_depth=4, random_state=0).fit(_data().rows, _granted())
+
+
+@cache
+def _treelite() -> Any:
+    import treelite
+
+    return treelite.sklearn.import_model(_forest())
+
+
+@cache
+def _treelite_file() -> Path:
+    file = _folder() / "forest.tl"
+    _treelite().serialize(str(file))
+    return file
+
+
+def _says_forest(codes: Any) -> Any:
+    return _forest().predict_proba(codes)[:, 1]
+
+
 def _boosters() -> list[ForeignKind]:
     libraries = {"XGBoost": (_xgboost, _says_xgboost), "LightGBM": (_lightgbm, _says_lightgbm), "CatBoost": (_catboost, _says_catboost)}
     endings = {"XGBoost": (".json", ".ubj"), "LightGBM": (".txt",), "CatBoost": (".cbm",)}
@@ -131,6 +156,10 @@ def _boosters() -> list[ForeignKind]:
             found.append(ForeignKind(f"{name}, {ending} file", partial(_plain, partial(_saved, made, f"model{ending}")), says))
         flavour, file = name.lower(), {"XGBoost": "model.xgb", "LightGBM": "model.lgb", "CatBoost": "model.cb"}[name]
         found.append(ForeignKind(f"{name}, MLflow folder", partial(_plain, partial(_mlflow, flavour, made, file)), says))
+    found += [
+        ForeignKind(f"Treelite, {name}", partial(_plain, made), _says_forest, (("takes", "codes"),))
+        for name, made in (("object", _treelite), (".tl file", _treelite_file))
+    ]
     return [*found, *_wrappers()]
 
 

@@ -111,6 +111,14 @@ def _catboost() -> list[bytes]:
     return _written("a.cbm", lambda path: model.save_model(str(path)))
 
 
+def _treelite() -> list[bytes]:
+    import treelite
+    from sklearn.ensemble import RandomForestClassifier
+
+    forest = RandomForestClassifier(2, max_depth=3, random_state=0).fit(ROWS, LABELS)
+    return [bytes(treelite.sklearn.import_model(forest).serialize_bytes())]
+
+
 def _answered(path: Path) -> object:
     """Whatever bytes the file holds, as the whole answer of an endpoint."""
     from evenhand.models.http import HttpModel
@@ -214,6 +222,7 @@ MODEL_READERS: dict[str, tuple[Callable[[Path], Any], Callable[[], list[bytes]]]
     "a.ubj": (_wrapped, lambda: _xgboost("ubj")),
     "a.txt": (_wrapped, _lightgbm),
     "a.cbm": (_wrapped, _catboost),
+    "a.tl": (_wrapped, _treelite),
     "repair.npz": (_saved, lambda: [_repair()[0]]),
     "answer.http": (_answered, _answers),
     "a.jpg": (_picture, _image("jpg")),

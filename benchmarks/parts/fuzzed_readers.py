@@ -51,6 +51,7 @@ MODELS: tuple[dict[str, Any], ...] = (
     {"evenhand_model": 1, "kind": "constant", "classes": ["no", "yes"], "chances": [0.5, 0.5]},
     {"evenhand_model": 1, "kind": "masked", "places": [0], "codes": [0.0], "base": {"path": "model/model.npz", "classes": ["no", "yes"]}},
     {"evenhand_model": 1, "kind": "thresholded", "places": [0], "groups": [[1.0]], "rule_of": [0], "rules": [], "base": {}},
+    {"evenhand_model": 1, "kind": "shifted", "places": [1], "groups": [[1.0], [None]], "shifts": [2.5, -1.0], "base": {}},
     {"evenhand_model": 1, "kind": "mixture", "weights": [0.5, 0.5], "by_label": False, "bases": [{}, {}]},
 )
 

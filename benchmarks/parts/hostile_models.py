@@ -286,6 +286,22 @@ for _key, _value in (
 add("lightgbm_garbage", _lightgbm(lambda _: "tree\nversion=v4\n" + "x" * 1000))
 
 
+def _treelite(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    def made(folder: Path) -> None:
+        import treelite
+        from sklearn.ensemble import RandomForestClassifier
+
+        whole = bytes(treelite.sklearn.import_model(RandomForestClassifier(3, random_state=0).fit(ROWS, LABELS)).serialize_bytes())
+        (folder / "model.tl").write_bytes(change(whole))
+        ask(folder / "model.tl")
+
+    return made
+
+
+add("treelite_cut_short", _treelite(lambda whole: whole[: len(whole) // 2]))
+add("treelite_garbage", _treelite(lambda whole: whole[:40] + b"\xff" * 400))
+
+
 def xgboost_json() -> dict[str, Any]:
     """A small model as XGBoost writes it."""
     import xgboost

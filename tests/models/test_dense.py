@@ -188,3 +188,13 @@ def test_a_pickle_inside_an_npz_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.npz").write_text("hello")
     with pytest.raises(ModelFailed, match="plain arrays"):
         DenseNet.from_npz(tmp_path / "text.npz")
+
+
+def test_an_entry_of_an_npz_that_is_no_array_is_refused(tmp_path: Path) -> None:
+    """NumPy gives the bytes of an entry whose first letters are not its own; a fuzzer met it."""
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "odd.npz", "w") as file:
+        file.writestr("linear.kernel.npy", b"\x93NUM=>PY\x01\x00v\x00")
+    with pytest.raises(ModelFailed, match=r"'linear.kernel' is no array"):
+        DenseNet.from_npz(tmp_path / "odd.npz")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.domain import moments
+from evenhand.domain.code_texts import MOST_DIFFERENT, is_named_postcode, kind_of_codes
 from evenhand.domain.columns import LARGEST_EXACT_INTEGER, Column, Value, listing
 from evenhand.domain.protected_words import plain_words
 from evenhand.errors import DataError
@@ -74,6 +75,8 @@ def _once_each(present: pd.Series) -> pd.Series:
 def _of_numbers(present: pd.Series, missing: float, dtype: str, as_number: bool) -> KindGuess:
     column = _whole_column(present, missing, dtype) if is_whole(present) else _real_column(present, missing, dtype)
     codes = () if as_number or column.kind != "integer" else _codes(present)
+    if not codes and not as_number and column.kind == "integer" and is_named_postcode(column.name):
+        return _of_postcodes(present, column)
     if not codes:
         return KindGuess(column)
     if codes == (0, 1):
@@ -83,6 +86,19 @@ def _of_numbers(present: pd.Series, missing: float, dtype: str, as_number: bool)
         f"if they are amounts or counts, say so with numbers: {column.name}"
     )
     return KindGuess(Column(column.name, "category", codes, missing=missing, dtype=dtype), reason)
+
+
+def _of_postcodes(present: pd.Series, column: Column) -> KindGuess:
+    """Whole numbers that are called postcodes: a category, as long as they are not too many to be listed."""
+    distinct = np.unique(present.to_numpy(dtype=np.float64))
+    if len(distinct) > MOST_DIFFERENT:
+        return KindGuess(column)
+    values = tuple(int(value) for value in distinct)
+    reason = (
+        f"{len(values):,} different postcodes, read as a category and not as numbers; if they are amounts or counts, say so with "
+        f"numbers: {column.name}"
+    )
+    return KindGuess(Column(column.name, "category", values, missing=column.missing, dtype=column.dtype), reason)
 
 
 def _codes(present: pd.Series) -> tuple[Value, ...]:
@@ -106,7 +122,9 @@ def _of_texts(present: pd.Series, missing: float, dtype: str) -> KindGuess:
     if found:
         kind, form = found
         return KindGuess(_moments(present, missing, moments.TEXT + form, kind), f"texts in the form {form}, read as a {kind}")
-    return KindGuess(Column(name, "category", tuple(values), missing=missing, dtype=dtype))
+    codes = kind_of_codes(name, values)
+    reason = f"{len(values):,} different {codes}, kept as the texts that they are" if codes else ""
+    return KindGuess(Column(name, "category", tuple(values), missing=missing, dtype=dtype), reason)
 
 
 def moments_in(present: pd.Series) -> bool:

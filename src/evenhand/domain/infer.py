@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.domain.code_texts import MOST_DIFFERENT, is_named_postcode, kind_of_codes
 from evenhand.domain.column_kinds import KindGuess, distinct_count, guess, is_float, is_whole, moments_in, same_answer, values_of
 from evenhand.domain.columns import Column, listing
 from evenhand.domain.frames import as_frame, read_table, suspected_missing
@@ -52,6 +53,7 @@ class Proposal:
     protected_candidates: tuple[str, ...]
     constraints: tuple[Suggestion, ...]
     relations: tuple[Relation, ...] = ()
+    looked_at: pd.DataFrame | None = field(default=None, repr=False, compare=False)  # the table, or rows drawn from a large one
 
     @property
     def further(self) -> tuple[Suggestion, ...]:
@@ -130,7 +132,7 @@ def propose(table: object, wishes: InferWishes | None = None, *, suggestions: bo
     relations, found = _suggested(domain, frame) if suggestions else ((), ())
     candidates = tuple(column.name for column in columns if concept_of(column.name) or concept_of_values(column.values[:3]))
     reasons = tuple(f"column {each.column.name!r}: {each.reason}" for each in guesses if each.reason)
-    return Proposal(domain, left_out, (*reasons, *_notes(frame, domain, wishes)), candidates, found, relations)
+    return Proposal(domain, left_out, (*reasons, *_notes(frame, domain, wishes)), candidates, found, relations, frame)
 
 
 def _guesses(frame: pd.DataFrame, names: list[str], wishes: InferWishes) -> list[KindGuess]:
@@ -200,6 +202,8 @@ def _useless(cells: pd.Series) -> str:
     if distinct_count(present.head(FIRST_CELLS)) < 0.1 * FIRST_CELLS <= 0.1 * len(present):
         return ""
     distinct = distinct_count(present)
+    if distinct < len(present) and (codes := _codes_in(cells, present)):
+        return "" if distinct <= MOST_DIFFERENT else f"it has {distinct:,} different {codes}, more than can be listed"
     is_named = bool(_IDENTIFIER.search(_words(str(cells.name))))
     if is_whole(cells):
         is_sequence = int(present.max()) - int(present.min()) + 1 == len(present)
@@ -211,6 +215,13 @@ def _useless(cells: pd.Series) -> str:
     if distinct > MOST_CATEGORIES or (distinct > 0.5 * len(present) and distinct > 50):
         return f"it has {distinct:,} different texts in {len(present):,} rows, as free text has"
     return ""
+
+
+def _codes_in(cells: pd.Series, present: pd.Series) -> str:
+    """Which kind of codes a column of texts holds, or of numbers that are called postcodes; empty for another column."""
+    if is_whole(cells):
+        return "postcodes" if is_named_postcode(str(cells.name)) else ""
+    return kind_of_codes(str(cells.name), present.head(FIRST_CELLS))
 
 
 def _bins(cells: pd.Series, column: Column) -> Comparison | None:

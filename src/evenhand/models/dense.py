@@ -313,7 +313,10 @@ def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
     try:
         check_archive(path, "a readable npz file of plain arrays")
         with read(path, allow_pickle=False) as file:
-            return dict(file)
+            found = dict(file)
+        if odd := next((name for name, array in found.items() if not isinstance(array, np.ndarray)), None):
+            raise ModelFailed(f"{path}: {odd!r} is no array")  # NumPy hands out the bytes of an entry that does not begin as one
+        return found
     except FileNotFoundError:
         raise InvalidArgument(f"there is no file {str(path)!r}") from None
     except ModelFailed:

@@ -39,6 +39,7 @@ KINDS = {
     "xgboost": "an XGBoost model",
     "lightgbm": "a LightGBM model",
     "catboost": "a CatBoost model",
+    "treelite": "a Treelite model",
 }
 
 

@@ -20,6 +20,10 @@ UNCHECKED = ("Forest", "ExtraTrees", "GradientBoosting", "RandomTreesEmbedding")
 """Ensembles that hand their rows to their trees without another look at the number of columns."""
 
 
+MOST_CLASSES = 100_000
+_TREELITE = ("left_child", "right_child", "split_feature_id")
+
+
 def require_bounds(holds: bool, what: str) -> None:
     """Refuse in one line."""
     if not holds:
@@ -150,6 +154,27 @@ def _check_stages(ensemble: Any) -> None:
     require_bounds(stages.ndim == 2 and stages.shape[1] == told, "the trees of a boosted model are not as many as it says")
     are_trees = all(type(getattr(each, "tree_", None)).__name__ == "Tree" for each in stages.ravel())
     require_bounds(are_trees, "a boosted model holds something that is no tree")
+
+
+def check_treelite(told: dict[str, Any]) -> None:
+    """Every node of every tree, as Treelite writes them out; leaves as long as the ensemble says, for targets and classes that it has."""
+    width, shape = int(told["num_feature"]), told["leaf_vector_shape"]
+    targets, classes = int(told["num_target"]), [int(count) for count in told["num_class"]]
+    require_bounds(
+        len(classes) == targets and all(0 < count < MOST_CLASSES for count in classes), "the ensemble has other targets than it says"
+    )
+    require_bounds(len(told["trees"]) == len(told["target_id"]) == len(told["class_id"]), "the ensemble has other trees than it says")
+    check_places(np.array(told["target_id"], dtype=np.int64) + 1, targets + 1, "a tree speaks for a target that does not exist")
+    check_places(np.array(told["class_id"], dtype=np.int64) + 1, max(classes) + 1, "a tree speaks for a class that does not exist")
+    require_bounds(len(told["base_scores"]) in (1, targets * max(classes)), "the ensemble has other base scores than classes")
+    for place, tree in enumerate(told["trees"]):
+        nodes, what = tree["nodes"], f"tree {place}"
+        inner = [node for node in nodes if "left_child" in node]
+        left, right, features = (np.array([node[name] for node in inner], dtype=np.int64) for name in _TREELITE)
+        check_nodes(len(nodes), left, right, what)
+        check_places(features, width, f"{what} asks for a column that does not exist")
+        lengths = {len(node["leaf_value"]) for node in nodes if isinstance(node.get("leaf_value"), list)}
+        require_bounds(lengths <= {int(shape[0]) * int(shape[1])}, f"{what} has a leaf of another length than the ensemble says")
 
 
 def check_xgboost(booster: Any) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from evenhand.errors import EvenhandError
 from evenhand.models.native_boosters import lightgbm_text
 from evenhand.models.quarantine import PATIENCE, seconds_for
-from evenhand.models.tree_bounds import check_catboost, check_lightgbm, check_object, check_xgboost
+from evenhand.models.tree_bounds import check_catboost, check_lightgbm, check_object, check_treelite, check_xgboost
 
 SPARE_BYTES = 400 << 20
 """What a file may take beside some times its own size."""
@@ -36,6 +36,7 @@ PREPARED = {
     "xgboost": ("xgboost",),
     "lightgbm": ("lightgbm",),
     "catboost": ("catboost",),
+    "treelite": ("treelite",),
     "onnx": ("onnxruntime",),
 }
 
@@ -195,6 +196,15 @@ def _examine_catboost(path: Path) -> None:
     _tried(lambda: model.predict(_with_texts(trial_rows(len(model.feature_names_)), model.get_cat_feature_indices())))
 
 
+def _examine_treelite(path: Path) -> None:
+    import treelite
+
+    model = treelite.Model.deserialize(str(path))
+    check_treelite(json.loads(model.dump_as_json(pretty_print=False)))
+    rows = trial_rows(int(model.num_feature)).astype(np.float32 if str(model.input_type) == "float32" else np.float64)
+    _tried(lambda: treelite.gtil.predict(model, rows, nthread=1))
+
+
 def _with_texts(rows: Any, places: Any) -> Any:
     """The rows with words in some columns, as categories are."""
     mixed = rows.astype(object)
@@ -234,5 +244,6 @@ EXAMINERS: dict[str, Callable[[Path], None]] = {
     "xgboost": _examine_xgboost,
     "lightgbm": _examine_lightgbm,
     "catboost": _examine_catboost,
+    "treelite": _examine_treelite,
     "onnx": _examine_onnx,
 }

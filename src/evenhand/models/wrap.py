@@ -49,7 +49,7 @@ def wrap(
     """Any model as one that answers rows: of a table, an album, portraits, scenes or texts.
 
     model: a fitted estimator or pipeline, a booster of XGBoost, LightGBM or CatBoost, a torch module, a callable, a path (.onnx .skops
-    .npz .json .ubj .txt .cbm .pt .pth .pt2 .pkl .joblib, an MLflow folder), a URL or HttpModel, `package.module:name`,
+    .npz .json .ubj .txt .cbm .tl .pt .pth .pt2 .pkl .joblib, an MLflow folder), a URL or HttpModel, `package.module:name`,
     a recogniser's name, or a model of this package, which is returned as it is.
     data: what `evenhand.open` returned, its domain, or its medium; it decides what the model is asked about.
     A label that is an amount makes an estimator or a callable a regression, whose one score is the amount itself.

@@ -147,6 +147,8 @@ def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
+        if not all(isinstance(array, np.ndarray) for array in arrays.values()):
+            raise ValueError("an entry is no array")  # NumPy hands out the bytes of one that does not begin as an array
         return arrays, json.loads(str(arrays.pop(HEADER)))
     except FileNotFoundError:
         raise StoreError(f"there is no file {str(path)!r}") from None

@@ -8,14 +8,18 @@ from pathlib import Path
 
 from evenhand.campaign.opened_project import editor_tools, open_project, project_model
 from evenhand.contract import DataWishes, Loader, NeedsRecogniser, ProposingLoader, ReadsTones
+from evenhand.datasets.dataset import Dataset, from_frame
 from evenhand.datasets.large_dataset import is_large, propose_large
 from evenhand.disk import write_whole
 from evenhand.domain.databases import database_file, is_database, seen_from
 from evenhand.domain.infer import InferWishes, Proposal, propose
-from evenhand.domain.project_file import DataSource, MediumSource, ModelSource, Project, save_project
+from evenhand.domain.project_file import DataSource, MediumSource, ModelSource, Project, read_project, save_project
 from evenhand.errors import EvenhandError, InvalidArgument, StoreError, UnclearAnswers
 from evenhand.models.readings import proposed_for, reading_of
 from evenhand.verbs.open import PROJECT, as_tuple, loader_for
+
+ASKED_ROWS = 20_000
+"""Rows of a table that the model is asked about at most, to see how its answers are read."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,9 @@ def _of_table(source: str | Path, wishes: InferWishes, model: ModelSource | None
     data = _database(source, file) if isinstance(source, str) else DataSource(source)
     project = Project(proposal.domain, data, _as_labels(model, proposal))
     save_project(project, file, proposal)
-    return _with_reading(WrittenProject(file, project, _lines(proposal)))
+    written = WrittenProject(file, project, _lines(proposal))
+    # The table has been read: to ask the model, some of its rows are enough, and they are not read a second time.
+    return written if project.model is None else _with_reading(written, _some_rows(proposal, Path(source).stem))
 
 
 def _database(url: str, file: Path) -> DataSource:
@@ -93,7 +99,14 @@ def _database(url: str, file: Path) -> DataSource:
     return DataSource(database_file(url), database=url if is_beside else seen_from(url, Path()))
 
 
-def _with_reading(written: WrittenProject) -> WrittenProject:
+def _some_rows(proposal: Proposal, name: str) -> Dataset:
+    """Rows spread evenly over what was looked at."""
+    frame = proposal.looked_at
+    assert frame is not None
+    return from_frame(frame.iloc[:: -(-len(frame) // ASKED_ROWS)].reset_index(drop=True), proposal.domain, name)
+
+
+def _with_reading(written: WrittenProject, data: Dataset | None = None) -> WrittenProject:
     """The model is asked about a few rows: how its answers are read is said, and proposed as lines of the file."""
     source = written.project.model
     if source is None:
@@ -101,7 +114,7 @@ def _with_reading(written: WrittenProject) -> WrittenProject:
     if source.path is None:
         note = "the endpoint was not asked anything; `evenhand doctor` asks it, and proposes how its answers are read"
         return replace(written, lines=(*written.lines, note))
-    told = _read(written)
+    told = _read(written, data)
     if told.proposed:
         lines = ["model:", f"  path: {_shown(source.path, written.file)}", *(f"  {line}" for line in told.proposed)]
         head = "\n# How the model's answers are read.  To make that certain, replace the model's line above by:\n"
@@ -122,11 +135,11 @@ class _ReadModel:
     proposed: tuple[str, ...] = ()
 
 
-def _read(written: WrittenProject) -> _ReadModel:
+def _read(written: WrittenProject, data: Dataset | None) -> _ReadModel:
     source = written.project.model
     assert source is not None
     try:
-        wrapped = project_model(source, open_project(written.file).data)
+        wrapped = project_model(read_project(written.file).model or source, data or open_project(written.file).data)
         proposed = proposed_for(wrapped)
         return _ReadModel(f"the model's answers: {reading_of(wrapped)}", proposed.lines if proposed else ())
     except UnclearAnswers as fault:
