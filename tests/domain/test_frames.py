@@ -131,3 +131,14 @@ def test_a_fault_far_down_is_told_with_its_own_row(monkeypatch: pytest.MonkeyPat
     with pytest.raises(DataError, match="row 6: 'seven' is not a number"):
         domain.encode(table)
     assert domain.encode(table.drop(index=6))[:, 0].tolist() == [1, 2, 3, 4, 5, 6, 8]
+
+
+def test_decimal_commas_of_a_table_with_other_delimiters_are_numbers(tmp_path):
+    """As spreadsheets write them in much of Europe; texts that only look a little like it stay texts."""
+    (tmp_path / "pay.csv").write_text("name;pay;share;code;when\na;1.234,50;0,25;1,2;1,2\nb;-7,5;;x,3;3\n", encoding="utf-8")
+    found = read_table(tmp_path / "pay.csv")
+    assert found["pay"].tolist() == [1234.5, -7.5]
+    assert found["share"].iloc[0] == 0.25
+    assert found["share"].isna().iloc[1]
+    assert found["code"].tolist() == ["1,2", "x,3"]
+    assert found["when"].tolist() == [1.2, 3.0]

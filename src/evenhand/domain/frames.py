@@ -25,6 +25,7 @@ MISSING_VALUES = ("", "NaN", "nan")
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv", ".txt", ".data", "")
 _SNIFFED_LINES = 50
+_COMMA_NUMBER = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?")
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,8 @@ def _quickly(path: Path, form: TextFormat) -> pd.DataFrame | None:
     names = [name.strip() for name in header]
     if len(names) == 1 or len(set(names)) < len(names) or names != header or _spaced(head, delimiter) or not all(names):
         return None
+    if delimiter != "," and re.search(r"\d,\d", head):
+        return None  # decimal commas, perhaps
     return read_bulk(BulkFile(path, delimiter, form.missing_values, form.numbers))
 
 
@@ -169,9 +172,22 @@ def _carefully(path: Path, form: TextFormat) -> pd.DataFrame:
     dialect |= {"low_memory": False, "index_col": False}
     try:
         frame: pd.DataFrame = pd.read_csv(path, **dialect)
+        frame = frame if delimiter == "," else _with_decimal_commas(frame)
         return _with_leading_zeros(path, frame, dialect) if re.search(r"(^|\W)0\d", text) else frame
     except (pd.errors.ParserError, ValueError) as fault:
         raise DataError(f"{path} cannot be read as a table: {fault}") from fault
+
+
+def _with_decimal_commas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns whose every cell is a number in the way of much of Europe, 1.234,50, as numbers; some cell must have decimals."""
+    changed = {}
+    for name in frame.columns[frame.dtypes == object] if frame.columns.is_unique else ():
+        present = frame[name].dropna()
+        are_numbers = all(isinstance(cell, str) and _COMMA_NUMBER.fullmatch(cell.strip()) for cell in present)
+        if len(present) and are_numbers and present.str.contains(",", regex=False).any():
+            plain = frame[name].str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
+            changed[name] = plain.astype("float64")
+    return frame.assign(**changed) if changed else frame
 
 
 def _with_leading_zeros(path: Path, frame: pd.DataFrame, dialect: Mapping[str, Any]) -> pd.DataFrame:
