@@ -181,7 +181,7 @@ def _carefully(path: Path, form: TextFormat) -> pd.DataFrame:
 def _with_decimal_commas(frame: pd.DataFrame) -> pd.DataFrame:
     """Columns whose every cell is a number in the way of much of Europe, 1.234,50, as numbers; some cell must have decimals."""
     changed = {}
-    for name in frame.columns[frame.dtypes == object] if frame.columns.is_unique else ():
+    for name in frame.select_dtypes("object").columns if frame.columns.is_unique else ():
         present = frame[name].dropna()
         are_numbers = all(isinstance(cell, str) and _COMMA_NUMBER.fullmatch(cell.strip()) for cell in present)
         if len(present) and are_numbers and present.str.contains(",", regex=False).any():
