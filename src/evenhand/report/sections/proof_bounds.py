@@ -25,7 +25,7 @@ def section(record: Record) -> Section | None:
         proof=proof,
         exact=bool(proof.get("exact")),
         open_share=proof["upper"] - proof["lower"],
-        free_share=1 - proof["upper"],
+        free_share=max(0.0, round(1 - proof["upper"], 12)),  # sums of weights are off in the last places
         protected=", ".join(words.text(name, 60) for name in record.protected) or "the protected columns",
         read_from="trees" if "trees" in told else "weights",
         sample=proof.get("sample") or {},
