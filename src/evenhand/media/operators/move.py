@@ -78,7 +78,7 @@ def _crowded(scene: Scene, place: int, spot: FootPoint, half: int) -> bool:
 
 def _moved(order: ChangeOrder, place: int, scale: float, spot: FootPoint) -> Mutation | Skipped:
     scene, one = order.scene, order.scene.instances[place]
-    filled = emptied(scene, [one], hole_for(scene, [one]), order.inpainter)
+    filled = emptied(scene, [one], hole_for(scene, [one]), order.inpainter, is_covered=True)  # by the object itself, for the most part
     if filled is None:
         return Skipped(MOVE, one.label, scene.name, NO_BACKGROUND)
     cutout = cut(scene, one).scaled(scale)
