@@ -21,8 +21,8 @@ DOMAIN = TabularDomain(
 )
 
 
-def people(n: int = 6000) -> np.ndarray:
-    """Nobody is both old and below 20 in the first column; so many that the trees can tell."""
+def people(n: int = 2000) -> np.ndarray:
+    """Nobody is both old and below 20 in the first column."""
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.integers(0, 3, n), rng.integers(0, 31, (n, 5))]).astype(float)
     rows[rows[:, 1] < 20, 0] = rng.integers(0, 2, int((rows[:, 1] < 20).sum()))

@@ -157,7 +157,8 @@ def _shared(net: Any, prepare: Mapping[str, Any]) -> Callable[[Album, str, np.ra
     """Trains readers of attributes on the frozen convolutional part of a net, behind its own preparation."""
     if not is_torch(net):
         raise InvalidArgument(f"trunk={part_name(net)!r} must be a torch module: readers learn on its convolutional part")
-    how = Preparation(**{name: tuple(value) if isinstance(value, list) else value for name, value in prepare.items()})
+    told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in prepare.items()}
+    how = Preparation(**told)
 
     def trained(album: Album, attribute: str, rng: np.random.Generator) -> DifferentiablePictureModel:
         from evenhand.models.shared_reader import shared_reader

@@ -2,11 +2,10 @@
 
 Paper: none; it is what `scan` uses when no method is named.
 
-The population is learnt from the data as a chain of trees.  A person counts as plausible who is not among the unlikeliest 15 % of its
-draws, and not among the 15 % whose cells go together least; who is nearly as likely as the middle of them is plausible in any case.  A
-finding is plausible where such a person shows it beside a twin, who differs in the protected values alone and is not among the unlikeliest
-2 % (15 % of 15 %) in either respect; the likelier one of the two is called the person.  What is sought is the population restricted to
-plausible findings; what is unfair only between others is set aside.
+The population is learnt from the data as a chain of trees.  A person counts as plausible who is not among the unlikeliest fifth of its
+draws, and not among the fifth whose cells go together least; who is nearly as likely as the middle of them is plausible in any case.  A
+finding is plausible where two such people who differ in the protected values alone show it; the likelier one of the two is called the
+person.  What is sought is the population restricted to plausible findings; what is unfair only between others is set aside.
 
 1. Seeds.  Real rows are judged; where they hold too few findings, fresh draws of the population are judged too.  Only where the
    plausible holds no finding at all is the rest of the domain looked at: then, and only then, may findings be implausible, and the
@@ -66,14 +65,14 @@ class Evenhand:
     learnt_cells: how many cells of the data, rows times columns, the population is learnt from at most; a domain of fewer people than
         such rows is judged whole
     too_rare: the share of the population that is unlikeliest, and as large a share whose cells go together least, given how common each
-        of them is by itself; neither counts as plausible.  Of a pair, the less likely one may be rarer, but not among this share of that
+        of them is by itself; neither counts as plausible
     """
 
     walks: Count = 8192
     seeds: Count = 2000
     seed_share: ShareAboveZero = 0.2
     learnt_cells: Count = 168_000
-    too_rare: Share = 0.15
+    too_rare: Share = 0.2
 
     needs: ClassVar[type] = Model
 

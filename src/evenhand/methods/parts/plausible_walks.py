@@ -56,26 +56,25 @@ ANYBODY = Least(-np.inf, -np.inf)
 
 @dataclass(frozen=True)
 class PlausibleSet:
-    """A chain, and what a person must have at least to count as plausible, and what the twin."""
+    """A chain, and what a person must have at least to count as plausible; a twin must have no less."""
 
     chain: LevelChain
-    person: Least
-    twin: Least
+    least: Least
 
     @classmethod
     def drawn(cls, chain: LevelChain, demands: Demanding, rng: np.random.Generator) -> PlausibleSet:
         """Without the unlikeliest share of the population, and without the share whose cells go together least."""
         told = chain.drawn(demands.seeds, rng).likelihood
-        return cls(chain, Least.of(told, demands.too_rare), Least.of(told, demands.too_rare**2))
+        return cls(chain, Least.of(told, demands.too_rare))
 
     @property
     def is_everything(self) -> bool:
         """Whether everybody counts as plausible."""
-        return self.twin == ANYBODY
+        return self.least == ANYBODY
 
     def everything(self) -> PlausibleSet:
         """The same chain with everybody plausible."""
-        return replace(self, person=ANYBODY, twin=ANYBODY)
+        return replace(self, least=ANYBODY)
 
     def kept(self, states: LevelStates) -> PlausibleStates:
         """Those inside the domain who are plausible and have a plausible twin."""
@@ -97,7 +96,7 @@ class PlausibleSet:
     def moved(self, walks: LevelWalks, move: LevelMove, free: int, rng: np.random.Generator) -> PlausibleStep:
         """The walks that a move leads to plausible people, and where; the first `free` may go to anybody."""
         step = walks.step(move, rng)
-        step = step.only((step.base.density >= self.person.density) | (step.places < free))  # nobody is likelier than without a part
+        step = step.only((step.base.density >= self.least.density) | (step.places < free))  # nobody is likelier than without a part
         if self.chain.domain.constraints:
             step = step.only(self.chain.domain.keeps_constraints(step.rows))
         told = self.chain.others_by_copies(step.copies, step.base) if self.chain.twins_are_plain else self.chain.others(step.states)
@@ -109,7 +108,8 @@ class PlausibleSet:
         domain = self.chain.domain
         if domain.constraints or not len(rows):
             return rows
-        believed, which = np.isfinite(likelihood).any(axis=1), likelihood.argmax(axis=1)
+        believed: Mask = np.asarray(np.isfinite(likelihood).any(axis=1))
+        which = likelihood.argmax(axis=1)
         return np.where(believed[:, None], domain.twin(rows, which), rows)
 
     def of_twins(self, states: LevelStates) -> NDArray[np.float32]:
@@ -117,8 +117,7 @@ class PlausibleSet:
         return self._believed(self.chain.others(states))
 
     def _believed(self, told: Likelihood) -> NDArray[np.float32]:
-        good = self.twin.passed(told) & self.person.passed(told).any(axis=1)[:, None]
-        return np.where(good, np.maximum(told.density, LEAST_LIKELY), np.float32(-np.inf)).astype(np.float32, copy=False)
+        return np.where(self.least.passed(told), np.maximum(told.density, LEAST_LIKELY), np.float32(-np.inf)).astype(np.float32, copy=False)
 
 
 @dataclass(frozen=True)
