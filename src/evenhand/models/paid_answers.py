@@ -198,7 +198,13 @@ class PaidModel:
     """A model whose answers are kept, and the way to let go of what was asked again on purpose, once all is done."""
 
     model: Model
-    settle: Callable[[], None] = lambda: None
+    book: KeptAnswers | None = None
+    occasion: str = ""
+
+    def settle(self) -> None:
+        """All is done: what was asked again on purpose is known no longer."""
+        if self.book is not None:
+            self.book.forget_turns(self.occasion)
 
 
 @contextmanager
@@ -225,7 +231,7 @@ def paid_once(model: Model, folder: Path | None, fixed: Mapping[str, Any]) -> It
             raise StoreError(f"cannot write to {folder}: {fault.strerror or fault}; paid answers would be lost") from fault
         book = kept_answers(book_file(model, folder))
         book.first_turn(occasion)
-        yield PaidModel(keeping(book, occasion), lambda: book.forget_turns(occasion))
+        yield PaidModel(keeping(book, occasion), book, occasion)
 
 
 def kept_model(model: Model, folder: Path | None) -> Model:
