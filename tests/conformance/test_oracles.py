@@ -23,7 +23,7 @@ LINES = {"robustness": "robustness:neighbours=24,reach=1", "counts": "counts:err
 def subject_for(name):
     if name in OF_SCENES:
         medium = Scenes(few_scenes(), ChangePlan(insert=("person",), change=("car",), operators=("paper",)))
-        return Subject(medium.domain, shown(medium, Simulated(handicap={"car": 1.0})), medium.rows(), medium=medium)
+        return Subject(medium.domain, shown(medium, Simulated(handicap={"car": 2.0})), medium.rows(), medium=medium)
     treatment = TREATMENTS[name]
     chosen = np.random.default_rng(1).permutation(len(treatment.rows))[:800]
     return Subject(treatment.domain, treatment.model, treatment.rows[chosen])

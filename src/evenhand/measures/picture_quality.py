@@ -3,7 +3,7 @@
 Paper: Mittal, Moorthy, Bovik, "No-reference image quality assessment in the spatial domain", IEEE Transactions on Image Processing, 2012.
 The weights are those inside the package `brisque` (Apache-2.0), where it is installed; only its two data files are read, none of its code
 is run and nothing is unpickled.  It tells blur, noise and blocks of the whole picture, not whether a scene is likely.  DistroFair used
-CLIP-IQA; no package carries weights for that, they would have to be fetched.
+CLIP-IQA; no package was found that carries weights for that, they would have to be fetched.
 """
 
 from __future__ import annotations
