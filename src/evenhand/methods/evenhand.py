@@ -61,7 +61,7 @@ class Evenhand:
 
     walks: how many walks advance together
     seeds: how many findings are looked for before walking, and people in the sample at most
-    seed_share: of the budget at most this share goes into looking for them; of its seconds at most as large a share into learning
+    seed_share: of the budget at most this share goes into looking for them; of its seconds at most twice this share into learning
     learnt_cells: how many cells of the data, rows times columns, the population is learnt from at most; a domain of fewer people than
         such rows is judged whole
     too_rare: the share of the population that is unlikeliest, and as large a share whose cells go together least, given how common each
@@ -70,7 +70,7 @@ class Evenhand:
 
     walks: Count = 8192
     seeds: Count = 2000
-    seed_share: ShareAboveZero = 0.2
+    seed_share: ShareAboveZero = 0.1
     learnt_cells: Count = 168_000
     too_rare: Share = 0.2
 
@@ -110,7 +110,7 @@ class Evenhand:
         else:
             task.facts["plausible"] = "no data was given: every row of the domain counts as plausible"
             rows = task.domain.sample(self._rows(task), rng)
-        chain = LevelChain.fit(rows, task.domain, rng, task.deadline.part(self.seed_share))
+        chain = LevelChain.fit(rows, task.domain, rng, task.deadline.part(min(1.0, 2 * self.seed_share)))
         if chain.trees.cut:
             task.facts["population"] = chain.trees.cut
         return chain
