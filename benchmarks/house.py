@@ -51,6 +51,11 @@ class Tree:
         """The syntax of every module."""
         return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in self.files.items()}
 
+    @cached_property
+    def nodes(self) -> dict[str, list[ast.AST]]:
+        """Every node of every module's syntax, in no order; several figures are read from them."""
+        return {name: list(ast.walk(module)) for name, module in self.parsed.items()}
+
     def imports(self, name: str) -> set[str]:
         """The package's own modules that this one imports, anywhere, or starts in a process, with the packages around them."""
         found: set[str] = set()
@@ -83,11 +88,13 @@ def _dotted(path: Path) -> str:
 
 def _running(tree: ast.AST) -> Iterator[ast.AST]:
     """Every node that can run: blocks for type checkers are left out."""
-    for node in ast.iter_child_nodes(tree):
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             continue
         yield node
-        yield from _running(node)
+        waiting.extend(ast.iter_child_nodes(node))
 
 
 def _started(program: str) -> set[str]:
@@ -111,8 +118,8 @@ def file_names_reused(tree: Tree) -> list[str]:
 def tuple_parameters(tree: Tree) -> list[str]:
     """Parameters and fields that are tuples of strangers, with their places."""
     found = []
-    for name, module in tree.parsed.items():
-        for node in ast.walk(module):
+    for name, nodes in tree.nodes.items():
+        for node in nodes:
             if isinstance(node, ast.FunctionDef):
                 given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
                 found += [f"{name}.{node.name}({each.arg})" for each in given if each.annotation and _strangers(each.annotation)]
@@ -157,7 +164,7 @@ def _registered(tree: Tree) -> set[str]:
 
 def registries(tree: Tree) -> Mapping[str, Any]:
     """Every registry that a package declares at its top, by the kind of its plug-ins."""
-    homes = [name for name, module in tree.parsed.items() if tree.files[name].stem == "__init__" and "Registry(" in ast.unparse(module)]
+    homes = [name for name, path in tree.files.items() if path.stem == "__init__" and "Registry(" in path.read_text(encoding="utf-8")]
     declared = [thing for home in homes for thing in vars(importlib.import_module(home)).values() if type(thing).__name__ == "Registry"]
     return {each.kind: each for each in declared}
 
@@ -177,7 +184,7 @@ def modules_outside_layers(tree: Tree) -> list[str]:
 
 def imports_by_string(tree: Tree) -> list[str]:
     """Modules of the package that import others by their literal names."""
-    calls = [(name, node) for name, module in tree.parsed.items() for node in ast.walk(module) if isinstance(node, ast.Call)]
+    calls = [(name, node) for name, nodes in tree.nodes.items() for node in nodes if isinstance(node, ast.Call)]
     return [name for name, call in calls if _called(call) == "import_module" and call.args and _own(ast.unparse(call.args[0]))]
 
 
@@ -193,8 +200,8 @@ def onnx_sessions(tree: Tree) -> list[str]:
     """Where an ONNX session starts."""
     return [
         name
-        for name, module in tree.parsed.items()
-        for node in ast.walk(module)
+        for name, nodes in tree.nodes.items()
+        for node in nodes
         if isinstance(node, ast.Call) and _called(node) == "InferenceSession"
     ]
 
