@@ -199,10 +199,7 @@ def _own(argument: str) -> bool:
 def onnx_sessions(tree: Tree) -> list[str]:
     """Where an ONNX session starts."""
     return [
-        name
-        for name, nodes in tree.nodes.items()
-        for node in nodes
-        if isinstance(node, ast.Call) and _called(node) == "InferenceSession"
+        name for name, nodes in tree.nodes.items() for node in nodes if isinstance(node, ast.Call) and _called(node) == "InferenceSession"
     ]
 
 

@@ -8,7 +8,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.campaign.sources import open_dataset
-from evenhand.cli.project import ModelFlags, load_all
+from evenhand.cli.flags import ModelFlags
+from evenhand.cli.project import load_all
 from evenhand.datasets import large_dataset, table_streams
 from evenhand.datasets.large_dataset import LargeDataset
 from evenhand.datasets.merged_columns import look_through

@@ -49,7 +49,8 @@ def test_an_endpoint_of_this_format_says_what_the_model_behind_it_says(preset: s
 
 
 def test_a_project_file_and_the_command_line_name_a_preset(tmp_path: Path) -> None:
-    from evenhand.cli.project import ModelFlags, load_all
+    from evenhand.cli.flags import ModelFlags
+    from evenhand.cli.project import load_all
     from evenhand.verbs.init import init
 
     table, file = tmp_path / "loans.csv", tmp_path / "evenhand.yaml"

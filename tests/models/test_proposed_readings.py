@@ -12,8 +12,9 @@ import yaml
 from typer.testing import CliRunner
 
 import evenhand as eh
+from evenhand.cli.flags import ModelFlags
 from evenhand.cli.main import build
-from evenhand.cli.project import ModelFlags, load_all
+from evenhand.cli.project import load_all
 from evenhand.domain.project_file import ModelSource
 from evenhand.errors import InvalidArgument, UnclearAnswers
 from evenhand.models.readings import proposed_for, reading_of
@@ -159,7 +160,7 @@ def test_which_of_several_labels_can_be_said_on_the_command_line(project: Path) 
     init(project / "people.csv", label="ok", favourable="yes", protected=["sex"], file=project / "evenhand.yaml")
     with pytest.raises(Exception, match="output=0"):
         load_all(project / "evenhand.yaml", ModelFlags("both.skops"))
-    model = load_all(project / "evenhand.yaml", ModelFlags("both.skops", output=1)).model
+    model = load_all(project / "evenhand.yaml", ModelFlags("both.skops", model_output=1)).model
     rows = model.domain.encode(frame[["pay", "sex"]])
     assert (model.scores(rows).argmax(axis=1) == (frame["ok"] == "yes")).mean() > 0.7
     said = CliRunner().invoke(build(), ["doctor", "--model", "both.skops", "--model-output", "1"])

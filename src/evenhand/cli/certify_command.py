@@ -6,37 +6,21 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli.flags import ModelFlags, unfolded
 from evenhand.cli.output import AS_JSON, CLUSTER, QUIET, REPORTS, WORKERS, Leaving, leave, names_in, wants_json, watching
-from evenhand.cli.project import (
-    CLASSES,
-    DEFAULT_FILE,
-    MODEL,
-    MODEL_OUTPUT,
-    PRESET,
-    PROTECTED,
-    RETURNS,
-    THRESHOLD,
-    TRUSTED,
-    ModelFlags,
-    load_all,
-)
+from evenhand.cli.project import DEFAULT_FILE, PROTECTED, load_all
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("certify")(certify_command)
+    app.command("certify")(unfolded(certify_command))
 
 
 def certify_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
     protected: str = PROTECTED,
-    model: str = MODEL,
-    trusted: bool = TRUSTED,
-    returns: str = RETURNS,
-    threshold: str = THRESHOLD,
-    classes: str = CLASSES,
-    preset: str = PRESET,
-    model_output: int = MODEL_OUTPUT,
+    *,
+    wired: ModelFlags,
     seconds: float = typer.Option(60.0, min=0.001, help="Time for tightening the bounds."),
     boxes: int = typer.Option(None, min=1, help="Stop after this many boxes."),
     gap: float = typer.Option(0.0, min=0.0, max=0.999, help="Stop when the bounds are this close."),
@@ -60,7 +44,7 @@ def certify_command(
     from evenhand.verbs.certify import certify
 
     as_json = wants_json(as_json)
-    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset, model_output))
+    loaded = load_all(file, wired)
     given = loaded.project.gate
     gate = Gate(given.max_rate, given.confidence, given.resolution) if max_rate is None else Gate(max_rate, given.confidence, 0.0)
     with watching(quiet or as_json) as watch:

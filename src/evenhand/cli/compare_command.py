@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from evenhand.cli.flags import ModelFlags, unfolded
 from evenhand.cli.output import AS_JSON, REPORTS, Leaving, leave, names_in, wants_json
-from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL_OUTPUT, PRESET, PROTECTED, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
+from evenhand.cli.project import DEFAULT_FILE, PROTECTED, load_all
 from evenhand.contract import Result
 from evenhand.errors import InvalidArgument
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("compare")(compare_command)
+    app.command("compare")(unfolded(compare_command, without=("model",)))
 
 
 def compare_command(
@@ -24,12 +26,8 @@ def compare_command(
     further: list[str] = typer.Argument(None, help="Later results, the newest last: shown as a trend, in which the newest is judged."),
     file: Path = typer.Option(DEFAULT_FILE, "--project", "-p", help="The project file whose data two models are asked about."),
     protected: str = PROTECTED,
-    trusted: bool = TRUSTED,
-    returns: str = RETURNS,
-    threshold: str = THRESHOLD,
-    classes: str = CLASSES,
-    preset: str = PRESET,
-    model_output: int = MODEL_OUTPUT,
+    *,
+    wired: ModelFlags,
     tolerance: float = typer.Option(0.001, min=0.0, max=0.999, help="By how much the rate may rise."),
     rate_rows: int = typer.Option(None, min=1, help="How many people two models are asked about; default: 10,000, or all real rows."),
     seed: int = typer.Option(0, min=0, help="Seed of the people that are drawn."),
@@ -47,9 +45,7 @@ def compare_command(
     elif _is_result(first) and _is_result(second):
         result = compare(first, second, options=options)
     else:
-        old, new = (
-            load_all(file, ModelFlags(each, trusted, returns, threshold, classes, preset, model_output)) for each in (first, second)
-        )
+        old, new = (load_all(file, replace(wired, model=each)) for each in (first, second))
         result = compare(old.model, new.model, new.data, protected=names_in(protected), seed=seed, options=options)
     leave(result, Leaving(folder, "comparison", report, wants_json(as_json)))
 

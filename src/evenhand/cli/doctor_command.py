@@ -6,24 +6,20 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli.flags import ModelFlags, unfolded
 from evenhand.cli.output import AS_JSON, BY_OUTCOME, MODEL_FAILED, REPORTS, Leaving, err, placed, say_json, tell, told, wants_json, written
-from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL, MODEL_OUTPUT, PRESET, RETURNS, THRESHOLD, TRUSTED, ModelFlags, load_all
+from evenhand.cli.project import DEFAULT_FILE, load_all
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("doctor")(doctor_command)
+    app.command("doctor")(unfolded(doctor_command))
 
 
 def doctor_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
-    model: str = MODEL,
-    trusted: bool = TRUSTED,
-    returns: str = RETURNS,
-    threshold: str = THRESHOLD,
-    classes: str = CLASSES,
-    preset: str = PRESET,
-    model_output: int = MODEL_OUTPUT,
+    *,
+    wired: ModelFlags,
     candidates: int = typer.Option(100_000, min=1, help="Say what a scan of this many candidates would cost."),
     report: list[Path] = REPORTS,
     as_json: bool = AS_JSON,
@@ -34,7 +30,7 @@ def doctor_command(
     """
     from evenhand.verbs.doctor import doctor, most_rows_asked
 
-    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset, model_output))
+    loaded = load_all(file, wired)
     if getattr(loaded.model, "is_costly", False):
         err.print(f"The model is asked about at most {most_rows_asked(loaded.model, loaded.data):,} rows.", soft_wrap=True)
     result = doctor(loaded.model, loaded.data, candidates=candidates)

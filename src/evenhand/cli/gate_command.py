@@ -8,27 +8,15 @@ from pathlib import Path
 import typer
 
 from evenhand.cli.completion import oracle_names
+from evenhand.cli.flags import ModelFlags, unfolded
 from evenhand.cli.output import AS_JSON, QUIET, REPORTS, Leaving, leave, names_in, wants_json, watching
-from evenhand.cli.project import (
-    CLASSES,
-    DEFAULT_FILE,
-    MODEL,
-    MODEL_OUTPUT,
-    ORACLE_HELP,
-    PRESET,
-    PROTECTED,
-    RETURNS,
-    THRESHOLD,
-    TRUSTED,
-    ModelFlags,
-    load_all,
-)
+from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, PROTECTED, load_all
 from evenhand.models.budget import Budget
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("gate")(gate_command)
+    app.command("gate")(unfolded(gate_command))
 
 
 def gate_command(
@@ -38,13 +26,8 @@ def gate_command(
     tolerance: float = typer.Option(0.0, min=0.0, max=0.999, help="By how much a rate may rise above the baseline's."),
     protected: str = PROTECTED,
     oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP, autocompletion=oracle_names),
-    model: str = MODEL,
-    trusted: bool = TRUSTED,
-    returns: str = RETURNS,
-    threshold: str = THRESHOLD,
-    classes: str = CLASSES,
-    preset: str = PRESET,
-    model_output: int = MODEL_OUTPUT,
+    *,
+    wired: ModelFlags,
     candidates: int = typer.Option(5_000, min=1, help="Budget of the search: candidates."),
     seconds: float = typer.Option(None, min=0.001, help="Budget of the search: seconds, instead of candidates."),
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
@@ -59,7 +42,7 @@ def gate_command(
     from evenhand.verbs.build_gate import GateOptions, gate, policy_of
 
     as_json = wants_json(as_json)
-    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset, model_output))
+    loaded = load_all(file, wired)
     settings = loaded.project.gate
     options = GateOptions(
         witnesses or settings.witnesses,

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli.flags import Classes, ModelOutput, Returns, Threshold, classes_of, threshold_of
 from evenhand.cli.output import opening, out
-from evenhand.cli.project import CLASSES, DEFAULT_FILE, MODEL_OUTPUT, RETURNS, THRESHOLD, classes_of, threshold_of
+from evenhand.cli.project import DEFAULT_FILE
 
 
 def register(app: typer.Typer) -> None:
@@ -25,10 +26,10 @@ def init(
     model: str = typer.Option(None, help="The model file or URL."),
     keep: list[str] = typer.Option(None, help="A column to keep although it looks useless; repeat for several."),
     numbers: list[str] = typer.Option(None, help="A column of few whole numbers that are counts, not codes; repeat for several."),
-    returns: str = RETURNS,
-    threshold: str = THRESHOLD,
-    classes: str = CLASSES,
-    model_output: int = MODEL_OUTPUT,
+    returns: Returns = None,
+    threshold: Threshold = None,
+    classes: Classes = None,
+    model_output: ModelOutput = None,
     tone: bool = typer.Option(False, "--tone", help="Pictures of aligned faces: read skin tones from the pixels, and protect them."),
     out_file: Path = typer.Option(DEFAULT_FILE, "--out", "-o", help="The project file to write."),
 ) -> None:

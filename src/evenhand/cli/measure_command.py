@@ -10,27 +10,9 @@ import typer
 
 from evenhand.campaign.executors import executor_for
 from evenhand.cli.completion import oracle_names, study_names
+from evenhand.cli.flags import PICTURE_PANEL, ModelFlags, PictureFlags, unfolded
 from evenhand.cli.output import AS_JSON, CLUSTER, QUIET, REPORTS, WORKERS, Leaving, leave, names_in, tell, wants_json, watching
-from evenhand.cli.project import (
-    CLASSES,
-    DEFAULT_FILE,
-    EDITOR,
-    GENERATOR,
-    JURY,
-    MODEL,
-    MODEL_OUTPUT,
-    ORACLE_HELP,
-    PAIRS,
-    PICTURE_PANEL,
-    PRESET,
-    PROTECTED,
-    RETURNS,
-    THRESHOLD,
-    TRUSTED,
-    ModelFlags,
-    PictureFlags,
-    load_all,
-)
+from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, PROTECTED, load_all
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.engine import witness
 from evenhand.verbs.build_gate import every_group, policy_of, ruled
@@ -46,24 +28,16 @@ STUDY_HELP = (
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("measure")(measure_command)
+    app.command("measure")(unfolded(measure_command))
 
 
 def measure_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
     oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP, autocompletion=oracle_names),
     protected: str = PROTECTED,
-    model: str = MODEL,
-    trusted: bool = TRUSTED,
-    returns: str = RETURNS,
-    threshold: str = THRESHOLD,
-    classes: str = CLASSES,
-    preset: str = PRESET,
-    model_output: int = MODEL_OUTPUT,
-    editor: str = EDITOR,
-    jury: list[str] = JURY,
-    pairs: str = PAIRS,
-    generator: str = GENERATOR,
+    *,
+    wired: ModelFlags,
+    pictures: PictureFlags,
     weights: str = typer.Option(None, help="A column of the table that holds the rows' weights."),
     graph: Path = typer.Option(None, help="A causal graph (YAML: `column: [cause, ...]`) for the resampled oracle."),
     smallest_gap: float = typer.Option(0.1, help="The gap between groups that matters."),
@@ -92,10 +66,7 @@ def measure_command(
 ) -> None:
     """Measure how unfair a model is.  Exits with 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed."""
     as_json = wants_json(as_json)
-    own = PictureFlags(editor, jury or (), pairs, generator, trusted)
-    loaded = load_all(
-        file, ModelFlags(model, trusted, returns, threshold, classes, preset, model_output), may_lack_labels=True, pictures=own
-    )
+    loaded = load_all(file, wired, may_lack_labels=True, pictures=pictures)
     settings = loaded.project.scan
     chosen: dict[str, Any] = {
         "weights": weights, "graph": CausalGraph.load(graph) if graph else None, "smallest_gap": smallest_gap, "max_gap": max_gap,

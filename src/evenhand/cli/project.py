@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from evenhand.cli.flags import ModelFlags, PictureFlags
 from evenhand.cli.output import opening
-from evenhand.domain.project_file import ModelSource, Project
-from evenhand.errors import DomainError, InvalidArgument
-from evenhand.models.http_presets import PRESETS
+from evenhand.domain.project_file import Project
+from evenhand.errors import DomainError
 
 if TYPE_CHECKING:
     from evenhand.contract import Model
@@ -36,111 +36,8 @@ class Loaded:
     place: Mapping[str, Any] = field(default_factory=dict)  # the file as another tool names it, and the lines of its parts
 
 
-PANEL = "The model, and how its answers are read"
 PROTECTED: Any = typer.Option(None, "--protected", help="Protected columns, separated by commas, instead of the file's.")
 """The option of every command that compares people."""
-
-MODEL = typer.Option(None, "--model", help="A model file or URL instead of the file's.", rich_help_panel=PANEL)
-TRUSTED = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files.", rich_help_panel=PANEL)
-RETURNS = typer.Option(
-    None, "--returns", help="What the model says: label, probability, logit, percent, score, amount or counts.", rich_help_panel=PANEL
-)
-THRESHOLD = typer.Option(
-    None,
-    "--threshold",
-    help="The smallest number that counts as the class it speaks for; or 'best 100', 'best 10%'.",
-    rich_help_panel=PANEL,
-)
-CLASSES = typer.Option(None, "--classes", help="The model's classes in its own order, separated by commas.", rich_help_panel=PANEL)
-PRESET = typer.Option(None, "--preset", help=f"The format in which a URL is spoken to: {', '.join(PRESETS)}.", rich_help_panel=PANEL)
-MODEL_OUTPUT = typer.Option(
-    None, "--model-output", min=0, help="Which label or amount, counted from 0, of a model that predicts several.", rich_help_panel=PANEL
-)
-"""The options of every command that asks a model: which one, and how its answers are read."""
-
-
-PICTURE_PANEL = "Pictures: what you bring yourself (module:object, .onnx, a torch file)"
-EDITOR = typer.Option(None, "--editor", help="What makes twins: a name, or an editor of your own.", rich_help_panel=PICTURE_PANEL)
-JURY = typer.Option(
-    None, "--jury", help="A reader that confirms twins, as in race=race.onnx; repeat for several.", rich_help_panel=PICTURE_PANEL
-)
-PAIRS = typer.Option(None, "--pairs", help="A folder of ready-made twins: VALUE/FILE.", rich_help_panel=PICTURE_PANEL)
-GENERATOR = typer.Option(None, "--generator", help="A latent space of pictures.", rich_help_panel=PICTURE_PANEL)
-"""The options of commands that compare twins of pictures."""
-
-
-@dataclass(frozen=True)
-class PictureFlags:
-    """What the command line says of twins; it goes before what the file says."""
-
-    editor: str | None = None
-    jury: Sequence[str] = ()
-    pairs: str | None = None
-    generator: str | None = None
-    trusted: bool = False
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """As settings of an album, files taken from here; nothing where nothing is said."""
-        told: dict[str, Any] = {"editor": self.editor, "pairs": self.pairs, "generator": self.generator}
-        found: dict[str, Any] = {name: _from_here(value) for name, value in told.items() if value}
-        if self.pairs:
-            found["editor"] = ""
-        if self.jury:
-            parts = [each.partition("=") for each in self.jury]
-            if any(not value for _, _, value in parts):
-                raise InvalidArgument(f"--jury {list(self.jury)} must be ATTRIBUTE=READER, such as race=race.onnx")
-            found["jury"] = {name.strip(): _from_here(value.strip()) for name, _, value in parts}
-        return {**found, "trusted": True} if found and self.trusted else found
-
-
-def _from_here(value: str) -> str:
-    """A file or folder of this place by its whole path; a name stays a name."""
-    return str(Path(value).resolve()) if Path(value).exists() else value
-
-
-@dataclass(frozen=True)
-class ModelFlags:
-    """What the command line says of the model; it goes before what the file says."""
-
-    model: str | None = None
-    trusted: bool = False
-    returns: str | None = None
-    threshold: str | None = None
-    classes: str | None = None
-    preset: str | None = None
-    output: int | None = None
-
-    def over(self, source: ModelSource | None, label: Sequence[Any]) -> ModelSource | None:
-        """The file's model with these wishes; None where neither names one.  `label`: its values, as which classes are read."""
-        if self.model is not None:
-            source = _given(self.model, self.trusted)
-        if source is None:
-            return None
-        if self.preset is not None and source.url is None:
-            raise InvalidArgument(f"--preset {self.preset} is for a model behind a URL")
-        return replace(
-            source,
-            returns=self.returns or source.returns,
-            threshold=threshold_of(self.threshold) if self.threshold is not None else source.threshold,
-            classes=classes_of(self.classes, label) if self.classes is not None else source.classes,
-            output=self.output if self.output is not None else source.output,
-            http={**source.http, "preset": self.preset} if self.preset is not None else source.http,
-        )
-
-
-def threshold_of(text: str) -> float | str:
-    """A threshold as a number; 'best 10%' stays a text."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def classes_of(text: str, label: Sequence[Any]) -> tuple[Any, ...]:
-    """Names separated by commas, each as the label's own value where it has one of this text."""
-    known = {str(value): value for value in label}
-    return tuple(known.get(name.strip(), name.strip()) for name in text.split(","))
 
 
 def load_all(file: Path, flags: ModelFlags | None = None, *, may_lack_labels: bool = False, pictures: PictureFlags | None = None) -> Loaded:
@@ -151,7 +48,7 @@ def load_all(file: Path, flags: ModelFlags | None = None, *, may_lack_labels: bo
     flags = flags or ModelFlags()
     _check_openable(file, flags)
     with opening():
-        opened = open_project(file, pictures.settings if pictures else None)
+        opened = open_project(file, pictures.settings(flags.trusted) if pictures else None)
     may_lack_labels = may_lack_labels and opened.project.medium is None and not isinstance(opened.data, LargeDataset)
     data = _with_unlabelled(opened.project) if may_lack_labels else opened.data
     source = flags.over(opened.project.model, data.domain.label.values if data.domain.label else ())
@@ -193,8 +90,3 @@ def _with_unlabelled(project: Project) -> Dataset:
 
     assert project.data is not None
     return Dataset(project.data.path.stem, as_frame(project.table()), project.domain)
-
-
-def _given(model: str, trusted: bool) -> ModelSource:
-    is_url = model.startswith(("http://", "https://"))
-    return ModelSource(url=model, trusted=trusted) if is_url else ModelSource(path=Path(model), trusted=trusted)

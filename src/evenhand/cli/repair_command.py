@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from evenhand.cli.completion import one_of, repair_names
+from evenhand.cli.flags import ModelFlags, unfolded
 from evenhand.cli.output import (
     AS_JSON,
     BY_OUTCOME,
@@ -27,19 +28,7 @@ from evenhand.cli.output import (
     watching,
     written,
 )
-from evenhand.cli.project import (
-    CLASSES,
-    DEFAULT_FILE,
-    MODEL,
-    MODEL_OUTPUT,
-    PRESET,
-    PROTECTED,
-    RETURNS,
-    THRESHOLD,
-    TRUSTED,
-    ModelFlags,
-    load_all,
-)
+from evenhand.cli.project import DEFAULT_FILE, PROTECTED, load_all
 from evenhand.disk import whole_file
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 
@@ -50,7 +39,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("repair")(repair_command)
+    app.command("repair")(unfolded(repair_command))
 
 
 def repair_command(
@@ -64,13 +53,8 @@ def repair_command(
     ),
     write: str = typer.Option(None, "--write", help="The repair whose model is written; default: the one shown to be best, else none."),
     protected: str = PROTECTED,
-    model: str = MODEL,
-    trusted: bool = TRUSTED,
-    returns: str = RETURNS,
-    threshold: str = THRESHOLD,
-    classes: str = CLASSES,
-    preset: str = PRESET,
-    model_output: int = MODEL_OUTPUT,
+    *,
+    wired: ModelFlags,
     train_method: str = typer.Option(None, help="The method whose findings train."),
     judge_method: str = typer.Option(None, help="The method whose findings judge."),
     seeds: int = typer.Option(5, min=1, help="How many times everything is repeated."),
@@ -111,7 +95,7 @@ def repair_command(
 
     as_json = wants_json(as_json)
     chosen = _chosen(repair or [], setting or [])
-    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset, model_output))
+    loaded = load_all(file, wired)
     with watching(quiet or as_json) as watch:
         result = compare(
             loaded.model,

@@ -6,53 +6,29 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli.flags import ModelFlags, PictureFlags, unfolded
 from evenhand.cli.output import AS_JSON, BY_OUTCOME, REPORTS, Leaving, placed, say_json, tell, told, wants_json, written
-from evenhand.cli.project import (
-    CLASSES,
-    DEFAULT_FILE,
-    EDITOR,
-    GENERATOR,
-    JURY,
-    MODEL,
-    MODEL_OUTPUT,
-    PAIRS,
-    PRESET,
-    RETURNS,
-    THRESHOLD,
-    TRUSTED,
-    ModelFlags,
-    PictureFlags,
-    load_all,
-)
+from evenhand.cli.project import DEFAULT_FILE, load_all
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("replay")(replay_command)
+    app.command("replay")(unfolded(replay_command))
 
 
 def replay_command(
     which: str = typer.Argument(..., metavar="ID", help="A witness id, a witness file, or a folder of them."),
     file: Path = typer.Option(DEFAULT_FILE, "--project", "-p", help="The project file."),
-    model: str = MODEL,
-    trusted: bool = TRUSTED,
-    returns: str = RETURNS,
-    threshold: str = THRESHOLD,
-    classes: str = CLASSES,
-    preset: str = PRESET,
-    model_output: int = MODEL_OUTPUT,
-    editor: str = EDITOR,
-    jury: list[str] = JURY,
-    pairs: str = PAIRS,
-    generator: str = GENERATOR,
+    *,
+    wired: ModelFlags,
+    pictures: PictureFlags,
     report: list[Path] = REPORTS,
     as_json: bool = AS_JSON,
 ) -> None:
     """Ask the model again about a witness.  Exits with 1 when any pair is still treated differently, 0 when none is, 2 usage, 4 model."""
     from evenhand.verbs.replay import replay
 
-    own = PictureFlags(editor, jury or (), pairs, generator, trusted)
-    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset, model_output), pictures=own)
+    loaded = load_all(file, wired, pictures=pictures)
     result = replay(which, loaded.model, loaded.data, folders=(loaded.project.scan.runs, Path.cwd()))
     where = Leaving(loaded.project.scan.runs, place=loaded.place)
     pages = written(result, report, where)

@@ -10,6 +10,7 @@ import typer
 
 from evenhand.campaign.executors import executor_for
 from evenhand.cli.completion import method_names, oracle_names
+from evenhand.cli.flags import ModelFlags, PictureFlags, unfolded
 from evenhand.cli.output import (
     AS_JSON,
     CANDIDATES,
@@ -28,26 +29,7 @@ from evenhand.cli.output import (
     wants_json,
     watching,
 )
-from evenhand.cli.project import (
-    CLASSES,
-    DEFAULT_FILE,
-    EDITOR,
-    GENERATOR,
-    JURY,
-    MODEL,
-    MODEL_OUTPUT,
-    ORACLE_HELP,
-    PAIRS,
-    PRESET,
-    PROTECTED,
-    RETURNS,
-    THRESHOLD,
-    TRUSTED,
-    Loaded,
-    ModelFlags,
-    PictureFlags,
-    load_all,
-)
+from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, PROTECTED, Loaded, load_all
 from evenhand.contract import Method, Watch
 from evenhand.domain.project_file import MethodChoice
 from evenhand.engine import witness
@@ -63,7 +45,7 @@ MANY_ROWS = 200_000
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("scan")(scan_command)
+    app.command("scan")(unfolded(scan_command))
 
 
 def scan_command(
@@ -71,17 +53,9 @@ def scan_command(
     method: list[str] = typer.Option(None, "--method", "-m", help="Search method; repeat for several.", autocompletion=method_names),
     oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP, autocompletion=oracle_names),
     protected: str = PROTECTED,
-    model: str = MODEL,
-    trusted: bool = TRUSTED,
-    returns: str = RETURNS,
-    threshold: str = THRESHOLD,
-    classes: str = CLASSES,
-    preset: str = PRESET,
-    model_output: int = MODEL_OUTPUT,
-    editor: str = EDITOR,
-    jury: list[str] = JURY,
-    pairs: str = PAIRS,
-    generator: str = GENERATOR,
+    *,
+    wired: ModelFlags,
+    pictures: PictureFlags,
     candidates: int = CANDIDATES,
     model_rows: int = MODEL_ROWS,
     seconds: float = SECONDS,
@@ -98,8 +72,7 @@ def scan_command(
 ) -> None:
     """Search for unfair treatment.  Exits with 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed, 130 interrupted."""
     as_json = wants_json(as_json)
-    own = PictureFlags(editor, jury or (), pairs, generator, trusted)
-    loaded = load_all(file, ModelFlags(model, trusted, returns, threshold, classes, preset, model_output), pictures=own)
+    loaded = load_all(file, wired, pictures=pictures)
     _confirm_price(loaded, yes)
     loaded = _lightened(loaded)
     _give_back()

@@ -167,7 +167,8 @@ def write_paths(file: str, options: SynthOptions, draw: StoredDraw, trusted: boo
     """Equally many rows for every path of the decision of a project's model."""
     import numpy as np
 
-    from evenhand.cli.project import ModelFlags, load_all
+    from evenhand.cli.flags import ModelFlags
+    from evenhand.cli.project import load_all
     from evenhand.measures.coverage.path_suite import path_suite
     from evenhand.synthesis.chunks import write_frame
     from evenhand.verbs.synth import synth

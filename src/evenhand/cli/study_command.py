@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import typer
 
+from evenhand.cli.flags import ModelFlags, Trusted
 from evenhand.cli.output import out
-from evenhand.cli.project import TRUSTED, ModelFlags, load_all
+from evenhand.cli.project import load_all
 from evenhand.errors import InvalidArgument
 
 
@@ -25,7 +26,7 @@ def study(
         None, "--project", help="The project file of your own scenes; repeat for several data sets; drawn streets without."
     ),
     errors: bool = typer.Option(False, "--errors", help="Ask each project's recogniser which pictures make it err, and tell these apart."),
-    trusted: bool = TRUSTED,
+    trusted: Trusted = False,
     count: int = typer.Option(36, min=1, help="How many streets are drawn for it."),
     seed: int = typer.Option(0, min=0, help="Seed of the choice of pictures."),
     port: int = typer.Option(8765, min=0, help="Port on this computer; 0 for any free one."),

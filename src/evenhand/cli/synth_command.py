@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from evenhand.cli.flags import Trusted
 from evenhand.cli.output import CLUSTER, REPORTS, WORKERS, free_path, out, tell, watching, written
-from evenhand.cli.project import TRUSTED
 from evenhand.cli.stored_draws import PATHS, StoredDraw, TableAsked, complete, draw_from, keep_model, open_table, write_paths, write_suite
 from evenhand.disk import write_whole
 
@@ -51,7 +51,7 @@ def synth_command(
     suite: str | None = typer.Option(
         None, help="Instead of a sample, rows for tests: boundary, negative, pairs, triples; with a project file, paths of its model."
     ),
-    trusted: bool = TRUSTED,
+    trusted: Trusted = False,
     workers: int = WORKERS,
     cluster: str = CLUSTER,
     report: list[Path] = REPORTS,
