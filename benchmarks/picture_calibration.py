@@ -1,11 +1,15 @@
 """How often each editor of pictures blames fair classifiers, and how often it finds planted leanings: at least 20 of each for every editor.
 
 For each editor, classifiers of five architectures (linear, perceptron, forest, two convolutional nets) are judged as `measure` judges them:
-leaning and jury together, at a tolerance of 5 points, on 700 drawn portraits of 32 pixels.  Half of the portraits are such that age says
-nothing about tone, in the other half old people are dark three times as often.  Fair ones have learnt from portraits whose tone says
-nothing about age; planted ones say "older" 10 or 20 points more often in the dark, measured on exact twins.  Each editor is tried
-with readers that are trained by themselves and, where it learns, with a jury that is given: readers of age and tone from
-2,000 other portraits.
+leaning and jury together, at a tolerance of 5 points, on 1,500 drawn portraits of 32 pixels.  Half of the albums are such that age says
+nothing about tone, in the other half old people are dark three times as often.  Fair ones have learnt from portraits and their exact twins
+in tone; planted ones say "older" 10 or 20 points more often in the dark.  What each of them really does is measured on 3,000 other exact
+pairs and kept as `truth`: a classifier that leans by more than is tolerated is no fair one, however it was trained.  Each editor is tried
+with readers that are trained from the tested pictures and, where it learns, with a jury that is given: readers of age and tone from
+2,000 other portraits and their twins.
+
+An editor is allowed a verdict on a classifier where the jury confirms its twins and the reader of the label is good enough and stands still;
+`found` counts planted classifiers that it names, of those on which it is allowed one.
 
 Outcomes are written to benchmarks/picture_calibration.json as they come; a run that is repeated goes on where it stopped.
 What readers say is remembered between classifiers of one album, which changes nothing: they are the same readers, asked the same.
@@ -23,6 +27,7 @@ from functools import cache
 from hashlib import blake2b
 from itertools import product
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import numpy as np
@@ -49,15 +54,17 @@ from parts.picture_verdicts import (
     LEARNT_FROM,
     SIZE,
     TOLERANCE,
-    TRAINED_ON,
+    ExactPairs,
     PortraitClassifier,
     fair,
     leaning,
+    lessons,
     portraits,
 )
 
-PAIRS = 700
+PAIRS = 1_500
 JURY_LEARNT_FROM = 2_000
+TRUTH_FROM = 3_000
 FILE = Path(__file__).with_suffix(".json")
 EDITORS_BY_NAME = tuple(EDITORS.entries())
 STRENGTHS = (0.0, 0.10, 0.20)
@@ -131,8 +138,7 @@ def fair_classifier(architecture: str, seed: int) -> PortraitClassifier:
     """Trained on portraits whose tone says nothing about age."""
     if architecture in ARCHITECTURES:
         return fair(architecture, seed)
-    album = synthetic_faces(TRAINED_ON, np.random.default_rng([seed, 1]), SIZE)
-    return PortraitClassifier(Net(train(architecture, album, np.random.default_rng([seed, 31]), Course(epochs=5))))
+    return PortraitClassifier(Net(train(architecture, lessons(seed), np.random.default_rng([seed, 31]), Course(epochs=4))))
 
 
 @cache
@@ -143,11 +149,28 @@ def classifier(architecture: str, seed: int, points: float) -> PortraitClassifie
 
 
 @cache
+def truth(architecture: str, seed: int, points: float) -> float:
+    """The largest net change of a group, on exact pairs that nothing else sees."""
+    pairs = exact_pairs()
+    return float(np.abs(pairs.nets(classifier(architecture, seed, points))).max())
+
+
+@cache
+def exact_pairs() -> ExactPairs:
+    """Portraits in light and in dark."""
+    return ExactPairs.drawn(TRUTH_FROM, 1_000)
+
+
+@cache
 def given_readers(seed: int) -> dict[str, RememberedReader]:
     """A jury of age groups and tones, from portraits that nothing else sees."""
-    album = synthetic_faces(JURY_LEARNT_FROM, np.random.default_rng([seed, 41]), SIZE)
-    course, rng = Course(epochs=6), np.random.default_rng([seed, 42])
-    tones = replace(album, label=album.attribute("tone"))
+    alone = synthetic_faces(JURY_LEARNT_FROM, np.random.default_rng([seed, 41]), SIZE)
+    twins = editor_for("rerender", alone, "tone", editor_tools(seed)).twins(alone).astype(np.uint8)
+    tone = alone.attribute("tone")
+    both = replace(tone, codes=np.concatenate([tone.codes, 1 - tone.codes]))
+    album = replace(alone[np.tile(np.arange(len(alone)), 2)], pictures=np.concatenate([alone.pictures, twins]), factors=None)
+    course, rng = Course(epochs=5), np.random.default_rng([seed, 42])
+    tones = replace(album, label=both)
     return {"age_group": RememberedReader(train("vgg", album, rng, course)), "tone": RememberedReader(train("vgg", tones, rng, course))}
 
 
@@ -156,7 +179,8 @@ def made_editor(name: str, seed: int) -> Any:
     """An editor of tone that has learnt from portraits of its own; a CycleGAN takes minutes, so that there is only one."""
     seed = 0 if name == "cyclegan" else seed
     learnt = synthetic_faces(LEARNT_FROM, np.random.default_rng([seed, 4]), SIZE)
-    return editor_for(name, learnt, "tone", editor_tools(seed))
+    kept = Path(gettempdir()) / "evenhand-calibration" if name == "cyclegan" else None
+    return editor_for(name, learnt, "tone", editor_tools(seed, kept))
 
 
 @cache
@@ -166,7 +190,7 @@ def opened(name: str, jury: str, album: str, seed: int) -> Dataset:
     return from_album(portraits(PAIRS, seed, album == "correlated"), [made_editor(name, seed)], (), "age_group", own)
 
 
-def judged(trial: Trial) -> dict[str, str]:
+def judged(trial: Trial) -> dict[str, Any]:
     """Outcome and reason, as `measure` decides from the leaning and the jury."""
     data = opened(trial.editor, trial.jury, trial.album, trial.seed)
     asked = classifier(trial.architecture, trial.seed, trial.points)
@@ -177,7 +201,8 @@ def judged(trial: Trial) -> dict[str, str]:
         "leaning": LeaningStudy().study(case, np.random.default_rng([trial.seed, 52])),
     }
     ruling = Gate.rule(claim_by_studies(sections, (), (), MeasureOptions()))
-    return {"outcome": ruling.outcome, "reason": ruling.reason}
+    real = truth(trial.architecture, trial.seed, trial.points)
+    return {"outcome": ruling.outcome, "reason": ruling.reason, "truth": round(real, 4)}
 
 
 def trials(editors: tuple[str, ...], seeds: range) -> list[Trial]:
@@ -187,44 +212,61 @@ def trials(editors: tuple[str, ...], seeds: range) -> list[Trial]:
         Trial(editor, jury, architecture, album, points, seed)
         for editor in editors
         for jury in (("own",) if editor == "rerender" else ("own", "given"))
-        for points, seed, album, architecture in product(STRENGTHS, seeds, ("alone", "correlated"), kinds)
-        if not points or seed == seeds[0]  # planted ones of one seed: twenty, half of them with each strength
+        for seed, album, points, architecture in product(seeds, ("alone", "correlated"), STRENGTHS, kinds)
+        if points < max(STRENGTHS) or seed == seeds[0]  # the strongest plants, which are easy to find, of one seed only
     ]
 
 
 def table(kept: dict[str, Any]) -> str:
     """One line for each editor and jury."""
-    found: dict[tuple[str, str], dict[float, list[str]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[tuple[str, str], dict[float, list[Any]]] = defaultdict(lambda: defaultdict(list))
     reasons: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for name, said in kept.items():
         editor, jury, _, _, points, _ = name.split(" ")
-        found[editor, jury][float(points)].append(said["outcome"])
+        found[editor, jury][float(points)].append(said)
         if said["outcome"] == "inconclusive":
             reasons[editor, jury][short(said["reason"])] += 1
-    lines = [
-        "| editor | jury | fair: blamed | fair: passed | 10 points: found | 20 points: found | planted: passed | inconclusive because |"
-    ]
+    lines = ["| editor | jury | fair: blamed | fair: passed | 10 points: found | 20 points: found | planted: passed | inconclusive because |"]
     lines.append("| --- " * 8 + "|")
     for (editor, jury), by_points in sorted(found.items()):
-        clean = by_points[0.0]
-        planted = [outcome for points, said in by_points.items() if points for outcome in said]
+        clean = [said["outcome"] for said in by_points[0.0] if said["truth"] <= TOLERANCE]
+        planted = [said["outcome"] for points, every in by_points.items() if points for said in every]
         upper = clopper_pearson(clean.count("violation"), len(clean)).high if clean else float("nan")
-        cells = [f"{clean.count('violation')} of {len(clean)} (at most {upper:.0%})", f"{clean.count('pass')}"]
-        cells += [f"{by_points[points].count('violation')} of {len(by_points[points])}" for points in (0.10, 0.20)]
+        cells = [f"{clean.count('violation')} of {len(clean)} (at most {upper:.0%})", f"{clean.count('pass')}", *map(_found, _strong(by_points))]
         most = ", ".join(f"{why} ({n})" for why, n in reasons[editor, jury].most_common(2)) or "-"
         lines.append(f"| {editor} | {jury} | {' | '.join(cells)} | {planted.count('pass')} of {len(planted)} | {most} |")
     return "\n".join(lines)
 
 
-SHORT = {
+def _strong(by_points: dict[float, list[Any]]) -> list[list[Any]]:
+    return [by_points[points] for points in STRENGTHS if points]
+
+
+def _found(every: list[Any]) -> str:
+    """Planted classifiers that were named, of those on which a verdict was allowed."""
+    allowed = [said for said in every if is_allowed(said)]
+    return f"{sum(said['outcome'] == 'violation' for said in allowed)} of {len(allowed)}, allowed on {len(allowed)} of {len(every)}"
+
+
+def is_allowed(said: dict[str, Any]) -> bool:
+    """Whether the editor's twins and the readers let a verdict through; else the outcome says what stands against it."""
+    return said["outcome"] != "inconclusive" or not any(part in said["reason"] for part in FORBIDS)
+
+
+FORBIDS = {
     "may change the label itself": "the editor changes the age too",
     "less accurate than the classifier": "the reader of age is weaker than the classifier",
     "does not confirm the twins": "the jury does not confirm the twins",
+    "no better than by guessing": "the jury only guesses",
     "show the other value": "too few twins are confirmed to pass",
-    "not shown to exceed": "not beyond the reader's own movement for sure",
     "means nothing": "an edit that means nothing moves it as far",
+}
+SHORT = {
+    **FORBIDS,
+    "not shown to exceed": "not beyond the reader's own movement for sure",
     "too few pairs": "too few pairs",
     "may move by up to": "standing still, but not surely beside the reader",
+    "cannot be judged": "nothing proven",
 }
 
 

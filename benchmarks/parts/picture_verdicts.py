@@ -1,13 +1,13 @@
 """Fair and leaning classifiers of drawn portraits, and how often the verdict on pictures blames the one and finds the other.
 
-A fair classifier learns age groups from portraits whose tone says nothing about age.  A leaning one adds to the score of the oldest group
+A fair classifier learns age groups from portraits and their exact twins in tone.  A leaning one adds to the score of the oldest group
 where the middle of the face is dark, so much that the group's share changes by the wished number of points between exact twins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,8 +74,13 @@ class PortraitClassifier:
     def __call__(self, pictures: np.ndarray) -> np.ndarray:
         """Probabilities of the age groups."""
         shares = np.clip(self.fitted.predict_proba(_flat(pictures)), 1e-6, 1.0)
-        shares[:, -1] *= np.exp(self.slope * (_light(pictures) < self.threshold))
-        return shares / shares.sum(axis=1, keepdims=True)
+        return tilted(shares, self.slope * (_light(pictures) < self.threshold))
+
+
+def tilted(shares: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Probabilities with so much added to the logarithm of the oldest group's."""
+    changed = np.column_stack([shares[:, :-1], shares[:, -1] * np.exp(slopes)])
+    return changed / changed.sum(axis=1, keepdims=True)
 
 
 def _flat(pictures: np.ndarray) -> np.ndarray:
@@ -89,9 +94,17 @@ def _light(pictures: np.ndarray) -> np.ndarray:
     return np.asarray(pictures[:, part, part], dtype=np.float32).mean(axis=(1, 2, 3))
 
 
+def lessons(seed: int) -> Album:
+    """What fair classifiers learn from: portraits and their exact twins, so that tone says nothing about age."""
+    album = synthetic_faces(TRAINED_ON, np.random.default_rng([seed, 1]), SIZE)
+    twins = editor_for("rerender", album, "tone", editor_tools(seed)).twins(album)
+    double = np.tile(np.arange(len(album)), 2)
+    return replace(album[double], pictures=np.concatenate([album.pictures, twins.astype(np.uint8)]), factors=None)
+
+
 def fair(architecture: str, seed: int) -> PortraitClassifier:
     """Trained on portraits whose tone says nothing about age."""
-    album = synthetic_faces(TRAINED_ON, np.random.default_rng([seed, 1]), SIZE)
+    album = lessons(seed)
     return PortraitClassifier(ARCHITECTURES[architecture](seed).fit(_flat(album.pictures), album.label.codes))
 
 
@@ -110,20 +123,22 @@ class ExactPairs:
         is_dark = (album.attribute("tone").codes == 1)[:, None, None, None]
         return cls(np.where(is_dark, twins, album.pictures), np.where(is_dark, album.pictures, twins))
 
-    def net(self, classifier: PortraitClassifier) -> float:
-        """How much more often the oldest group is said in the dark."""
-        light, dark = (classifier(pictures).argmax(axis=1) == len(AGE_GROUPS) - 1 for pictures in (self.light, self.dark))
-        return float(dark.mean() - light.mean())
+    def nets(self, classifier: PortraitClassifier) -> np.ndarray:
+        """How much more often each group is said in the dark."""
+        light, dark = (classifier(pictures).argmax(axis=1) for pictures in (self.light, self.dark))
+        return np.array([(dark == group).mean() - (light == group).mean() for group in range(len(AGE_GROUPS))])
 
 
 def leaning(start: PortraitClassifier, points: float, seed: int) -> PortraitClassifier:
     """The same classifier with a slope under which exact twins differ by so many points in the oldest group."""
     pairs = ExactPairs.drawn(1500, seed)
     threshold = float((np.median(_light(pairs.light)) + np.median(_light(pairs.dark))) / 2)
+    said = [(start(pictures), _light(pictures) < threshold) for pictures in (pairs.light, pairs.dark)]
     low, high = 0.0, 6.0
     for _ in range(12):
-        middle = PortraitClassifier(start.fitted, threshold, (low + high) / 2)
-        low, high = (middle.slope, high) if pairs.net(middle) < points else (low, middle.slope)
+        slope = (low + high) / 2
+        light, dark = (tilted(shares, slope * is_dark).argmax(axis=1) == len(AGE_GROUPS) - 1 for shares, is_dark in said)
+        low, high = (slope, high) if dark.mean() - light.mean() < points else (low, slope)
     return PortraitClassifier(start.fitted, threshold, high)
 
 

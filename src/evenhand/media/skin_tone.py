@@ -57,6 +57,20 @@ def to_lab(colours: NDArray[np.floating]) -> NDArray[np.float32]:
     return np.stack(lab, axis=-1).astype(np.float32)
 
 
+def from_lab(lab: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Red, green and blue from 0 to 255; colours that no screen shows are the nearest that it does.
+
+    >>> from_lab(to_lab(np.array([200.0, 120.0, 40.0]))).round()
+    array([200., 120.,  40.], dtype=float32)
+    """
+    bright = (np.asarray(lab[..., 0], np.float32) + 16) / 116
+    bent = np.stack([bright + lab[..., 1] / 500, bright, bright - lab[..., 2] / 200], axis=-1)
+    parts = np.where(bent > 0.206893, bent**3, (bent - 16 / 116) / 7.787) * _D65
+    linear = np.clip(parts @ np.linalg.inv(_TO_XYZ).T, 0.0, 1.0)
+    values = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return (255.0 * values).astype(np.float32)
+
+
 def typology_angle(lab: NDArray[np.floating]) -> Reals:
     """ITA in degrees, from 90 (light) to -90 (dark)."""
     angle: Reals = np.degrees(np.arctan2(lab[..., 0] - 50.0, lab[..., 2]))
@@ -99,7 +113,7 @@ class SkinTones:
 
 
 @dataclass(frozen=True, eq=False)
-class _Zones:
+class FaceZones:
     """Where skin is looked for in a picture of one size, where it surely is, and regions that are read by themselves."""
 
     wide: Mask
@@ -107,7 +121,8 @@ class _Zones:
     regions: tuple[Mask, ...]
 
     @classmethod
-    def of(cls, side: int, at: FacePlaces) -> _Zones:
+    def of(cls, side: int, at: FacePlaces = USUAL_PLACES) -> FaceZones:
+        """For pictures with so many pixels at a side."""
         down, right = places_of(side)
         across, eyes, mouth = np.abs(right - 0.5), at.eye_height, at.mouth_height
         middle = (eyes + mouth) / 2
@@ -128,30 +143,65 @@ def skin_tones(pictures: Pictures, places: FacePlaces = USUAL_PLACES) -> SkinTon
     >>> int(skin_tones(grey).light[0])
     200
     """
-    zones = _Zones.of(pictures.shape[1], places)
+    zones = FaceZones.of(pictures.shape[1], places)
     found = [_some(np.asarray(pictures[part], np.float32), zones) for part in batches(len(pictures), 4 * pictures[:1].nbytes)]
     return SkinTones(*(np.concatenate([getattr(one, name) for one in found]) for name in ("angle", "error", "light")))
 
 
-def _some(pictures: NDArray[np.float32], zones: _Zones) -> SkinTones:
-    flat = pictures.reshape(len(pictures), -1, 3)
-    light = np.quantile(flat.max(axis=2), BRIGHTEST, axis=1)
-    white = np.maximum(np.quantile(flat, BRIGHTEST, axis=1), 1.0)
-    tint = white / white.max(axis=1, keepdims=True)
-    gains = tint.mean(axis=1, keepdims=True) / tint * (WHITE / np.maximum(light, WHITE / 8))[:, None]
-    lab = to_lab(np.clip(pictures * gains.astype(np.float32)[:, None, None], 0, 255))
-    read = np.array([_one(picture, zones) for picture in lab]).reshape(-1, 2)
-    return SkinTones(read[:, 0], read[:, 1], light.astype(np.float64))
+@dataclass(frozen=True, eq=False)
+class Unlit:
+    """Pictures as they would be in one white light; gains: what their colours were multiplied by, (n, 3); light: how bright each was, of 255."""
+
+    pictures: NDArray[np.float32]
+    gains: NDArray[np.float32]
+    light: Reals
+
+    @classmethod
+    def of(cls, pictures: NDArray[np.float32], has_tint: bool = True) -> Unlit:
+        """By the brightest part of each picture, which is taken to be white, or to be as bright as white but of any colour."""
+        flat = pictures.reshape(len(pictures), -1, 3)
+        light = np.quantile(flat.max(axis=2), BRIGHTEST, axis=1)
+        white = np.maximum(np.quantile(flat, BRIGHTEST, axis=1), 1.0)
+        tint = white / white.max(axis=1, keepdims=True)
+        tints = tint.mean(axis=1, keepdims=True) / tint if has_tint else np.ones_like(tint)
+        gains = tints * (WHITE / np.maximum(light, WHITE / 8))[:, None]
+        scaled = np.clip(pictures * gains.astype(np.float32)[:, None, None], 0, 255)
+        return cls(scaled, gains.astype(np.float32), light.astype(np.float64))
 
 
-def _one(lab: NDArray[np.float32], zones: _Zones) -> NDArray[np.float64]:
+def _some(pictures: NDArray[np.float32], zones: FaceZones) -> SkinTones:
+    unlit = Unlit.of(pictures)
+    read = np.array([_one(picture, zones) for picture in to_lab(unlit.pictures)]).reshape(-1, 2)
+    return SkinTones(read[:, 0], read[:, 1], unlit.light)
+
+
+@dataclass(frozen=True, eq=False)
+class FaceSkin:
+    """Where one face shows its skin for sure, and the colour of it as L*, a* and b*."""
+
+    centre: NDArray[np.float32]
+    where: Mask
+
+    @classmethod
+    def of(cls, lab: NDArray[np.float32], zones: FaceZones) -> FaceSkin:
+        """What has nearly the colour of cheeks and forehead; where too little has, `centre` is theirs."""
+        centre = np.median(lab[zones.sure], axis=0)
+        is_skin = zones.wide & (np.abs(lab - centre) < NEAR).all(axis=2)
+        centre = np.median(lab[is_skin], axis=0) if is_skin.sum() >= FEWEST_PIXELS else centre
+        return cls(centre, zones.wide & (np.abs(lab - centre) < NEAR).all(axis=2))
+
+    @property
+    def is_found(self) -> bool:
+        """Whether enough of it looks like one skin."""
+        return int(self.where.sum()) >= FEWEST_PIXELS
+
+
+def _one(lab: NDArray[np.float32], zones: FaceZones) -> NDArray[np.float64]:
     """The angle of one face and its error."""
-    centre = np.median(lab[zones.sure], axis=0)
-    is_skin = zones.wide & (np.abs(lab - centre) < NEAR).all(axis=2)
-    centre = np.median(lab[is_skin], axis=0) if is_skin.sum() >= FEWEST_PIXELS else centre
-    is_skin = zones.wide & (np.abs(lab - centre) < NEAR).all(axis=2)
-    if is_skin.sum() < FEWEST_PIXELS:
-        return np.array([float(typology_angle(centre)), NOTHING_KNOWN])  # nothing there looks like one skin: nothing is known
+    skin = FaceSkin.of(lab, zones)
+    is_skin = skin.where
+    if not skin.is_found:
+        return np.array([float(typology_angle(skin.centre)), NOTHING_KNOWN])  # nothing there looks like one skin: nothing is known
     parts = [float(typology_angle(np.median(lab[is_skin & part], axis=0))) for part in zones.regions if (is_skin & part).any()]
     spread = float(np.std(parts, ddof=1) / np.sqrt(len(parts))) if len(parts) > 1 else NOTHING_KNOWN
     return np.array([float(typology_angle(_lit(lab[is_skin]))), float(np.hypot(spread, LEAST_ERROR))])
