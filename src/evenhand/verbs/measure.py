@@ -608,18 +608,24 @@ CONFIRMED_TO_PASS = 0.8
 
 def _too_few_confirmed(studies: Mapping[str, StudySection]) -> str:
     """Why twins of a learned editor, under which a classifier stands still, prove nothing; empty where they do."""
-    leanings = studies["leaning"].figures["leanings"] if "leaning" in studies else []
-    if "jury" not in studies or not any(each["weighed"] for each in leanings):
+    leanings = [each for each in studies["leaning"].figures["leanings"] if each["weighed"]] if "leaning" in studies else []
+    if "jury" not in studies or not leanings:
         return ""
-    shares = {each["attribute"]: each["confirmed"]["low"] for each in studies["jury"].figures["editors"] if "confirmed" in each}
-    return next(
-        (
-            f"surely only {low:.1%} of the twins in {name} show the other value, and a pass needs {CONFIRMED_TO_PASS:.0%}"
-            for name, low in shares.items()
-            if low < CONFIRMED_TO_PASS
-        ),
-        "",
-    )
+    for each in studies["jury"].figures["editors"]:
+        name, low = each["attribute"], each["confirmed"]["low"] if "confirmed" in each else 1.0
+        if low < CONFIRMED_TO_PASS:
+            return f"surely only {low:.1%} of the twins in {name} show the other value, and a pass needs {CONFIRMED_TO_PASS:.0%}"
+        hidden = max((_most(one) / low for one in leanings if one["along"].startswith(f"{name} goes")), default=0.0)
+        if hidden > leanings[0]["tolerance"]:
+            return f"surely {low:.1%} of the twins in {name} show the other value: what the others hide allows a change of up to {hidden:.1%}"
+    return ""
+
+
+def _most(leaning: Mapping[str, Any]) -> float:
+    """How far a class may have moved, by itself or beside the readers."""
+    weighed = leaning["weighed"]
+    bounds = [*leaning["low"].values(), *leaning["high"].values(), *weighed["low"].values(), *weighed["high"].values()]
+    return max(abs(bound) for bound in bounds)
 
 
 def _with_others(overall: Claim, sections: Sequence[StudySection]) -> Claim:
