@@ -1,14 +1,14 @@
 """How often each editor of pictures blames fair classifiers, and how often it finds planted leanings: at least 20 of each for every editor.
 
 For each editor, classifiers of five architectures (linear, perceptron, forest, two convolutional nets) are judged as `measure` judges them:
-leaning and jury together, at a tolerance of 5 points, on 1,500 drawn portraits of 32 pixels.  Half of the albums are such that age says
+leaning and jury together, at a tolerance of 5 points, on 1,000 drawn portraits of 32 pixels.  Half of the albums are such that age says
 nothing about tone, in the other half old people are dark three times as often.  Fair ones have learnt from portraits and their exact twins
 in tone; planted ones say "older" 10 or 20 points more often in the dark.  What each of them really does is measured on 3,000 other exact
 pairs and kept as `truth`: a classifier that leans by more than is tolerated is no fair one, however it was trained.  Each editor is tried
 with readers that are trained from the tested pictures and, where it learns, with a jury that is given: readers of age and tone from
 2,000 other portraits and their twins.
 
-An editor is allowed a verdict on a classifier where the jury confirms its twins and the reader of the label is good enough and stands still;
+An editor is allowed a verdict on a classifier where the jury confirms its twins and the reader of the label is good enough and still;
 `found` counts planted classifiers that it names, of those on which it is allowed one.
 
 Outcomes are written to benchmarks/picture_calibration.json as they come; a run that is repeated goes on where it stopped.
@@ -62,7 +62,7 @@ from parts.picture_verdicts import (
     portraits,
 )
 
-PAIRS = 1_500
+PAIRS = 1_000
 JURY_LEARNT_FROM = 2_000
 TRUTH_FROM = 3_000
 FILE = Path(__file__).with_suffix(".json")
@@ -213,7 +213,7 @@ def trials(editors: tuple[str, ...], seeds: range) -> list[Trial]:
         for editor in editors
         for jury in (("own",) if editor == "rerender" else ("own", "given"))
         for seed, album, points, architecture in product(seeds, ("alone", "correlated"), STRENGTHS, kinds)
-        if points < max(STRENGTHS) or seed == seeds[0]  # the strongest plants, which are easy to find, of one seed only
+        if not points or seed == seeds[0]  # planted ones of one seed: twenty, half of them with each strength
     ]
 
 
@@ -226,13 +226,19 @@ def table(kept: dict[str, Any]) -> str:
         found[editor, jury][float(points)].append(said)
         if said["outcome"] == "inconclusive":
             reasons[editor, jury][short(said["reason"])] += 1
-    lines = ["| editor | jury | fair: blamed | fair: passed | 10 points: found | 20 points: found | planted: passed | inconclusive because |"]
+    lines = [
+        "| editor | jury | fair: blamed | fair: passed | 10 points: found | 20 points: found | planted: passed | inconclusive because |"
+    ]
     lines.append("| --- " * 8 + "|")
     for (editor, jury), by_points in sorted(found.items()):
         clean = [said["outcome"] for said in by_points[0.0] if said["truth"] <= TOLERANCE]
         planted = [said["outcome"] for points, every in by_points.items() if points for said in every]
         upper = clopper_pearson(clean.count("violation"), len(clean)).high if clean else float("nan")
-        cells = [f"{clean.count('violation')} of {len(clean)} (at most {upper:.0%})", f"{clean.count('pass')}", *map(_found, _strong(by_points))]
+        cells = [
+            f"{clean.count('violation')} of {len(clean)} (at most {upper:.0%})",
+            f"{clean.count('pass')}",
+            *map(_found, _strong(by_points)),
+        ]
         most = ", ".join(f"{why} ({n})" for why, n in reasons[editor, jury].most_common(2)) or "-"
         lines.append(f"| {editor} | {jury} | {' | '.join(cells)} | {planted.count('pass')} of {len(planted)} | {most} |")
     return "\n".join(lines)

@@ -191,6 +191,45 @@ def test_pictures_without_a_face_are_left_out_and_named(tmp_path):
     assert len(utkface.read(tmp_path, Reading("gender", 32))) == 4
 
 
+def test_missed_faces_are_told_by_group(tmp_path, monkeypatch):
+    from evenhand.datasets.albums import reading
+
+    for place in range(60):
+        (tmp_path / f"25_{place % 2}_{place % 3}_{place}.png").touch()
+
+    def only_men(file, size):
+        if file.name.split("_")[1] == "1" and int(file.name.split("_")[3][:-4]) < 40:
+            raise DataError(f"{file.name}: no face was found in it")
+        return np.zeros((size, size, 3), np.uint8)
+
+    monkeypatch.setattr(reading, "read_face", only_men)
+    with pytest.warns(SkippedPictures) as told:
+        album = utkface.read(tmp_path, Reading("gender", 16, align=True))
+    assert len(album) == 40
+    by_group = str(told[-1].message)
+    assert "gender (UNEQUAL, p = " in by_group
+    assert "female 66.7% of 30, male 0.0% of 30" in by_group
+    assert "race (no difference shown, p = " in by_group
+
+
+def test_a_face_that_fills_the_picture_is_found(monkeypatch):
+    """The finder needs room around a face: it is given the picture with its edge repeated, and places are told without it."""
+    from evenhand.datasets.albums import face_alignment
+
+    class Finder:
+        def __init__(self, file):
+            self.file = file
+
+        def detectMultiScale(self, grey, *_rest, **_named):
+            assert "eye" in self.file or grey.shape == (160, 160)
+            return [] if "eye" in self.file or "alt2" in self.file else [(30, 30, 100, 100)]
+
+    monkeypatch.setattr(face_alignment, "_finder", Finder)
+    eyes = face_alignment._eyes_of(np.zeros((100, 100, 3), np.uint8))
+    assert eyes.left == pytest.approx((30.0, 39.0))
+    assert eyes.right == pytest.approx((70.0, 39.0))
+
+
 @pytest.mark.slow
 def test_faces_of_synthetic_people_are_found():
     import os

@@ -7,7 +7,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.campaign.opened_project import editor_tools
-from evenhand.contract import StudyCase
+from evenhand.claims import Claim
+from evenhand.contract import StudyCase, StudySection
 from evenhand.datasets.album_data import from_album
 from evenhand.engine.gate import Gate
 from evenhand.measures import learned_twins
@@ -16,6 +17,7 @@ from evenhand.media.editors import editor_for
 from evenhand.models.attribute_readers import linear_reader
 from evenhand.models.meter import Meter
 from evenhand.planted.portraits import AGE_GROUPS, synthetic_faces
+from evenhand.verbs.measure import MeasureOptions, claim_by_studies
 
 
 def data(editor: str, count: int = 150):
@@ -101,6 +103,24 @@ def test_standing_still_counts_only_beside_a_reader_that_does_so_too(reader_move
     section = LeaningStudy().study(case, np.random.default_rng(0))
     assert Gate.check(section.claims[0]).outcome == outcome
     assert section.figures["leanings"][0]["weighed"]["null"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("bound", "confirmed", "outcome"), [(0.038, 0.85, "pass"), (0.045, 0.85, "inconclusive"), (0.01, 0.7, "inconclusive")]
+)
+def test_a_pass_allows_for_what_unconfirmed_twins_hide(bound, confirmed, outcome):
+    """Where 85 % of the twins are what they claim, a change of 4.5 % in all of them may be one of more than 5 %."""
+    bounds = {"low": {"older": -bound}, "high": {"older": bound}}
+    leaning = {"along": "tone goes from lighter to darker", "tolerance": 0.05, **bounds, "weighed": bounds}
+    studies = {
+        "leaning": StudySection({"leanings": [leaning]}, (), (Claim("tone", holds="still"),)),
+        "jury": StudySection(
+            {"editors": [{"attribute": "tone", "confirmed": {"low": confirmed}}]}, (), (Claim("twins", holds="confirmed"),)
+        ),
+    }
+    ruling = Gate.rule(claim_by_studies(studies, (), (), MeasureOptions()))
+    assert ruling.outcome == outcome
+    assert ("show the other value" in ruling.reason) == (outcome == "inconclusive")
 
 
 def test_the_difference_leaves_what_the_drawing_cannot_show():

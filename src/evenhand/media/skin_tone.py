@@ -150,7 +150,10 @@ def skin_tones(pictures: Pictures, places: FacePlaces = USUAL_PLACES) -> SkinTon
 
 @dataclass(frozen=True, eq=False)
 class Unlit:
-    """Pictures as they would be in one white light; gains: what their colours were multiplied by, (n, 3); light: how bright each was, of 255."""
+    """Pictures as they would be in one white light.
+
+    gains: what their colours were multiplied by, (n, 3).  light: how bright each of them was, of 255.
+    """
 
     pictures: NDArray[np.float32]
     gains: NDArray[np.float32]

@@ -598,7 +598,10 @@ def claim_by_studies(
         jury = [Gate.check(claim) for claim in studies["jury"].claims] if "jury" in studies else []
         unproven = next((check.message for check in jury if check.outcome != "pass"), "")
         return Claim("measure", "" if unproven else worst, unproven)
-    rest = whole_claim(individual, figures, replace(options, max_rate=options.max_rate or 0.999))
+    if checks and not (individual or figures):  # nothing but studies was asked for
+        rest = Claim("measure", holds=checks[0].message)
+    else:
+        rest = whole_claim(individual, figures, replace(options, max_rate=options.max_rate or 0.999))
     return replace(rest, open=doubtful or rest.open or _too_few_confirmed(studies))  # a doubt about the twins explains what leads the page
 
 
@@ -617,7 +620,9 @@ def _too_few_confirmed(studies: Mapping[str, StudySection]) -> str:
             return f"surely only {low:.1%} of the twins in {name} show the other value, and a pass needs {CONFIRMED_TO_PASS:.0%}"
         hidden = max((_most(one) / low for one in leanings if one["along"].startswith(f"{name} goes")), default=0.0)
         if hidden > leanings[0]["tolerance"]:
-            return f"surely {low:.1%} of the twins in {name} show the other value: what the others hide allows a change of up to {hidden:.1%}"
+            return (
+                f"surely {low:.1%} of the twins in {name} show the other value: what the others hide allows a change of up to {hidden:.1%}"
+            )
     return ""
 
 

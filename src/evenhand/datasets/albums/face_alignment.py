@@ -1,7 +1,7 @@
 """Finding the face in a picture and bringing its eyes to the places where aligned faces have them.
 
 OpenCV brings the finders along (Viola and Jones, 2001: faces from the front, and eyes).  They miss faces from the side, in the dark and
-small ones, and more often of some groups than of others: how many pictures are left out is told, and belongs beside every figure.
+small ones, and may miss some groups more often than others: how many are left out is told by group, and belongs beside every figure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from numpy.typing import NDArray
 from evenhand.errors import DataError, require
 from evenhand.media.aligned_face import USUAL_PLACES
 
-FACES, EYES = "haarcascade_frontalface_alt2.xml", "haarcascade_eye_tree_eyeglasses.xml"
+FACES = ("haarcascade_frontalface_alt2.xml", "haarcascade_frontalface_default.xml")
+"""Finders of faces, the second one for pictures in which the first finds none."""
+EYES = "haarcascade_eye_tree_eyeglasses.xml"
+EDGE = 0.3
+"""Around each picture its edge is repeated for so much of its side: in a close crop the face would reach over the border, and be missed."""
 LARGEST = 640
 """Faces are looked for in pictures of at most this side."""
 SMALLEST_FACE = 1 / 8
@@ -53,14 +57,16 @@ def _eyes_of(picture: NDArray[np.uint8]) -> Eyes:
     shrink = min(1.0, LARGEST / max(picture.shape[:2]))
     small = picture if shrink == 1.0 else cv2.resize(picture, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA)
     grey = cv2.equalizeHist(cv2.cvtColor(np.ascontiguousarray(small), cv2.COLOR_RGB2GRAY))
-    least = max(24, int(min(grey.shape) * SMALLEST_FACE))
-    found = _finder(FACES).detectMultiScale(grey, 1.1, 4, minSize=(least, least))
-    if not len(found):
-        raise DataError("no face was found in it (OpenCV's finder of faces from the front)")
+    least, edge = max(24, int(min(grey.shape) * SMALLEST_FACE)), int(EDGE * min(grey.shape))
+    wider = cv2.copyMakeBorder(grey, edge, edge, edge, edge, cv2.BORDER_REPLICATE)
+    tried = (_finder(name).detectMultiScale(wider, 1.1, 4, minSize=(least, least)) for name in FACES)
+    found = next((boxes for boxes in tried if len(boxes)), None)
+    if found is None:
+        raise DataError("no face was found in it (OpenCV's finders of faces from the front)")
     x, y, wide, high = (int(each) for each in max(found, key=lambda box: int(box[2])))
-    eyes = _found_eyes(grey[y : y + int(0.6 * high), x : x + wide]) or _usual_eyes(wide, high)
+    eyes = _found_eyes(wider[y : y + int(0.6 * high), x : x + wide]) or _usual_eyes(wide, high)
     (x1, y1), (x2, y2) = eyes.left, eyes.right
-    return Eyes(((x + x1) / shrink, (y + y1) / shrink), ((x + x2) / shrink, (y + y2) / shrink))
+    return Eyes(((x + x1 - edge) / shrink, (y + y1 - edge) / shrink), ((x + x2 - edge) / shrink, (y + y2 - edge) / shrink))
 
 
 def _found_eyes(upper: NDArray[np.uint8]) -> Eyes | None:

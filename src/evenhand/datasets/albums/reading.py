@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,8 @@ from evenhand.values import tell_watcher
 
 UNSAID = ("nan", "na", "n/a", "null", "?")
 MOST_BYTES_IN_MEMORY = 1 << 29
+MOST_GROUPS, UNEQUAL_BELOW = 12, 0.05
+"""Of attributes with at most so many values it is told whose faces are missed more often, and from which p-value on that is said aloud."""
 SHOWN = 5
 """So many of the files that are left out are named."""
 KINDS = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
@@ -67,6 +70,7 @@ class Listing:
     files: list[Path] = field(default_factory=list)
     words: dict[str, list[str]] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
+    unread: list[int] = field(default_factory=list)  # places of files that could not be read, or in which no face was found
 
     def add(self, file: Path, words: Mapping[str, str]) -> None:
         """One more picture; a file that is not there is left out."""
@@ -87,6 +91,8 @@ def album_from(listing: Listing, reading: Reading) -> Album:
         order = np.random.default_rng(reading.seed).permutation(order)
     kept, pictures = _readable(listing, order, reading)
     _tell_skipped(listing, len(kept), "are these faces from the front, large enough?" if reading.align else "is it another layout?")
+    if reading.align and listing.unread:
+        warnings.warn(f"{listing.name}: {_missed_faces(listing, kept, reading)}", SkippedPictures, stacklevel=2)
     attributes = {name: coded(reading.renamed(name, [words[place] for place in kept])) for name, words in listing.words.items()}
     sources = tuple(listing.files[place].name for place in kept)
     label = Attribute((), np.full(len(kept), UNKNOWN)) if reading.label is None else attributes[reading.label]
@@ -107,6 +113,7 @@ def _readable(listing: Listing, order: Index, reading: Reading) -> tuple[list[in
             tell_watcher("reading pictures", len(kept), most)
         except DataError as fault:
             listing.skipped.append(str(fault))
+            listing.unread.append(int(place))
     sorting = np.argsort(kept, kind="stable")
     pictures = room[: len(kept)]
     return sorted(kept), pictures if (np.diff(kept) > 0).all() else pictures[sorting]
@@ -122,6 +129,26 @@ def _tell_skipped(listing: Listing, kept: int, question: str) -> None:
     if skipped:
         shown = "; ".join(skipped[:SHOWN]) + (f"; and {len(skipped) - SHOWN} more" if len(skipped) > SHOWN else "")
         warnings.warn(f"{listing.name}: {len(skipped)} of {len(skipped) + kept} files are left out: {shown}", SkippedPictures, stacklevel=2)
+
+
+def _missed_faces(listing: Listing, kept: Sequence[int], reading: Reading) -> str:
+    """Whether some groups are left out more often than others: the share of every value of every attribute, with a test for each."""
+    from scipy.stats import chi2_contingency
+
+    told = []
+    for name, words in listing.words.items():
+        groups = reading.renamed(name, words)
+        lost, found = (Counter(groups[place] for place in places) for places in (listing.unread, kept))
+        values = sorted((lost + found).keys() - {""}, key=_by_number)
+        if not 2 <= len(values) <= MOST_GROUPS:
+            continue
+        counts = np.array([[lost[value], found[value]] for value in values])
+        shares = ", ".join(
+            f"{value} {missed / total:.1%} of {total}" for value, missed, total in zip(values, counts[:, 0], counts.sum(1), strict=True)
+        )
+        test = chi2_contingency(counts).pvalue if counts[:, 0].any() else 1.0
+        told.append(f"{name} ({'UNEQUAL' if test < UNEQUAL_BELOW else 'no difference shown'}, p = {test:.2g}): {shares}")
+    return "pictures without a face that was found, by group: " + "; ".join(told or ["no groups are known"])
 
 
 def coded(words: Sequence[str], order: Sequence[str] = ()) -> Attribute:

@@ -2,8 +2,8 @@
 
 Nothing is drawn again: pixels of face and neck that have the face's own colour are made lighter or darker, so that hair, eyes, clothes,
 surroundings, lines and the play of light stay what they are.  What skin is like on either side of the attribute is learnt from the
-pictures: a skin of middle lightness on its own side becomes one of middle lightness on the other.  It is for attributes whose sides differ in
-skin tone, written down or read from the pixels; of an ethnicity it changes the colour alone, and the jury says what that is worth.
+pictures: a skin of middle lightness on its own side becomes one of middle lightness on the other.  It is for attributes whose sides differ
+in skin tone, written down or read from the pixels; of an ethnicity it changes the colour alone, and the jury says what that is worth.
 Hands, and surroundings of the face's colour, are not told apart, so its twins are weighed as a learned editor's are.
 """
 
@@ -59,7 +59,9 @@ class SkinShade:
         for side, name in enumerate(album.attribute(attribute).values):
             found = colours[(sides == side) & ~np.isnan(colours[:, 0])]
             if len(found) < FEWEST:
-                raise DataError(f"skin was found in {len(found)} pictures with {attribute} {name!r}; editor skin_shade needs {FEWEST} of each")
+                raise DataError(
+                    f"skin was found in {len(found)} pictures with {attribute} {name!r}; editor skin_shade needs {FEWEST} of each"
+                )
             shades.append(_by_lightness(found))
         middle = [shade[len(QUANTILES) // 2, 0] for shade in shades]
         if abs(middle[0] - middle[1]) < LIGHTER_BY:
