@@ -9,6 +9,7 @@ verdicts_by_learned_twins  how often a learned editor was allowed a verdict at a
 group_metric_max_error   the largest difference of a group's value from Fairlearn's, photographs and portraits
 group_coverage_min       how often the bounds of all groups hold together, simulated; group_false_alarm_max: fair answers that are blamed
 photographs_conclusive   the share of runs on photographs that end in pass or violation; the net is a torch module, and an ONNX file
+photograph_twins_found   of nets of photographs with a leaning built in, torch and ONNX, the share that twins in skin tone show
 tone_right_min           of drawn portraits whose tone was read and is sure, the share that is right, in the worst of five lights
 kruskal_max_error, adequacy_cpu_s    DeepFAIT's statistics against scipy's, and the time of its five measures
 chain_cpu_s, cyclegan_confirmed_share, peak_mb_224    too long for --quick, which takes them from benchmarks/pictures_kept.json and says so
@@ -35,7 +36,7 @@ from evenhand.measures.neurons.kruskal import kruskal_wallis
 from evenhand.statistics.intervals import clopper_pearson
 from parts.common import options, write_figures
 from parts.picture_groups import half_trained, largest_difference, simulated, untwinned
-from parts.picture_photographs import FOLDER, GENDER, runs
+from parts.picture_photographs import FOLDER, GENDER, runs, twin_runs
 from parts.picture_robustness import grouped, judged
 from parts.picture_tones import tone_figures
 from parts.picture_verdicts import ARCHITECTURES, fair, leaning, opened, verdict
@@ -88,7 +89,14 @@ def photographs(seeds: range, editors: tuple[str, ...]) -> dict[str, float]:
     every = [run for editor in editors for seed in seeds for run in runs(seed, editor)]
     for run in every:
         print(f"photographs, {run.kind}: {run.outcome}: {run.reason}; twins confirmed {run.confirmed:.1%}")
-    return {"photographs_conclusive": sum(run.is_conclusive for run in every) / len(every)}
+    turned = [run for seed in seeds for run in twin_runs(seed)]
+    for run in turned:
+        print(f"photographs, skin in another shade, {run.kind}: {run.twins}: {run.twins_reason}; twins confirmed {run.confirmed:.1%}")
+    leaning = [run for run in turned if run.kind.startswith("leaning")]
+    return {
+        "photographs_conclusive": sum(run.is_conclusive for run in every) / len(every),
+        "photograph_twins_found": sum(run.twins == "violation" for run in leaning) / len(leaning),
+    }
 
 
 def statistics() -> dict[str, float]:

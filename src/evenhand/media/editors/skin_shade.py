@@ -30,6 +30,8 @@ FEWEST = 8
 QUANTILES = np.linspace(0.0, 1.0, 41)
 LIGHTER_BY = 5.0
 """How much lighter in L* the skin of one side must be in the middle: two steps of the Monk scale lie as far apart."""
+_MIDDLE = (0.25, 0.75)
+"""Where among the other side's skins a twin may lie: at their edges it would hardly be told from its own side."""
 _WIDER = np.array([2.0, 1.2, 1.2], np.float32)
 """Shadows and lit edges of a face are further from its middle than what is surely skin, in lightness above all."""
 _RICHER = (0.5, 2.0)
@@ -96,20 +98,21 @@ class SkinShade:
         return as_bytes(shaded)
 
     def _moved(self, lab: NDArray[np.float32], lightness: float, side: int) -> NDArray[np.floating]:
-        """Every colour moved as a skin of this lightness is: to the same place among the skins of the other side.
+        """Every colour moved as a skin of this lightness is: to its place among the skins of the other side, those at the border left out.
 
         Lightness goes by a power, so that black and white stay and nothing is cut off; colours become richer or paler, and keep their hue.
         """
         rank = float(np.interp(lightness, self.shades[side][:, 0], QUANTILES))
-        own, other = (np.array([np.interp(rank, QUANTILES, shade[:, channel]) for channel in range(3)]) for shade in self._ordered(side))
+        own, other = _shade_at(self.shades[side], rank), _shade_at(self.shades[1 - side], float(np.clip(rank, *_MIDDLE)))
         bend = np.log(np.clip(other[0], 2, 98) / 100) / np.log(np.clip(lightness, 2, 98) / 100)
         bent = 100 * (np.clip(lab[..., 0], 0, 100) / 100) ** bend
         richer = np.clip(np.hypot(other[1], other[2]) / max(np.hypot(own[1], own[2]), 1.0), *_RICHER)
         return np.stack([bent, lab[..., 1] * richer, lab[..., 2] * richer], axis=-1)
 
-    def _ordered(self, side: int) -> NDArray[np.float64]:
-        """The shades of this side, and of the other one."""
-        return self.shades[[side, 1 - side]]
+
+def _shade_at(shades: NDArray[np.float64], rank: float) -> NDArray[np.float64]:
+    """The colour at this place from the darkest to the lightest."""
+    return np.array([np.interp(rank, QUANTILES, shades[:, channel]) for channel in range(3)])
 
 
 def _by_lightness(colours: NDArray[np.float64]) -> NDArray[np.float64]:
