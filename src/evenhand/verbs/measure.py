@@ -630,7 +630,7 @@ def _most(leaning: Mapping[str, Any]) -> float:
     """How far a class may have moved, by itself or beside the readers."""
     weighed = leaning["weighed"]
     bounds = [*leaning["low"].values(), *leaning["high"].values(), *weighed["low"].values(), *weighed["high"].values()]
-    return max(abs(bound) for bound in bounds)
+    return max(abs(float(bound)) for bound in bounds)
 
 
 def _with_others(overall: Claim, sections: Sequence[StudySection]) -> Claim:
