@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from evenhand.contract import Medium, Method, Model, name_of, parameters
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.digest import domain_digest, rows_digest
 from evenhand.engine.subject import Plan, Subject
+from evenhand.models.answer_shapes import Reader
 from evenhand.models.readings import reading_of
 from evenhand.oracles import oracle_text
 
@@ -24,6 +26,9 @@ COMMAND: ContextVar[str] = ContextVar("command", default="called from Python")
 
 UNFIXED = ("date", "command", "versions")
 """Parts of a header that change nothing of what is found."""
+
+GIVEN = ("estimator", "module", "source")
+"""Where adapters hold what was given to be tested."""
 
 
 def _version() -> str:
@@ -94,10 +99,14 @@ def header_of(verb: str, subject: Subject, data: str, plan: Plan | None, details
 
 
 def kind_of(model: Model) -> str:
-    """The class of the model itself, behind whatever meter it stands and whatever medium shows it the rows."""
+    """The class of what was given to be tested, behind the meter, the medium and the adapter; of a pipeline the class of its last step."""
     inner = getattr(model, "model", model)
     model = inner if isinstance(inner, Model) and type(model).__name__ == "Meter" else model
-    return type(getattr(model, "reader", getattr(model, "recogniser", model))).__name__
+    seen = getattr(model, "reader", None)  # a model of pictures or texts has one that sees; of the others it only reads answers
+    asked = getattr(model, "recogniser", model) if seen is None or isinstance(seen, Reader) else seen
+    given = next((part for name in GIVEN if (part := getattr(asked, name, None)) is not None and not isinstance(part, (str, Path))), asked)
+    steps = getattr(given, "steps", None)
+    return type(steps[-1][1] if isinstance(steps, list) and steps else given).__name__
 
 
 def domain_part(domain: TabularDomain, classes: Sequence[Any] = ()) -> dict[str, Any]:

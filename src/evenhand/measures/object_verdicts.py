@@ -69,7 +69,7 @@ class ClassAnswer:
     @property
     def sentence(self) -> str:
         """For a reader."""
-        many = f"{self.objects:,} objects in {self.scenes:,} scenes"
+        many = f"{self.objects:,} object{'s' * (self.objects != 1)} in {self.scenes:,} scene{'s' * (self.scenes != 1)}"
         if self.outcome == NEVER:
             return f"class {self.label!r} is never recognised (0 of {many})"
         if self.outcome == TOO_FEW:

@@ -89,7 +89,7 @@ class SynthesisQuality:
 
     def sentence(self) -> str:
         """One line for a person."""
-        parts = [f"told from real rows with an AUC of {self.auc:.3f} ({self.auc_low:.3f} to {self.auc_high:.3f}; 0.5 is not at all)"]
+        parts = [f"told from real rows with an AUC of {self.auc:.3f} ({self.auc_low:.3f} to {self.auc_high:.3f}; 0.5 is guessing)"]
         if self.gaps:
             lost = [gap.column for gap in self.gaps if gap.is_lost]
             parts.append(

@@ -17,8 +17,10 @@ PNG = "data:image/png;base64,"
 SIDES = ("person", "twin")
 LEAST_PAIRS, MOST_PAIRS = 2, 24
 HIGH = 96
-"""Pixels of a small picture's height."""
+"""Pixels of a small picture's height, at most."""
 PAIRS_IN_A_ROW = 4
+BETWEEN = 2
+"""Pixels of white beside each picture of a pair."""
 
 
 def sheet_of_witnesses(record: Record) -> dict[str, Any] | None:
@@ -26,16 +28,21 @@ def sheet_of_witnesses(record: Record) -> dict[str, Any] | None:
     pairs = [small for witness in record.witnesses[:MOST_PAIRS] if (small := _small_pair(witness)) is not None]
     if len(pairs) < LEAST_PAIRS:
         return None
-    wide = max(pair.shape[1] for pair in pairs)
-    padded = np.stack([_padded(pair, wide) for pair in pairs])
+    high, wide = (max(pair.shape[axis] for pair in pairs) for axis in (0, 1))
+    padded = np.stack([_padded(pair, high, wide) for pair in pairs])
+    in_a_row = min(PAIRS_IN_A_ROW, len(pairs))
     told = "Each pair side by side: first as it is, then with only what is protected changed. In the order of the pairs above, row by row."
-    return {"title": f"{len(pairs)} pairs at a glance", "picture": data_uri(sheet(padded, PAIRS_IN_A_ROW, gap=6)), "sentence": told}
+    return {"title": f"{len(pairs)} pairs at a glance", "picture": data_uri(sheet(padded, in_a_row, gap=6)), "sentence": told}
 
 
 def _small_pair(witness: WitnessRecord) -> NDArray[np.uint8] | None:
     """Both sides beside each other; None where one is not there or cannot be read."""
     sides = [_decoded(witness.pictures, side) for side in SIDES]
-    return np.hstack([_small(side) for side in sides if side is not None]) if all(side is not None for side in sides) else None
+    small = [_small(side) for side in sides if side is not None]
+    if len(small) < len(SIDES):
+        return None
+    high = max(side.shape[0] for side in small)
+    return np.hstack([_padded(side, high, side.shape[1] + BETWEEN) for side in small])
 
 
 def _decoded(pictures: Mapping[str, str], side: str) -> NDArray[np.uint8] | None:
@@ -49,18 +56,20 @@ def _decoded(pictures: Mapping[str, str], side: str) -> NDArray[np.uint8] | None
 
 
 def _small(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """At most so high: the mean of blocks of pixels; a smaller picture stays as it is, on white."""
-    step = max(1, -(-picture.shape[0] // HIGH))
+    """About as high as a sheet's pictures are: the mean of blocks of pixels, or every pixel of a tiny picture several times."""
+    larger = max(1, HIGH // picture.shape[0])
+    if larger > 1:
+        return picture.repeat(larger, axis=0).repeat(larger, axis=1)
+    step = -(-picture.shape[0] // HIGH)
     rows, columns = (picture.shape[0] // step) * step, (picture.shape[1] // step) * step
     blocks = picture[:rows, :columns].reshape(rows // step, step, columns // step, step, 3).mean(axis=(1, 3))
-    small = np.full((HIGH, max(1, blocks.shape[1]) + 2, 3), 255, np.uint8)
-    small[: blocks.shape[0], : blocks.shape[1]] = blocks.astype(np.uint8)
-    return small
+    return np.asarray(blocks.astype(np.uint8))
 
 
-def _padded(pair: NDArray[np.uint8], wide: int) -> NDArray[np.uint8]:
-    room = np.full((pair.shape[0], wide, 3), 255, np.uint8)
-    room[:, : pair.shape[1]] = pair
+def _padded(picture: NDArray[np.uint8], high: int, wide: int) -> NDArray[np.uint8]:
+    """On white."""
+    room = np.full((high, wide, 3), 255, np.uint8)
+    room[: picture.shape[0], : picture.shape[1]] = picture
     return room
 
 

@@ -82,6 +82,8 @@ def _value(name: str, value: Any) -> str:
         return f"{words.number(1e6 * value)} microseconds"
     if isinstance(value, (int, float)) and not isinstance(value, bool) and name != "seed":
         return words.number(value)
+    if isinstance(value, Mapping):  # what was not set is no limit and no term
+        value = {part: each for part, each in value.items() if each is not None}
     return words.text(value, 1200)
 
 
@@ -95,6 +97,10 @@ def gate_sentence(record: Record) -> str:
     gate = record.gate
     if not isinstance(gate.get("max_rate"), (int, float)):
         return ""
+    resolution = gate.get("resolution")
+    bound = words.percent(resolution) if isinstance(resolution, (int, float)) else "the resolution"
+    if record.verb == "certify":
+        return _proof_rule(gate["max_rate"], bound)
     if classes_decide(record):
         return "The rule: single losses decide nothing. Every class of objects is judged over all its trials, and the classes decide."
     if gate["max_rate"] > 0:
@@ -102,9 +108,19 @@ def gate_sentence(record: Record) -> str:
             f"The rule: a rate of {words.percent(gate['max_rate'])} is tolerated. The whole interval below it is a pass, "
             "the whole interval above it a violation, anything else inconclusive."
         )
-    resolution = gate.get("resolution")
-    bound = words.percent(resolution) if isinstance(resolution, (int, float)) else "the resolution"
     return (
         "The rule: none are tolerated, so one proven pair is a violation. Nothing found is a pass only if the rate’s upper bound is "
         f"at most {bound}; otherwise it is inconclusive."
+    )
+
+
+def _proof_rule(tolerated: float, bound: str) -> str:
+    if tolerated > 0:
+        return (
+            f"The rule: {words.percent(tolerated)} of the domain is tolerated. A share that is proved to be above it is a violation, "
+            "one that is proved not to be a pass, anything else inconclusive."
+        )
+    return (
+        "The rule: none is tolerated, so one proven pair is a violation. A proof that the share is at most "
+        f"{bound} is a pass; anything else is inconclusive."
     )

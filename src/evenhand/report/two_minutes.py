@@ -13,7 +13,7 @@ from evenhand.report import words
 from evenhand.report.charts.canvas import Axis, nice
 from evenhand.report.charts.tolerances import ToleranceRow, tolerances
 from evenhand.report.first_picture import FirstPicture, class_picture
-from evenhand.report.lead import is_one_model, listed, nouns
+from evenhand.report.lead import classes_decide, is_one_model, listed, nouns
 from evenhand.report.record import RateRecord, Record
 from evenhand.report.sections.repair_lines import goal_changes, goal_is_a_share, is_of_amounts
 
@@ -39,6 +39,12 @@ DECIDED = {
     "pass": "What was measured lies within what is tolerated, and enough was judged to say so.",
     "violation": "What was measured lies beyond what is tolerated; chance in drawing the sample does not explain it.",
     "inconclusive": "Neither could be shown: this is no pass.",
+}
+
+PROVED = {
+    "pass": "No more of the domain than is tolerated is treated differently. That is proved from the model itself, not estimated.",
+    "violation": "More of the domain than is tolerated is treated differently. That is proved from the model itself, not estimated.",
+    "inconclusive": "The proof was not finished: the share may lie anywhere between the two bounds. This is no pass.",
 }
 
 NEXT = {
@@ -116,7 +122,20 @@ def _next(record: Record) -> str:
 def _means(record: Record) -> str:
     if is_one_model(record):
         return "The model is the same, so it has become no worse; what differs between the two results is chance in what each of them drew."
-    return _own(record) if record.verb in ("bench", "synth", "repair", "doctor") else DECIDED[record.outcome]
+    if record.verb in ("bench", "synth", "repair", "doctor"):
+        return _own(record)
+    if record.verb == "certify":
+        return PROVED[record.outcome]
+    return f"{_of_a_round_number(record)}{DECIDED[record.outcome]}"
+
+
+def _of_a_round_number(record: Record) -> str:
+    """The rate among the real rows as a count out of a round number, which most readers grasp faster; empty where it does not lead."""
+    leading = [rate.estimate for rate in record.body.rates[:1] if rate.is_measured and rate.population == "data" and rate.estimate]
+    if not leading or record.outcome == "inconclusive" or classes_decide(record):
+        return ""
+    base = next((size for size in (100, 1_000, 10_000) if size * leading[0] >= 2), 100_000)
+    return f"About {max(round(base * leading[0]), 1):,} of every {base:,} {nouns(record)[1]} like these are concerned. "
 
 
 def _what(record: Record) -> str:
@@ -138,6 +157,8 @@ def _what(record: Record) -> str:
 
 def _whom(record: Record) -> str:
     data = record.header.data
+    if record.verb == "certify" and record.body.certificate:
+        return "Every combination of values that the domain allows, most of which nobody has; no sample was drawn."
     name = f"The data “{words.text(data.name, 80)}”" if data.name else "The data"
     rows = f" of {words.plural(data.rows, 'row', 'rows')}" if data.rows else ""
     rate = record.body.rates[0] if record.body.rates else None
@@ -159,12 +180,15 @@ def judged_words(rate: RateRecord, rows: int | None) -> str:
 
 
 def _own(record: Record) -> str:
+    if record.verb == "synth" and len(record.sentences) > 1:  # the first only counts rows; what they are worth comes after it
+        return words.sentence_case(words.text(record.sentences[1], 600).rstrip(".")) + "."
     return words.sentence_case(words.text(record.sentences[0] if record.sentences else record.reason, 600).rstrip(".")) + "."
 
 
 READ_STRIP = "The line is the interval, the dot the estimate."
-READ_BAND = f"{READ_STRIP} The grey band is what is tolerated, an engineering tolerance; beyond it is hatched."
-READ_NOTHING = f"{READ_STRIP} Nothing is tolerated, so everything beyond 0 is hatched."
+READ_PROOF = "The line reaches from the lower to the upper bound; it is a single mark where the share is known exactly."
+READ_BAND = "The grey band is what is tolerated, an engineering tolerance; beyond it is hatched."
+READ_NOTHING = "Nothing is tolerated, so everything beyond 0 is hatched."
 
 
 def strip(record: Record) -> FirstPicture | None:
@@ -180,7 +204,8 @@ def strip(record: Record) -> FirstPicture | None:
     rows += _group_rows(record) if record.verb == "measure" and not record.body.studies.get("leaning") else []
     if not rows:
         return class_picture(record)
-    return FirstPicture(_strip(rows), READ_BAND if any(row.tolerated for row in rows) else READ_NOTHING)
+    marks = READ_STRIP if any(row.estimate is not None for row in rows) else READ_PROOF
+    return FirstPicture(_strip(rows), f"{marks} {READ_BAND if any(row.tolerated for row in rows) else READ_NOTHING}")
 
 
 def _strip(rows: list[ToleranceRow]) -> Markup:

@@ -61,7 +61,8 @@ class BenchResult(Rendered):
     def reason(self) -> str:
         """How many runs, and how many of them are not finished."""
         standings = self.standings
-        told = f"{len(self.records):,} runs of {len(standings.methods)} methods on {len(standings.grounds)} grounds"
+        places = f"{len(standings.grounds)} ground{'s' * (len(standings.grounds) != 1)}"
+        told = f"{len(self.records):,} runs of {len(standings.methods)} methods on {places}"
         unfinished = sum(record["status"] != DONE for record in self.records)
         return f"{told}; {unfinished} were not finished" if unfinished else told
 

@@ -20,7 +20,7 @@ from evenhand.contract import Model, Outcome, Result, population_words
 from evenhand.engine import witness
 from evenhand.engine.findings import findings_of
 from evenhand.engine.gate import Gate, checks_of
-from evenhand.engine.header import COMMAND, Header, header_of
+from evenhand.engine.header import COMMAND, Header, header_of, kind_of
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
 from evenhand.errors import DataError, InvalidArgument
@@ -219,7 +219,7 @@ def _models(subject: Subject, second: Model, data: str, seed: int, options: Comp
     samples = [real_sample(subject.rows, options.rate_rows, subject.domain, subject.model, rng)] if subject.rows is not None else []
     samples.append(uniform_sample(subject.domain, options.rate_rows or DRAWN, rng))
     judged = [_judged(sample, subject, second, plan, options) for sample in samples]
-    details = {"second": {"kind": type(second).__name__, "digest": second.fingerprint()}, "tolerance": options.tolerance}
+    details = {"second": {"kind": kind_of(second), "digest": second.fingerprint()}, "tolerance": options.tolerance}
     header = header_of("compare", subject, data, plan, details)
     changes = tuple(each.change for each in judged)
     classes = _classes(subject, second, seed)

@@ -548,7 +548,7 @@ def whole_claim(individual: Sequence[IndividualRate], figures: Sequence[Figure],
     unclear = [each for each in figures if _is_open(each, options.max_gap)]
     return Claim(
         "measure",
-        (_beyond(real, options.max_rate) if real else "") or _groups_beyond(figures, options.max_gap),
+        "; ".join(filter(None, (_beyond(real, options.max_rate) if real else "", _groups_beyond(figures, options.max_gap)))),
         f"no difference is proven, but {len(unclear)} of {len(figures)} figures cannot be judged from so few rows"
         if unclear or not figures
         else "",
@@ -570,7 +570,8 @@ def worst_sentence(figures: Sequence[Figure]) -> str:
 
 def _beyond(real: Rate, tolerated: float) -> str:
     is_beyond = real.interval.low > tolerated if tolerated else real.unfair > 0
-    return f"{real.interval.estimate:.2%} of the real people {real.words}" if is_beyond else ""
+    limit = f"at most {tolerated:.2%} is" if tolerated else "none is"
+    return f"{real.interval.estimate:.2%} of the real people {real.words}, and {limit} tolerated" if is_beyond else ""
 
 
 def _groups_beyond(figures: Sequence[Figure], tolerated: float) -> str:

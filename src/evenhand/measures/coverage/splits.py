@@ -46,7 +46,7 @@ class SplitTest:
         column = domain.columns[self.place]
         if self.is_listed:
             return f"{column.name} {'=' if is_true else '!='} {column.value(self.value)}"
-        return f"{column.name} {'<=' if is_true else '>'} {self.value:g}"
+        return f"{column.name} {'at most' if is_true else 'above'} {self.value:g}"
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,9 @@ def _grid(chart: Plot) -> list[str]:
 
 def _line(line: Line, chart: Plot) -> str:
     dashed = " dashed" if line.is_dashed else ""
+    if len(set(line.points)) == 1:  # a line of one point would not be seen
+        x, y = _at(chart, *line.points[0])
+        return f'<circle class="{line.kind}" cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{escape(line.name)}</title></circle>'
     return f'<polyline class="{line.kind}{dashed}" points="{_points(line.points, chart)}"><title>{escape(line.name)}</title></polyline>'
 
 

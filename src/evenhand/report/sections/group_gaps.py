@@ -16,7 +16,7 @@ from evenhand.report.record import Record
 from evenhand.report.sections.crossed_groups import crossed_map
 
 MOST_GROUPS = 24
-MARKS = {"different": ("✕ different", "bad"), "not shown": ("✓ no difference shown", "good"), "insufficient": ("? insufficient", "unsure")}
+MARKS = {"different": ("✕ different", "bad"), "not shown": ("– no difference shown", ""), "insufficient": ("? insufficient", "unsure")}
 HEADS = ("Figure", "Size", "Bounds", "p", "Test", "Verdict", "What is compared")
 
 
@@ -49,7 +49,7 @@ def _row(each: Mapping[str, Any]) -> TableRow:
     unit, verdict = each.get("unit", "share"), MARKS.get(str(each.get("verdict")), (words.text(each.get("verdict")), ""))
     size, low, high = (value(each.get(name), unit) for name in ("estimate", "low", "high"))
     every = each.get("estimate_all_groups")
-    note = f"{value(every, unit)} with insufficient groups" if every not in (None, each.get("estimate")) else ""
+    note = f"all groups: {value(every, unit)}" if every not in (None, each.get("estimate")) else ""
     bounds = f"{low} to {high}" if each.get("estimate") is not None else "too few rows"
     cells = [
         TableCell(size, note),

@@ -26,7 +26,7 @@ def section(record: Record) -> Section | None:
 
 def _row(name: str, quantiles: list[float], count: Any) -> IntervalRow:
     low, middle, high = quantiles[0], quantiles[2], quantiles[4]
-    caption = f"median {middle:.3g}, nine tenths between {low:.3g} and {high:.3g}, n = {words.number(count)}"
+    caption = f"{middle:.3g} ({low:.3g} to {high:.3g}), n = {words.number(count)}"
     return IntervalRow(name, caption, low, middle, high)
 
 

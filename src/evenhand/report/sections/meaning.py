@@ -32,10 +32,13 @@ def reproduce(record: Record) -> Section:
 def _does(record: Record) -> list[str]:
     body, told = record.body, []
     _, many = nouns(record)
-    if record.witnesses:
+    if record.witnesses and record.header.medium.learned_twins:
         told.append(
-            f"Every pair above is proof: this model gave these two answers to these two {many}. Anyone with the model can ask again."
+            f"Every pair above is a lead, no proof: this model gave these two answers to two {many}, and a learned editor made the second."
         )
+    elif record.witnesses:
+        whose = "one of the two models" if record.verb == "compare" else "this model"
+        told.append(f"Every pair above is proof: {whose} gave these two answers to these two {many}. Anyone with the model can ask again.")
     elif body.rates and not body.rates[0].unfair:
         told.append("A rate of 0% has an upper bound above 0: unfair treatment that is rarer than this bound can have gone unseen.")
     if body.rates:

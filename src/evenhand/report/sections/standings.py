@@ -112,7 +112,8 @@ def headline(told: Told) -> str:
         wins = {name: count for name, count in ranked["wins"].items() if count}
         if wins:
             best = max(wins, key=lambda name: wins[name])
-            parts.append(f"{words.text(best, 40)} leads in {title[0].lower()}{title[1:]} on {wins[best]} of {ranked['grounds']} grounds")
+            among = words.plural(ranked["grounds"], "ground", "grounds")
+            parts.append(f"{words.text(best, 40)} leads in {title[0].lower()}{title[1:]} on {wins[best]} of {among}")
     return "; ".join(parts[:2]) + "." if parts else "Nobody is ahead alone on any ground."
 
 

@@ -31,6 +31,14 @@ MOST_PICTURE_BYTES = 6_000_000  # of all pairs together: a page is to be sent ar
 FOUND_AMONG = {"data": "asking the real rows"}
 """Who found a pair, where it was no method of search."""
 
+ONLY_PROTECTED, BY_EDITOR = "nothing changed but the protected cells", "and what a learned editor made of it"
+
+FATES = {
+    "new": "New: only the second treats these two differently",
+    "gone": "Gone: only the first treated these two differently",
+}
+"""What became of a pair from the first to the second of a comparison."""
+
 TONES = 4
 """Outcomes beyond this many share the last colour."""
 
@@ -67,6 +75,7 @@ class PairCard:
     pictures: dict[str, str]  # data URIs of what was shown: person, twin and, where it was kept, the difference
     texts: dict[str, list[TextPart]]  # what was shown, with the differing words told apart
     has_no_room: bool = False  # its pictures would make the page too large
+    fate: str = ""  # in a comparison: whether it is new or gone
     readings: tuple[tuple[str, str, str], ...] = ()  # what is read by the jury, and what it sees in person and twin
 
     @property
@@ -102,6 +111,7 @@ def section(record: Record) -> Section | None:
         one=one,
         many=many,
         can_replay=record.verb != "certify",
+        is_compared=record.verb == "compare",
         is_learned=bool(record.header.medium.learned_twins),
         findings=record.findings,
         parquet=[f"{words.text(folder, 300)}/findings/part-*.parquet" for folder in record.body.folders[:MOST_FOLDERS]],
@@ -155,6 +165,8 @@ def pairs_of(record: Record, most: int | None = None) -> list[PairCard]:
     """All witnesses, or the first ones, as cards in the result's order; pictures of the first ones, as many as a page may hold."""
     classes = [words.text(name) for name in record.header.domain.classes]
     cards = [_pair(place, witness, record.protected, classes) for place, witness in enumerate(record.witnesses[:most], 1)]
+    if record.header.medium.learned_twins:
+        cards = [replace(card, origin=card.origin.replace(ONLY_PROTECTED, BY_EDITOR)) for card in cards]
     weights = accumulate(card.weight for card in cards)
     return [
         card if weight <= MOST_PICTURE_BYTES or not card.pictures else replace(card, pictures={}, has_no_room=True)
@@ -169,6 +181,8 @@ def _pair(place: int, witness: WitnessRecord, protected: Sequence[str], classes:
     if len(shared) > MOST_SHARED:  # too many to show them all: the telling ones come first
         shared.sort(key=lambda c: (c.role != "held", c.real is None))
     outcome, twin_outcome = words.text(witness.outcome), words.text(witness.twin_outcome)
+    fate, _, method = (witness.method or "").rpartition(": ")
+    fate, method = (fate, method) if fate in FATES else ("", witness.method or "")
     return PairCard(
         number=place,
         id=words.text(witness.id, 40),
@@ -178,7 +192,8 @@ def _pair(place: int, witness: WitnessRecord, protected: Sequence[str], classes:
         tones=(_tone(outcome, classes), _tone(twin_outcome, classes)),
         is_flip=witness.outcome != witness.twin_outcome,
         gap=witness.gap,
-        method=FOUND_AMONG.get(witness.method, words.text(witness.method, 60)) if witness.method else "",
+        method=FOUND_AMONG.get(method, words.text(method, 60)) if method else "",
+        fate=FATES.get(fate, ""),
         origin=_origin(witness, any(c.role == "implied" for c in cells)),
         departures=tuple(c for c in cells if c.real is not None),
         differing=tuple(differing),
@@ -217,7 +232,7 @@ def _origin(witness: WitnessRecord, is_implied: bool) -> str:
     row = f"a real row (row {witness.real_row:,} of the data)"
     if not witness.changed:
         also = " and what they imply" if is_implied else ""
-        return f"{row[0].upper()}{row[1:]}, nothing changed but the protected cells{also}"
+        return f"{row[0].upper()}{row[1:]}, {ONLY_PROTECTED}{also}"
     return f"{row[0].upper()}{row[1:]} with {words.plural(len(witness.changed), 'cell', 'cells')} changed"
 
 
