@@ -166,6 +166,7 @@ def test_start_stop_and_go_on(entered, store):
     browser.press("Enter")
     browser.until("location.pathname.startsWith('/commands/')")
     browser.until("document.querySelector('.bar-words').innerText.includes('of 40,000,000')", 90)
+    browser.until("/; about \\d+ (s|min|h) left$/.test(document.querySelector('.bar-words').innerText)", 60)
     browser.tab_to("it.tagName == 'BUTTON' && it.innerText == 'Stop'")
     browser.press("Enter")
     browser.until("document.body.innerText.includes('interrupted')", 60)

@@ -39,3 +39,11 @@ def test_what_has_no_pictures_or_broken_ones_is_left_out() -> None:
     made = of(*good, witness(5, broken))
     assert made is not None
     assert made["title"] == "2 pairs at a glance"
+
+
+def test_few_small_pairs_leave_no_empty_room() -> None:
+    made = of(*(witness(k, pair((24, 24), k)) for k in range(2)))
+    assert made is not None
+    drawn = picture_of(base64.b64decode(str(made["picture"]).removeprefix(PNG)))
+    assert drawn.shape[:2] == (HIGH, 2 * 2 * (HIGH + 2) + 6)  # each pixel four times, both pairs in one row
+    assert not (drawn[-1] == 255).all()

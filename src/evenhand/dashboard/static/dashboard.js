@@ -17,6 +17,17 @@ function follow() {
   const bars = new Map([...document.querySelectorAll("[data-live]")].map((bar) => [bar.dataset.live, bar]));
   if (!bars.size || document.querySelector("[data-settled]")) return;
   const seen = new Set();
+  const starts = new Map();
+  // How long it will take at the pace since this page was opened; empty until that is known.
+  const left = (id, share) => {
+    if (share === null) return "";
+    if (!starts.has(id)) starts.set(id, { share, at: performance.now() });
+    const gone = share - starts.get(id).share;
+    const seconds = ((1 - share) * (performance.now() - starts.get(id).at)) / gone / 1000;
+    if (gone <= 0 || !Number.isFinite(seconds)) return "";
+    const shown = seconds < 90 ? `${Math.max(1, Math.round(seconds))} s` : seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+    return `; about ${shown} left`;
+  };
   const events = new EventSource("/events");
   events.onmessage = (message) => {
     const told = JSON.parse(message.data);
@@ -26,7 +37,7 @@ function follow() {
         const progress = bar.querySelector("progress");
         if (told[id].share === null) progress.removeAttribute("value");
         else progress.value = told[id].share;
-        bar.querySelector(".bar-words").textContent = told[id].words;
+        bar.querySelector(".bar-words").textContent = told[id].words + left(id, told[id].share);
       } else if (seen.has(id)) {
         events.close();
         location.reload();

@@ -1,0 +1,63 @@
+"""What pages say fits what was done: a proof is no sample, a lead is no proof, a model is called by its own class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import verb_results
+
+import evenhand as eh
+from evenhand import report
+from evenhand.engine.header import kind_of
+from evenhand.report import record
+
+
+def told(verb: str) -> dict[str, Any]:
+    content: dict[str, Any] = record.plain(verb_results.result(verb).as_dict())
+    return content
+
+
+@pytest.mark.parametrize("verb", ["scan", "measure", "certify", "compare"])
+def test_the_model_is_called_by_its_own_class(verb: str) -> None:
+    assert told(verb)["header"]["model"]["kind"] == "DecisionTreeClassifier"
+    assert "DecisionTreeClassifier" in report.render(told(verb))
+
+
+def test_a_function_has_no_class_of_its_own() -> None:
+    assert kind_of(eh.wrap(lambda frame: ["no"] * len(frame), verb_results.people())) == "FunctionModel"
+
+
+def test_a_proof_does_not_speak_of_samples() -> None:
+    page = report.render(told("certify"))
+    assert "proved from the model itself" in page
+    assert "chance in drawing" not in page
+    assert "the dot the estimate" not in page
+    assert "no sample was drawn" in page
+
+
+def test_a_comparison_says_which_pairs_are_new_and_which_are_gone() -> None:
+    content = told("compare")
+    pair = {**told("scan")["witnesses"][0]}
+    for fate, sentence in (("new", "New: only the second"), ("gone", "Gone: only the first")):
+        page = report.render({**content, "witnesses": [{**pair, "method": f"{fate}: data"}]})
+        assert sentence in page
+        assert f"found by {fate}" not in page
+        assert "found by asking the real rows" in page
+
+
+def test_pairs_of_a_learned_editor_are_leads() -> None:
+    content = told("scan")
+    assert "Every pair above is proof" in report.render(content)
+    learned = {**content, "header": {**content["header"], "medium": {"kind": "album", "learned_twins": ["tone"]}}}
+    page = report.render(learned)
+    assert "is proof" not in page
+    assert "a lead, no proof" in page
+    assert "nothing changed but the protected cells" not in page
+
+
+def test_the_rate_is_also_told_out_of_a_round_number() -> None:
+    content = told("scan")
+    rate = {**content["body"]["rates"][0], "population": "data", "estimate": 0.0042, "low": 0.004, "high": 0.005}
+    page = report.render({**content, "outcome": "violation", "body": {**content["body"], "rates": [rate]}})
+    assert "About 4 of every 1,000 people like these are concerned." in page
