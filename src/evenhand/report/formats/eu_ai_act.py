@@ -70,8 +70,9 @@ def _gaps(record: Record) -> str:
     small = {str(part.get("name")) for each in record.body.groups for part in each.get("groups") or [] if not part.get("is_enough", True)}
     if not record.body.groups:
         return ""
-    named = ", ".join(words.text(name, 60) for name in sorted(small)[:10])
-    return f"groups with too few rows: {named}" if small else "every group has enough rows for the gap that matters"
+    named = "; ".join(words.text(name, 60) for name in sorted(small)[:MOST_GROUPS])
+    more = f" and {len(small) - MOST_GROUPS} more" if len(small) > MOST_GROUPS else ""
+    return f"groups with too few rows: {named}{more}" if small else "every group has enough rows for the gap that matters"
 
 
 def _accuracy(record: Record) -> str:
@@ -82,9 +83,13 @@ def _accuracy(record: Record) -> str:
 def _levels(figure: Mapping[str, Any]) -> str:
     """How often each group is answered rightly, as far as a line holds them."""
     groups = [each for each in figure.get("groups") or [] if each.get("estimate") is not None]
-    told = ", ".join(f"{words.text(each.get('name'), 60)} {words.percent(each['estimate'])}" for each in groups[:MOST_GROUPS])
+    told = ", ".join(f"{words.text(each.get('name'), 60)}: {words.percent(each['estimate'])}" for each in groups[:MOST_GROUPS])
     more = f" and {len(groups) - MOST_GROUPS} more groups" if len(groups) > MOST_GROUPS else ""
     return f"accuracy {told}{more}; " if told else ""
+
+
+def _declared(record: Record) -> str:
+    return "for each group as under 13(3)(b)(v); the level over all people is not in this result" if _accuracy(record) else ""
 
 
 def _robustness(record: Record) -> str:
@@ -115,7 +120,7 @@ ITEMS = (
     ActItem("10(2)(h)", "identification of data gaps or shortcomings", _gaps),
     ActItem("12", "record-keeping: what makes the run again", _logging),
     ActItem("13(3)(b)(v)", "performance regarding specific persons or groups", _accuracy),
-    ActItem("13(3)(b)(ii), 15(1), (3)", "accuracy: levels and metrics declared", _accuracy),
+    ActItem("13(3)(b)(ii), 15(1), (3)", "accuracy: levels and metrics declared", _declared),
     ActItem("15(4)", "robustness: errors and inconsistencies", _robustness),
     ActItem("Annex IV 2(g)", "validation and testing procedures, metrics, dated and signed test logs and reports", _dated),
 )  # fmt: skip
