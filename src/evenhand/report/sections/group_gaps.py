@@ -87,9 +87,15 @@ def _panel(each: Mapping[str, Any]) -> dict[str, Any] | None:
         "meaning": words.text(each.get("meaning"), 300),
         "picture": picture,
         "is_curve": bool(each.get("curve")),
+        "height": "" if each.get("curve") else _height(len(groups)),
         "left_out": max(0, len(groups) - MOST_GROUPS),
         "insufficient": small[:MOST_GROUPS],
     }
+
+
+def _height(groups: int) -> str:
+    """What a panel must be called so that it fits on a sheet of paper."""
+    return "tallest" if groups > 2 * MOST_GROUPS // 3 else "tall" if groups > MOST_GROUPS // 3 else ""
 
 
 def _strips(each: Mapping[str, Any]) -> Markup | None:
