@@ -37,7 +37,9 @@ FATES = {
     "new": "New: only the second treats these two differently",
     "gone": "Gone: only the first treated these two differently",
 }
-"""What became of a pair from the first to the second of a comparison."""
+"""What became of a pair from the first to the second of two models, which were both asked about it."""
+LISTED_FATES = {"new": "New: only the second result lists this pair", "gone": "Gone: only the first result lists this pair"}
+"""The same of two stored results, for which nobody was asked again."""
 
 TONES = 4
 """Outcomes beyond this many share the last colour."""
@@ -112,11 +114,17 @@ def section(record: Record) -> Section | None:
         many=many,
         can_replay=record.verb != "certify",
         is_compared=record.verb == "compare",
+        were_asked=_were_asked(record),
         is_learned=bool(record.header.medium.learned_twins),
         findings=record.findings,
         parquet=[f"{words.text(folder, 300)}/findings/part-*.parquet" for folder in record.body.folders[:MOST_FOLDERS]],
     )
     return Section("evidence", f"Evidence: pairs of {many}", "Evidence", html)
+
+
+def _were_asked(record: Record) -> bool:
+    """Of a comparison: whether two models were asked about the same rows; otherwise two results were laid beside each other."""
+    return "second" in record.header.details
 
 
 def _nothing(record: Record) -> str:
@@ -165,6 +173,8 @@ def pairs_of(record: Record, most: int | None = None) -> list[PairCard]:
     """All witnesses, or the first ones, as cards in the result's order; pictures of the first ones, as many as a page may hold."""
     classes = [words.text(name) for name in record.header.domain.classes]
     cards = [_pair(place, witness, record.protected, classes) for place, witness in enumerate(record.witnesses[:most], 1)]
+    if not _were_asked(record):
+        cards = [replace(card, fate=LISTED_FATES[card.fate[: card.fate.index(":")].lower()]) if card.fate else card for card in cards]
     if record.header.medium.learned_twins:
         cards = [replace(card, origin=card.origin.replace(ONLY_PROTECTED, BY_EDITOR)) for card in cards]
     weights = accumulate(card.weight for card in cards)
