@@ -39,12 +39,12 @@ def test_a_proof_does_not_speak_of_samples() -> None:
 def test_a_comparison_says_which_pairs_are_new_and_which_are_gone() -> None:
     content = told("compare")
     pair = {**told("scan")["witnesses"][0]}
-    header = {**content["header"], "details": {"first": {}, "tolerance": 0.0}}
+    asked = {**content["header"], "details": {"second": {"kind": "DecisionTreeClassifier"}, "tolerance": 0.0}}
     for fate, sentence in (("new", "New: only the second"), ("gone", "Gone: only the first")):
-        page = report.render({**content, "witnesses": [{**pair, "method": f"{fate}: data"}]})
+        page = report.render({**content, "header": asked, "witnesses": [{**pair, "method": f"{fate}: data"}]})
         assert f"{sentence} treat" in page
         assert "Both models were asked" in page
-        results = report.render({**content, "header": header, "witnesses": [{**pair, "method": f"{fate}: data"}]})
+        results = report.render({**content, "witnesses": [{**pair, "method": f"{fate}: data"}]})
         assert f"{sentence} result lists this pair" in results
         assert "Both models were asked" not in results
         assert f"found by {fate}" not in page
