@@ -17,9 +17,11 @@ NAMES = {
     "set_aside": "Set aside",
     "enumerated": "Every input was judged",
     "cut": "Cut short",
+    "scouted_whole_domain": "Looked among implausible people too",
 }
 
 EXPLAINED = {
+    "scouted_whole_domain": "no plausible person was found, so rows from anywhere in the domain were tried",
     "causal_discrimination": "the share of random inputs whose outcome depends on the protected value alone",
     "group_discrimination": "the largest difference in the share of favourable outcomes between two protected groups, over the same inputs",
     "stopped": "why it stopped before its budget",
