@@ -47,6 +47,10 @@ def test_codes_come_back_exactly(n, seed):
     kept = KeptPairs.of(rows, twins, DOMAIN.columns)
     np.testing.assert_array_equal(kept.rows, rows)
     np.testing.assert_array_equal(kept.twins, twins)
+    some = np.random.default_rng(seed).choice(len(DOMAIN.columns), 7, replace=False)
+    for places in (some, [*some, len(DOMAIN.columns) - 1], [len(DOMAIN.columns) - 1]):
+        np.testing.assert_array_equal(kept.rows_at(places), rows[:, places])
+        np.testing.assert_array_equal(kept.twins_at(places), twins[:, places])
 
 
 def test_wide_pairs_take_less_than_a_third_of_their_bytes():
@@ -93,3 +97,13 @@ def test_some_are_replaced():
     np.testing.assert_array_equal(changed.twins[[0, 5]], findings.twins[[0, 5]])
     assert changed.gap[1] == others.gap[0]
     assert findings.gap[1] != others.gap[0]
+
+
+MOMENTS = (Column("day", "date", low=18_262, high=18_300, missing=0.5), Column("yes", "boolean", (False, True)))
+
+
+@pytest.mark.parametrize("column", [*KINDS, *MOMENTS], ids=lambda column: column.name)
+def test_many_cells_are_the_same_as_each_cell(column):
+    codes = TabularDomain((column, DOMAIN.columns[-1]), protected=("sex",)).sample(50, np.random.default_rng(0))[:, 0]
+    told = column.cells(codes)
+    assert [(cell, type(cell)) for cell in told] == [(column.value(code), type(column.value(code))) for code in codes]

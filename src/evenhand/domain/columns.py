@@ -162,6 +162,18 @@ class Column:
             return moments.text_of(code, self.kind)
         return int(code) if self.kind == "integer" else float(code)
 
+    def cells(self, codes: Reals) -> list[Value | None]:
+        """The cells that many codes stand for, as plain values.
+
+        >>> Column("sex", "category", ("f", "m")).cells(np.array([1.0, 0.0, np.nan]))
+        ['m', 'f', None]
+        """
+        if self.is_moment:
+            return [self.value(code) for code in codes]
+        known: Any = self.values.__getitem__ if self.is_listed else (lambda number: number)
+        is_whole = self.is_listed or self.kind == "integer"
+        return [None if code != code else known(int(code) if is_whole else code) for code in codes.tolist()]
+
     def encode(self, cells: pd.Series) -> Reals:
         """Cells to codes.  Cells that the column does not know raise, naming the first row."""
         missing = np.asarray(cells.isna(), dtype=bool)

@@ -209,6 +209,10 @@ class TabularDomain:
         """The combination that each row itself has; -1 when it has none of the compared ones."""
         return self._maker.own(rows)
 
+    def combination_of(self, cells: Rows) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+        """The same of protected cells alone, in the order of `protected_places`."""
+        return self._maker.own_of(cells)
+
     def keys(self, rows: Rows) -> Keys:
         """One integer per row, equal for rows that are twins of each other.
 

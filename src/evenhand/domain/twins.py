@@ -133,10 +133,14 @@ class TwinMaker:
 
     def own(self, rows: Rows) -> Index:
         """The combination that each row itself has; -1 when it has none of the compared ones."""
-        own = np.zeros(len(rows), dtype=np.intp)
-        alien = np.zeros(len(rows), dtype=bool)
-        for p, comparison, compared in zip(self.protected, self.comparisons, self.compared, strict=True):
-            place = comparison.place(rows[:, p], compared)
+        return self.own_of(rows[:, list(self.protected)])
+
+    def own_of(self, cells: Rows) -> Index:
+        """The same of the protected cells alone, in the order of the protected columns."""
+        own = np.zeros(len(cells), dtype=np.intp)
+        alien = np.zeros(len(cells), dtype=bool)
+        for codes, comparison, compared in zip(cells.T, self.comparisons, self.compared, strict=True):
+            place = comparison.place(codes, compared)
             alien |= place < 0
             own = own * len(compared) + place
         own[alien] = -1

@@ -127,11 +127,29 @@ class KeptPairs:
         twins[:, self.places] = self.cells
         return twins
 
-    def twins_at(self, places: Index) -> Rows:
-        """The twins' codes in some columns, those in which they differ among them."""
+    def rows_at(self, places: Sequence[int] | Index) -> Rows:
+        """The rows' codes in some columns, of which alone these are unpacked."""
+        packing = self.packing
+        if packing.is_plain:
+            return self.numbers[:, list(places)]
+        codes = np.empty((len(self), len(places)))
+        for at, place in enumerate(places):
+            for kept, columns in ((self.small, packing.bytes_at), (self.middle, packing.words_at)):
+                for here in np.flatnonzero(columns == place):
+                    codes[:, at] = _wide(kept[:, here]) + packing.low[place]
+            for here in np.flatnonzero(packing.numbers_at == place):
+                codes[:, at] = self.numbers[:, here]
+        return codes
+
+    def twins_at(self, places: Sequence[int] | Index) -> Rows:
+        """The twins' codes in some columns, likewise."""
         if np.array_equal(places, self.places):
             return self.cells
-        return np.concatenate([self[part].twins[:, places] for part in self.stretches()] or [np.empty((0, len(places)))])
+        codes = self.rows_at(places)
+        for at, place in enumerate(places):
+            for here in np.flatnonzero(self.places == place):
+                codes[:, at] = self.cells[:, here]
+        return codes
 
     def stretches(self) -> Iterator[slice]:
         """Positions in turn, so few at once that they can be unpacked."""

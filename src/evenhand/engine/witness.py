@@ -208,7 +208,9 @@ def _same(row: Rows, real: Rows) -> Index:
     for at, cell in enumerate(row):
         cells = real[left, at]
         left = left[np.isnan(cells) if np.isnan(cell) else cells == cell]
-    return left
+        if len(left) <= 1:
+            break
+    return left[np.array([np.array_equal(real[place], row, equal_nan=True) for place in left], dtype=bool)]
 
 
 def _shrink_towards(findings: Findings, target: Rows, hearing: Hearing) -> Findings:
@@ -396,8 +398,8 @@ def _looked_at(findings: Findings) -> Index:
 
 def _in_turn(findings: Findings, domain: TabularDomain) -> Index:
     """Their positions, the best of every kind of change first, then the second of each."""
-    own = [(domain.own_combination(part.rows), domain.own_combination(part.twins)) for part in findings.stretches()]
-    first, second = (np.concatenate(each) for each in zip(*own, strict=True))
+    protected = domain.protected_places
+    first, second = (domain.combination_of(cells) for cells in (findings.pairs.rows_at(protected), findings.pairs.twins_at(protected)))
     change = first * len(domain.combinations) + second
     order = np.lexsort((-findings.gap, ~findings.valid, change))
     starts = np.flatnonzero(np.diff(change[order], prepend=np.iinfo(np.intp).min))
@@ -415,13 +417,12 @@ def witnesses_of(findings: Findings, real: Rows | None, hearing: Hearing) -> lis
     names, fingerprint = outcome_names(oracle, model), model.fingerprint()
     kept: dict[str, Witness] = {}
     rows, twins = shrunk.rows, shrunk.twins
-    for place in range(len(shrunk)):
-        person, twin = _cells(rows[place], domain), _cells(twins[place], domain)
+    people, partners, real_people = (_cells(each, domain) for each in (rows, twins, cells))
+    differs, every = _differing(rows, cells, domain), np.array(domain.names)
+    for place, (person, twin, real_cells) in enumerate(zip(people, partners, real_people, strict=True)):
         changed = {}
         if real_rows[place] >= 0:
-            differs = _differing(rows[[place]], cells[[place]], domain)[0]
-            real_cells = _cells(cells[place], domain)
-            changed = {name: {"real": real_cells[name], "witness": person[name]} for name in np.array(domain.names)[differs]}
+            changed = {name: {"real": real_cells[name], "witness": person[name]} for name in every[differs[place]]}
         first, second = shrunk.said(place, names)
         answers = (float(shrunk.answers[place, 0]), float(shrunk.answers[place, 1]))
         witness = Witness(
@@ -543,8 +544,10 @@ def find(identity: str, folders: list[Path]) -> list[Path]:
     return list(hits.values())
 
 
-def _cells(row: Rows, domain: TabularDomain) -> dict[str, Any]:
-    return {column.name: _plain(column.value(code)) for column, code in zip(domain.columns, row, strict=True)}
+def _cells(rows: Rows, domain: TabularDomain) -> list[dict[str, Any]]:
+    """Each row's cells by name; column by column, for a table may have a thousand of them."""
+    told = [[_plain(cell) for cell in column.cells(rows[:, place])] for place, column in enumerate(domain.columns)]
+    return [dict(zip(domain.names, cells, strict=True)) for cells in zip(*told, strict=True)]
 
 
 def _plain(value: Any) -> Any:
