@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
 
 from evenhand.contract import labels_of
 from evenhand.datasets.dataset import Dataset
@@ -61,6 +62,10 @@ DECLARED = {
     "two columns the other way round": (lambda X: np.stack([chance(X), 1 - chance(X)], axis=1), {}),
     "numbers of classes, the other way round": (lambda X: 1 - (chance(X) >= 0.5).astype(int), {}),
     "percentages for each class": (lambda X: 100 * np.stack([1 - chance(X), chance(X)], axis=1), {}),
+    "labels in other words": (lambda X: np.where(chance(X) >= 0.5, "ja", "nein"), {}),
+    "labels in other words, against their order": (lambda X: np.where(chance(X) >= 0.5, "A", "B"), {}),
+    "labels in other words, declared": (lambda X: np.where(chance(X) >= 0.5, "ja", "nein"), {"classes": ["granted", "refused"]}),
+    "labels by numbers that are no positions": (lambda X: np.where(chance(X) >= 0.5, 1, 2), {}),
     "labels in capitals": (lambda X: np.where(chance(X) >= 0.5, "GRANTED", "Refused"), {}),
 }
 
@@ -178,3 +183,31 @@ def test_the_reading_stands_in_the_header() -> None:
     )
     assert "it says one probability of 'granted'" in result.as_dict()["header"]["details"]["reading"]
     assert isinstance(pd.DataFrame(result.frame()), pd.DataFrame)
+
+
+SPOKEN = {"as the label counts": ("no", "yes"), "the other way round": ("z", "a"), "by numbers": (2, 1), "as texts of numbers": ("1", "2")}
+
+
+@pytest.mark.parametrize("names", SPOKEN.values(), ids=SPOKEN)
+@pytest.mark.parametrize("kind", [LogisticRegression, LinearSVC])
+def test_classes_with_names_of_the_models_own_are_found_by_agreement_and_kept_by_refitting(
+    kind: type, names: tuple[object, object]
+) -> None:
+    said = np.array(names)[DATA.labels]
+    model = wrap(kind().fit(DATA.rows, said), DATA, takes="codes")
+    expected = np.where(model.estimator.predict(DATA.rows) == names[1], 1, 0)
+    np.testing.assert_array_equal(labels_of(model.scores(DATA.rows)), expected)
+    assert f"its {names[1]!r} is the label's 'granted'" in reading_of(model)
+    again = model.refit(DATA.rows, DATA.labels, np.random.default_rng(0))
+    np.testing.assert_array_equal(labels_of(again.scores(DATA.rows)), expected)
+
+
+def test_classes_with_names_of_the_models_own_are_asked_for_where_no_label_tells() -> None:
+    tree = LogisticRegression().fit(DATA.rows, np.array(["no", "yes"])[DATA.labels])
+    with pytest.raises(UnclearAnswers, match=r"no labelled rows tell .*classes=\['refused', 'granted'\] \('no' is 'refused'") as raised:
+        wrap(tree, DOMAIN, takes="codes")
+    assert len(raised.value.choices) == 2
+    with pytest.raises(UnclearAnswers, match="labelled rows do not tell clearly"):
+        wrap(lambda X: np.where(X[:, 0] % 2 == 0, "yes", "no"), DATA, takes="codes")
+    declared = wrap(tree, DOMAIN, takes="codes", classes=["refused", "granted"])
+    np.testing.assert_array_equal(labels_of(declared.scores(DATA.rows)), (tree.predict(DATA.rows) == "yes").astype(int))

@@ -152,7 +152,7 @@ def test_a_library_s_made_up_column_names_do_not_matter() -> None:
     [
         (lambda: wrap(LogisticRegression(), DOMAIN), InvalidArgument, "not fitted"),
         (lambda: wrap(LogisticRegression, DOMAIN), InvalidArgument, "is a class"),
-        (lambda: wrap(DecisionTreeClassifier().fit(CODES, np.array(["x", "y"])[truth(CODES)]), DOMAIN), WrongAnswer, "knows the class 'x'"),
+        (lambda: wrap(DecisionTreeClassifier().fit(CODES, np.array(["x", "y"])[truth(CODES)]), DOMAIN), WrongAnswer, "calls its classes"),
         (lambda: wrap(DecisionTreeClassifier().fit(CODES[:, :2], names(CODES)), DOMAIN), InvalidArgument, "fitted on 2 columns"),
         (
             lambda: wrap(DecisionTreeClassifier().fit(pd.get_dummies(FRAME), names(CODES)), DOMAIN),

@@ -24,8 +24,11 @@ class Ruling:
     reason: str
 
     def unless(self, doubt: str) -> Ruling:
-        """The same; but a pass becomes inconclusive where there is a doubt."""
-        return Ruling("inconclusive", doubt) if doubt and self.outcome == "pass" else self
+        """The same; but a pass becomes inconclusive where there is a doubt, and what was open already is so because of the doubt first."""
+        if not doubt or self.outcome not in ("pass", "inconclusive"):
+            return self
+        is_new = self.outcome == "inconclusive" and self.reason not in doubt
+        return Ruling("inconclusive", f"{doubt}; besides, {self.reason}" if is_new else doubt)
 
     def set_aside(self, why: str) -> Ruling:
         """The same; but nothing that was seen holds where there is a reason why not."""

@@ -17,7 +17,7 @@ from evenhand.errors import InvalidArgument, WrongAnswer
 
 Form = Literal["labels", "favourable", "scores"]
 Scale = Literal["probability", "logit", "percent", "score"]
-Match = Literal["name", "declared", "agreement", "number", "order"]
+Match = Literal["name", "declared", "agreement", "number", "order", "words"]
 
 SLACK = 1e-3
 """How far a probability may lie outside 0..1 and still be taken for a rounding error."""
@@ -34,7 +34,8 @@ class Reader:
     scale: what the numbers are.  Logits go through sigmoid or softmax; a score is compared with its threshold.
     threshold: from which number on class `single` is the answer; None for one half of a probability, zero of a logit.
     unit: the spread of scores, so that gaps between them are shares of it.
-    match: how the model's classes were found among the label's values; `number` and `order` are not confirmed by anything.
+    match: how the model's classes were found among the label's values; `number`, `order` and `words` are not confirmed by anything.
+    spoken: what the model itself calls `columns`, where these are other words than the label's values.
     evidence, doubts: what the reading rests on, and what speaks against it, as sentences.
     """
 
@@ -46,6 +47,7 @@ class Reader:
     threshold: float | None = None
     unit: float = 1.0
     match: Match = "name"
+    spoken: tuple[Any, ...] = ()
     evidence: tuple[str, ...] = field(default=(), compare=False, repr=False)
     doubts: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
@@ -62,7 +64,8 @@ class Reader:
     @property
     def sentence(self) -> str:
         """The reading in words."""
-        return "; ".join([self._what, _MATCHES[self.match].format(listing(self.columns)), *self.evidence, *self.doubts])
+        said = [f"its {own!r} is the label's {name!r}" for own, name in zip(self.spoken, self.columns, strict=False)]
+        return "; ".join([self._what, _MATCHES[self.match].format(listing(self.columns)), *said, *self.evidence, *self.doubts])
 
     @property
     def _what(self) -> str:
@@ -91,7 +94,7 @@ class Reader:
 
     def _labels(self, answers: NDArray[Any]) -> Labels:
         distinct, places = factorized(answers)
-        table = np.array([place_of(value, self.classes, self.columns) for value in distinct], dtype=np.intp)
+        table = np.array([self._place(value) for value in distinct], dtype=np.intp)
         if len(table) and table.min() < 0:
             wrong = distinct[int(np.flatnonzero(table < 0)[0])]
             row = int(np.flatnonzero(table[places] < 0)[0])
@@ -101,6 +104,13 @@ class Reader:
                 "abstention=...)), or pass classes=[...] in the model's own order"
             )
         return table[places] if len(table) else np.zeros(0, dtype=np.intp)
+
+    def _place(self, value: Any) -> int:
+        """The class that an answer names; -1 for none."""
+        if self.spoken:
+            at = place_of(value, self.spoken, ())
+            return self.classes.index(self.columns[at]) if at >= 0 else -1
+        return place_of(value, self.classes, self.columns)
 
     def _spread(self, numbers: NDArray[Any]) -> Scores:
         if len(self.columns) != 2:
@@ -171,6 +181,7 @@ _MATCHES: dict[Match, str] = {
     "agreement": "its classes are {} by agreement with the labelled rows",
     "number": "its numbered classes are taken for {} in this order, which nothing confirms",
     "order": "its classes are taken for {} in the label's order",
+    "words": "its classes, which it calls otherwise, are taken for {} in this order, which nothing confirms",
 }
 
 
@@ -207,10 +218,34 @@ def declared_or_own(domain: TabularDomain, declared: Sequence[Any] | None, own: 
 
     One number per row speaks for the last of the declared classes.
     """
+    names = None if own is None else tuple(plain(value) for value in own)
     if declared is None:
-        return reader_for(domain, own)
+        return _in_other_words(domain, names) or reader_for(domain, own)
     reader = reader_for(domain, declared)
-    return replace(reader, match="declared", single=reader.classes.index(reader.columns[-1]))
+    spoken = names if names is not None and _is_foreign(names, reader.columns) else ()
+    return replace(reader, match="declared", spoken=spoken, single=reader.classes.index(reader.columns[-1]))
+
+
+def _in_other_words(domain: TabularDomain, own: tuple[Any, ...] | None) -> Reader | None:
+    """The reader of a model whose classes have names of their own, none of which the label knows; None for others."""
+    if own is None or domain.label is None or not _is_foreign(own, tuple(domain.label.values)):
+        return None
+    return replace(reader_for(domain, domain.label.values), match="words", spoken=own)
+
+
+def _is_foreign(own: tuple[Any, ...], classes: tuple[Any, ...]) -> bool:
+    """Whether there are as many names as classes, none of which is a class's own, and which are more than its numbers."""
+    is_other = len(set(own)) == len(own) == len(classes) and all(place_of(value, classes, ()) < 0 for value in own)
+    return is_other and own != tuple(range(len(classes)))
+
+
+def in_its_own_words(reader: Reader, answers: NDArray[Any]) -> Reader:
+    """The reader of labels with the words in which they are said, in their order, where all of them are other than the label's."""
+    distinct, _ = factorized(answers)
+    own = tuple(sorted(distinct, key=str))
+    if reader.spoken or not _is_foreign(own, reader.columns) or any(not isinstance(value, str | int | float) for value in own):
+        return reader
+    return replace(reader, spoken=own, match="declared" if reader.match == "declared" else "words")
 
 
 def _classes(domain: TabularDomain, own: tuple[Any, ...] | None) -> tuple[Any, ...]:

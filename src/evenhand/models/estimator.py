@@ -81,7 +81,8 @@ class EstimatorModel:
         guarded(lambda: fresh.fit(self.inputs(rows), np.array(own)[labels]), f"{type(fresh).__name__}.fit")
         columns = [self.classes[own.index(value)] for value in _classes_of(fresh) or own]
         names = reader_for(self.domain, columns, single=self.reader.single).columns
-        return replace(self, estimator=fresh, reader=replace(self.reader, columns=names))
+        spoken = tuple(own[self.classes.index(name)] for name in names) if self.reader.spoken else ()
+        return replace(self, estimator=fresh, reader=replace(self.reader, columns=names, spoken=spoken))
 
     def _own_labels(self) -> list[Any]:
         """What the estimator itself calls each of the classes; one that it never saw has its position or its name."""
@@ -121,11 +122,12 @@ def _confirmed(model: EstimatorModel, trial: TrialRows | None) -> Reader:
     """
     is_open = model.asks == "predict" and _classes_of(model.estimator) is None
     declared = trial.declared if trial is not None else Declared()
-    is_tried = is_open or model.reader.match in ("number", "order") or declared.threshold is not None
+    is_tried = is_open or model.reader.match in ("number", "order", "words") or declared.threshold is not None
     if trial is None or not is_tried:
         rows = probe_rows(model.domain, 8)
-        model.reader.read(model.answers(rows), len(rows))
-        return model.reader
+        answer = model.answers(rows)
+        model.reader.read(answer, len(rows))
+        return confirm(model.reader, answer, None)
     answer = model.answers(trial.rows)
     if is_open:
         return settle(replace(model.reader, form="scores"), answer, len(trial.rows), declared, trial.labels)

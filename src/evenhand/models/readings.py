@@ -25,6 +25,7 @@ from evenhand.models.answer_shapes import (
     as_table,
     factorized,
     flat_values,
+    in_its_own_words,
     place_of,
 )
 from evenhand.models.proposed_readings import ProposedReading
@@ -100,6 +101,8 @@ def settle(reader: Reader, answer: Any, rows: int, declared: Declared | None = N
         settled = _one_number(settled, as_numbers(flat_values(table)), _Wanted(declared, scale), known)
     elif form == "scores":
         settled = with_threshold(_number_for_each(settled, as_numbers(table), scale), table, declared)
+    else:
+        settled = in_its_own_words(settled, flat_values(table))
     settled.read(answer, rows)
     return confirm(settled, answer, known)
 
@@ -277,9 +280,11 @@ def _unclear(reader: Reader, numbers: NDArray[Any], labels: Labels | None) -> Un
 def confirm(reader: Reader, answer: Any, labels: Labels | None) -> Reader:
     """The reader with its classes in the order in which the answers agree with the labels, unless names or a declaration decide.
 
-    Numbered classes of a model that agrees with the labels in neither order are asked for.
+    Classes that are numbers, or words of the model's own, are asked for where they agree with the labels in neither order.
     """
-    if reader.match not in ("number", "order") or labels is None or len(labels) < FEWEST:
+    if reader.match == "words" and (labels is None or len(labels) < FEWEST):
+        raise _unclear_classes(reader, tuple(reversed(reader.columns)), 0 if labels is None else len(labels))
+    if reader.match not in ("number", "order", "words") or labels is None or len(labels) < FEWEST:
         return reader
     if reader.form == "favourable":
         return _confirmed_single(reader, as_numbers(flat_values(as_table(answer))), labels)
@@ -290,7 +295,7 @@ def confirm(reader: Reader, answer: Any, labels: Labels | None) -> Reader:
 
 
 def _said_numbers(reader: Reader, answer: Any) -> bool:
-    """Whether labels were said by number and are no label's own name."""
+    """Whether labels were said by number, or in other words, and are no label's own name."""
     distinct, _ = factorized(flat_values(as_table(answer)))
     return any(place_of(value, reader.classes, ()) < 0 for value in distinct)
 
@@ -303,6 +308,8 @@ def _by_column(reader: Reader, answer: Any) -> NDArray[Any]:
 
 def _confirmed_single(reader: Reader, numbers: NDArray[Any], labels: Labels) -> Reader:
     higher = p_of_higher(numbers, _speaks_for(reader, labels))
+    if higher.p_value > CERTAIN and reader.match == "words":
+        raise _unclear_classes(reader, tuple(reversed(reader.columns)), len(labels))
     if higher.p_value > CERTAIN:
         doubt = f"whether a high number means {reader.classes[reader.single]!r} could not be seen from {len(labels)} labelled rows"
         return replace(reader, doubts=(*reader.doubts, doubt))
@@ -311,7 +318,10 @@ def _confirmed_single(reader: Reader, numbers: NDArray[Any], labels: Labels) -> 
         return replace(reader, match="agreement", evidence=(*reader.evidence, told))
     other = next(place for place in map(reader.classes.index, reader.columns) if place != reader.single)
     told = f"{higher.words} of {reader.classes[other]!r}; if that is wrong, declare classes=[...] that ends with the other"
-    return replace(reader, single=other, match="agreement", evidence=(*reader.evidence, told))
+    # An estimator's number speaks for its own second class, which is now known to be the other one.
+    speaks_for_last = reader.columns[-1] == reader.classes[reader.single]
+    columns = tuple(reversed(reader.columns)) if speaks_for_last else reader.columns
+    return replace(reader, single=other, columns=columns, match="agreement", evidence=(*reader.evidence, told))
 
 
 @dataclass(frozen=True)
@@ -360,12 +370,24 @@ def _unconfirmed(reader: Reader, other: Reader, rows: int) -> Reader:
     """A convention stays, with a doubt; numbers that may mean either class are asked for."""
     if reader.match == "order":
         return replace(reader, doubts=(*reader.doubts, f"this order could not be confirmed by {rows} labelled rows"))
-    swapped = other.columns if other.columns != reader.columns else tuple(reversed(reader.columns))
-    raise UnclearAnswers(
-        f"the model numbers its classes {list(range(len(reader.columns)))}, and {rows} labelled rows do not tell clearly which of the "
-        f"label's values {listing(reader.classes)} these are.  Either write classes={list(reader.columns)!r}, or classes={list(swapped)!r}",
-        [ProposedReading(classes=tuple(names), evidence=f"if 0 means {names[0]!r}").lines for names in (reader.columns, swapped)],
+    raise _unclear_classes(reader, other.columns if other.columns != reader.columns else tuple(reversed(reader.columns)), rows)
+
+
+def _unclear_classes(reader: Reader, swapped: tuple[Any, ...], rows: int) -> UnclearAnswers:
+    """Both orders in which the model's numbers or words may stand for the label's values."""
+    own = reader.spoken or tuple(range(len(reader.columns)))
+    calls = f"calls its classes {listing(own)}" if reader.spoken else f"numbers its classes {list(own)}"
+    seen = f"{rows} labelled rows do not tell clearly" if rows else "no labelled rows tell"
+    ways = [f"classes={list(names)!r}{_meanings(reader.spoken, names)}" for names in (reader.columns, swapped)]
+    return UnclearAnswers(
+        f"the model {calls}, and {seen} which of the label's values {listing(reader.classes)} these are.  "
+        f"Either write {ways[0]}, or {ways[1]}",
+        [ProposedReading(classes=tuple(names), evidence=f"if {own[0]!r} means {names[0]!r}").lines for names in (reader.columns, swapped)],
     )
+
+
+def _meanings(spoken: tuple[Any, ...], names: tuple[Any, ...]) -> str:
+    return f" ({', '.join(f'{word!r} is {name!r}' for word, name in zip(spoken, names, strict=True))})" if spoken else ""
 
 
 def _best_order(scores: NDArray[Any], labels: Labels, classes: int) -> tuple[int, ...]:
