@@ -210,7 +210,8 @@ def _same(row: Rows, real: Rows) -> Index:
         left = left[np.isnan(cells) if np.isnan(cell) else cells == cell]
         if len(left) <= 1:
             break
-    return left[np.array([np.array_equal(real[place], row, equal_nan=True) for place in left], dtype=bool)]
+    equal: Mask = np.array([np.array_equal(real[place], row, equal_nan=True) for place in left], dtype=bool)
+    return np.asarray(left[equal], dtype=np.intp)
 
 
 def _shrink_towards(findings: Findings, target: Rows, hearing: Hearing) -> Findings:
