@@ -149,6 +149,86 @@ def test_an_onnx_forest_for_amounts_is_certified(tmp_path: Path) -> None:
     assert_counted(eh.wrap(file, domain), domain)
 
 
+def torch_net(domain: TabularDomain) -> Any:
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(3)
+    net = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.ReLU(), torch.nn.Linear(6, 5), torch.nn.ReLU(), torch.nn.Linear(5, 1))
+    with torch.no_grad():
+        net[-1].weight *= 900.0
+    return eh.wrap(net, domain)
+
+
+def network(name: str, domain: TabularDomain) -> Any:
+    from sklearn.linear_model import LinearRegression
+    from sklearn.neural_network import MLPRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    if name == "torch":
+        return torch_net(domain)
+    rows, pay = training(domain)
+    if name == "linear":
+        return eh.wrap(LinearRegression().fit(rows, pay), domain, takes="codes")
+    units, output = ((8, 5), None) if name == "network" else ((6,), 1)
+    net = make_pipeline(StandardScaler(), MLPRegressor(hidden_layer_sizes=units, max_iter=60, random_state=0, solver="lbfgs"))
+    fitted = net.fit(rows, pay if output is None else np.column_stack([np.full(len(pay), 7.0), pay]))
+    return eh.wrap(fitted, domain, takes="codes", output=output)
+
+
+def middling(model: Any, domain: TabularDomain) -> float:
+    """A tolerance that some inputs exceed."""
+    rows, _ = every_input(domain)
+    gaps = judge_all(rows, domain, model, AmountGap(tolerance=0.0)).gap
+    return float(np.quantile(gaps, 0.6)) if np.ptp(gaps) > 1e-6 else 0.9 * float(gaps.max())
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["network", "one of several", "torch"])
+def test_a_network_that_says_amounts_is_certified_exactly(name: str) -> None:
+    domain = whole_domain()
+    model = network(name, domain)
+    assert_counted(model, domain, AmountGap(tolerance=middling(model, domain)))
+    if name == "network":
+        assert_counted(model, domain, AmountGap(share=0.04))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_network_for_amounts_keeps_constraints_and_bins() -> None:
+    constraints = compile_constraints(["not (sex == 'x' and rank == 'low')"], COLUMNS)
+    domain = TabularDomain(
+        whole_domain().columns, protected=("sex", "years"), label=Label("pay", unit="EUR"), constraints=constraints,
+        comparisons={"years": Comparison(edges=(0.0, 6.0, 12.0))},
+    )  # fmt: skip
+    model = network("network", domain)
+    assert_counted(model, domain, AmountGap(tolerance=middling(model, domain)))
+
+
+def test_a_linear_model_moves_everybody_alike() -> None:
+    domain = whole_domain()
+    model = network("linear", domain)
+    step = 2 * abs(float(model.source.coef_[0]))  # from the first sex to the third
+    beyond, within = (certify(model, domain, oracle=AmountGap(tolerance=share * step), sample_rows=200) for share in (0.99, 1.01))
+    assert (beyond.lower, within.upper) == (1.0, 0.0)
+    assert within.worst_gap.lower <= step <= within.worst_gap.upper
+    assert within.worst_gap.upper == pytest.approx(step, rel=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_bounds_of_a_network_on_real_columns_hold() -> None:
+    whole = whole_domain()
+    domain = TabularDomain(
+        (*whole.columns[:2], Column("years", "real", low=0.0, high=12.0), whole.columns[3]), ("sex",), label=Label("pay", unit="EUR")
+    )
+    model = network("network", domain)
+    rows = domain.sample(4_000, np.random.default_rng(1))
+    verdict = judge_all(rows, domain, model, AmountGap(tolerance=200.0))
+    found = certify(model, domain, limits=ProofLimits(seconds=2.0), oracle=AmountGap(tolerance=200.0), sample_rows=400)
+    share = float(verdict.unfair.mean())
+    assert found.lower - 0.03 <= share <= found.upper + 0.03
+    assert found.upper - found.lower < 0.1
+    assert float(verdict.gap.max()) <= found.worst_gap.upper
+
+
 def test_short_time_gives_bounds_that_hold() -> None:
     domain = domain_of()
     model = eh.wrap(regressors()["lightgbm"].fit(*training(domain)), domain, takes="codes")
@@ -179,15 +259,15 @@ def test_the_verb_tells_share_gap_and_amounts() -> None:
 
 
 def test_what_cannot_be_read_is_refused_by_name() -> None:
-    from sklearn.linear_model import LinearRegression
+    from sklearn.neighbors import KNeighborsRegressor
 
     from evenhand.oracles.neighbour import NearestNeighbour
 
     domain = whole_domain()
     with pytest.raises(MissingAbility, match="no callables"):
         certify(eh.wrap(lambda codes: codes[:, 2] * 100.0, domain, takes="codes"), domain)
-    with pytest.raises(MissingAbility, match=r"cannot read a .*LinearRegression"):
-        certify(eh.wrap(LinearRegression().fit(*training(domain)), domain, takes="codes"), domain)
+    with pytest.raises(MissingAbility, match=r"cannot read a .*KNeighborsRegressor"):
+        certify(eh.wrap(KNeighborsRegressor().fit(*training(domain)), domain, takes="codes"), domain)
     model = eh.wrap(regressors()["tree"].fit(*training(domain)), domain, takes="codes")
     with pytest.raises(InvalidArgument, match="oracle `amounts` alone"):
         certify(model, domain, oracle=NearestNeighbour())

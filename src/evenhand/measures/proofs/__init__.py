@@ -119,16 +119,29 @@ class _Case:
     def _amount_judge(self) -> tuple[Any, str, dict[str, Any]]:
         from evenhand.measures.proofs.amount_boxes import AmountJudge
         from evenhand.measures.proofs.amount_trees import amount_trees
+        from evenhand.measures.proofs.dense_layers import is_amount_network
         from evenhand.measures.proofs.grid import grid_of
         from evenhand.measures.proofs.orbits import orbits_of
 
+        assert isinstance(self.oracle, AmountGap)
+        limits = Tolerance(self.oracle.tolerance or 0.0, self.oracle.share or 0.0)
+        if is_amount_network(self.model):
+            return self._amount_network_judge(limits)
         read = amount_trees(self.model)
         grid = grid_of(read.front, self.domain)
         ensemble = read.front.source.ensemble
-        assert isinstance(self.oracle, AmountGap)
-        limits = Tolerance(self.oracle.tolerance or 0.0, self.oracle.share or 0.0)
         facts = {"trees": len(ensemble.trees), "cells": grid.cells, "twins_told_apart": grid.combinations}
         return AmountJudge(orbits_of(ensemble, grid), grid, self.flips, limits, read.is_logarithm), ensemble.kind, facts
+
+    def _amount_network_judge(self, limits: Tolerance) -> tuple[Any, str, dict[str, Any]]:
+        from evenhand.measures.proofs.dense_layers import amount_network
+        from evenhand.measures.proofs.network_amounts import AmountNetworkJudge
+        from evenhand.measures.proofs.network_cells import strips_of
+
+        network = amount_network(self.model)  # type: ignore[arg-type]
+        judge = AmountNetworkJudge(network, strips_of(network, self.domain), self.domain, self.flips, limits)
+        units = sum(len(bias) for _, bias in network.layers[:-1])
+        return judge, network.kind, {"layers": len(network.layers), "hidden_units": units, "twins": judge.combinations}
 
     def flips(self, rows: Rows) -> Mask:
         """What the model itself says: which rows have twins that are treated differently."""

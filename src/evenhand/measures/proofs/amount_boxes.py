@@ -32,6 +32,16 @@ LEVEL = 1e-3
 
 
 @dataclass(frozen=True)
+class AmountBounds:
+    """Bounds of the amounts of every twin, (twins, n), and of the difference of every couple, (couples, n)."""
+
+    low: Reals
+    high: Reals
+    least: Reals
+    most: Reals
+
+
+@dataclass(frozen=True)
 class Distances:
     """What is known of couples of twins everywhere in a box; arrays are (couples, n)."""
 
@@ -40,6 +50,11 @@ class Distances:
     slack: Reals  # what rounding may move a distance by
     within_share: Mask  # surely no more than the tolerated share of the larger amount
     beyond_share: Mask  # surely more
+
+    def compared(self, tolerance: Tolerance) -> tuple[Mask, Mask]:
+        """Which couples are surely within the tolerance, in the label's unit or as a share, and which surely beyond both."""
+        within = self.within_share | (self.most <= tolerance.amount - self.slack)
+        return within, self.beyond_share & (self.least > tolerance.amount + self.slack)
 
 
 @dataclass(frozen=True)
@@ -59,18 +74,36 @@ class WorstGap:
         return f"The two twins whose amounts differ most are between {self.lower:,.4g} and {self.upper:,.4g}{unit} apart."
 
 
+def couples_of(twins: int) -> Index:
+    """Every two of so many twins, (couples, 2); too many are refused."""
+    if twins > MOST_TWINS:
+        raise MissingAbility(
+            f"certify compares at most {MOST_TWINS} values of what is protected for amounts, and the model tells "
+            f"{twins} apart; declare bins or fewer compared values for the protected columns"
+        )
+    return np.array(list(combinations(range(twins), 2)), dtype=np.intp).reshape(-1, 2)
+
+
+def distances_of(bounds: AmountBounds, couples: Index, tolerance: Tolerance, rounding: float) -> Distances:
+    """How far apart the amounts of couples are, where bounds are of the amounts themselves."""
+    first, second = couples.T
+    nearest, furthest = _distance_bounds(bounds.least, bounds.most)
+    is_around_zero = (bounds.low <= 0) & (bounds.high >= 0)
+    smallest = np.where(is_around_zero, 0.0, np.minimum(np.abs(bounds.low), np.abs(bounds.high)))
+    largest = np.maximum(np.abs(bounds.low), np.abs(bounds.high))
+    share, slack = max(tolerance.share, LAST_PLACES), np.full(bounds.least.shape, rounding)
+    within = furthest + slack <= tolerance.share * np.maximum(smallest[first], smallest[second])
+    beyond = nearest - slack > share * np.maximum(largest[first], largest[second])
+    return Distances(nearest, furthest, slack, within, beyond)
+
+
 class AmountJudge(TreeJudge):
     """Judges boxes by how far apart the amounts of twins are; where rounding decides, the model itself is asked."""
 
     def __init__(self, orbits: Orbits, grid: Grid, ask: Ask, tolerance: Tolerance, is_logarithm: bool) -> None:
-        if orbits.combinations > MOST_TWINS:
-            raise MissingAbility(
-                f"certify compares at most {MOST_TWINS} values of what is protected for amounts, and the model tells "
-                f"{orbits.combinations} apart; declare bins or fewer compared values for the protected columns"
-            )
+        self.couples = couples_of(orbits.combinations)
         super().__init__(orbits, grid, ask)
         self.tolerance, self.is_logarithm = tolerance, is_logarithm
-        self.couples: Index = np.array(list(combinations(range(orbits.combinations), 2)), dtype=np.intp).reshape(-1, 2)
         self.paired = tuple(_paired(tree, self.couples) for tree in orbits.trees)
         self.batch = max(256, BATCH * USUAL_COUPLES // max(USUAL_COUPLES, len(self.couples)))
 
@@ -82,7 +115,7 @@ class AmountJudge(TreeJudge):
     def _decided(self, boxes: Boxes) -> tuple[Mask, Mask, NDArray[np.float32]]:
         """Which boxes are surely fair and surely unfair, and how undecided each tree is, (trees, n)."""
         distances, spread, apart = self._bounded(boxes)
-        near, far = self._compared(distances)
+        near, far = distances.compared(self.tolerance)
         possible = self._possible_couples(boxes)
         fair = (near | ~possible).all(axis=0)
         return fair | ~apart, (far & possible).any(axis=0) & apart, spread
@@ -92,12 +125,6 @@ class AmountJudge(TreeJudge):
         possible = self._possible[boxes[-1]]
         both: Mask = possible[:, self.couples[:, 0]] & possible[:, self.couples[:, 1]]
         return both.T
-
-    def _compared(self, told: Distances) -> tuple[Mask, Mask]:
-        """Which couples are surely within the tolerance, in the label's unit or as a share, and which surely beyond both."""
-        amount = self.tolerance.amount
-        within = told.within_share | (told.most <= amount - told.slack)
-        return within, told.beyond_share & (told.least > amount + told.slack)
 
     def _bounded(self, boxes: Boxes) -> tuple[Distances, NDArray[np.float32], Mask]:
         """The distances of all couples, how undecided each tree is, and where any twins can differ at all."""
@@ -124,17 +151,9 @@ class AmountJudge(TreeJudge):
         count, (first, second) = self.orbits.combinations, self.couples.T
         least = np.maximum(low[count:], low[first] - high[second])
         most = np.minimum(high[count:], high[first] - low[second])
-        return (self._of_logarithms if self.is_logarithm else self._of_amounts)(low[:count], high[:count], least, most)
-
-    def _of_amounts(self, low: Reals, high: Reals, least: Reals, most: Reals) -> Distances:
-        first, second = self.couples.T
-        nearest, furthest = _distance_bounds(least, most)
-        smallest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
-        largest = np.maximum(np.abs(low), np.abs(high))
-        share, slack = max(self.tolerance.share, LAST_PLACES), np.full(least.shape, self.orbits.tolerance)
-        within = furthest + slack <= self.tolerance.share * np.maximum(smallest[first], smallest[second])
-        beyond = nearest - slack > share * np.maximum(largest[first], largest[second])
-        return Distances(nearest, furthest, slack, within, beyond)
+        if self.is_logarithm:
+            return self._of_logarithms(low[:count], high[:count], least, most)
+        return distances_of(AmountBounds(low[:count], high[:count], least, most), self.couples, self.tolerance, self.orbits.tolerance)
 
     def _of_logarithms(self, low: Reals, high: Reals, least: Reals, most: Reals) -> Distances:
         """Where sums are logarithms, the share that two amounts differ by depends on the difference of the sums alone."""

@@ -37,8 +37,8 @@ def amount_trees(model: Model) -> AmountTrees:
     """The trees of a wrapped regression, checked against the model's own amounts."""
     if not isinstance(model, AmountModel) or model.source is None:
         raise MissingAbility(
-            f"certify cannot look inside a {type(model).__name__} that says amounts; it reads {SUPPORTED}, but no callables, networks for "
-            "amounts, or URLs.  `measure` tells how many people's amount moves by more than the tolerance"
+            f"certify cannot look inside a {type(model).__name__} that says amounts; it reads {SUPPORTED}, but no callables or "
+            "URLs.  `measure` tells how many people's amount moves by more than the tolerance"
         )
     front = _onnx_front(model, model.source) if isinstance(model.source, OnnxModel) else _estimator_front(model)
     return _agreeing(front, model)

@@ -1,4 +1,5 @@
-"""Dense ReLU networks from wherever they come (NumPy, torch, scikit-learn), as plain layers behind a known preparation."""
+"""Dense ReLU networks, and linear models for amounts, from wherever they come (NumPy, torch, scikit-learn), as plain layers behind a
+known preparation."""
 
 from __future__ import annotations
 
@@ -14,11 +15,15 @@ from evenhand.arrays import Reals, Rows
 from evenhand.contract import Model, labels_of
 from evenhand.errors import MissingAbility
 from evenhand.measures.proofs.tree_readers import SUPPORTED
+from evenhand.models.amount_models import AmountModel
 from evenhand.models.dense import DenseNet
 from evenhand.models.inputs import probe_rows
+from evenhand.models.several_outputs import check_output
 
 MOST_UNITS = 4_096
 CHECKED_ROWS = 2_048
+LAST_BITS = 2.0**-22
+"""How far an amount in single precision may be off, with some room, as a share of it."""
 Layer = tuple[Reals, Reals]  # weights (inputs, units) and bias (units,)
 
 
@@ -69,6 +74,65 @@ def network_of(model: Any, domain: Any) -> Network:
     return network
 
 
+def is_amount_network(model: Model) -> bool:
+    """Whether this is a kind of regression that `amount_network` reads."""
+    source = getattr(model, "source", None)
+    last = source.steps[-1][1] if type(source).__name__ == "Pipeline" else source
+    return isinstance(model, AmountModel) and (type(last).__name__ in ("TorchAmounts", "MLPRegressor") or _is_linear(last))
+
+
+def _is_linear(estimator: Any) -> bool:
+    is_there = hasattr(estimator, "coef_") and hasattr(estimator, "intercept_")
+    return is_there and type(estimator).__module__.startswith("sklearn.linear_model")
+
+
+def amount_network(model: AmountModel) -> Network:
+    """The layers of a regression, of which the last one gives the amount, checked against the model's own amounts."""
+    layers, features, kind = _read_amounts(model)
+    if sum(len(bias) for _, bias in layers) > MOST_UNITS:
+        raise MissingAbility(f"the network has more than {MOST_UNITS:,} units; certify bounds small ones")
+    weights, bias = layers[-1]
+    at = check_output(model.output or 0, len(bias))
+    layers = [*layers[:-1], (weights[:, at : at + 1], bias[at : at + 1])]
+    probes = probe_rows(model.domain, CHECKED_ROWS)
+    network = Network(tuple(layers), features, ((1, 0),), 2, _rounding(layers, features(probes)), kind)
+    said, own = model.scores(probes)[:, 0], network.margins(probes)[:, 0]
+    off = np.abs(own - said)
+    if not (off <= 4 * network.rounding + LAST_BITS * np.abs(said)).all():
+        raise MissingAbility(
+            f"{kind}: the layers as read are off by up to {float(off.max()):.3g} from what the model says; something behind them (another "
+            "activation, a link function, a transformed target) is not supported by certify, so nothing is certified"
+        )
+    return network
+
+
+def _read_amounts(model: AmountModel) -> tuple[list[Layer], Callable[[Rows], Reals], str]:
+    from evenhand.measures.proofs.tree_features import prepared, taken_apart
+
+    if type(model.source).__name__ == "TorchAmounts":
+        return _torch_layers(_seen_through(model.source).module), _torch_features(model.source), type(model.source.module).__name__
+    steps, final = taken_apart(model.source)
+
+    def features(rows: Rows) -> Reals:
+        return _plain(prepared(model, steps, rows))
+
+    kind = type(final).__name__
+    if kind == "MLPRegressor":
+        if final.activation != "relu":
+            raise MissingAbility(f"certify bounds ReLU networks; this MLPRegressor has activation={final.activation!r}")
+        return (
+            [(np.asarray(w, np.float64), np.asarray(b, np.float64)) for w, b in zip(final.coefs_, final.intercepts_, strict=True)],
+            features,
+            kind,
+        )
+    slopes = np.atleast_2d(np.asarray(final.coef_, dtype=np.float64)).T
+    return [(slopes, np.broadcast_to(np.asarray(final.intercept_, dtype=np.float64), slopes.shape[1:]).copy())], features, kind
+
+
+def _plain(inputs: Any) -> Reals:
+    return np.asarray(inputs.toarray() if hasattr(inputs, "toarray") else inputs, dtype=np.float64)
+
+
 def _read(model: Any) -> tuple[list[Layer], Callable[[Rows], Reals], int, str]:
     """Layers, the way from codes to inputs, the class that a single output speaks for, and a name."""
     if isinstance(model, DenseNet):
@@ -85,14 +149,22 @@ def _filled(rows: Rows, fill: NDArray[Any] | None) -> Reals:
 
 
 def _from_torch(model: Any) -> tuple[list[Layer], Callable[[Rows], Reals], int, str]:
+    layers = _torch_layers(_seen_through(model).module)
+    return layers, _torch_features(model), int(model.reader.single), type(model.module).__name__
+
+
+def _seen_through(model: Any) -> Any:
+    """The same model, whose way from codes to inputs is a known one."""
     if callable(model.front.inputs) or model.front.inputs == "long":
         raise MissingAbility("certify cannot see through the module's inputs; it knows the torch inputs 'codes', 'standard' and 'one_hot'")
-    layers = _torch_layers(model.module)
+    return model
 
+
+def _torch_features(model: Any) -> Callable[[Rows], Reals]:
     def features(rows: Rows) -> Reals:
         return np.asarray(model.front.prepare(model.front.tensor(rows)).detach().numpy(), dtype=np.float64)
 
-    return layers, features, int(model.reader.single), type(model.module).__name__
+    return features
 
 
 def _torch_layers(module: Any) -> list[Layer]:
@@ -134,8 +206,7 @@ def _from_sklearn(model: Any) -> tuple[list[Layer], Callable[[Rows], Reals], int
     layers = [(np.asarray(w, np.float64), np.asarray(b, np.float64)) for w, b in zip(final.coefs_, final.intercepts_, strict=True)]
 
     def features(rows: Rows) -> Reals:
-        inputs = prepared(model, steps, rows)
-        return np.asarray(inputs.toarray() if hasattr(inputs, "toarray") else inputs, dtype=np.float64)
+        return _plain(prepared(model, steps, rows))
 
     return layers, features, 1, "MLPClassifier"
 

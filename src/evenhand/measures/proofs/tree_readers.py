@@ -22,8 +22,8 @@ from evenhand.models.native_boosters import NativeBooster
 DOUBLE, SINGLE = 2.0**-52, 2.0**-23  # twice the largest relative error of one operation
 SUPPORTED = (
     "scikit-learn's decision trees, random forests, extra trees, gradient boosting and histogram gradient boosting, "
-    "estimators and boosters of XGBoost, LightGBM and CatBoost, tree ensembles in ONNX files (each for classes and for amounts), and dense "
-    "ReLU networks that say classes"
+    "estimators and boosters of XGBoost, LightGBM and CatBoost, tree ensembles in ONNX files (each for classes and for amounts), dense "
+    "ReLU networks (likewise), and linear models that say amounts"
 )
 FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier", "RandomForestRegressor", "ExtraTreesRegressor")
 

@@ -39,7 +39,7 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
 
     if wishes.asked == "rows" and wishes.domain.label is not None and wishes.domain.label.is_amount:
         asked = torch_amounts(given, wishes.domain, wishes.torch)
-        return wrap_amounts(asked, wishes.domain, replace(wishes.amounts, takes="codes"))
+        return wrap_amounts(asked, wishes.domain, replace(wishes.amounts, takes="codes", source=asked))
     if wishes.asked == "rows":
         return from_module(given, wishes.domain, wishes.classes, _settings(wishes), wishes.trial())
     if wishes.asked == "texts":
