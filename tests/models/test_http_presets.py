@@ -16,6 +16,8 @@ import evenhand as eh
 from evenhand.errors import InvalidArgument, WrongAnswer
 from evenhand.models.http import HttpModel
 from evenhand.models.http_presets import PRESETS, fitting_values, named_scores, tensor_values
+from evenhand.models.http_transport import Connection, RequestBody, Transport
+from parts.fuzzed_models import RawServer
 from parts.stand_in_servers import FORMATS, serving
 from parts.wirings import DATA, chance
 
@@ -99,3 +101,22 @@ def test_a_regression_behind_an_endpoint_says_amounts(preset: str) -> None:
         assert np.allclose(model.scores(data.rows[:50])[:, 0], wage(frame[:50]))
         assert "amount" in eh.doctor(model, data).header.details["reading"]
         assert eh.scan(model, data, budget=eh.Budget(candidates=100), oracle="amounts:tolerance=50").outcome == "violation"
+
+
+def told_by_csv(content: bytes, kind: str) -> Any:
+    """What is read of this answer to a request in CSV."""
+    server = RawServer()
+    head = f"Content-Type: {kind}\r\n" if kind else ""
+    server.content = f"HTTP/1.1 200 OK\r\n{head}Content-Length: {len(content)}\r\n\r\n".encode() + content
+    return Transport(Connection(server.url, retries=0)).ask(RequestBody(content=b"1,2\n3,4\n", kind="text/csv"))
+
+
+@pytest.mark.parametrize("kind", ["", "text/html; charset=utf-8", "application/octet-stream"])
+def test_lines_of_csv_are_read_whatever_a_small_server_calls_them(kind: str) -> None:
+    assert told_by_csv(b"0.25\n0.75\n", kind) == [0.25, 0.75]
+
+
+@pytest.mark.parametrize("content", [b"<html>log in</html>", b'{"predictions": '])
+def test_a_page_or_broken_json_is_no_csv(content: bytes) -> None:
+    with pytest.raises(WrongAnswer, match="answered with"):
+        told_by_csv(content, "text/html")

@@ -119,7 +119,7 @@ class Transport:
             self._wait_for_turn()
             made = self._attempt(body)
             if made.answer is not None:
-                return self._parsed(made.answer)
+                return self._parsed(made.answer, body.kind)
             if attempt == self.connection.retries:
                 tries = f" (tried {attempt + 1} times)" if attempt else ""
                 raise ModelFailed(f"{self.name} {made.fault}{tries}")
@@ -157,10 +157,10 @@ class Transport:
                 return HttpAnswer(response.status_code, _beginning(response), kind, told.get("retry-after", "")[:100])
             return HttpAnswer(response.status_code, body_of_answer(response), kind)
 
-    def _parsed(self, answer: HttpAnswer) -> Any:
+    def _parsed(self, answer: HttpAnswer, asked: str) -> Any:
         try:
             text = answer.body.decode("utf-8-sig")
-            if answer.kind.lower().startswith(CSV_KIND):
+            if answer.kind.lower().startswith(CSV_KIND) or (asked == CSV_KIND and _looks_like_csv(answer.kind, text)):
                 return csv_values(text)
             check_depth(text, DEEPEST_ANSWER)
             return json.loads(text)
@@ -200,6 +200,11 @@ def expanded(text: str, where: str, used: set[str]) -> str:
         return found
 
     return _VARIABLE.sub(value, text)
+
+
+def _looks_like_csv(kind: str, text: str) -> bool:
+    """Whether an answer to CSV, which small servers send without its kind or as a page, can only be CSV."""
+    return "json" not in kind.lower() and not text.lstrip().startswith(("<", "{", "["))
 
 
 def _content(body: RequestBody) -> dict[str, Any]:

@@ -76,8 +76,8 @@ def network_of(model: Any, domain: Any) -> Network:
 
 def is_amount_network(model: Model) -> bool:
     """Whether this is a kind of regression that `amount_network` reads."""
-    source = getattr(model, "source", None)
-    last = source.steps[-1][1] if type(source).__name__ == "Pipeline" else source
+    source: Any = getattr(model, "source", None)
+    last: Any = source.steps[-1][1] if type(source).__name__ == "Pipeline" else source
     return isinstance(model, AmountModel) and (type(last).__name__ in ("TorchAmounts", "MLPRegressor") or _is_linear(last))
 
 

@@ -40,7 +40,7 @@ class AmountNetworkJudge(NetworkJudge):
         told, influence = self._bounded(boxes)
         near, far = told.compared(self.tolerance)
         possible = self._possible_couples(boxes)
-        return (near | ~possible).all(axis=0), (far & possible).any(axis=0), influence
+        return np.asarray((near | ~possible).all(axis=0)), np.asarray((far & possible).any(axis=0)), influence
 
     def _possible_couples(self, boxes: Stretches) -> Mask:
         """Which couples are two possible people, (couples, n)."""
@@ -117,8 +117,8 @@ class _Wide:
 
     def joined(self, other: _Wide) -> _Wide:
         """Both together, the other's last."""
-        parts = ((self.boxes, other.boxes), (self.upper, other.upper), (self.influence, other.influence))
-        return _Wide(*(np.concatenate(each) for each in parts))
+        upper, influence = np.concatenate([self.upper, other.upper]), np.concatenate([self.influence, other.influence])
+        return _Wide(np.concatenate([self.boxes, other.boxes]), upper, influence)
 
 
 def paired_layers(layers: Sequence[Layer], moving: Index) -> tuple[Layer, ...]:
