@@ -23,6 +23,7 @@ import pytest
 import yaml
 
 import evenhand as eh
+from evenhand.campaign.campaign_folder import CampaignFolder
 from evenhand.campaign.conduct import Settings
 from evenhand.campaign.executors import executor_for
 from evenhand.campaign.executors.local import Local
@@ -109,11 +110,11 @@ def repair(data, folder):
     return eh.repair(endpoint(data), data, repairs=["marginalise"], options=options).as_dict()["body"]["repairs"]
 
 
-def bench(data, folder, executor=None):
+def bench(data, folder, executor=None, fresh=False):
     from evenhand.campaign.bench_records import Arena
     from evenhand.campaign.sources import Given
 
-    settings = Settings(folder=folder) if executor is None else Settings(executor, folder)
+    settings = Settings(folder=folder, fresh=fresh) if executor is None else Settings(executor, folder)
     source = Given(Arena(data, ("sex",), endpoint(data), "service"))
     options = eh.BenchOptions(settings=settings, pool_rows=200)
     done = eh.bench(["themis"], [source], seeds=[0, 1], budget=eh.Budget(candidates=300), options=options)
@@ -157,9 +158,74 @@ def test_a_finished_scan_is_repeated_from_what_was_kept_but_for_the_look_at_the_
 def test_a_model_that_has_changed_since_its_answers_were_kept_is_told(service, data, tmp_path):
     scan(data, tmp_path)
     service.shift = 0.3
-    with pytest.raises(UnsteadyModel, match=r"kept answers: of .* were answered otherwise when they were first asked"):
+    with pytest.raises(UnsteadyModel, match=r"kept answers: of .* were answered otherwise when they were first asked.*--fresh"):
         scan(data, tmp_path)
     scan(data, tmp_path / "elsewhere")
+
+
+def test_a_model_that_was_changed_on_purpose_is_asked_afresh_and_goes_on_from_there(service, data, tmp_path):
+    before = fresh_scan(data, tmp_path, fresh=False)
+    service.shift, service.kill_after = 0.3, int(1.4 * service.paid.total())
+    with pytest.raises(Killed):
+        fresh_scan(data, tmp_path)
+    service.kill_after, paid = None, len(service.paid)
+    after = fresh_scan(data, tmp_path, fresh=False)
+    assert len(service.paid) > paid
+    clean = fresh_scan(data, tmp_path / "elsewhere", fresh=False)
+    assert after.findings.findings.rows.tolist() == clean.findings.findings.rows.tolist()
+    assert before.header.model["digest"] != after.header.model["digest"], "a changed model would be compared as one and the same"
+    assert len({folder for each in (before, after) for folder in each.folders}) == 2, "the earlier run is not continued"
+    service.shift = 0.0
+    with pytest.raises(UnsteadyModel, match="kept answers"):  # the new edition is held against itself
+        fresh_scan(data, tmp_path, fresh=False)
+
+
+def fresh_scan(data, folder, fresh=True, **settings):
+    options = eh.Options(folder=folder, rate_rows=60, most_witnesses=2, fresh=fresh)
+    return eh.scan(endpoint(data, **settings), data, methods=["themis"], budget=eh.Budget(candidates=300), options=options)
+
+
+def test_answers_in_a_file_that_the_project_names_are_not_taken_for_fresh_ones(service, data, tmp_path):
+    own = {"cache": tmp_path / "answers.sqlite"}
+    fresh_scan(data, tmp_path / "runs", fresh=False, **own)
+    first, service.paid = service.paid.copy(), Counter()
+    fresh_scan(data, tmp_path / "runs", **own)
+    assert set(service.paid) == set(first)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", ["measure", "repair"])
+def test_other_verbs_ask_afresh_too(verb, service, data, tmp_path):
+    makers = {
+        "measure": lambda fresh: eh.measure(
+            endpoint(data), data, options=eh.MeasureOptions(folder=tmp_path, groups_only=True, fresh=fresh)
+        ),
+        "repair": lambda fresh: eh.repair(
+            endpoint(data),
+            data,
+            repairs=["marginalise"],
+            options=eh.RepairOptions(
+                seeds=1, effort=Effort(candidates=100, judge_candidates=50, rate_rows=50), folder=tmp_path, fresh=fresh
+            ),
+        ),
+    }
+    makers[verb](False)
+    first, service.paid = service.paid.copy(), Counter()
+    makers[verb](True)
+    assert set(service.paid) == set(first)
+
+
+def test_a_campaign_is_made_afresh_and_keeps_what_was_made_before(service, data, tmp_path):
+    first = bench(data, tmp_path)
+    asked, service.paid, service.shift = service.paid.copy(), Counter(), 0.3
+    assert bench(data, tmp_path) == first
+    assert not service.paid, "what is done is not made again"
+    again = bench(data, tmp_path, fresh=True)
+    assert len(service.paid) > 0.5 * len(asked)
+    assert again != first
+    assert bench(data, tmp_path) == again
+    assert len(list((tmp_path / "records").glob("*.old-1"))) == len(first)
+    assert any(event["event"] == "afresh" for event in CampaignFolder(tmp_path).events())
 
 
 def test_a_second_driver_is_refused_before_it_pays_for_anything(service, data, tmp_path):

@@ -15,6 +15,7 @@ from evenhand.disk import digest_of, locked, private_folder, read_bytes, read_se
 from evenhand.engine.findings import Findings
 from evenhand.engine.store import append_event, findings_table, read_events
 from evenhand.errors import StoreError
+from evenhand.models.paid_answers import ask_afresh
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 
 NESTED = ("curve", "facts", "naturalness", "rate", "budget")
 """Parts of a record that are no single value: the table of records has them as JSON text, or not at all."""
+
+
+def _out_of_the_way(file: Path) -> None:
+    """Under the first name that is free."""
+    free = next(p for n in range(1, 1_000_000) if not (p := file.with_suffix(f".old-{n}")).exists())
+    file.rename(free)
 
 
 @dataclass(frozen=True)
@@ -100,9 +107,15 @@ class CampaignFolder:
 
     def set_aside(self, identity: str) -> None:
         """Move a record out of the way, keeping it: the run is to be made again."""
-        file = self._file(identity)
-        free = next(p for n in range(1, 1_000_000) if not (p := file.with_suffix(f".old-{n}")).exists())
-        file.rename(free)
+        _out_of_the_way(self._file(identity))
+
+    def begin_afresh(self) -> None:
+        """Set every record and its findings aside, and what endpoints have answered: all runs are to be made again."""
+        edition = ask_afresh(self.path)
+        records = sorted((self.path / "records").glob("*.json"))
+        for file in [*records, *sorted((self.path / "findings").glob("*.parquet*"))]:
+            _out_of_the_way(file)
+        self.log("afresh", f"{len(records):,} records are set aside, and everything is made again; answers of edition {edition}")
 
     def records(self) -> list[dict[str, Any]]:
         """Every record, in a fixed order."""

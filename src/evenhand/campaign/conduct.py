@@ -30,6 +30,7 @@ class Settings:
     keep_findings: bool = False
     retry: bool = False
     watch: Watch | None = None  # told of every finished run, and in a single process of each run's headway too
+    fresh: bool = False  # make every run again; what the folder has stays in it, set aside
     leave_out: tuple[str, ...] = ()  # parts of a record that are kept on disk alone, where there are too many runs for memory
 
     def __post_init__(self) -> None:
@@ -61,6 +62,8 @@ def carried_out(sources: Sequence[ArenaSource], orders: Sequence[RunOrder], sett
         folder = CampaignFolder(settings.folder) if settings.folder else None
         if folder is not None:
             held.enter_context(folder.locked())
+            if settings.fresh:
+                folder.begin_afresh()
         records = _Gathering(work, orders, settings, folder).records()
         if folder is not None:
             folder.write_tables(records, curves="curve" not in settings.leave_out)

@@ -18,7 +18,7 @@ from evenhand.campaign.sources import Named, open_dataset, open_model
 from evenhand.campaign.standings import Standings
 from evenhand.cli import output
 from evenhand.cli.completion import method_names
-from evenhand.cli.output import BUDGET, CANDIDATES, CLUSTER, MODEL_ROWS, SECONDS, err, out, say_json, watching
+from evenhand.cli.output import AFRESH, BUDGET, CANDIDATES, CLUSTER, MODEL_ROWS, SECONDS, err, out, say_json, watching
 from evenhand.contract import population_words
 from evenhand.errors import InvalidArgument
 from evenhand.models.budget import Budget
@@ -61,6 +61,7 @@ def bench_command(
     folder: Path = typer.Option(None, help="Keep every run's record here as it is made; the same command continues an interrupted one."),
     keep_findings: bool = typer.Option(False, "--keep-findings", help="Keep the findings too, as Parquet in the folder."),
     retry: bool = typer.Option(False, "--retry", help="Run again what failed before."),
+    fresh: bool = AFRESH,
     likeness: bool = typer.Option(True, help="Also measure ATN and two-sample AUC, which takes a second or two for each run."),
     repair: bool = typer.Option(False, "--repair", help="Also retrain the model on each run's findings; takes as long as training it."),
     trusted: bool = typer.Option(False, "--trusted", help="Allow a file that can run code when loaded: pickles, torch files."),
@@ -83,7 +84,7 @@ def bench_command(
     executor = executor_for(None if cluster else workers, cluster) or Serial()
     try:
         with watching(quiet, only=None if few else RUNS) as watch:
-            options = BenchOptions(oracle, likeness, repair, Settings(executor, folder, keep_findings, retry, watch))
+            options = BenchOptions(oracle, likeness, repair, Settings(executor, folder, keep_findings, retry, watch, fresh))
             result = bench(methods, sources, budget=budget, seeds=seeds, options=options)
     except KeyboardInterrupt:
         err.print(

@@ -9,7 +9,7 @@ import typer
 from evenhand.campaign.conduct import RUNS
 from evenhand.campaign.executors import executor_for
 from evenhand.cli import output
-from evenhand.cli.output import AS_JSON, CLUSTER, QUIET, REPORTS, WORKERS, err, out, say_json, watching
+from evenhand.cli.output import AFRESH, AS_JSON, CLUSTER, QUIET, REPORTS, WORKERS, err, out, say_json, watching
 from evenhand.verbs.campaign import CampaignOptions, CampaignResult, estimated, run_campaign
 
 
@@ -24,6 +24,7 @@ def campaign_command(
     workers: int = WORKERS,
     cluster: str = CLUSTER,
     retry: bool = typer.Option(False, "--retry", help="Run again what failed before."),
+    fresh: bool = AFRESH,
     keep_findings: bool = typer.Option(False, "--keep-findings", help="Keep every run's findings, as Parquet in the folder."),
     report: list[Path] = REPORTS,
     as_json: bool = AS_JSON,
@@ -39,7 +40,7 @@ def campaign_command(
         return
     try:
         with watching(quiet or as_json, only=RUNS) as watch:
-            result = run_campaign(file, CampaignOptions(executor_for(workers, cluster), watch, retry, keep_findings))
+            result = run_campaign(file, CampaignOptions(executor_for(workers, cluster), watch, retry, keep_findings, fresh))
     except KeyboardInterrupt:
         err.print("interrupted: what was finished is kept, and the same command continues it", soft_wrap=True)
         raise typer.Exit(output.INTERRUPTED) from None

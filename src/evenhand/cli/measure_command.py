@@ -11,7 +11,7 @@ import typer
 from evenhand.campaign.executors import executor_for
 from evenhand.cli.completion import oracle_names, study_names
 from evenhand.cli.flags import PICTURE_PANEL, ModelFlags, PictureFlags, unfolded
-from evenhand.cli.output import AS_JSON, CLUSTER, QUIET, REPORTS, WORKERS, Leaving, leave, names_in, tell, wants_json, watching
+from evenhand.cli.output import AS_JSON, CLUSTER, FRESH, QUIET, REPORTS, WORKERS, Leaving, leave, names_in, tell, wants_json, watching
 from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, PROTECTED, load_all
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.engine import witness
@@ -59,6 +59,7 @@ def measure_command(
     ),
     workers: int = WORKERS,
     cluster: str = CLUSTER,
+    fresh: bool = FRESH,
     baseline: Path = typer.Option(None, help="An earlier result: only what is new or worse fails."),
     report: list[Path] = REPORTS,
     as_json: bool = AS_JSON,
@@ -78,7 +79,7 @@ def measure_command(
     used_seed = settings.seed if seed is None else seed
     with watching(quiet or as_json) as watch:
         executor = executor_for(workers, cluster, loaded.model)
-        options = MeasureOptions(**chosen, watch=watch, executor=executor, folder=settings.runs)
+        options = MeasureOptions(**chosen, watch=watch, executor=executor, folder=settings.runs, fresh=fresh)
         result = measure(loaded.model, loaded.data, protected=names_in(protected), oracle=judge, seed=used_seed, options=options)
     if save_pairs is not None:
         from evenhand.verbs.save_pairs import save_pairs as saved

@@ -62,6 +62,16 @@ WORKERS: Any = typer.Option(
 CLUSTER: Any = typer.Option(
     None, help="Split the work over a Dask cluster: its scheduler's address, tcp://HOST:8786.", rich_help_panel=WORK
 )
+FRESH: Any = typer.Option(
+    False,
+    "--fresh",
+    help="Ask a model behind a URL everything again, for it was changed on purpose; what was kept of it before stays aside.",
+)
+"""The option of every command that keeps what endpoints answer."""
+AFRESH: Any = typer.Option(
+    False, "--fresh", help="Make every run again, asking every endpoint again; what was made before stays aside in the folder."
+)
+"""The option of every command that keeps records of many runs."""
 
 PATIENCE = 0.5
 

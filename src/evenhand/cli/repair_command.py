@@ -13,6 +13,7 @@ from evenhand.cli.output import (
     AS_JSON,
     BY_OUTCOME,
     CLUSTER,
+    FRESH,
     QUIET,
     REPORTS,
     WORKERS,
@@ -73,6 +74,7 @@ def repair_command(
     oracle: str = typer.Option(None, help="For amounts: what counts as different, such as amounts:tolerance=500; else the label's own."),
     workers: int = WORKERS,
     cluster: str = CLUSTER,
+    fresh: bool = FRESH,
     setting: list[str] = typer.Option(None, "--set", help="A parameter of the one named repair, name=value."),
     output: Path = typer.Option(Path("repair"), "--output", "-o", help="The folder for model and comparison; never overwritten."),
     report: list[Path] = REPORTS,
@@ -113,6 +115,7 @@ def repair_command(
                 executor_for(workers, cluster, loaded.model),
                 loaded.project.scan.runs,
                 oracle,
+                fresh,
             ),
         )
     written(result, report, Leaving(output, place=loaded.place))

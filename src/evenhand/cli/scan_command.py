@@ -15,6 +15,7 @@ from evenhand.cli.output import (
     AS_JSON,
     CANDIDATES,
     CLUSTER,
+    FRESH,
     MODEL_ROWS,
     QUIET,
     REPORTS,
@@ -62,6 +63,7 @@ def scan_command(
     seed: int = typer.Option(None, min=0, help="Seed of everything random."),
     workers: int = WORKERS,
     cluster: str = CLUSTER,
+    fresh: bool = FRESH,
     setting: list[str] = typer.Option(None, "--set", help="A parameter of the method, name=value."),
     baseline: Path = typer.Option(None, help="An earlier result: only what is new or worse fails."),
     report: list[Path] = REPORTS,
@@ -91,7 +93,7 @@ def scan_command(
             oracle=oracle or loaded.project.oracle,
             budget=given,
             seed=settings.seed if seed is None else seed,
-            options=replace(_options(loaded, watch), executor=executor_for(workers, cluster, loaded.model)),
+            options=replace(_options(loaded, watch), executor=executor_for(workers, cluster, loaded.model), fresh=fresh),
         )
     for kept in result.witnesses:
         witness.save(kept, settings.runs / "witnesses")

@@ -149,7 +149,8 @@ def _kept(patient: Patient, model: Meter) -> Check:
         "kept answers",
         "fail",
         f"of {len(other):,} rows, {other.sum():,} were answered otherwise when they were first asked, and these answers are kept beside "
-        "the runs: the model has changed since.  Test it in a new folder (scan: {runs: ...}), or remove the old one.",
+        "the runs: the model has changed since.  Where that was meant, add --fresh (fresh=True in Python), which asks everything again and "
+        "leaves the old answers aside; otherwise see what has become of it.",
     )
 
 

@@ -33,7 +33,7 @@ from evenhand.models.http_shape import CSV, body_of, excerpt, is_of_a_table, par
 from evenhand.models.http_shape import AnswerPath as AnswerPath
 from evenhand.models.http_transport import Connection, RequestBody, Transport, shown_url
 from evenhand.models.inputs import probe_rows
-from evenhand.models.paid_answers import AnswerBook, AskedAgain, kept_answers
+from evenhand.models.paid_answers import AnswerBook, AskedAgain, in_edition, kept_answers
 from evenhand.models.readings import settle
 from evenhand.models.recognisers.jpeg import jpeg
 from evenhand.models.trial_rows import TrialRows
@@ -113,11 +113,13 @@ class Questions:
         self._single = takes_single_row(settings.request)
         self._book: AnswerBook | AskedAgain | None = kept_answers(Path(settings.cache)) if settings.cache else None
         self._occasion = ""
+        self.edition = 1
 
     def keeping(self, book: AnswerBook, occasion: str = "") -> Questions:
         """The same endpoint with the same rate limit, whose answers go into the book, or into its own where it has a file for them."""
         other = copy.copy(self)
         other._book, other._occasion = book if self._book is None else self._book, occasion or self._occasion
+        other.edition = book.edition
         return other
 
     def again(self) -> Questions:
@@ -153,7 +155,12 @@ class Questions:
         return [found[key] for key in keys]
 
     def _key(self, record: Any) -> str:
-        return hashlib.sha256(json.dumps([self.settings.identity, record], sort_keys=True, default=str).encode()).hexdigest()
+        asked = [self.settings.identity, record, *([self.edition] if self.edition > 1 else [])]
+        return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
+
+    def fingerprint(self) -> str:
+        """A digest of URL and template as written, and the edition; no header enters it."""
+        return in_edition(f"http-{self.settings.digest()}", self.edition)
 
     def _ask_all(self, questions: Sequence[_Question]) -> list[Any]:
         batches = [questions[at : at + self.at_once] for at in range(0, len(questions), self.at_once)]
@@ -270,7 +277,7 @@ class Endpoint:
 
     def fingerprint(self) -> str:
         """A digest of URL and template as written; no header enters it."""
-        return f"http-{self.settings.digest()}"
+        return self._questions.fingerprint()
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,7 +308,7 @@ class AmountEndpoint(AmountModel):
 
     def fingerprint(self) -> str:
         """A digest of URL and template as written; no header enters it."""
-        return f"http-{self._asked.settings.digest()}"
+        return self._asked.fingerprint()
 
 
 def amount_endpoint(settings: HttpModel, domain: TabularDomain, output: int | None = None) -> AmountEndpoint:
@@ -378,7 +385,7 @@ class EndpointReader:
 
     def fingerprint(self) -> str:
         """A digest of URL and template as written; no header enters it."""
-        return f"http-{self.settings.digest()}"
+        return self._questions.fingerprint()
 
 
 def _record(shown: Any) -> str:

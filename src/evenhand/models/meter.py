@@ -266,8 +266,10 @@ def assert_steady(model: Model, rows: Rows) -> None:
     changed = np.flatnonzero(labels_of(first) != labels_of(second))
     if changed.size:
         row = int(changed[0])
+        cure = "Fix its seed, or switch off dropout and training mode, before it is tested"
+        if getattr(model, "keeps_answers", False):
+            cure += "; where it was changed on purpose since its answers were kept, add --fresh (fresh=True in Python)"
         raise UnsteadyModel(
             f"the model changed its answer between two calls for {changed.size} of {len(rows)} rows; "
-            f"row {row}: {first[row].tolist()} and then {second[row].tolist()}.  Fix its seed, or switch off dropout and "
-            "training mode, before it is tested"
+            f"row {row}: {first[row].tolist()} and then {second[row].tolist()}.  {cure}"
         )

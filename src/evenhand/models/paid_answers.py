@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.contract import Model
-from evenhand.disk import locked, private_folder
+from evenhand.disk import locked, private_folder, read_utf8, write_whole
 from evenhand.errors import ModelFailed, StoreError
 
 WAIT_SECONDS = 1.0
@@ -33,12 +33,15 @@ KEYS_AT_ONCE = 500
 """In one question to the file; SQLite takes so many in all its versions."""
 FOLDER = "answers"
 """Where answers are kept, below the folder of the runs."""
+EDITION = "edition"
+"""The file there that says how often everything was asked afresh; none before the first time."""
 
 
 class AnswerBook:
     """Answers by the key of their question, for all threads that share it, and which questions are being asked."""
 
     path: Path | None = None  # of the file that outlives this process
+    edition: int = 1  # counts up each time that a model which was changed on purpose is asked afresh
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}
@@ -47,7 +50,9 @@ class AnswerBook:
         self._turns: Counter[str] = Counter()  # how often a question was asked again, by its key and the occasion
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (AnswerBook, ()) if self.path is None else (kept_answers, (self.path,))  # what is shared in one process stays there
+        return (
+            (AnswerBook, ()) if self.path is None else (kept_answers, (self.path, self.edition))
+        )  # what is shared in one process stays there
 
     def named(self, keys: list[str]) -> list[str]:
         """The keys themselves: whoever asks again, names them by its turn."""
@@ -101,9 +106,9 @@ class AnswerBook:
 class KeptAnswers(AnswerBook):
     """A book in a file: one row for each answer, with a checksum.  What is written is there after a kill; threads take turns."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, edition: int = 1) -> None:
         super().__init__()
-        self.path = path
+        self.path, self.edition = path, edition
         self._lock = threading.Lock()
         try:
             private_folder(path.parent)
@@ -184,12 +189,12 @@ OPEN_BOOKS: weakref.WeakValueDictionary[Path, KeptAnswers] = weakref.WeakValueDi
 OPENING = threading.Lock()
 
 
-def kept_answers(path: Path) -> KeptAnswers:
+def kept_answers(path: Path, edition: int = 1) -> KeptAnswers:
     """The one book of this process for a file, so that all its threads know what is being asked."""
     with OPENING:
         book = OPEN_BOOKS.get(path.absolute())
         if book is None:
-            book = OPEN_BOOKS[path.absolute()] = KeptAnswers(path)
+            book = OPEN_BOOKS[path.absolute()] = KeptAnswers(path, edition)
         return book
 
 
@@ -208,10 +213,11 @@ class PaidModel:
 
 
 @contextmanager
-def paid_once(model: Model, folder: Path | None, fixed: Mapping[str, Any]) -> Iterator[PaidModel]:
+def paid_once(model: Model, folder: Path | None, fixed: Mapping[str, Any], fresh: bool = False) -> Iterator[PaidModel]:
     """The model, which pays for no answer twice: within this run, and with a folder within all runs that are kept there.
 
     fixed: what tells this run from others; two processes that make the same one would pay twice, so the second is refused.
+    fresh: take nothing that was kept before for an answer; the runs that follow go on from here.
     A model of this process, or what will be one, is handed on as it is.
     """
     keeping = _keeping(model)
@@ -221,7 +227,8 @@ def paid_once(model: Model, folder: Path | None, fixed: Mapping[str, Any]) -> It
     if folder is None:
         yield PaidModel(keeping(AnswerBook(), ""))
         return
-    told = json.dumps([model.fingerprint(), fixed], sort_keys=True, default=repr)
+    edition = ask_afresh(folder) if fresh else edition_of(folder)
+    told = json.dumps([model.fingerprint(), edition, fixed], sort_keys=True, default=repr)
     occasion = hashlib.sha256(told.encode()).hexdigest()[:16]
     with ExitStack() as held:
         try:
@@ -229,7 +236,7 @@ def paid_once(model: Model, folder: Path | None, fixed: Mapping[str, Any]) -> It
             held.enter_context(locked(place / f"{occasion}.lock"))
         except OSError as fault:
             raise StoreError(f"cannot write to {folder}: {fault.strerror or fault}; paid answers would be lost") from fault
-        book = kept_answers(book_file(model, folder))
+        book = _book(model, folder, edition)
         book.first_turn(occasion)
         yield PaidModel(keeping(book, occasion), book, occasion)
 
@@ -239,7 +246,34 @@ def kept_model(model: Model, folder: Path | None) -> Model:
     keeping = _keeping(model)
     if keeping is None:
         return model
-    return keeping(AnswerBook() if folder is None else kept_answers(book_file(model, folder)), "")
+    return keeping(AnswerBook() if folder is None else _book(model, folder, edition_of(folder)), "")
+
+
+def edition_of(folder: Path) -> int:
+    """Which edition of their models' answers the runs in a folder are at."""
+    file = folder / FOLDER / EDITION
+    told = read_utf8(file).strip() if file.exists() else "1"
+    if not told.isdecimal():
+        raise StoreError(f"{file} holds {told[:20]!r} instead of a number; restore it, or remove it to go on with the first edition")
+    return int(told)
+
+
+def ask_afresh(folder: Path) -> int:
+    """Begin the next edition: models that are asked over a network may have been changed, and what they said before stays apart.
+
+    >>> import pathlib, tempfile
+    >>> runs = pathlib.Path(tempfile.mkdtemp())
+    >>> edition_of(runs), ask_afresh(runs), edition_of(runs)
+    (1, 2, 2)
+    """
+    try:
+        place = private_folder(private_folder(folder) / FOLDER)
+        with locked(place / f"{EDITION}.lock"):
+            edition = edition_of(folder) + 1
+            write_whole(place / EDITION, f"{edition}\n", private=True)
+    except OSError as fault:
+        raise StoreError(f"cannot write to {folder}: {fault.strerror or fault}; nothing was asked") from fault
+    return edition
 
 
 def is_asked_remotely(model: object) -> bool:
@@ -254,9 +288,15 @@ def _keeping(model: Model) -> Callable[[AnswerBook, str], Model] | None:
     return getattr(model, "keeping", None) if is_asked_remotely(model) else None
 
 
-def book_file(model: Model, folder: Path) -> Path:
-    """The file of this model's answers below a folder of runs."""
-    return folder / FOLDER / f"{''.join(c if c.isalnum() else '-' for c in model.fingerprint())}.sqlite"
+def _book(model: Model, folder: Path, edition: int) -> KeptAnswers:
+    """This model's answers below a folder of runs; each edition has a file of its own, and the first one the plain name."""
+    name = "".join(c if c.isalnum() else "-" for c in in_edition(model.fingerprint(), edition))
+    return kept_answers(folder / FOLDER / f"{name}.sqlite", edition)
+
+
+def in_edition(fingerprint: str, edition: int) -> str:
+    """A model's fingerprint, which tells what stands behind an address now from what stood there before."""
+    return fingerprint if edition == 1 else f"{fingerprint}-{edition}"
 
 
 def _fetched(base: sqlite3.Connection, asked: str, keys: Sequence[str]) -> list[Any]:

@@ -224,9 +224,11 @@ class ShownRecogniser:
 
         asked = self.recogniser
         is_remote = getattr(asked, "is_remote", False) or getattr(asked, "price_per_thousand", 0.0)
-        if book.path is None or not is_remote or isinstance(asked, Kept | SeesScenes):
+        if book.path is None or not is_remote or isinstance(asked, SeesScenes):
             return self
-        return replace(self, recogniser=Kept(asked, book.path.parent), _answers={})
+        if isinstance(asked, Kept):
+            return replace(self, recogniser=asked.in_edition(book.edition), _answers={}) if book.edition != asked.edition else self
+        return replace(self, recogniser=Kept(asked, book.path.parent, book.edition), _answers={})
 
     def fingerprint(self) -> str:
         """A digest of the recogniser's own fingerprint and of the medium."""

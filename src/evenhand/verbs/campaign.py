@@ -140,6 +140,7 @@ class CampaignOptions:
     """Who carries a campaign out, and who is told of its headway; none of it changes what is found.
 
     retry: make runs again that failed before.  keep_findings: keep every run's findings, too.
+    fresh: make every run again and ask endpoints everything again; what was kept before stays aside in the folder.
 
     >>> CampaignOptions(retry=True).keep_findings
     False
@@ -149,6 +150,7 @@ class CampaignOptions:
     watch: Watch | None = None
     retry: bool = False
     keep_findings: bool = False
+    fresh: bool = False
 
 
 def run_campaign(file: str | Path, options: CampaignOptions | None = None) -> CampaignResult:
@@ -165,6 +167,7 @@ def run_campaign(file: str | Path, options: CampaignOptions | None = None) -> Ca
     """
     options, plan = options or CampaignOptions(), read_campaign(Path(file))
     usual = Settings(folder=plan.folder, keep_findings=options.keep_findings, retry=options.retry, watch=options.watch, leave_out=UNKEPT)
+    usual = replace(usual, fresh=options.fresh)
     settings = usual if options.executor is None else replace(usual, executor=options.executor)
     for source in plan.sources:
         source.check()

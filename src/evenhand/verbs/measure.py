@@ -92,6 +92,7 @@ class MeasureOptions:
     executor: who shares the figures, the shuffles and, of pictures and scenes, the batches; what is measured is the same whoever it is.
     folder: where the answers of a model that is costly to ask (pictures, scenes, endpoints) are kept until all is measured, so that the
     same call goes on after an interruption.
+    fresh: ask a model behind a network everything again, for it was changed; what was kept before stays aside in the folder.
 
     >>> MeasureOptions(max_gap=0.05, groups_only=True).confidence
     0.95
@@ -120,6 +121,7 @@ class MeasureOptions:
     watch: Watch | None = None
     executor: Executor | None = None
     folder: Path | None = None
+    fresh: bool = False
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -242,7 +244,7 @@ def measure(
     if not len(data.rows):
         raise DataError(f"{data.name}: no row lies inside the domain")
     fixed = {"verb": "measure", "data": data.name, "protected": domain.protected, "seed": seed}
-    with paid_once(model, options.folder, fixed) as paid:
+    with paid_once(model, options.folder, fixed, options.fresh) as paid:
         meter = Meter(as_model(paid.model, domain, options), executor=options.executor)
         found = _kept_measurement(_Measurer(meter, data, domain, options, seed, oracle), compared)
         paid.settle()

@@ -45,6 +45,7 @@ class RepairOptions:
     oracle: of amounts, what counts as different ("amounts:tolerance=500"); by default the label's own tolerance.
     executor: who shares the seeds; the comparison is the same whoever it is.  folder: where finished seeds are kept, so that the same
     call goes on after an interruption.
+    fresh: ask a model behind a network everything again, for it was changed; what was kept before stays aside in the folder.
 
     >>> RepairOptions(seeds=3).first_seed
     0
@@ -60,6 +61,7 @@ class RepairOptions:
     executor: Executor | None = None
     folder: Path | None = None
     oracle: OracleChoice | None = None
+    fresh: bool = False
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -108,7 +110,7 @@ def repair(
     """
     chosen = options or RepairOptions()
     fixed = {"verb": "repair", "data": data.name, "protected": protected, "seeds": [chosen.first_seed, chosen.seeds]}
-    with paid_once(model, chosen.folder, fixed) as paid:
+    with paid_once(model, chosen.folder, fixed, chosen.fresh) as paid:
         found = _compared(paid.model, data, protected, _Tries(repairs, held_out, chosen))
         paid.settle()
     return found

@@ -74,6 +74,7 @@ class Options:
     rate_rows: how many people are judged for each rate; None for 10,000, and for all real rows where they can be asked.
     most_witnesses: pairs that are kept for people to look at.
     gate: when the scan passes.  folder: where runs are kept, to be continued after an interruption.  watch: who is told of the headway.
+    fresh: ask a model behind a network everything again, for it was changed; what was kept before stays aside in the folder.
     stream_share: people drawn beside the search for the anytime rate, per candidate; outside the budget, 0 for none.
     executor: who shares the work, in shards of the budget; what is found does not depend on how many there are.  None: one search, here.
     question_seconds: what one question costs under a budget of seconds, as the header of an earlier result has it; None: measured once.
@@ -91,6 +92,7 @@ class Options:
     stream_share: Share = 0.1
     executor: Executor | None = None
     question_seconds: Positive | None = None
+    fresh: bool = False
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -167,7 +169,7 @@ def scan(
     """
     order = _Order(protected, tuple(methods), oracle, budget or Budget(candidates=100_000), seed)
     options = options or Options()
-    with paid_once(model, options.folder, {"verb": "scan", "data": data.name, **vars(order)}) as paid:
+    with paid_once(model, options.folder, {"verb": "scan", "data": data.name, **vars(order)}, options.fresh) as paid:
         result = _scanned(paid.model, data, order, options)
         if not result.is_interrupted:
             paid.settle()

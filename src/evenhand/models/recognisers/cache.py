@@ -16,6 +16,7 @@ from evenhand.contract import Answer, Detection, Recogniser
 from evenhand.disk import private_folder, write_whole
 from evenhand.errors import StoreError
 from evenhand.media.scene import Picture
+from evenhand.models.paid_answers import in_edition
 
 
 def picture_key(picture: Picture) -> str:
@@ -48,9 +49,9 @@ class CallEstimate:
 class Kept:
     """A recogniser whose answers are appended to a file as they come; a copy in another process only reads them."""
 
-    def __init__(self, recogniser: Recogniser, folder: Path) -> None:
-        self.recogniser = recogniser
-        self.path = folder / f"{''.join(c if c.isalnum() else '-' for c in recogniser.fingerprint())}.jsonl"
+    def __init__(self, recogniser: Recogniser, folder: Path, edition: int = 1) -> None:
+        self.recogniser, self.edition = recogniser, edition
+        self.path = folder / f"{''.join(c if c.isalnum() else '-' for c in self.fingerprint())}.jsonl"
         self.asked = 0
         self.home = os.getpid()  # the process that writes
         self._answers = _read(self.path)
@@ -74,9 +75,13 @@ class Kept:
         """The recogniser itself, which is asked again."""
         return self.recogniser
 
+    def in_edition(self, edition: int) -> Kept:
+        """The same recogniser with the answers of another edition, in a file beside this one."""
+        return Kept(self.recogniser, self.path.parent, edition)
+
     def fingerprint(self) -> str:
-        """The recogniser's own."""
-        return self.recogniser.fingerprint()
+        """The recogniser's own, with the edition of its answers."""
+        return in_edition(self.recogniser.fingerprint(), self.edition)
 
     def estimate(self, pictures: Sequence[Picture]) -> CallEstimate:
         """How many of these must still be asked, and at what price."""
