@@ -1,10 +1,12 @@
-"""Every table and figure of the five papers that holds a result, how much of it is redone here, and by what."""
+"""Every table and figure of the five papers, how much of it is redone here, and by what."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 State = Literal["whole", "part"]
@@ -15,8 +17,8 @@ TITLES = {"limi": "LIMI", "neuronfair": "NeuronFair", "aitest": "AITEST", "deepf
 class PaperItem:
     """A table or a figure, or a result that a paper gives in its text.
 
-    state: whether all of it is redone.  note: what differs in the set-up.
-    It is made by the function of its name in the module of its paper.
+    state: whether `--full` redoes all of it.  note: what differs in the set-up.  is_setup: it holds no result, but an overview, parameters,
+    data or an example.  It is made by the function of its name in `module`.
     """
 
     paper: str
@@ -24,6 +26,17 @@ class PaperItem:
     title: str
     state: State = "whole"
     note: str = ""
+    is_setup: bool = False
+
+    @property
+    def module(self) -> str:
+        """Where its maker stands."""
+        return f"{self.paper}_{'setup' if self.is_setup else 'items'}"
+
+    @property
+    def maker(self) -> str:
+        """What its maker is called."""
+        return self.name.replace("-", "_")
 
     @property
     def line(self) -> str:
@@ -40,16 +53,23 @@ class PaperItem:
         """What its page is called."""
         return f"{TITLES[self.paper]}, {self.name.replace('-', ' ')}: {self.title}" if self.paper in TITLES else self.title
 
+    @property
+    def place(self) -> tuple[int, str, int]:
+        """Where it stands in a list: by paper, kind and number."""
+        kind, _, number = self.name.rpartition("-")
+        is_numbered = kind in ("table", "figure")
+        return list(TITLES).index(self.paper), {"table": "1", "figure": "2"}.get(kind, "3" + self.name), int(number) if is_numbered else 0
+
     def make(self) -> Callable[[Any], Any]:
         """What redoes it."""
-        maker: Callable[[Any], Any] = getattr(importlib.import_module(f"{self.paper}_items"), self.name.replace("-", "_"))
+        maker: Callable[[Any], Any] = getattr(importlib.import_module(self.module), self.maker)
         return maker
 
 
 PORTRAITS = "drawn portraits instead of photographs"
 DETECTORS = "local detectors instead of paid services, street frames and coco128 instead of CityScapes and MS-COCO"
 
-ITEMS = (
+RESULTS = (
     PaperItem("limi", "table-1", "effectiveness, DNN", note="equal numbers of tests instead of equal time"),
     PaperItem("limi", "table-2", "effectiveness, forest", note="as Table 1"),
     PaperItem("limi", "table-3", "naturalness, ATN"),
@@ -71,7 +91,7 @@ ITEMS = (
     PaperItem("neuronfair", "table-8", "time for a thousand findings"),
     PaperItem("neuronfair", "table-9", "AUC against DM-RS, one net and its retrained versions"),
     PaperItem("neuronfair", "t-test", "significance of the counts (in the text)"),
-    PaperItem("neuronfair", "as-curve", "areas under the AS curves of the census net (drawn in a figure)"),
+    PaperItem("neuronfair", "figure-3", "AS curves of the census net, and the areas below them"),
     PaperItem("neuronfair", "figure-5", "generation diversity from common seeds"),
     PaperItem("neuronfair", "figure-6", "biased neurons that findings activate"),
     PaperItem("neuronfair", "table-10", "global phase on pictures, findings and GSR", note=PORTRAITS),
@@ -103,6 +123,43 @@ ITEMS = (
     PaperItem("distrofair", "figure-4", "scores of realism", "part", "told by a classifier; nobody has been asked yet"),
 )
 
+OVERVIEW = "overview of the approach"
+ITEMS = tuple(
+    sorted(
+        (
+            *RESULTS,
+            PaperItem("limi", "figure-1", OVERVIEW, is_setup=True),
+            PaperItem("neuronfair", "table-1", "tables of data", note="drawn portraits instead of its pictures", is_setup=True),
+            PaperItem("neuronfair", "table-2", "parameters", is_setup=True),
+            PaperItem("neuronfair", "figure-1", "a discriminatory instance on Adult", is_setup=True),
+            PaperItem("neuronfair", "figure-2", OVERVIEW, is_setup=True),
+            PaperItem("neuronfair", "figure-4", "overview of the approach on pictures", is_setup=True),
+            PaperItem("aitest", "table-1", "the language of constraints", is_setup=True),
+            PaperItem("aitest", "figure-1", OVERVIEW, is_setup=True),
+            PaperItem(
+                "aitest",
+                "figure-2",
+                "a dependency graph, before and after its cycles are broken",
+                note="toy data of our own",
+                is_setup=True,
+            ),
+            PaperItem("deepfait", "table-2", "parameters", is_setup=True),
+            PaperItem("deepfait", "figure-1", OVERVIEW, is_setup=True),
+            PaperItem("deepfait", "figure-2", "structure of the CycleGAN", is_setup=True),
+            PaperItem("distrofair", "table-1", "an example of errors", note=DETECTORS, is_setup=True),
+            PaperItem("distrofair", "table-2", "the steps of an insertion", note="on a drawn street", is_setup=True),
+            PaperItem("distrofair", "table-3", "sets of pictures", note=DETECTORS, is_setup=True),
+            PaperItem("distrofair", "table-4", "recognisers", note=DETECTORS, is_setup=True),
+            PaperItem(
+                "distrofair", "table-5", "pictures of the user study", "part", "on drawn streets; nobody has been asked yet", is_setup=True
+            ),
+            PaperItem("distrofair", "figure-1", OVERVIEW, is_setup=True),
+        ),
+        key=lambda item: item.place,
+    )
+)
+"""In the order of the papers; tables before figures before what stands in the text."""
+
 NOTES = (
     PaperItem("notes", "equal-counting", "What survives equal counting"),
     PaperItem("notes", "three-judges", "Naturalness by three judges"),
@@ -118,9 +175,32 @@ def find(paper: str, name: str) -> PaperItem | None:
     return next((item for item in (*ITEMS, *NOTES) if (item.paper, item.name) == (paper, name)), None)
 
 
-def _row(item: PaperItem, is_linked: bool) -> str:
-    shown = f"[{item.name}](papers/{item.stem}.md)" if is_linked else item.name
-    return f"| {' | '.join((TITLES[item.paper], shown, item.title, f'`{item.line}`', item.state, item.note))} |"
+@dataclass(frozen=True)
+class WrittenPage:
+    """What a written page says of its run: in short or whole, when, and at what cost."""
+
+    form: str
+    date: str
+    cpu_seconds: str
+
+    @classmethod
+    def of(cls, text: str) -> WrittenPage:
+        """Read from the page itself."""
+        command = re.search(r"`python -m papers [^`]*`", text)
+        date, cost = re.search(r"\d{4}-\d\d-\d\d", text), re.search(r"([\d,]+) CPU-seconds", text)
+        form = "short" if command and command[0].endswith("--quick`") else "whole"
+        return cls(form, date[0] if date else "", cost[1] if cost else "")
+
+
+def written_pages(folder: Path) -> dict[str, WrittenPage]:
+    """The pages that there are, by their stem."""
+    return {path.stem: WrittenPage.of(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.md"))}
+
+
+def _row(item: PaperItem, page: WrittenPage | None) -> str:
+    shown = f"[{item.name}](papers/{item.stem}.md)" if page else item.name
+    run = f"{page.form}, {page.date}, {page.cpu_seconds} s" if page else "not run"
+    return f"| {' | '.join((TITLES[item.paper], shown, item.title, f'`{item.line}`', item.state, run, item.note))} |"
 
 
 def _note_line(note: PaperItem, is_linked: bool) -> str:
@@ -128,21 +208,35 @@ def _note_line(note: PaperItem, is_linked: bool) -> str:
     return f"- {shown}: `{note.line}`"
 
 
-def coverage_page(written: Collection[str] = ()) -> str:
-    """The coverage as a page; `written` are the stems of the pages that there are."""
-    rows = "\n".join(_row(item, item.stem in written) for item in ITEMS)
-    whole = sum(item.state == "whole" for item in ITEMS)
-    return (
-        "# The papers redone\n\n"
-        f"{len(ITEMS)} tables, figures and results of five papers, each with one command; {whole} are redone whole, the others in part, "
-        "and the last column says what differs. Every command writes the page that its name links to: published figures, ours with seeds "
-        "and intervals, the cost, what agrees and what does not. `--quick` runs the short form (under 90 CPU-seconds each); `make "
-        "papers` runs all of them in short. An interrupted run goes on where it stopped.\n\n"
-        "NeuronFair's tables are numbered by the order of their captions: the digits did not survive in the text that they were taken "
-        "from, and neither did most of its figures.\n\n"
-        "| paper | item | what it shows | command | state | what differs |\n| --- | --- | --- | --- | --- | --- |\n"
-        + rows
-        + "\n\n## What the field should know\n\n"
-        + "\n".join(_note_line(note, note.stem in written) for note in NOTES)
-        + "\n"
-    )
+INTRODUCTION = """\
+# The papers redone
+
+{items} tables, figures and results of five papers, each with one command. {setup} of them hold no result but an overview, parameters,
+data or an example, and are shown beside what stands here.
+
+Every command writes the page that its name links to: published figures, ours with seeds and intervals, the cost, what agrees and what does
+not. There are two forms. `--quick` is short: some of the data, fewer tests, under 90 CPU-seconds each; `make papers` runs all of them that
+way. `--full` has all of a paper's data and numbers of tests, and takes days for everything. An interrupted run goes on where it stopped,
+in either form.
+
+The column *full form* says whether `--full` redoes all of the item: {whole} whole, the others in part. The column *page* says which form
+the page shows, when it was made, and at what cost in CPU-seconds of one core. The last column says what differs in the set-up.
+
+NeuronFair's tables and figures are numbered by the order of their captions: the digits did not survive in the text that they were taken
+from.
+
+| paper | item | what it shows | command | full form | page | what differs |
+| --- | --- | --- | --- | --- | --- | --- |
+"""
+
+
+def coverage_page(written: Mapping[str, WrittenPage]) -> str:
+    """The coverage as a page; `written` are the pages that there are, by their stem."""
+    counts = {
+        "items": len(ITEMS),
+        "setup": sum(item.is_setup for item in ITEMS),
+        "whole": sum(item.state == "whole" for item in ITEMS),
+    }
+    rows = "\n".join(_row(item, written.get(item.stem)) for item in ITEMS)
+    notes = "\n".join(_note_line(note, note.stem in written) for note in NOTES)
+    return f"{INTRODUCTION.format(**counts)}{rows}\n\n## What the field should know\n\n{notes}\n"

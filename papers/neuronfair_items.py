@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from rank_agreement import agreement
 from redone import Effort, Grid, Redone, either, sorted_by_truth, told
 
 from evenhand.measures.neurons import measure_bias
+from evenhand.measures.neurons.curve import Curve
 from evenhand.report.charts.canvas import Axis, standalone, tone
 from evenhand.report.charts.plots import Frame, Line, Plot, plot
 from parts.whitebox_tables import TABLES, geometric, net
@@ -132,7 +133,11 @@ def table_4(effort: Effort) -> Redone:
             ),
         ),
         agrees=agrees,
-        differs=(*differs, "Equal budgets and equal counting leave little of the published ratio: see the page on equal counting."),
+        differs=(
+            *differs,
+            f"Published: 5.84 times as many on average; with equal budgets and equal counting {geometric(np.array(list(more.values()))):.2f} times: "
+            "see the page on equal counting.",
+        ),
         seeds=_seeds(effort),
     )
 
@@ -441,7 +446,7 @@ def figure_6(effort: Effort) -> Redone:
     )
 
 
-def as_curve(effort: Effort) -> Redone:
+def figure_3(effort: Effort) -> Redone:
     """The areas under the AS curves of the census net's layers, and the curves."""
     given = TABLES["census"]("papers")
     bias = measure_bias(net(net_folder(), "NeuronFair", "census"), given.domain.protect("sex"), given.rows)
@@ -463,7 +468,26 @@ def as_curve(effort: Effort) -> Redone:
         differs=differs,
         seeds="none",
         interval="Nothing is random.",
+        pictures={"neuronfair-figure-3.svg": _as_curves({name: bias[name].curve for name in bias.areas})},
     )
+
+
+def _as_curves(curves: Mapping[str, Curve]) -> str:
+    """Every layer's share of neurons above a threshold; where a curve meets y = x lies its T_d."""
+    lines = [
+        Line(name, tuple(zip(curve.thresholds.tolist(), curve.shares.tolist(), strict=True)), tone(at))
+        for at, (name, curve) in enumerate(curves.items())
+    ]
+    lines.append(Line("y = x", ((0.0, 0.0), (1.0, 1.0)), tone(len(lines))))
+    drawn = Plot(
+        "AS curves of the census net",
+        Axis.over([0.0, 1.0], "threshold of ActDiff"),
+        Axis.over([0.0, 1.0], "share of neurons above it", floor=0.0),
+        lines,
+        frame=Frame(width=640, height=360),
+        names_inside=True,
+    )
+    return standalone(plot(drawn))
 
 
 ATTRIBUTES = {"gender_cue": "gender", "tone": "race"}

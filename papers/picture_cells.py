@@ -12,11 +12,14 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import torch
-from deepfait import GENERATORS, ChainPlan, PictureChain, figure_3, figure_4, generated, run_chain
+from contact_picture import widest
+from deepfait import GENERATORS, ChainPlan, Generated, PictureChain, figure_3, figure_4, generated, run_chain
 from deepfait_mending import EnhancementTrial, remedy, unfair_of
 from picture_pairs import judge, make_pairs
+from picture_sheets import captioned
 
 from evenhand.measures.neurons.adequacy import MEASURES
+from evenhand.media.album import as_bytes
 from evenhand.media.editors.rerender import Rerender
 from evenhand.methods.limi_pictures import LimiPictures
 from evenhand.planted.portraits import synthetic_faces
@@ -113,4 +116,24 @@ def limi_pictures(is_quick: bool, seed: int) -> dict[str, Any]:
         chain.classifier,
         seed,
     )
-    return {"share": probed.share.estimate, "low": probed.share.low, "high": probed.share.high, "points": probed.share.n}
+    return {
+        "share": probed.share.estimate,
+        "low": probed.share.low,
+        "high": probed.share.high,
+        "points": probed.share.n,
+        "picture": _shown_pairs(probed),
+    }
+
+
+SHOWN_PAIRS = 8
+
+
+def _shown_pairs(probed: Generated) -> str:
+    """Some of the pairs that get two answers, widest gap first: above the picture, below its twin, each with the answer."""
+    chosen = widest(probed.unfair, SHOWN_PAIRS)
+    if not len(chosen):
+        return ""
+    judged = probed.unfair
+    pictures = [*as_bytes(judged.pairs.first[chosen]), *as_bytes(judged.pairs.second[chosen])]
+    captions = [judged.classes[int(label)] for labels in judged.labels for label in labels[chosen]]
+    return captioned(pictures, captions, len(chosen), 96)

@@ -20,6 +20,7 @@ import scenes as bench
 from evenhand.measures.counted_changes import EXCLUSION, INCLUSION, CountedChange, CountedScenes, judge
 from evenhand.media.operators.insert import Insert
 from evenhand.media.operators.parts.mutated import Mutation
+from evenhand.media.scene import Scene
 from evenhand.media.vocabulary import PARTS_ONLY, Labels
 
 OUT, IN = "out", "in"
@@ -68,6 +69,11 @@ def _material(data: str, is_quick: bool) -> Any:
         if name == data:
             return scenes[:: max(1, len(scenes) // QUICK_SCENES)][:QUICK_SCENES] if is_quick else scenes, plan
     raise KeyError(data)
+
+
+def scenes_of(data: str, is_quick: bool) -> Sequence[Scene]:
+    """The pictures of a set; in short, some of them."""
+    return list(_material(data, is_quick)[0])
 
 
 def _medium(case: SceneCase, is_small: bool | None = None) -> Any:

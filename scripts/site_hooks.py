@@ -20,7 +20,7 @@ from evenhand.cli.main import build
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "papers"))
 
-from inventory import ITEMS, NOTES, TITLES, coverage_page  # noqa: E402
+from inventory import ITEMS, NOTES, TITLES, WrittenPage, coverage_page, written_pages  # noqa: E402
 
 GROUPS = {
     "Data and models": ("open", "wrap", "infer", "datasets", "planted", "TabularDomain", "Column", "Label", "Comparison", "Implied"),
@@ -65,9 +65,9 @@ def chapter_of(config: MkDocsConfig, title: str) -> list[Any]:
     return found
 
 
-def written_items() -> set[str]:
+def written_items() -> dict[str, WrittenPage]:
     """The pages of redone tables and figures that there are."""
-    return {page.stem for page in (ROOT / "docs" / "papers").glob("*.md")}
+    return written_pages(ROOT / "docs" / "papers")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
