@@ -24,7 +24,7 @@ from evenhand.synthesis.learning import cache_folder
 ROOT = Path(__file__).resolve().parents[1]
 BUILT_WITH = ("numpy", "scipy", "scikit-learn", "torch", "onnxruntime", "opencv-python-headless")
 KEPT_KINDS = (".csv", ".npz", ".yaml", ".json", ".onnx", ".parquet", ".gz")
-WORDED = ("_items", "_setup", "setups", "overviews", "picture_sheets", "redone", "inventory", "__main__")
+WORDED = ("_items", "_setup", "setups", "overviews", "picture_sheets", "face_cells", "redone", "inventory", "__main__")
 _opened: set[Path] = set()
 
 

@@ -18,7 +18,7 @@ class PaperItem:
     """A table or a figure, or a result that a paper gives in its text.
 
     state: whether `--full` redoes all of it.  note: what differs in the set-up.  is_setup: it holds no result, but an overview, parameters,
-    data or an example.  It is made by the function of its name in `module`.
+    data or an example.  home: the module of its maker, where that is not the paper's own.  The maker is the function of its name there.
     """
 
     paper: str
@@ -27,11 +27,12 @@ class PaperItem:
     state: State = "whole"
     note: str = ""
     is_setup: bool = False
+    home: str = ""
 
     @property
     def module(self) -> str:
         """Where its maker stands."""
-        return f"{self.paper}_{'setup' if self.is_setup else 'items'}"
+        return self.home or f"{self.paper}_{'setup' if self.is_setup else 'items'}"
 
     @property
     def maker(self) -> str:
@@ -80,9 +81,9 @@ RESULTS = (
     PaperItem("limi", "figure-2", "distribution of generated instances"),
     PaperItem("limi", "figure-3", "scalability: combined with other methods"),
     PaperItem("limi", "figure-4", "discriminatory pictures", note=PORTRAITS),
-    PaperItem("limi", "random-boundary", "a random plane instead of the fitted one (in the text)"),
-    PaperItem("limi", "naturalness", "detection by LR and SVC, nearest neighbours (in the text)"),
-    PaperItem("limi", "correlations", "attributes that go with the protected one (in the text)"),
+    PaperItem("limi", "random-boundary", "a random plane instead of the fitted one (in the text)", home="limi_text_items"),
+    PaperItem("limi", "naturalness", "detection by LR and SVC, nearest neighbours (in the text)", home="limi_text_items"),
+    PaperItem("limi", "correlations", "attributes that go with the protected one (in the text)", home="limi_text_items"),
     PaperItem("neuronfair", "table-3", "accuracies of the nets", note="detectors of drawn faces"),
     PaperItem("neuronfair", "table-4", "total number of findings", note="equal numbers of tests, equal counting"),
     PaperItem("neuronfair", "table-5", "SG in equal time"),
@@ -94,9 +95,17 @@ RESULTS = (
     PaperItem("neuronfair", "figure-3", "AS curves of the census net, and the areas below them"),
     PaperItem("neuronfair", "figure-5", "generation diversity from common seeds"),
     PaperItem("neuronfair", "figure-6", "biased neurons that findings activate"),
-    PaperItem("neuronfair", "table-10", "global phase on pictures, findings and GSR", note=PORTRAITS),
-    PaperItem("neuronfair", "table-11", "fairness and detection rate of retrained face detectors", note=PORTRAITS),
-    PaperItem("neuronfair", "perturbation-norms", "how large the changes of pictures are (in the text)", note=PORTRAITS),
+    PaperItem("neuronfair", "table-10", "global phase on pictures, findings and GSR", note=PORTRAITS, home="neuronfair_picture_items"),
+    PaperItem(
+        "neuronfair", "table-11", "fairness and detection rate of retrained face detectors", note=PORTRAITS, home="neuronfair_picture_items"
+    ),
+    PaperItem(
+        "neuronfair",
+        "perturbation-norms",
+        "how large the changes of pictures are (in the text)",
+        note=PORTRAITS,
+        home="neuronfair_picture_items",
+    ),
     PaperItem("aitest", "table-2", "realism of synthetic data"),
     PaperItem("aitest", "table-3", "accuracy of models trained on synthetic data"),
     PaperItem("aitest", "table-4", "property testing with data constraints"),

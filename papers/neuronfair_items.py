@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from diversity import generation_diversity
+from face_cells import ATTRIBUTES, DRAWN, detector_seeds, detectors
 from hunts import Caught, Hunt, caught, net_folder
 from phase_trials import CONTENDERS, global_cell, local_cell, nets, neurons_reached, retrained_versions, subject
 from rank_agreement import agreement
-from redone import Effort, Grid, Redone, either, sorted_by_truth, told
+from redone import Effort, Grid, Redone, either, in_words, sorted_by_truth, told
 
 from evenhand.measures.neurons import measure_bias
 from evenhand.measures.neurons.curve import Curve
@@ -44,10 +45,6 @@ def _seeds(effort: Effort) -> str:
     return f"0 to {max(effort.seeds)}"
 
 
-def _words(sentence: str) -> Grid:
-    return Grid("In words", ["text"], [[sentence]])
-
-
 def totals(effort: Effort, pair: tuple[str, str], name: str) -> list[Caught]:
     """The searches of Tables 4 and 8: equally many tests with the published parameters."""
     tests = effort.choose(10_000, 1_041_000)
@@ -68,13 +65,13 @@ def table_3(effort: Effort) -> Redone:
             right = float((net(net_folder(), author, data).scores(given.rows).argmax(axis=1) == given.labels).mean())
             apart.append(abs(100 * right - SEEN_ACCURACY[author][place]))
             rows.append([author, data, f"{100 * right:.2f}", f"{SEEN_ACCURACY[author][place]:.2f}"])
-    detectors = [
+    seen = [
         [
             name,
             told([100 * each["accuracy"] for each in values], ".1f"),
             *(told([100 * each["readers"][attribute] for each in values], ".1f") for attribute in ATTRIBUTES),
         ]
-        for name, values in _detectors(effort).items()
+        for name, values in detectors(effort).items()
     ]
     words = f"Accuracy here and with the authors' code differs by at most {max(apart):.2f} points."
     agrees, differs = sorted_by_truth([either(max(apart) <= SAME_POINTS, words)])
@@ -84,17 +81,17 @@ def table_3(effort: Effort) -> Redone:
             Grid(
                 "Face detectors: accuracy in percent on pictures they have not seen",
                 ["set", "face or not", "reader of gender", "reader of skin tone"],
-                detectors,
+                seen,
             ),
         ),
-        (_words(LOST),),
+        (in_words(LOST),),
         agrees=agrees,
         differs=(
             *differs,
             "Accuracy on the rows that the nets were trained on says nothing about new rows; the paper reports it so.",
             DRAWN,
         ),
-        seeds=f"none for the tables, 0 to {max(_detector_seeds(effort))} for the detectors",
+        seeds=f"none for the tables, 0 to {max(detector_seeds(effort))} for the detectors",
     )
 
 
@@ -128,7 +125,7 @@ def table_4(effort: Effort) -> Redone:
             ),
         ),
         (
-            _words(
+            in_words(
                 "NeuronFair generates 5.84 times the instances of the baselines on average, each method with its own counting and stopping."
             ),
         ),
@@ -169,7 +166,7 @@ def table_5(effort: Effort) -> Redone:
     )
     return Redone(
         (Grid(f"{seconds} CPU-seconds each", ["data", "method", "findings", "success rate %"], rows),),
-        (_words("In equal time NeuronFair generates much more than SymbGen on all datasets."),),
+        (in_words("In equal time NeuronFair generates much more than SymbGen on all datasets."),),
         agrees=agrees,
         differs=differs,
         seeds=_seeds(effort),
@@ -208,7 +205,7 @@ def table_6(effort: Effort) -> Redone:
                 rows,
             ),
         ),
-        (_words("NeuronFair generates more than all baselines in the global phase and returns more for each seed in the local phase."),),
+        (in_words("NeuronFair generates more than all baselines in the global phase and returns more for each seed in the local phase."),),
         agrees=agrees,
         differs=differs,
         seeds=_seeds(effort),
@@ -255,7 +252,7 @@ def table_7(effort: Effort) -> Redone:
     agrees, differs = sorted_by_truth(claims)
     return Redone(
         (Grid("Fitted again with findings worth 30 % of the rows", ["data", "net", "DM-RS %", "accuracy %"], rows),),
-        (_words("In all cases NeuronFair obtains the smallest DM-RS. The table has no net that is only fitted again."),),
+        (in_words("In all cases NeuronFair obtains the smallest DM-RS. The table has no net that is only fitted again."),),
         agrees=agrees,
         differs=(*differs, "A net that is only fitted again moves DM-RS as well; only what goes beyond it belongs to the findings."),
         seeds=_seeds(effort),
@@ -279,7 +276,7 @@ def table_8(effort: Effort) -> Redone:
     agrees, differs = sorted_by_truth(claims)
     return Redone(
         (Grid("CPU-seconds per 1,000 findings", ["data", "method", "seconds"], rows),),
-        (_words("NeuronFair produces instances with an average speed-up of 534.56 %."),),
+        (in_words("NeuronFair produces instances with an average speed-up of 534.56 %."),),
         agrees=agrees,
         differs=(*differs, "All methods are batched here; the published ratio compares implementations as much as methods."),
         seeds=_seeds(effort),
@@ -314,7 +311,7 @@ def table_9(effort: Effort) -> Redone:
     names = list(next(iter(_versions(effort).values()))[0])
     return Redone(
         (Grid("DM-RS / AUC of every version, and their rank correlation", ["data", "seed", *names, "correlation"], rows),),
-        (_words("All S values (rank correlation) are 1: rankings by AUC are completely consistent with those by DM-RS; AUC is larger."),),
+        (in_words("All S values (rank correlation) are 1: rankings by AUC are completely consistent with those by DM-RS; AUC is larger."),),
         agrees=agrees,
         differs=differs,
         seeds=_seeds(effort),
@@ -339,7 +336,7 @@ def t_test(effort: Effort) -> Redone:
     agrees, differs = sorted_by_truth(claims)
     return Redone(
         (Grid("NeuronFair minus the other method, Welch's t-test over seeds", ["data", "against", "difference of means", "p"], rows),),
-        (_words("A preliminary t-test on Adult and Credit: all p-values are small enough to reject the null hypothesis."),),
+        (in_words("A preliminary t-test on Adult and Credit: all p-values are small enough to reject the null hypothesis."),),
         agrees=agrees,
         differs=differs,
         seeds=_seeds(effort),
@@ -395,7 +392,7 @@ def figure_5(effort: Effort) -> Redone:
                 rows,
             ),
         ),
-        (_words("GD is above 1 for all radii, and converges to 1 as the radius grows."),),
+        (in_words("GD is above 1 for all radii, and converges to 1 as the radius grows."),),
         agrees=agrees,
         differs=differs,
         seeds=_seeds(effort),
@@ -439,7 +436,7 @@ def figure_6(effort: Effort) -> Redone:
                 rows,
             ),
         ),
-        (_words("NeuronFair's instances activate all biased neurons, those of ADF and EIDIG fewer; misses cover little."),),
+        (in_words("NeuronFair's instances activate all biased neurons, those of ADF and EIDIG fewer; misses cover little."),),
         agrees=agrees,
         differs=differs,
         seeds=_seeds(effort),
@@ -463,7 +460,7 @@ def figure_3(effort: Effort) -> Redone:
                 [[f"{third.curve.crossing:.3f}", f"{int(third.biased.sum())} of {len(third.biased)}"]],
             ),
         ),
-        (_words("Figures of the curves are drawn, not printed; .625 and 10 of 16 neurons were seen on the same net."),),
+        (in_words("Figures of the curves are drawn, not printed; .625 and 10 of 16 neurons were seen on the same net."),),
         agrees=agrees,
         differs=differs,
         seeds="none",
@@ -488,157 +485,3 @@ def _as_curves(curves: Mapping[str, Curve]) -> str:
         names_inside=True,
     )
     return standalone(plot(drawn))
-
-
-ATTRIBUTES = {"gender_cue": "gender", "tone": "race"}
-DRAWN = (
-    "Face detectors of drawn portraits (small nets of VGG's and ResNet's kind, 32 pixels) instead of VGG16 on CelebA and ResNet50 on LFW with "
-    "ImageNet; race stands for skin tone."
-)
-FLIP = "What FGSM flips is the reading of an attribute classifier, not the person: such pairs look alike to people."
-STEP = "The paper's step size for pictures is lost; 5 of 255, at most ten steps, for all three methods."
-
-
-def _detector_seeds(effort: Effort) -> range:
-    return range(2) if effort.is_quick else effort.seeds
-
-
-def _detectors(effort: Effort) -> dict[str, list[dict[str, Any]]]:
-    """What was found of each detector, by set and seed."""
-    from face_detectors import SETS, detector_values
-
-    def taken(name: str, seed: int) -> dict[str, Any]:
-        work = lambda: detector_values(effort.is_quick, name, seed)  # noqa: E731
-        return dict(effort.cells.take("face-detector", {"quick": effort.is_quick, "set": name, "seed": seed}, work))
-
-    return {name: [taken(name, seed) for seed in _detector_seeds(effort)] for name in SETS}
-
-
-SEARCHES = ("ADF", "EIDIG", "NeuronFair")
-
-
-def table_10(effort: Effort) -> Redone:
-    """Findings and success rates of the global phase on face detectors."""
-    rows, ratios = [], {"ADF": [], "EIDIG": []}
-    for name, values in _detectors(effort).items():
-        for attribute, called in ATTRIBUTES.items():
-            found = {method: [each["attributes"][attribute]["found"][method] for each in values] for method in SEARCHES}
-            cells = [
-                text
-                for method in SEARCHES
-                for text in (
-                    told([each["findings"] for each in found[method]]),
-                    told([100 * each["findings"] / max(each["tests"], 1) for each in found[method]], ".1f"),
-                )
-            ]
-            rows.append([name, called, *cells])
-            ours = max(float(np.mean([each["findings"] for each in found["NeuronFair"]])), 0.5)
-            for rival in ratios:
-                ratios[rival].append(ours / max(float(np.mean([each["findings"] for each in found[rival]])), 0.5))
-    agrees, differs = sorted_by_truth(
-        [
-            (
-                min(values) > 1,
-                f"NeuronFair finds more than {rival} on every set and attribute ({geometric(np.array(values)):.2f} times as many).",
-                f"NeuronFair finds {geometric(np.array(values)):.2f} times as many as {rival} (geometric mean), not more everywhere.",
-            )
-            for rival, values in ratios.items()
-        ]
-    )
-    head = ["set", "attribute", *(f"{method}: {what}" for method in SEARCHES for what in ("findings", "GSR %"))]
-    return Redone(
-        (Grid("Global phase from all faces; GSR: findings among distinct tests", head, rows),),
-        (
-            _words(
-                "On pictures NeuronFair generates more than ADF and EIDIG in the global phase, at a higher success rate; more for race than for gender."
-            ),
-        ),
-        agrees=agrees,
-        differs=(*differs, FLIP, STEP, DRAWN),
-        seeds=f"0 to {max(_detector_seeds(effort))}",
-    )
-
-
-def table_11(effort: Effort) -> Redone:
-    """Discrimination (AUC) and detection rate before and after further training with each method's findings."""
-    columns = ("before", "no findings", *SEARCHES)
-    rows, areas, rates = [], {name: [] for name in columns}, {name: [] for name in columns}
-    for name, values in _detectors(effort).items():
-        for attribute, called in ATTRIBUTES.items():
-            after = [each["attributes"][attribute]["after"] for each in values]
-            cells = []
-            for column in columns:
-                areas[column].append(float(np.mean([each[column]["area"] for each in after])))
-                rates[column].append(100 * float(np.mean([each[column]["rate"] for each in after])))
-                cells += [
-                    told([each[column]["area"] for each in after], ".3f"),
-                    told([100 * each[column]["rate"] for each in after], ".1f"),
-                ]
-            rows.append([name, called, *cells])
-    fall = {name: 100 * (1 - geometric(np.array(areas[name]) / np.maximum(areas["before"], 1e-9))) for name in columns[1:]}
-    lost = {name: float(np.mean(rates["before"]) - np.mean(rates[name])) for name in columns[1:]}
-    agrees, differs = sorted_by_truth(
-        [
-            (
-                fall["NeuronFair"] > max(fall["ADF"], fall["EIDIG"], fall["no findings"]),
-                f"The area falls most with NeuronFair's findings ({_falls(fall)}).",
-                f"The area does not fall most with NeuronFair's findings ({_falls(fall)}).",
-            ),
-            (
-                lost["NeuronFair"] < 1.0,
-                f"The detection rate hardly suffers from NeuronFair's findings ({-lost['NeuronFair']:+.1f} points).",
-                f"The detection rate falls by {lost['NeuronFair']:.1f} points with NeuronFair's findings.",
-            ),
-        ]
-    )
-    head = ["set", "attribute", *(f"{column}: {what}" for column in columns for what in ("AUC", "DR %"))]
-    return Redone(
-        (Grid("Largest area under an AS curve, and the share of test faces that are found", head, rows),),
-        (_words("Detectors that are retrained with NeuronFair's instances discriminate less (AUC) and detect nearly as well (DR)."),),
-        agrees=agrees,
-        differs=(
-            *differs,
-            "The paper has no further training without findings beside its own; here it is the column `no findings`.",
-            FLIP,
-            DRAWN,
-        ),
-        seeds=f"0 to {max(_detector_seeds(effort))}",
-    )
-
-
-def _falls(fall: dict[str, float]) -> str:
-    return ", ".join(f"{name} {-value:+.0f} %" for name, value in fall.items())
-
-
-def perturbation_norms(effort: Effort) -> Redone:
-    """How large the changes are: what is added to both pictures of a pair, and what lies between them."""
-    rows, larger = [], []
-    for name, values in _detectors(effort).items():
-        for attribute, called in ATTRIBUTES.items():
-            found = {method: [each["attributes"][attribute]["found"][method] for each in values] for method in SEARCHES}
-            sizes = {method: float(np.mean([each["bias"] for each in found[method]])) for method in SEARCHES}
-            larger.append(sizes["NeuronFair"] / max(min(sizes["ADF"], sizes["EIDIG"]), 1e-9))
-            between = told([each["attribute"] for each in found["NeuronFair"]], ".2f")
-            rows.append([name, called, *(told([each["bias"] for each in found[method]], ".2f") for method in SEARCHES), between])
-    agrees, differs = sorted_by_truth(
-        [
-            (
-                max(larger) < 1,
-                f"NeuronFair's changes are the smallest everywhere (at most {max(larger):.2f} of the next).",
-                f"NeuronFair's changes are {geometric(np.array(larger)):.2f} times as large as the smaller of the others'.",
-            )
-        ]
-    )
-    return Redone(
-        (
-            Grid(
-                "Mean L2 norm over findings that needed a change, pixels from 0 to 1",
-                ["set", "attribute", *(f"bias, {method}" for method in SEARCHES), "between the pictures of a pair"],
-                rows,
-            ),
-        ),
-        (_words("The L2 norm of NeuronFair's bias perturbation is much lower than that of ADF and EIDIG."),),
-        agrees=agrees,
-        differs=(*differs, FLIP, STEP, DRAWN),
-        seeds=f"0 to {max(_detector_seeds(effort))}",
-    )

@@ -47,6 +47,11 @@ class Grid:
         return f"**{self.title}**\n\n" + "\n".join(f"| {' | '.join(map(str, row))} |" for row in lines)
 
 
+def in_words(sentence: str) -> Grid:
+    """What the text says, where no figure is at hand."""
+    return Grid("In words", ["text"], [[sentence]])
+
+
 @dataclass(frozen=True)
 class Redone:
     """An item redone.

@@ -180,5 +180,6 @@ def follow(page: Path) -> int:
 
 
 if __name__ == "__main__":
+    os.environ.update(environment())  # hidden blocks start commands too
     for name in sys.argv[1:] or [str(page) for page in pages()]:
         print(f"{name}: {follow(Path(name).resolve())} blocks run")  # noqa: T201 - told to whoever asked
