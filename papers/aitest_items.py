@@ -112,21 +112,21 @@ def table_3(effort: Effort) -> Redone:
     )
 
 
+FAILING = (
+    "RS and SS here are shares of failing tests. The paper's text defines its scores so too, but its SS of German (90 to 99) reads like a share of "
+    "tests that pass: 100 minus ours is what comes near it."
+)
+
+
 def table_4(effort: Effort) -> Redone:
     """Properties, data constraints only."""
     lines = tables.table_4(_names(effort, 4), _plan(effort))
     lower = sum(_mean(line, "RS, AITEST") < _mean(line, "RS, test") for line in lines)
-    return _redone(
-        effort,
-        4,
-        lines,
-        [
-            f"On credit-like data AITEST's tests show less fragility than the test split in {lower} of {len(lines)} lines, as in the paper's German."
-        ]
-        if lower >= len(lines) / 2
-        else [],
-        ["RS and SS are shares of failing tests, whatever their names suggest."],
-    )
+    higher = sum(_mean(line, "SS, AITEST") > _mean(line, "SS, test") for line in lines)
+    fragile = f"AITEST's tests show less fragility (RS) than the test split in {lower} of {len(lines)} lines; on the paper's German in all."
+    unfair = f"AITEST's tests show more individual discrimination (SS) than the test split in {higher} of {len(lines)} lines."
+    agrees, differs = sorted_by_truth([either(lower >= len(lines) / 2, fragile), either(higher > len(lines) / 2, unfair)])
+    return _redone(effort, 4, lines, agrees, [*differs, FAILING])
 
 
 MOVED = 1.0

@@ -50,7 +50,7 @@ car, DT; 80:20; 0; 0; 74.49; 72.22; 1.13; 1.8"""
 TABLE_5 = """\
 in words
 With the ratio of men to women overridden, robustness and success scores improve by about 5 % and 2 % on average over the test split.
-55 % of the models gain more than 5 % in individual discrimination; Adult-8 at 1:2 gains most, about 15 %.
+55 % of the models gain more than 5 % in individual discrimination, Adult-8 at 1:2 gains most, about 15 %.
 The suites deviate from the test split by 194 % for individual discrimination, 15 % for robustness, 78.5 % for group discrimination."""
 
 TABLE_6 = """\
