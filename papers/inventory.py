@@ -196,7 +196,7 @@ class WrittenPage:
     def of(cls, text: str) -> WrittenPage:
         """Read from the page itself."""
         command = re.search(r"`python -m papers [^`]*`", text)
-        date, cost = re.search(r"\d{4}-\d\d-\d\d", text), re.search(r"([\d,]+) CPU-seconds", text)
+        date, cost = re.search(r"\d{4}-\d\d-\d\d", text), re.search(r"([\d,.]+) CPU-seconds", text)
         form = "short" if command and command[0].endswith("--quick`") else "whole"
         return cls(form, date[0] if date else "", cost[1] if cost else "")
 
@@ -218,6 +218,10 @@ def _note_line(note: PaperItem, is_linked: bool) -> str:
 
 
 INTRODUCTION = """\
+---
+hide: [toc]
+---
+
 # The papers redone
 
 {items} tables, figures and results of five papers, each with one command. {setup} of them hold no result but an overview, parameters,

@@ -133,6 +133,11 @@ class PageFacts:
     note: str = ""
 
 
+def _spent(cpu_seconds: float) -> str:
+    """Small costs with a decimal, so that none is told as zero."""
+    return f"{cpu_seconds:,.0f}" if cpu_seconds >= 9.95 else f"{cpu_seconds:.1f}"  # noqa: PLR2004 - rounds to ten
+
+
 def _list(title: str, sentences: Sequence[str]) -> str:
     return f"## {title}\n\n" + "\n".join(f"- {sentence}" for sentence in sentences) if sentences else ""
 
@@ -143,7 +148,7 @@ def page(done: Redone | FieldNote, facts: PageFacts) -> str:
 
 
 def _note_page(note: FieldNote, facts: PageFacts) -> str:
-    run = f"`{facts.command}`, seeds {note.seeds}, {datetime.now(UTC).date().isoformat()}, {facts.cpu_seconds:,.0f} CPU-seconds."
+    run = f"`{facts.command}`, seeds {note.seeds}, {datetime.now(UTC).date().isoformat()}, {_spent(facts.cpu_seconds)} CPU-seconds."
     parts = [
         f"# {facts.title}",
         note.question,
@@ -156,7 +161,7 @@ def _note_page(note: FieldNote, facts: PageFacts) -> str:
 
 
 def _item_page(done: Redone, facts: PageFacts) -> str:
-    cost = f"{facts.cpu_seconds:,.0f} CPU-seconds of one core, {facts.cpu_seconds / facts.unit:,.0f} times sorting ten million doubles"
+    cost = f"{_spent(facts.cpu_seconds)} CPU-seconds of one core, {facts.cpu_seconds / facts.unit:,.0f} times sorting ten million doubles"
     run = f"`{facts.command}`, seeds {done.seeds}, {datetime.now(UTC).date().isoformat()}. Cost: {cost}. {done.interval}"
     drawn = "\n\n".join(f"![{name}]({name})" for name in done.pictures)
     grids = [("Published", done.published), ("Redone", done.ours)]
