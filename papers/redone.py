@@ -135,7 +135,7 @@ class PageFacts:
 
 def _spent(cpu_seconds: float) -> str:
     """Small costs with a decimal, so that none is told as zero."""
-    return f"{cpu_seconds:,.0f}" if cpu_seconds >= 9.95 else f"{cpu_seconds:.1f}"  # noqa: PLR2004 - rounds to ten
+    return f"{cpu_seconds:,.0f}" if cpu_seconds >= 9.95 else f"{cpu_seconds:.1f}"
 
 
 def _list(title: str, sentences: Sequence[str]) -> str:
