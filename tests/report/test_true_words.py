@@ -10,7 +10,7 @@ import verb_results
 import evenhand as eh
 from evenhand import report
 from evenhand.engine.header import kind_of
-from evenhand.report import record
+from evenhand.report import record, words
 
 
 def told(verb: str) -> dict[str, Any]:
@@ -66,3 +66,12 @@ def test_the_rate_is_also_told_out_of_a_round_number() -> None:
     rate = {**content["body"]["rates"][0], "population": "data", "estimate": 0.0042, "low": 0.004, "high": 0.005}
     page = report.render({**content, "outcome": "violation", "body": {**content["body"], "rates": [rate]}})
     assert "About 4 of every 1,000 people like these are concerned." in page
+
+
+def test_a_number_stays_behind_a_name_from_right_to_left() -> None:
+    assert words.isolated("سوريا") == "\u2068سوريا\u2069"
+    assert words.isolated("divers") == "divers"
+    content = told("measure")
+    figure = {"metric": "f1_score", "attribute": "origin", "difference": 0.1, "by_group": {"DE": 0.5, "سوريا": 0.4}}
+    page = report.render({**content, "body": {**content["body"], "fairlearn": [figure]}})
+    assert "DE 0.500; \u2068سوريا\u2069 0.400" in page

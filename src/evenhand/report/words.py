@@ -18,6 +18,8 @@ MISSING = "(missing)"
 # Control characters, and those that turn the direction of the text around them.
 _INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
 
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+
 _REAL = (
     "Rows of the data itself, as often as they occur there. If the data resembles what the model will meet, "
     "this is the share that is affected."
@@ -58,6 +60,11 @@ def printable(written: str) -> str:
     """The text with line breaks and tabs as spaces and every invisible or broken character written out."""
     whole = written.encode("utf-8", "backslashreplace").decode("utf-8")
     return _INVISIBLE.sub(lambda found: f"\\u{ord(found.group()):04x}", re.sub(r"[\r\n\t]", " ", whole))
+
+
+def isolated(name: str) -> str:
+    """A name that keeps its place in a sentence whatever the direction of its script: numbers beside it do not change sides."""
+    return f"\u2068{name}\u2069" if _RIGHT_TO_LEFT.search(name) else name
 
 
 def shorten(written: str, longest: int = LONGEST) -> str:

@@ -134,9 +134,8 @@ def _fairlearn(figures: Sequence[Mapping[str, Any]]) -> DataTable | None:
         return None
     rows = []
     for each in figures:
-        groups = ", ".join(
-            f"{words.text(name, 40)} {_three(number)}" for name, number in list((each.get("by_group") or {}).items())[:MOST_GROUPS]
-        )
+        named = list((each.get("by_group") or {}).items())[:MOST_GROUPS]
+        groups = "; ".join(f"{words.isolated(words.text(name, 40))} {_three(number)}" for name, number in named)
         cells = [
             TableCell(words.text(each.get("attribute"), 80)),
             TableCell(_three(each.get("difference"))),
