@@ -16,6 +16,7 @@ from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.engine.run import Plan, Run, Subject, run
 from evenhand.errors import InvalidArgument
 from evenhand.methods.evenhand import Evenhand
+from evenhand.methods.fairsift import FairSift
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.planted import shapes
@@ -188,6 +189,25 @@ def test_a_run_that_counts_candidates_never_reads_a_clock_to_choose(monkeypatch)
     monkeypatch.setattr("time.process_time", lambda: float(next(ticks)))
     again = search(Subject(DOMAIN, Desk(), ROWS), 3000).findings.rows
     np.testing.assert_array_equal(first, again)
+
+
+@pytest.mark.parametrize("shape", ["pocket", "proxy"])
+def test_where_anybody_counts_more_is_found_for_the_same_questions_and_that_is_said(shape):
+    planted = shapes()[shape]
+    subject = Subject(planted.domain, planted.model, planted.domain.sample(800, np.random.default_rng(3)))
+    others = [search(subject), run(FairSift(), subject, Plan(0, Budget(candidates=6000)))]
+    done = search(subject, method=Evenhand(anybody=True))
+    assert done.ledger.findings > 1.1 * max(each.ledger.findings for each in others)
+    assert done.ledger.duplicates == 0
+    assert planted.domain.contains(done.findings.rows).all()
+    assert "nobody was asked to be plausible" in done.facts["plausible"]
+
+
+def test_where_anybody_counts_constraints_still_hold():
+    domain = replace(DOMAIN, constraints=(compile_constraint("age >= 30", DOMAIN.columns),))
+    done = search(Subject(domain, Desk(), ROWS), 3000, Evenhand(anybody=True))
+    assert len(done.findings)
+    assert domain.contains(done.findings.rows).all()
 
 
 def test_a_small_domain_is_judged_whole_and_that_is_said():

@@ -19,8 +19,12 @@ person.  What is sought is the population restricted to plausible findings; what
 3. Where a question is expensive, cheap trees screen the proposals, with delayed acceptance, which leaves that limit as it is.  Moves that
    bring more new findings for their cost are made more often, which changes the speed of the walks and not their limit.
 
-How much of it is known is told by fresh draws: the share of the affected ones among them who are in the list already.  Where that is nearly
-all, the search ends.
+How much of it is known is told by fresh draws: the share of the affected ones among them who are in the list already.  Where that is about
+nine tenths, walks may also go to plausible people whose twins are not plausible; these are set aside.  Where nearly all of them are known
+too, the search ends.
+
+With `anybody` none of this is done: walks over the findings of the whole domain change one cell at a time, and those that lose their
+finding go on from one that did not.  That lists the most in a second, and hardly anybody who could exist.
 
 No choice sees the clock: costs are declared, or measured once before the run and kept with it.
 """
@@ -41,7 +45,8 @@ from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.known_share import KnownShare
 from evenhand.methods.parts.move_shares import MoveShares
 from evenhand.methods.parts.patience import PATIENCE
-from evenhand.methods.parts.plausible_walks import PlausibleSet, PlausibleStates, PlausibleStep
+from evenhand.methods.parts.plausible_walks import NOBODY, PAIR, PERSON, PlausibleSet, PlausibleStates, PlausibleStep
+from evenhand.methods.parts.roaming import Roaming, anywhere
 from evenhand.methods.parts.screen import Screen, accepted_then, asked_first
 from evenhand.synthesis.level_chain import LevelChain, LevelStates
 from evenhand.synthesis.level_walks import LevelWalks
@@ -66,6 +71,7 @@ class Evenhand:
         such rows is judged whole
     too_rare: the share of the population that is unlikeliest, and as large a share whose cells go together least, given how common each
         of them is by itself; neither counts as plausible
+    anybody: list everybody, plausible or not, and learn no population: for whoever wants the most findings of any kind
     """
 
     walks: Count = 8192
@@ -73,6 +79,7 @@ class Evenhand:
     seed_share: ShareAboveZero = 0.1
     learnt_cells: Count = 168_000
     too_rare: Share = 0.2
+    anybody: bool = False
 
     needs: ClassVar[type] = Model
 
@@ -85,6 +92,9 @@ class Evenhand:
             task.facts["enumerated"] = f"all {len(whole):,} possible inputs were judged"
             yield Candidates(whole, "everybody")
             return
+        if self.anybody:
+            yield from self._roam(task, rng)
+            return
         plausible = PlausibleSet.drawn(self._chain(task, rng), self, rng)
         plausible = plausible if task.population is not None or has_rows(task) else plausible.everything()
         seeking = Seeking(task, plausible, self, rng)
@@ -95,6 +105,19 @@ class Evenhand:
             yield from Walking(seeking, self).go()
         elif task.fitting(1):
             task.facts["stopped"] = "every row that could be reached is known, and none of them is unfair"
+
+    def _roam(self, task: Task, rng: np.random.Generator) -> Search:
+        """Findings of any kind: look for some, then change one cell after the other."""
+        task.facts["plausible"] = "nobody was asked to be plausible, as the method was told"
+        known, stale = Known(task), 0
+        while stale < PATIENCE and (n := task.fitting(ROUNDS * self.walks) // ROUNDS or task.fitting(1)):
+            rows, before = some_rows(task, n, rng), len(known)
+            unfair = yield from known.judge(rows, "seeds")
+            if unfair.any():
+                count = max(1, task.fitting(ROUNDS * self.walks) // ROUNDS)
+                yield from Roaming(rows[unfair][np.arange(count) % unfair.sum()], task, known, rng).go(ROUNDS)
+                return
+            stale = stale + 1 if len(known) - before <= 1 else 0
 
     def _chain(self, task: Task, rng: np.random.Generator) -> LevelChain:
         """The population, learnt once where the work is shared out."""
@@ -197,11 +220,11 @@ class Walking:
         self.here = LevelWalks(self.plausible.chain, self._dealt(listed if len(listed) else seeds, self.count))
         self.sampling = LevelWalks(self.plausible.chain, self._dealt(seeds, min(len(seeds), method.seeds, max(1, self.count // 4))))
         self.moves = 0  # since the walks of the sample have moved
-        self.free = 0  # so many of the walks may go to people who are not plausible
-        self.shares = MoveShares(self.plausible.chain, max(1, self.count // ROUNDS), min(self.task.question_seconds, 1.0))
+        self.wanted = PAIR  # what walks want where they go
+        self.shares = self._untried_moves()
         self.weights = self._weighed(self.here.states.copies)
         self.task.sample = self.sampling.states.rows
-        self.known_share = KnownShare(max(1, method.seeds // 2))
+        self.known_share, self.known_people = (KnownShare(max(1, method.seeds // 2)) for _ in range(2))
         self.told = 0  # affected people who were drawn afresh in the last of all rounds
 
     def go(self) -> Search:
@@ -218,18 +241,31 @@ class Walking:
                 self.moves -= ROUNDS // 4
                 if self.task.fitting(len(self.sampling)) == len(self.sampling):
                     yield from self._sample()
-            if stale >= PATIENCE and self.free < self.count:  # nobody plausible is left: on to the others, who are set aside
-                self.free, stale = self.count, 0
-            if is_due and self.known_share.is_nearly_all and not self.plausible.is_everything:
+            if self.wanted != NOBODY and (stale >= PATIENCE or (self.wanted == PAIR and is_due and self._is_time_for_others)):
+                self._widen()
+                stale = 0
+            if is_due and self.known_people.is_nearly_all:
                 self.task.facts["stopped"] = f"{self.known_share.sentence}: there is little left to find among them"
                 return
         if stale >= PATIENCE and self.task.fitting(self.count) == self.count:
             self.task.facts["stopped"] = "hardly any new row can be reached from the findings: the plausible ones are known"
 
+    @property
+    def _is_time_for_others(self) -> bool:
+        return self.known_share.is_nine_tenths and not self.plausible.is_everything
+
+    def _widen(self) -> None:
+        """On to plausible people whose twins are not, and where these are all known to anybody; they are set aside."""
+        self.wanted = PERSON if self.wanted == PAIR and not self.plausible.is_everything else NOBODY
+        self.shares = self._untried_moves()
+
+    def _untried_moves(self) -> MoveShares:
+        return MoveShares(self.plausible.chain, max(1, self.count // ROUNDS), min(self.task.question_seconds, 1.0))
+
     def _double(self) -> None:
         """Twice as many walks, where the budget has room for enough rounds of them: moves turn out to cost less than the draws before."""
         more = 2 * self.count
-        if self.free or more > self.most or self.task.fitting(2 * ROUNDS * more) < 2 * ROUNDS * more:
+        if more > self.most or self.task.fitting(2 * ROUNDS * more) < 2 * ROUNDS * more:
             return
         self.here, self.count = LevelWalks(self.plausible.chain, self.here.states[np.arange(more) % self.count]), more
         self.weights = self._weighed(self.here.states.copies)
@@ -242,7 +278,7 @@ class Walking:
     def _sample(self) -> Search:
         """One move, any as often as any other, of the walks that may go to everybody who is treated so."""
         move = self.shares.moves[int(self.rng.integers(len(self.shares.moves)))]
-        there = self.plausible.moved(self.sampling, move, len(self.sampling), self.rng)
+        there = self.plausible.moved(self.sampling, move, NOBODY, self.rng)
         unfair = yield from self.known.judge_likely(there.step.rows, "walk", there.likelihood)
         self.sampling.go(there.step, np.flatnonzero(unfair))
 
@@ -259,11 +295,11 @@ class Walking:
         rows, likelihood = (np.concatenate(told) for told in zip(*((each.rows, each.there.likelihood) for each in tries), strict=True))
         unfair = yield from self.known.judge_likely(rows, "walk", likelihood)
         new, listed = self.known.is_new, self.known.is_listed
-        unfair = listed | (unfair & (np.concatenate([each.there.places for each in tries]) < self.free))
+        unfair = listed if self.wanted == PAIR else unfair
         for each, part in zip(tries, _parts(tries), strict=True):
-            self.shares.pay(each.number, self.count, int(new[part].sum()), int((listed & new)[part].sum()))
+            self.shares.pay(each.number, self.count, int(new[part].sum()), int((unfair & new)[part].sum()))
             if each.number == self.shares.far:
-                self._note_known(listed[part] & (each.there.places >= self.free), new[part])
+                self._note_known(listed[part], unfair[part], new[part])
         self._go_on(tries, unfair)
         if self.screen is not None and self._learns(tries, unfair, new):
             self.weights = self._weighed(self.here.states.copies)
@@ -279,7 +315,7 @@ class Walking:
     def _tried(self, number: int) -> Try:
         """Where one move leads; everybody who is drawn afresh is asked about, since these say what is known."""
         self.moves += 1
-        there = self.plausible.moved(self.here, self.shares.moves[number], self.free, self.rng)
+        there = self.plausible.moved(self.here, self.shares.moves[number], self.wanted, self.rng)
         weights = self._weighed(there.step.copies)
         if weights is not None and self.weights is not None and number != self.shares.far:
             passed = np.flatnonzero(asked_first(self.weights[there.places], weights, self.rng))
@@ -290,10 +326,12 @@ class Walking:
         assert self.screen is not None
         return self.screen.learn(np.concatenate([each.there.step.copies for each in tries])[new], unfair[new])
 
-    def _note_known(self, unfair: Mask, new: Mask) -> None:
-        """How many of the fresh affected people were in the list before."""
-        self.known_share.add(int((unfair & ~new).sum()), int(unfair.sum()))
-        self.told += int(unfair.sum()) if self.task.left() <= 1 / ROUNDS else 0
+    def _note_known(self, listed: Mask, unfair: Mask, new: Mask) -> None:
+        """How many of the fresh affected people were in the list before, and how many of those who may be set aside were known."""
+        self.known_share.add(int((listed & ~new).sum()), int(listed.sum()))
+        if self.wanted == PERSON:
+            self.known_people.add(int((unfair & ~new).sum()), int(unfair.sum()))
+        self.told += int(listed.sum()) if self.task.left() <= 1 / ROUNDS else 0
         if self.known_share.share is not None:
             self.task.facts["known_share"] = round(self.known_share.share, 3)
             self.task.facts["known"] = self.known_share.sentence
@@ -375,13 +413,10 @@ def everybody(task: Task, most: int) -> Rows | None:
     return rows[possible]
 
 
-def anywhere(task: Task, n: int, rng: np.random.Generator) -> Rows:
-    """Rows of the whole domain, every second one with about half of its cells at an end of their range: what is odd is often odd there."""
-    domain = task.domain
-    rows = domain.sample(n, rng)
-    odd = rows[::2]
-    end = np.where(rng.random(odd.shape) < 0.5, domain.low, domain.high)
-    extreme = np.where((rng.random(odd.shape) < 0.5) & ~np.isnan(odd), end, odd)
-    valid = domain.contains(extreme)
-    rows[::2][valid] = extreme[valid]
+def some_rows(task: Task, n: int, rng: np.random.Generator) -> Rows:
+    """Real rows inside the domain where there are any, and as many from anywhere."""
+    rows = anywhere(task, n, rng)
+    if has_rows(task) and task.rows is not None:
+        real = task.rows[rng.integers(len(task.rows), size=max(1, n // 2))]
+        rows = np.concatenate([real[task.domain.contains(real)], rows])[:n]
     return rows

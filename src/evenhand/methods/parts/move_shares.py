@@ -51,15 +51,20 @@ class MoveShares:
 
     def shares(self) -> Reals:
         """How often each move is to be made."""
-        worth = (self.found / self.cost) ** FAVOUR
-        worth = np.minimum(worth / worth.sum(), max(EVEN_SHARE, 1.0 / len(worth)))
-        shares: Reals = (1.0 - EVEN_SHARE) * worth / worth.sum() + EVEN_SHARE / len(worth)
-        return shares
+        return favoured(self.found / self.cost)
 
     def pay(self, move: int, walks: int, asked: int, found: int) -> None:
         """Book one round."""
         self.cost[move] += walks * COLUMN_SECONDS * self.columns[move] + asked * self.question_seconds
         self.found[move] += found
+
+
+def favoured(worth: Reals) -> Reals:
+    """How often each of some moves is to be made, from what each is worth."""
+    powers = worth**FAVOUR
+    capped = np.minimum(powers / powers.sum(), max(EVEN_SHARE, 1.0 / len(worth)))
+    shares: Reals = (1.0 - EVEN_SHARE) * capped / capped.sum() + EVEN_SHARE / len(worth)
+    return shares
 
 
 def moves_of(chain: LevelChain) -> list[LevelMove]:

@@ -21,6 +21,10 @@ ORDINARY = 3.0
 nobody is odd."""
 
 
+PAIR, PERSON, NOBODY = 2, 1, 0
+"""How many plausible people a walk wants where it goes: somebody with a twin, somebody whose twin may be anything, or none."""
+
+
 class Demanding(Protocol):
     """What says who is plausible: how many draws are looked at, and which shares of them are left out."""
 
@@ -81,7 +85,7 @@ class PlausibleSet:
         if self.chain.domain.constraints:
             states = states[self.chain.domain.keeps_constraints(states.rows)]
         told = PlausibleStates(states, self.of_twins(states))
-        paired = is_paired(told.likelihood)
+        paired = has_plausible(told.likelihood, PAIR)
         return told if paired.all() else told[np.flatnonzero(paired)]
 
     def real(self, rows: Rows, rng: np.random.Generator) -> PlausibleStates:
@@ -93,15 +97,16 @@ class PlausibleSet:
         """Of n draws, the plausible ones."""
         return self.kept(self.chain.drawn(n, rng))
 
-    def moved(self, walks: LevelWalks, move: LevelMove, free: int, rng: np.random.Generator) -> PlausibleStep:
-        """The walks that a move leads to plausible people, and where; the first `free` may go to anybody."""
+    def moved(self, walks: LevelWalks, move: LevelMove, wanted: int, rng: np.random.Generator) -> PlausibleStep:
+        """The walks that a move leads to where so many are plausible, of the people who differ in the protected values alone; and where."""
         step = walks.step(move, rng)
-        step = step.only((step.base.density >= self.least.density) | (step.places < free))  # nobody is likelier than without a part
+        if wanted:
+            step = step.only(step.base.density >= self.least.density)  # nobody is likelier than without a part
         if self.chain.domain.constraints:
             step = step.only(self.chain.domain.keeps_constraints(step.rows))
         told = self.chain.others_by_copies(step.copies, step.base) if self.chain.twins_are_plain else self.chain.others(step.states)
         going = PlausibleStep(step, self._believed(told))
-        return going.only(going.is_paired | (step.places < free))
+        return going.only(has_plausible(going.likelihood, wanted))
 
     def likeliest(self, rows: Rows, likelihood: NDArray[np.float32]) -> Rows:
         """The same people, of every pair the likelier one; where constraints speak of protected values, as they are."""
@@ -143,11 +148,6 @@ class PlausibleStep:
         """Which walks."""
         return self.step.places
 
-    @property
-    def is_paired(self) -> Mask:
-        """Who is plausible under two protected combinations or more."""
-        return is_paired(self.likelihood)
-
     def only(self, wanted: Mask) -> PlausibleStep:
         """Those that are wanted."""
         return self if wanted.all() else self[np.flatnonzero(wanted)]
@@ -156,12 +156,12 @@ class PlausibleStep:
         return PlausibleStep(self.step[chosen], self.likelihood[chosen])
 
 
-def is_paired(likelihood: NDArray[np.float32]) -> Mask:
-    """Who is plausible under two protected combinations or more."""
-    if likelihood.shape[1] == 2:
+def has_plausible(likelihood: NDArray[np.float32], wanted: int) -> Mask:
+    """Who is plausible under so many protected combinations or more."""
+    if likelihood.shape[1] == 2 and wanted == PAIR:
         return np.asarray(np.isfinite(likelihood[:, 0]) & np.isfinite(likelihood[:, 1]))
-    paired: Mask = np.isfinite(likelihood).sum(axis=1) >= 2
-    return paired
+    enough: Mask = np.isfinite(likelihood).sum(axis=1) >= wanted
+    return enough
 
 
 def _least(told: NDArray[np.float32], left_out: float) -> float:
