@@ -1,7 +1,7 @@
-"""What the search can show: natural findings, what it knows of its own list, speed beside FairSIFT and AFT, the engine, certify.
+"""What the search can show: natural findings, what it knows of its own list, budgets, speed beside FairSIFT and AFT, the engine, certify.
 
 Each group of figures is made by a part of its own: `parts/search_natural.py`, `search_known.py`, `search_rare.py`,
-`search_speed.py`.
+`search_budgets.py`, `search_speed.py`.
 """
 
 # ruff: noqa: I001  (common comes first: it fixes the number of threads)
@@ -12,6 +12,7 @@ import sys
 
 from parts import common
 
+from parts.search_budgets import budget_figures
 from parts.search_known import known_figures
 from parts.search_natural import natural_figures, search_constants
 from parts.search_rare import rare_figures
@@ -26,7 +27,7 @@ def main() -> int:
     given = common.options(__doc__ or "")
     seed = given.seed + (QUICK_SEED if given.quick else 0)
     figures = {}
-    for part in (natural_figures, search_constants, known_figures, rare_figures, speed_figures):
+    for part in (natural_figures, search_constants, known_figures, rare_figures, budget_figures, speed_figures):
         figures |= part(seed, given.quick)
     common.write_figures(figures, given.json)
     return 0

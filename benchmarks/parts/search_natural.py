@@ -1,7 +1,9 @@
 """How natural the search's findings are on grounds that nothing was chosen on, beside `chains`; its constants and ablations.
 
 Methods see one half of the real rows, the judges learn from the other.  Natural is what both judges that are no kin of chained trees
-call so.
+call so.  The shares are those of the list.  Paces count all who were found, for `evenhand` also those whom it has set aside because their
+twins are hardly plausible: `chains` does not look at twins.  The same in pairs, where both must be natural, and of the list alone, is told
+beside it.
 """
 
 from __future__ import annotations
@@ -19,17 +21,18 @@ import numpy as np
 
 from evenhand.arrays import Mask, Rows
 from evenhand.contract import Method
+from evenhand.engine.findings import Findings
 from evenhand.engine.run import Plan, Run, run
 from evenhand.methods import evenhand as search
 from evenhand.methods import method
-from evenhand.methods.parts import move_shares, plausible_walks, screen
+from evenhand.methods.parts import move_shares, plausible_walks, roaming, screen
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from parts.arena_grounds import DEVELOPMENT, FAMILIES, REPORTED, GroundName, JudgedGround, names, opened
 from parts.natural_judges import KIN, sample_auc
 
 JUDGED_ROWS = 3_000
-MODULES = (search, move_shares, plausible_walks, screen)
+MODULES = (search, move_shares, plausible_walks, roaming, screen)
 """Where the constants of the method stand."""
 
 
@@ -40,33 +43,48 @@ BESIDE_BEFORE = {"mlp": (78_478, 139_175), "boosting": (10_530, 14_450), "forest
 
 @dataclass(frozen=True)
 class Judged:
-    """One run, judged: findings for each CPU-second, the share that both strangers call natural, and the two-sample AUC."""
+    """One run, judged: what both strangers call natural for each CPU-second, their shares of the list, and the two-sample AUC."""
 
-    pace: float
-    natural: float
+    listed_pace: float  # natural people of the list
+    natural_pace: float  # natural people, those set aside included
+    pair_pace: float  # natural people with natural twins, likewise
     lowest: float  # the lower of the strangers' shares
     lowest_twin: float
     auc: float | None
-
-    @property
-    def natural_pace(self) -> float:
-        """Natural findings for each CPU-second."""
-        return self.pace * self.natural
 
 
 def judged(done: Run, place: JudgedGround, seed: int) -> Judged:
     """What the judges say of a run's findings."""
     rng, found = np.random.default_rng([seed, 3]), done.findings
     if not len(found):
-        return Judged(0.0, 0.0, 0.0, 0.0, None)
-    some = rng.permutation(len(found))[:JUDGED_ROWS]
-    people, twins = _votes(found.rows[some], place), _votes(found.twins[some], place)
+        return Judged(0.0, 0.0, 0.0, 0.0, 0.0, None)
+    listed = Votes.of(found, place, rng)
+    aside = Votes.of(done.aside, place, rng) if done.aside is not None and len(done.aside) else None
+    both = [each for each in (listed, aside) if each is not None]
     sample = done.sample if done.sample is not None else found.rows
     places = list(place.ground.subject.domain.free_places)
     auc = sample_auc(sample, _real_findings(place), places, rng)
-    both = np.logical_and.reduce(list(people.values())).mean()
-    lowest = [min(float(mask.mean()) for mask in votes.values()) for votes in (people, twins)]
-    return Judged(len(found) / done.cpu_seconds, float(both), lowest[0], lowest[1], auc)
+    paces = [sum(told) / done.cpu_seconds for told in ([listed.natural], [each.natural for each in both], [each.pairs for each in both])]
+    return Judged(*paces, listed.lowest, listed.lowest_twin, auc)
+
+
+@dataclass(frozen=True)
+class Votes:
+    """What both strangers say of some findings, from a sample of them."""
+
+    natural: float  # how many findings
+    pairs: float  # how many, with their twins
+    lowest: float
+    lowest_twin: float
+
+    @classmethod
+    def of(cls, found: Findings, place: JudgedGround, rng: np.random.Generator) -> Votes:
+        """Ask them."""
+        some = rng.permutation(len(found))[:JUDGED_ROWS]
+        people, twins = _votes(found.rows[some], place), _votes(found.twins[some], place)
+        person, twin = (np.logical_and.reduce(list(votes.values())) for votes in (people, twins))
+        lowest = [min(float(mask.mean()) for mask in votes.values()) for votes in (people, twins)]
+        return cls(len(found) * float(person.mean()), len(found) * float((person & twin).mean()), *lowest)
 
 
 def _votes(rows: Rows, place: JudgedGround) -> dict[str, Mask]:
@@ -95,13 +113,20 @@ def natural_figures(seed: int, quick: bool) -> dict[str, Any]:
         ours.append(fought(method("evenhand"), place, seed, 3.0))
         theirs.append(fought(method("chains"), place, seed, 3.0))
         print(f"  {name!s:28} evenhand {_told(ours[-1])}  chains {_told(theirs[-1])}", file=sys.stderr, flush=True)
-    ratios = [mine.natural_pace / max(other.natural_pace, 1e-9) for mine, other in zip(ours, theirs, strict=True)]
+    ratios, listed, pairs = (
+        [getattr(mine, name) / max(getattr(other, name), 1e-9) for mine, other in zip(ours, theirs, strict=True)]
+        for name in ("natural_pace", "listed_pace", "pair_pace")
+    )
     return {
         "natural_share_min": round(min(each.lowest for each in ours), 3),
         "twin_natural_share_min": round(min(each.lowest_twin for each in ours), 3),
         "sample_auc_max": round(max(each.auc for each in ours if each.auc is not None), 3),
         "natural_over_chains_median": round(float(np.median(ratios)), 2),
         "natural_over_chains_min": round(min(ratios), 2),
+        "listed_natural_over_chains_median": round(float(np.median(listed)), 2),
+        "listed_natural_over_chains_min": round(min(listed), 2),
+        "natural_pairs_over_chains_median": round(float(np.median(pairs)), 2),
+        "natural_pairs_over_chains_min": round(min(pairs), 2),
     }
 
 
@@ -111,7 +136,7 @@ def _quick_names() -> list[GroundName]:
 
 def _told(each: Judged) -> str:
     auc = "-" if each.auc is None else f"{each.auc:.3f}"
-    return f"{each.natural_pace:9,.0f} natural/s (shares {each.lowest:.3f}, twins {each.lowest_twin:.3f}, AUC {auc})"
+    return f"{each.natural_pace:9,.0f} natural/s, {each.pair_pace:,.0f} in pairs, {each.listed_pace:,.0f} listed (shares {each.lowest:.3f}, twins {each.lowest_twin:.3f}, AUC {auc})"
 
 
 # -- constants and ablations ---------------------------------------------------------------------------------------------------
@@ -119,7 +144,7 @@ def _told(each: Judged) -> str:
 
 def constants() -> dict[str, float]:
     """Every number that the method's files give a name: parameters and constants."""
-    found = {each.name: float(getattr(search.Evenhand(), each.name)) for each in fields(search.Evenhand)}
+    found = {each.name: float(getattr(search.Evenhand(), each.name)) for each in fields(search.Evenhand) if each.type != "bool"}
     for module in MODULES:
         found |= _named_numbers(module)
     return found

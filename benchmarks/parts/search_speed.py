@@ -19,6 +19,7 @@ from evenhand.datasets.dataset import Dataset
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.measures.proofs import ProofLimits, certify
 from evenhand.methods import method
+from evenhand.methods.evenhand import Evenhand
 from evenhand.methods.fairsift import FairSift
 from evenhand.methods.parts.walks import Moves
 from evenhand.methods.themis import Themis
@@ -63,19 +64,24 @@ def pace(searcher: Method, subject: Subject, seeds: tuple[int, ...], seconds: fl
 
 
 def over_fairsift(seed: int, quick: bool) -> dict[str, float]:
-    """`evenhand` over FairSIFT in all findings, natural or not: as the authors run it, and in whole batches as our method does."""
+    """`evenhand` over FairSIFT in all findings, natural or not: with `anybody`, and by default, where only plausible people are sought.
+
+    FairSIFT is run as its authors do, and in whole batches as our method does; it counts as no slower than their own code.
+    """
     adult = datasets.adult("papers").protect("sex")
     figures: dict[str, float] = {}
     seeds, seconds = tuple(range(seed, seed + (1 if quick else 3))), 1.0 if quick else 3.0
     for name, family in FAMILIES.items():
         subject = Subject(adult.domain, _model(family, adult), adult.rows, adult.labels)
         pace(method("evenhand"), subject, (seed + 99,), 0.2)  # what a process loads once is no part of the pace
-        ours, single, batched = (pace(each, subject, seeds, seconds) for each in (method("evenhand"), MemberByMember(), FairSift()))
-        _say(f"{name}: evenhand {ours:,.0f} findings per CPU-second, FairSIFT {single:,.0f} (published {PUBLISHED[name]:,.0f}), ")
-        _say(f"in batches {batched:,.0f}")
-        figures |= {f"over_fairsift_{name}": ours / single, f"over_batched_fairsift_{name}": ours / batched}
-        figures[f"fairsift_over_published_{name}"] = single / PUBLISHED[name]
-        figures[f"most_over_fairsift_{name}"] = questions_pace(subject, seed) / single
+        searchers: tuple[Method, ...] = (Evenhand(anybody=True), Evenhand(), MemberByMember(), FairSift())
+        ours, plausible, single, batched = (pace(each, subject, seeds, seconds) for each in searchers)
+        _say(f"{name}: evenhand {ours:,.0f} findings per CPU-second of anybody, {plausible:,.0f} plausible ones; ")
+        _say(f"FairSIFT {single:,.0f} (published {PUBLISHED[name]:,.0f}), in batches {batched:,.0f}")
+        theirs = max(single, PUBLISHED[name])
+        figures |= {f"over_fairsift_{name}": ours / theirs, f"over_batched_fairsift_{name}": ours / batched}
+        figures |= {f"plausible_over_fairsift_{name}": plausible / theirs, f"fairsift_over_published_{name}": single / PUBLISHED[name]}
+        figures[f"most_over_fairsift_{name}"] = questions_pace(subject, seed) / theirs
     return {name: round(value, 3) for name, value in figures.items()}
 
 
