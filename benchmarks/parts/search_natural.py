@@ -136,7 +136,8 @@ def _quick_names() -> list[GroundName]:
 
 def _told(each: Judged) -> str:
     auc = "-" if each.auc is None else f"{each.auc:.3f}"
-    return f"{each.natural_pace:9,.0f} natural/s, {each.pair_pace:,.0f} in pairs, {each.listed_pace:,.0f} listed (shares {each.lowest:.3f}, twins {each.lowest_twin:.3f}, AUC {auc})"
+    paces = f"{each.natural_pace:9,.0f} natural/s, {each.pair_pace:,.0f} in pairs, {each.listed_pace:,.0f} listed"
+    return f"{paces} (shares {each.lowest:.3f}, twins {each.lowest_twin:.3f}, AUC {auc})"
 
 
 # -- constants and ablations ---------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,3 +70,14 @@ def test_twins_that_nobody_would_believe_do_not_make_a_pair():
     labels = np.array([[0, 1, 1], [0, 0, 1], [0, -1, 1]])
     likely = np.array([[-1.0, -2.0, -np.inf], [-1.0, -2.0, -np.inf], [-1.0, -3.0, -9.0]])
     assert is_believable(labels, likely).tolist() == [True, False, True]
+
+
+def test_a_search_goes_on_to_people_with_implausible_twins_once_the_plausible_pairs_are_known():
+    domain = replace(DOMAIN, columns=DOMAIN.columns[:4])
+    subject = Subject(domain, OldsAreRefused(), people(4000)[:, :4])
+    done = run(Evenhand(learnt_cells=16_000), subject, Plan(3, Budget(candidates=16_000)))
+    assert "nearly all" in done.facts["known"]
+    assert "stopped" not in done.facts
+    assert done.aside is not None
+    assert len(done.findings) + len(done.aside) == done.ledger.candidates == 16_000  # here everybody is treated so
+    assert (done.findings.rows[:, 1] >= 20).mean() > 0.97

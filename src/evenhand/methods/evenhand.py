@@ -20,8 +20,8 @@ person.  What is sought is the population restricted to plausible findings; what
    bring more new findings for their cost are made more often, which changes the speed of the walks and not their limit.
 
 How much of it is known is told by fresh draws: the share of the affected ones among them who are in the list already.  Where that is about
-nine tenths, walks may also go to plausible people whose twins are not plausible; these are set aside.  Where nearly all of them are known
-too, the search ends.
+nine tenths, walks may also go to plausible people whose twins are not plausible, and where that holds of these too, to anybody of the
+population; they are set aside.  Where nearly all of the population's affected people are known, the search ends.
 
 With `anybody` none of this is done: walks over the findings of the whole domain change one cell at a time, and those that lose their
 finding go on from one that did not.  That lists the most in a second, and hardly anybody who could exist.
@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -224,7 +224,8 @@ class Walking:
         self.shares = self._untried_moves()
         self.weights = self._weighed(self.here.states.copies)
         self.task.sample = self.sampling.states.rows
-        self.known_share, self.known_people = (KnownShare(max(1, method.seeds // 2)) for _ in range(2))
+        self.known_share = KnownShare(max(1, method.seeds // 2))
+        self.known_here = replace(self.known_share)  # the same for all whom walks may go to now, pairs or not
         self.told = 0  # affected people who were drawn afresh in the last of all rounds
 
     def go(self) -> Search:
@@ -241,10 +242,10 @@ class Walking:
                 self.moves -= ROUNDS // 4
                 if self.task.fitting(len(self.sampling)) == len(self.sampling):
                     yield from self._sample()
-            if self.wanted != NOBODY and (stale >= PATIENCE or (self.wanted == PAIR and is_due and self._is_time_for_others)):
+            if self.wanted != NOBODY and (stale >= PATIENCE or (is_due and self._is_time_for_others)):
                 self._widen()
                 stale = 0
-            if is_due and self.known_people.is_nearly_all:
+            if is_due and self.wanted == NOBODY and self.known_here.is_nearly_all and not self.plausible.is_everything:
                 self.task.facts["stopped"] = f"{self.known_share.sentence}: there is little left to find among them"
                 return
         if stale >= PATIENCE and self.task.fitting(self.count) == self.count:
@@ -252,12 +253,12 @@ class Walking:
 
     @property
     def _is_time_for_others(self) -> bool:
-        return self.known_share.is_nine_tenths and not self.plausible.is_everything
+        return self.known_here.is_nine_tenths(self.known_here.remembered // ROUNDS) and not self.plausible.is_everything
 
     def _widen(self) -> None:
-        """On to plausible people whose twins are not, and where these are all known to anybody; they are set aside."""
+        """On to plausible people whose twins are not, and from there to anybody; they are set aside."""
         self.wanted = PERSON if self.wanted == PAIR and not self.plausible.is_everything else NOBODY
-        self.shares = self._untried_moves()
+        self.shares, self.known_here = self._untried_moves(), KnownShare(self.known_share.remembered)
 
     def _untried_moves(self) -> MoveShares:
         return MoveShares(self.plausible.chain, max(1, self.count // ROUNDS), min(self.task.question_seconds, 1.0))
@@ -327,10 +328,9 @@ class Walking:
         return self.screen.learn(np.concatenate([each.there.step.copies for each in tries])[new], unfair[new])
 
     def _note_known(self, listed: Mask, unfair: Mask, new: Mask) -> None:
-        """How many of the fresh affected people were in the list before, and how many of those who may be set aside were known."""
+        """How many of the fresh affected people were in the list before, and how many of all whom walks may go to were known."""
         self.known_share.add(int((listed & ~new).sum()), int(listed.sum()))
-        if self.wanted == PERSON:
-            self.known_people.add(int((unfair & ~new).sum()), int(unfair.sum()))
+        self.known_here.add(int((unfair & ~new).sum()), int(unfair.sum()))
         self.told += int(listed.sum()) if self.task.left() <= 1 / ROUNDS else 0
         if self.known_share.share is not None:
             self.task.facts["known_share"] = round(self.known_share.share, 3)

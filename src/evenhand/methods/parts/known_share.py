@@ -40,15 +40,11 @@ class KnownShare:
     @property
     def is_nearly_all(self) -> bool:
         """Whether enough were drawn to say that nearly all are known."""
-        return self._is_at_least(WORDS[-1][0])
+        return 2 * self.drawn >= self.remembered and self.known >= WORDS[-1][0] * self.drawn
 
-    @property
-    def is_nine_tenths(self) -> bool:
-        """Whether enough were drawn to say that about nine tenths are known, or more."""
-        return self._is_at_least(WORDS[-2][0])
-
-    def _is_at_least(self, share: float) -> bool:
-        return 2 * self.drawn >= self.remembered and self.known >= share * self.drawn
+    def is_nine_tenths(self, draws: int) -> bool:
+        """Whether so many draws say that about nine tenths are known, or more."""
+        return self.drawn >= draws and self.known >= WORDS[-2][0] * self.drawn
 
     @property
     def sentence(self) -> str:
