@@ -14,6 +14,7 @@ scan_start_cpu_s_million_x_40, scan_start_megabytes_million_x_40  the command sc
 seconds_budget_overrun_max  elapsed seconds of a scan by the seconds that it was given, the worst case over all methods on tables and
                          14, 70, 300 and 1,000 columns, for a second or more (benchmarks/parts/time_budgets.py); on a machine that does
                          nothing else.  half_second_overrun_max: the same for scans of half a second, where 50 ms are a tenth
+seconds_budget_megabytes_max, wide_megabytes_max  memory of a process that makes such scans one after the other; of 300 columns and more
 
 `--quick` takes about five CPU-minutes: the table of a million rows is written and read, and every hostile case has its own process.
 bit_flips_noticed_share  share of single flipped bits, anywhere in the files of a run and its witnesses, that reading the run notices

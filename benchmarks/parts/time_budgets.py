@@ -39,6 +39,8 @@ QUICK = (TimedScans(14, (0.5,)), TimedScans(300, (0.5,)), TimedScans(70, (2.0, 1
 FULL = tuple(TimedScans(columns, (0.5, 2.0, 10.0)) for columns in (14, 70, 300, 1_000))
 TRAINING_ROWS = 3_000
 TRIES = 3
+WIDE = 300
+"""Columns from which on memory is a figure of its own."""
 
 
 def init_figures(rows: int = MILLION, seed: int = 0) -> dict[str, Any]:
@@ -106,7 +108,7 @@ def _write_table(path: Path, rows: int, seed: int) -> None:
 
 def overrun_figures(plans: tuple[TimedScans, ...], seed: int = 0) -> dict[str, Any]:
     """The worst share of elapsed to given seconds over all methods and widths, in a process of its own for each width."""
-    worst, name, megabytes, scans, short = 0.0, "", 0.0, 0, 0.0
+    worst, name, megabytes, wide, scans, short = 0.0, "", 0.0, 0.0, 0, 0.0
     for plan in plans:
         columns = plan.columns
         told = json.loads(_in_a_child(_SCANS, str(Path(__file__).parent.parent), json.dumps(asdict(plan)), str(seed)))
@@ -120,13 +122,16 @@ def overrun_figures(plans: tuple[TimedScans, ...], seed: int = 0) -> dict[str, A
         most = max(longer, key=lambda each: each["overrun"]) if longer else {"overrun": 0.0}
         if most["overrun"] > worst:
             worst, name = most["overrun"], f"{most['method']}, {columns} columns, {most['seconds']:g} s"
+        print(f"{columns:4} columns: {told['megabytes']:,.0f} MB at most")
         megabytes = max(megabytes, told["megabytes"])
+        wide = max(wide, told["megabytes"] if columns >= WIDE else 0.0)
     return {
         "seconds_budget_overrun_max": round(worst, 3),
         "seconds_budget_overrun_worst": name,
         "half_second_overrun_max": round(short, 3),
         "seconds_budget_scans": scans,
         "seconds_budget_megabytes_max": round(megabytes, 1),
+        "wide_megabytes_max": round(wide, 1),
     }
 
 
