@@ -45,6 +45,7 @@ def test_every_table_and_figure_has_a_page():
     assert [item.stem for item in (*ITEMS, *NOTES) if not (ROOT / "docs" / "papers" / f"{item.stem}.md").exists()] == []
 
 
+@pytest.mark.slow  # loads torch and the editors
 def test_every_step_of_an_overview_has_a_place():
     from overviews import OVERVIEWS
 
