@@ -396,13 +396,15 @@ def main() -> None:
     parser.add_argument("--recogniser", type=Path, help="with --of: the pictures are bare, and what this detector names are the objects")
     parser.add_argument("--segmenter", type=Path, help="with --recogniser: a file that describes a segmenter which takes boxes")
     parser.add_argument("--inpainter", type=Path, help="with --of: a net that fills holes")
+    parser.add_argument("--reader", type=Path, help="with --of: a detector by which inserted objects are checked")
     parser.add_argument("--operators", nargs="+", default=JUDGED, help="with --of: only these")
     options = parser.parse_args()
     import cv2
 
     cv2.setNumThreads(1)
     if options.pictures and options.of:
-        given = JudgedPictures(options.of, options.recogniser, options.segmenter, options.inpainter, tuple(options.operators))
+        nets = options.recogniser, options.segmenter, options.inpainter, options.reader
+        given = JudgedPictures(options.of, *nets, operators=tuple(options.operators))
         for operator, told in write_judged_sheets(given, options.pictures, options.seed).items():
             say(f"  {operator}: {told}")
         return

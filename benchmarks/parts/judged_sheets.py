@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from evenhand.media.operators.parts.mutated import Mutation, Skipped
 from evenhand.media.scene import Picture
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.models.onnx_session import open_onnx
+from evenhand.models.recognisers.detectors import OnnxDetector
 from evenhand.report.scene_sheets import sheet
 
 OPERATORS = ("insert", "delete", "mirror", "move", "fog", "rain", "night", "exposure", "blur", "compression")
@@ -31,23 +32,32 @@ class JudgedPictures:
 
     recogniser: a detector whose own boxes are the objects; the folder's annotations are not looked at then.
     segmenter: a file that describes a segmenter which takes boxes, for bare pictures.  inpainter: a net that fills holes.
+    reader: a detector by which objects that are inserted elsewhere are checked.  first, step: which of the pictures are looked at.
     """
 
     source: Path
     recogniser: Path | None = None
     segmenter: Path | None = None
     inpainter: Path | None = None
+    reader: Path | None = None
     operators: tuple[str, ...] = OPERATORS
+    first: int = 0
+    step: int = 1
 
     def medium(self, seed: int) -> Scenes:
         """Every change of every picture."""
-        scenes = read_scenes(self._source())
+        scenes = read_scenes(self._source())[self.first :: self.step]
         known = {label for scene in scenes for label in scene.truth}
         classes = tuple(name for name in CLASSES if name in known)
-        plan = ChangePlan(classes, classes, self.operators, controls=False)
-        return Scenes(
-            scenes, plan if self.inpainter is None else replace(plan, inpainter=NetInpainter(open_onnx(self.inpainter))), seed=seed
+        plan = ChangePlan(
+            classes,
+            classes,
+            self.operators,
+            controls=False,
+            inpainter=None if self.inpainter is None else NetInpainter(open_onnx(self.inpainter)),
+            reader=None if self.reader is None else OnnxDetector(self.reader),
         )
+        return Scenes(scenes, plan, seed=seed)
 
     def _source(self) -> SceneSource:
         if self.recogniser is not None:

@@ -104,6 +104,7 @@ class SceneChoices:
 
     classes: which objects are inserted, deleted and turned; the paper's without.  operators: which changes; all without.
     repeats: of changes by chance.  labels: a YAML file of synonyms.  inpainter: an ONNX net that fills holes.
+    reader: an ONNX detector or a recogniser's name, by which objects that are inserted elsewhere are checked.
     """
 
     classes: tuple[str, ...] = ()
@@ -111,6 +112,7 @@ class SceneChoices:
     repeats: int = 1
     labels: Path | None = None
     inpainter: Path | None = None
+    reader: str = ""
 
     def vocabulary(self) -> Labels:
         """The labels that mean the same."""
@@ -130,7 +132,8 @@ class SceneChoices:
                 f"choose classes among {', '.join(known) or 'nothing: they hold no object'}"
             )
         operators = tuple(chosen_operators(self.operators)) if self.operators else ()
-        return replace(chosen, operators=operators, repeats=self.repeats, inpainter=_inpainter(self.inpainter))
+        reader = named_recogniser(self.reader) if self.reader else None
+        return replace(chosen, operators=operators, repeats=self.repeats, inpainter=_inpainter(self.inpainter), reader=reader)
 
 
 def _inpainter(path: Path | None) -> Inpainter | None:

@@ -5,7 +5,6 @@ These are the reasons for which an object is hard to recognise whatever its clas
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Mask, Reals
+from evenhand.media.film import films
 from evenhand.media.scene import Box, Scene
 from evenhand.media.scenes import ChangeFacts, Scenes
 
@@ -20,7 +20,6 @@ ORIGINAL = -1
 """Stands for the unchanged scene where a change is expected."""
 FAR = 1.5
 """Of the picture's diagonal: farther from the edit than any object can be, for scenes that are not changed."""
-FRAME = re.compile(r"^(?P<film>.*?)(?P<number>\d{3,})\D*$")
 ALIKE = 0.96
 """Least correlation of two coarse pictures that may be of one film."""
 RUN_FRAMES = 3
@@ -138,15 +137,10 @@ def _share(edits: Sequence[Box] | Reals, pixels: int) -> float:
 
 def film_runs(scenes: Sequence[Scene], frames: int = RUN_FRAMES) -> NDArray[np.intp]:
     """A number for each scene: neighbouring frames of one film share it, where names ("film_00042") and looks agree; others stand alone."""
-    films: dict[str, list[tuple[int, int]]] = {}
     found = np.arange(len(scenes), dtype=np.intp)
-    for place, scene in enumerate(scenes):
-        frame = FRAME.match(scene.name)
-        if frame and frame["film"].strip("_- "):
-            films.setdefault(frame["film"], []).append((int(frame["number"]), place))
-    for listed in films.values():
+    for film in films([scene.name for scene in scenes]):
         first, taken = -1, frames
-        for _, place in sorted(listed):
+        for place in (frame.place for frame in film):
             if taken >= frames or not _look_alike(scenes[first], scenes[place]):
                 first, taken = place, 0
             found[place], taken = first, taken + 1

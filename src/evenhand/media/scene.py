@@ -162,3 +162,10 @@ def grown(box: Box, margin: int, shape: tuple[int, int]) -> Box:
     """The box with a margin, kept inside the picture."""
     left, top, right, bottom = box
     return max(0, left - margin), max(0, top - margin), min(shape[1], right + margin), min(shape[0], bottom + margin)
+
+
+def overlap(one: Sequence[float], other: Sequence[float]) -> float:
+    """Intersection of two boxes over their union."""
+    shared = max(0.0, min(one[2], other[2]) - max(one[0], other[0])) * max(0.0, min(one[3], other[3]) - max(one[1], other[1]))
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
+    return float(shared / max(sum(areas) - shared, 1e-9))

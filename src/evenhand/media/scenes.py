@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Mask, Rows
-from evenhand.contract import Operator
+from evenhand.contract import Operator, Recogniser
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import DataError, InvalidArgument
@@ -45,6 +45,7 @@ class ChangePlan:
     repeats: how often a change by chance is tried on each scene.
     controls: whether null changes are tried too.
     clusters: how many groups of similar scenes; None for the number with the best silhouette.
+    inpainter: a net that fills holes.  reader: a recogniser; only objects that it calls what their labels say are inserted elsewhere.
     """
 
     insert: tuple[str, ...] = ("person", "car", "motorcycle", "truck", "bird", "cat", "dog")
@@ -54,6 +55,7 @@ class ChangePlan:
     controls: bool = True
     clusters: int | None = None
     inpainter: Inpainter | None = field(default=None, repr=False)
+    reader: Recogniser | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.insert or not self.change:
@@ -139,7 +141,8 @@ class Scenes:
 
     def with_donors_of(self, other: Scenes) -> Scenes:
         """This medium; what another one of the same scenes and labels has cut out of them is not cut out again."""
-        if other.scenes == self.scenes and other.labels == self.labels and "bank" in other.__dict__:
+        is_alike = other.scenes == self.scenes and other.labels == self.labels and other.plan.reader is self.plan.reader
+        if is_alike and "bank" in other.__dict__:
             self.__dict__["bank"] = other.bank
         return self
 
@@ -164,7 +167,7 @@ class Scenes:
     @cached_property
     def bank(self) -> DonorBank:
         """Objects of these scenes that may be inserted elsewhere."""
-        return collect(self.scenes, self.labels)
+        return collect(self.scenes, self.labels, self.plan.reader)
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
@@ -263,7 +266,8 @@ class Scenes:
 
     def digest(self) -> str:
         """Sixteen hexadecimal digits of the pictures, what is known of them, and how they are changed."""
-        settings = (self.plan, sorted(self.plan.made_by), self.plan.inpainter is None, self.labels, self.seed)
+        reader = "" if self.plan.reader is None else self.plan.reader.name
+        settings = (self.plan, sorted(self.plan.made_by), self.plan.inpainter is None, reader, self.labels, self.seed)
         whole = hashlib.sha256(repr(settings).encode())
         for scene, seen in zip(self.scenes, self.seen, strict=True):
             whole.update(repr((scene.name, scene.shape, sorted(scene.truth.items()), sorted(seen.items()))).encode())

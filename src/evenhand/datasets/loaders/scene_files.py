@@ -30,6 +30,7 @@ class SceneFiles:
     labels: a YAML file of synonyms.  segmenter: a YAML file that describes a segmentation net.  inpainter: an ONNX net that fills holes.
     legend: what the numbers of label maps mean: camvid, cityscapes-ids, cityscapes-trainids, kitti, bdd100k, ade20k or mapillary.
     recogniser: for pictures without annotations, an ONNX detector or a recogniser's name; what it names are the objects.
+    reader: an ONNX detector or a recogniser's name; only objects that it calls what their labels say are inserted elsewhere.
     seed: of the changes, and of which pictures are read where there are more than the count.
     """
 
@@ -47,6 +48,7 @@ class SceneFiles:
     inpainter: str = ""
     legend: str = ""
     recogniser: str = ""
+    reader: str = ""
     seed: int = 0
 
     def with_recogniser(self, source: Path, name: str) -> SceneFiles:
@@ -88,6 +90,7 @@ class SceneFiles:
             self.repeats,
             _below(path, self.labels) if self.labels else None,
             _below(path, self.inpainter) if self.inpainter else None,
+            str(_below(path, self.reader)) if self.reader.endswith(".onnx") else self.reader,
         )
 
     def _source(self, path: Path) -> SceneSource:

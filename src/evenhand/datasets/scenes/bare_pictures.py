@@ -15,7 +15,7 @@ import numpy as np
 from evenhand.contract import Answer, Detection, Recogniser
 from evenhand.datasets.scenes.picture_files import EVERY, SUFFIXES, SceneSample, read_picture, scene_name
 from evenhand.errors import DataError, require
-from evenhand.media.scene import MASKS, ROUGH, SAID_BY, Box, Instance, Picture, Scene, Stencil, grown
+from evenhand.media.scene import MASKS, ROUGH, SAID_BY, Box, Instance, Picture, Scene, Stencil, grown, overlap
 
 WORK_SIDE = 128  # pixels of the crop in which a mask is cut out
 CORE = 0.4  # of the box's half sides: surely the object
@@ -78,16 +78,9 @@ def _one_name_each(answer: Answer) -> list[Detection]:
     """The boxed objects, the surest name of each: a box that another one nearly covers is the same thing by another name."""
     kept: list[Detection] = []
     for one in sorted(answer, key=lambda each: -each.score):
-        if one.box is not None and all(_overlap(one.box, other.box or one.box) < SAME_THING for other in kept):
+        if one.box is not None and all(overlap(one.box, other.box or one.box) < SAME_THING for other in kept):
             kept.append(one)
     return kept
-
-
-def _overlap(one: Sequence[float], other: Sequence[float]) -> float:
-    """Intersection over union."""
-    shared = max(0.0, min(one[2], other[2]) - max(one[0], other[0])) * max(0.0, min(one[3], other[3]) - max(one[1], other[1]))
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
-    return shared / max(sum(areas) - shared, 1e-9)
 
 
 def bare_files(folder: Path) -> list[Path]:

@@ -18,6 +18,7 @@ from evenhand.media.scene import Instance, Scene, Stencil, grown, union
 MIRROR = "mirror"
 LEAST = 0.08  # of the picture's height
 MOST_SLOPE, MOST_SLOPE_WIDE = 0.1, 0.04  # of its height, by which the ends of an object's base may differ; wide ones show it more
+LEAST_LIKENESS = 0.86  # of a wide object's outline with its mirror image: from the side or from ahead, not at an angle
 AT_AN_ANGLE = "it is seen at an angle, and would stand askew the other way round"
 
 
@@ -40,7 +41,8 @@ class Mirror:
 def mirrored(scene: Scene, place: int, inpainter: Inpainter | None = None) -> Mutation | Skipped:
     """Mirror this object."""
     one = scene.instances[place]
-    if base_slope(one) > (MOST_SLOPE_WIDE if one.width > one.height else MOST_SLOPE):
+    is_wide = one.width > one.height
+    if base_slope(one) > (MOST_SLOPE_WIDE if is_wide else MOST_SLOPE) or (is_wide and likeness(one) < LEAST_LIKENESS):
         return Skipped(MIRROR, one.label, scene.name, AT_AN_ANGLE)
     cutout = flipped(cut(scene, one))
     left, top, _, _ = grown(one.box, MARGIN, scene.shape)
@@ -59,6 +61,12 @@ def base_slope(one: Instance) -> float:
     lowest = rows.max(axis=0)
     third = max(1, len(lowest) // 3)
     return float(abs(int(lowest[:third].max()) - int(lowest[-third:].max()))) / one.height
+
+
+def likeness(one: Instance) -> float:
+    """How much of an object's outline its mirror image shares."""
+    mirrored = one.stencil[:, ::-1]
+    return float((one.stencil & mirrored).sum()) / float(max(1, (one.stencil | mirrored).sum()))
 
 
 def flipped(cutout: Cutout) -> Cutout:

@@ -1,4 +1,4 @@
-"""Objects to insert: whole, unhidden and large enough, cut from the same data set, each appearance at most once in a picture."""
+"""Objects to insert: whole, unhidden, large enough and read as their class, cut from the same data set, nobody twice in a picture."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.contract import Recogniser
 from evenhand.errors import require
 from evenhand.media.operators.parts.cutout import Cutout, cut
 from evenhand.media.operators.parts.perspective import SizeLaw, calibrated, fit_law, pooled_law
+from evenhand.media.operators.parts.same_object import identities
 from evenhand.media.operators.parts.upright import is_upright
-from evenhand.media.scene import Instance, Scene, grown
+from evenhand.media.scene import Instance, Scene, grown, overlap
 from evenhand.media.vocabulary import Labels
 
 LEAST_HEIGHT = 26
 DARK, FLAT = 45.0, 16.0  # grey levels: what is darker on average and varies less is a silhouette, and looks like a hole elsewhere
-SAME = 12.0  # grey levels between thumbnails below which two donors are taken for one object
+SLENDER = {"person": 1.9}  # least height over width of a donor: wider masks hold two people, or somebody with what they push
+READ_AS = 0.5  # overlap with a box of its class that makes a donor what its label says
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,41 +43,51 @@ class DonorBank:
     donors: dict[str, tuple[Donor, ...]]
     prior: tuple[float, float]
     labels: Labels  # with relative heights as this data set has them
-    looks: dict[str, frozenset[int]] = field(default_factory=dict)  # appearances that a scene already shows
+    looks: dict[str, frozenset[int]] = field(default_factory=dict)  # who is in a scene already
 
     def of(self, label: str) -> tuple[Donor, ...]:
         """This class's donors; none when the data set has no usable one."""
         return self.donors.get(label, ())
 
 
-def collect(scenes: Iterable[Scene], labels: Labels) -> DonorBank:
-    """Every usable object of a data set."""
+def collect(scenes: Iterable[Scene], labels: Labels, reader: Recogniser | None = None) -> DonorBank:
+    """Every usable object of a data set; where a reader is given, only those that it calls what their labels say."""
     scenes = list(scenes)
     labels = calibrated(scenes, labels)
     prior = pooled_law(scenes, labels)
     gathered: dict[str, list[Donor]] = {}
-    looks: dict[str, set[int]] = {}
-    thumbnails: dict[str, list[NDArray[np.float32]]] = {}
-    for scene in scenes:
+    who = identities(scenes)
+    for scene, known in zip(scenes, who, strict=True):
         law = fit_law(scene, labels, prior)
-        for place, one in enumerate(scene.instances):
-            if not one.counted or one.height < 12:
-                continue
-            look = _appearance(_thumbnail(scene, one), thumbnails.setdefault(one.label, []))
-            looks.setdefault(scene.name, set()).add(look)
-            if is_usable(scene, place, law, labels):
-                across = (one.box[0] + one.box[2]) / 2 / scene.shape[1]
-                donor = Donor(cut(scene, one), one.height, across, one.foot / scene.shape[0], scene.name, look, _behind(scene, one))
-                gathered.setdefault(one.label, []).append(donor)
-    return DonorBank(
-        {label: tuple(found) for label, found in gathered.items()}, prior, labels, {name: frozenset(seen) for name, seen in looks.items()}
-    )
+        usable = [place for place in known if is_usable(scene, place, law, labels)]
+        for place in usable if reader is None or not usable else read_as_labelled(scene, usable, labels, reader):
+            one = scene.instances[place]
+            across = (one.box[0] + one.box[2]) / 2 / scene.shape[1]
+            donor = Donor(cut(scene, one), one.height, across, one.foot / scene.shape[0], scene.name, known[place], _behind(scene, one))
+            gathered.setdefault(one.label, []).append(donor)
+    looks = {scene.name: frozenset(known.values()) for scene, known in zip(scenes, who, strict=True)}
+    return DonorBank({label: tuple(found) for label, found in gathered.items()}, prior, labels, looks)
+
+
+def read_as_labelled(scene: Scene, places: Sequence[int], labels: Labels, reader: Recogniser) -> list[int]:
+    """Those of some objects that a recogniser finds and calls what they are labelled: no coach labelled as a car, no pair as one."""
+    (answer,) = reader.recognise([scene.picture])
+    named = [(labels.canonical(one.label), one.box) for one in answer if one.box is not None]
+
+    def is_read(one: Instance) -> bool:
+        meant = labels.touched(one.label)
+        return any(name in meant and overlap(one.box, box) >= READ_AS for name, box in named)
+
+    return [place for place in places if is_read(scene.instances[place])]
 
 
 def is_usable(scene: Scene, place: int, law: SizeLaw, labels: Labels) -> bool:
     """Whether an object may be a donor: whole, large enough, and as tall as its class should be where it stands."""
     one = scene.instances[place]
-    is_fit = is_upright(one) and is_whole(scene, place) and one.height >= _least(one.label, labels) and _fits(one, law, labels)
+    is_slender = one.height >= SLENDER.get(labels.canonical(one.label), 0.0) * one.width
+    is_fit = (
+        is_slender and is_upright(one) and is_whole(scene, place) and one.height >= _least(one.label, labels) and _fits(one, law, labels)
+    )
     return is_fit and not is_silhouette(scene, one)
 
 
@@ -131,26 +144,7 @@ def _behind(scene: Scene, one: Instance) -> tuple[float, float]:
     return float(grey.mean()), float(slope.mean())
 
 
-def _thumbnail(scene: Scene, one: Instance) -> NDArray[np.float32]:
-    cv2 = require("cv2", "image")
-    left, top, right, bottom = one.box
-    crop = scene.picture[top:bottom, left:right].astype(np.float32) * one.stencil[..., None]
-    mass = cv2.resize(one.stencil.astype(np.float32), (3, 5), interpolation=cv2.INTER_AREA)
-    small = cv2.resize(crop, (3, 5), interpolation=cv2.INTER_AREA) / np.maximum(mass, 0.15)[..., None]
-    return np.asarray(small, np.float32)
-
-
-def _appearance(thumbnail: NDArray[np.float32], known: list[NDArray[np.float32]]) -> int:
-    """The number of the first known thumbnail that looks the same; a new number when there is none."""
-    if known:
-        miss = np.abs(np.stack(known) - thumbnail).mean(axis=(1, 2, 3))
-        if miss.min() < SAME:
-            return int(miss.argmin())
-    known.append(thumbnail)
-    return len(known) - 1
-
-
 def pick(candidates: Sequence[Donor], used: set[int], rng: np.random.Generator) -> list[Donor]:
-    """The candidates in random order, without the appearances already used."""
+    """The candidates in random order, without those who are in the picture already."""
     free = [donor for donor in candidates if donor.appearance not in used]
     return [free[place] for place in rng.permutation(len(free))]
