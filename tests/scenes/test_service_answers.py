@@ -18,7 +18,7 @@ from evenhand.models.recognisers.rekognition import Rekognition
 from evenhand.models.recognisers.seen_objects import one_for_each
 from evenhand.models.recognisers.service_answers import AnswerReading, is_service_answer
 
-SERVICES = ("rekognition", "google", "azure")
+SERVICES = ("rekognition", "google", "azure", "azure-3.2")
 READING = AnswerReading(600, 400, least=0.5)
 
 
@@ -43,6 +43,16 @@ def test_labels_without_boxes_count_only_where_that_is_wished(name):
     wished = AnswerReading(600, 400, least=0.5, unboxed=True).read(recorded(name))
     without = {one.label.lower() for one in wished if one.box is None}
     assert without == {"bicycle"}  # not the street, nor the person and the car, which have boxes
+
+
+def test_people_without_a_name_are_people():
+    told = {"modelVersion": "2024-02-01", "metadata": {"width": 600, "height": 400}}
+    people = [{"boundingBox": {"x": 60, "y": 80, "w": 120, "h": 240}, "confidence": 0.95},
+              {"boundingBox": {"x": 300, "y": 80, "w": 120, "h": 240}, "confidence": 0.27}]  # fmt: skip
+    answer = READING.read(told | {"peopleResult": {"values": people}})
+    assert [(one.label, one.box) for one in answer] == [("person", (60.0, 80.0, 180.0, 320.0))]  # the other is below the least score
+    both = READING.read(recorded("azure") | {"peopleResult": {"values": people[:1]}})
+    assert [one.label for one in both].count("person") == 1
 
 
 def test_a_corner_without_a_coordinate_lies_at_the_edge():

@@ -104,7 +104,7 @@ class SceneChoices:
 
     classes: which objects are inserted, deleted and turned; the paper's without.  operators: which changes; all without.
     repeats: of changes by chance.  labels: a YAML file of synonyms.  inpainter: an ONNX net that fills holes.
-    reader: an ONNX detector or a recogniser's name, by which objects that are inserted elsewhere are checked.
+    reader: an ONNX detector or a recogniser's name, by which inserted objects and emptied places are checked.
     """
 
     classes: tuple[str, ...] = ()

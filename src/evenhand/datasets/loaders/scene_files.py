@@ -30,7 +30,8 @@ class SceneFiles:
     labels: a YAML file of synonyms.  segmenter: a YAML file that describes a segmentation net.  inpainter: an ONNX net that fills holes.
     legend: what the numbers of label maps mean: camvid, cityscapes-ids, cityscapes-trainids, kitti, bdd100k, ade20k or mapillary.
     recogniser: for pictures without annotations, an ONNX detector or a recogniser's name; what it names are the objects.
-    reader: an ONNX detector or a recogniser's name; only objects that it calls what their labels say are inserted elsewhere.
+    reader: an ONNX detector or a recogniser's name; only objects that it calls what their labels say are inserted elsewhere, and where it
+    still sees what was deleted, the deletion is skipped.  Without one, a recogniser in ONNX that named the objects is the reader.
     seed: of the changes, and of which pictures are read where there are more than the count.
     """
 
@@ -90,8 +91,13 @@ class SceneFiles:
             self.repeats,
             _below(path, self.labels) if self.labels else None,
             _below(path, self.inpainter) if self.inpainter else None,
-            str(_below(path, self.reader)) if self.reader.endswith(".onnx") else self.reader,
+            self._reader(path),
         )
+
+    def _reader(self, path: Path) -> str:
+        """The reader, or the recogniser of bare pictures where asking it costs nothing."""
+        name = self.reader or (self.recogniser if self.recogniser.endswith(".onnx") else "")
+        return str(_below(path, name)) if name.endswith(".onnx") else name
 
     def _source(self, path: Path) -> SceneSource:
         known = found_scenes(path, self.count)

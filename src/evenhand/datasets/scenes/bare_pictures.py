@@ -9,18 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.contract import Answer, Detection, Recogniser
 from evenhand.datasets.scenes.picture_files import EVERY, SUFFIXES, SceneSample, read_picture, scene_name
 from evenhand.errors import DataError, require
-from evenhand.media.scene import MASKS, ROUGH, SAID_BY, Box, Instance, Picture, Scene, Stencil, grown, overlap
+from evenhand.media.operators.parts.standing import ON_THE_GROUND, stands_free
+from evenhand.media.scene import MASKS, ROAD, ROUGH, SAID_BY, UNKNOWN, Box, Instance, Picture, Regions, Scene, Stencil, grown, overlap
 
 WORK_SIDE = 128  # pixels of the crop in which a mask is cut out
 CORE = 0.4  # of the box's half sides: surely the object
 LEAST_SIDE = 6
 SAME_THING = 0.6
+MOST_POINTS = 6  # below feet, and as many on the objects themselves
+LEAST_HIT, LEAST_GROUND, MOST_GROUND = 0.7, 0.04, 0.75  # of the points below feet, and of the picture
+ROOM_ABOVE = 0.03  # of the picture's height above the highest feet
 LEAST_QUALITY, DONOR_QUALITY = 0.88, 0.92  # of a segmenter's own mark: worse masks are rough, and only better ones are cut out
 
 
@@ -32,8 +38,18 @@ class PromptedMask:
     quality: float
 
 
+Points = NDArray[np.float32]  # (n, 2): columns and rows of a picture
 BoxSegmenter = Callable[[Picture, Sequence[Box]], list[PromptedMask]]
 """Masks for all boxes of a picture."""
+
+
+@runtime_checkable
+class PointSegmenter(Protocol):
+    """A segmenter that also takes points."""
+
+    def around(self, picture: Picture, on: Points, away: Points) -> PromptedMask:
+        """The mask of whatever these points lie on, without what the others lie on."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +87,29 @@ class BarePictures:
                 found[k] = replace(Instance.from_mask(label, own), visible=min(seen, 1.0 if quality >= DONOR_QUALITY else 0.96))
                 taken |= mask
         how = ROUGH if self.segmenter is None else "segmenter"
-        return Scene(name, picture, tuple(found[k] for k in sorted(found)), facts={MASKS: how, SAID_BY: self.recogniser.name})
+        scene = Scene(name, picture, tuple(found[k] for k in sorted(found)), facts={MASKS: how, SAID_BY: self.recogniser.name})
+        return scene if not isinstance(self.segmenter, PointSegmenter) else replace(scene, regions=prompted_ground(scene, self.segmenter))
+
+
+def prompted_ground(scene: Scene, segmenter: PointSegmenter) -> Regions | None:
+    """The ground on which things stand, from points below their feet; None where nothing stands free or the answer is no ground."""
+    height, width = scene.shape
+    feet = [one for one in scene.instances if one.label in ON_THE_GROUND and stands_free(scene, one)]
+    if not feet:
+        return None
+    below = [((one.box[0] + one.box[2]) / 2, min(one.foot + 0.06 * one.height + 2, height - 2)) for one in feet]
+    low = [(share * width, 0.97 * height) for share in (0.25, 0.5, 0.75)]
+    on = np.array([(x, y) for x, y in (*below[:MOST_POINTS], *low) if not scene.occupied[int(y), int(x)]], np.float32)
+    bodies = [((one.box[0] + one.box[2]) / 2, (one.box[1] + one.box[3]) / 2) for one in feet[:MOST_POINTS]]
+    away = np.array([(width / 2, 0.04 * height), *bodies], np.float32)
+    if not len(on):
+        return None
+    found = segmenter.around(scene.picture, on, away).mask & ~scene.occupied
+    found[: round(min(one.foot for one in feet) - ROOM_ABOVE * height)] = False
+    hit = found[on[:, 1].astype(int), on[:, 0].astype(int)].mean()
+    if hit < LEAST_HIT or not LEAST_GROUND <= found.mean() <= MOST_GROUND:
+        return None
+    return np.asarray(np.where(found, ROAD, UNKNOWN), np.uint8)
 
 
 def _one_name_each(answer: Answer) -> list[Detection]:

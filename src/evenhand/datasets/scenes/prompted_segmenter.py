@@ -5,8 +5,9 @@ No weights come with the package; each net has its own licence.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.datasets.scenes.bare_pictures import PromptedMask
+from evenhand.datasets.scenes.bare_pictures import Points, PromptedMask
 from evenhand.errors import DataError, WrongAnswer, require
 from evenhand.media.scene import Box, Picture
 from evenhand.models.onnx_session import NUMPY_TYPES, OnnxSession, open_onnx
 
 MEAN, SPREAD = np.array([123.675, 116.28, 103.53], np.float32), np.array([58.395, 57.12, 57.375], np.float32)
 SIDE = 1024  # pixels of the longer side where the encoder does not fix it
-CORNERS = np.array([[2.0, 3.0]], np.float32)  # what the decoder calls the first and the second corner of a box
+AWAY, ON, CORNERS, NOTHING = 0.0, 1.0, (2.0, 3.0), -1.0  # what the decoder calls points beside and on a thing, a box's corners, and padding
+
+
+@dataclass(frozen=True, eq=False)
+class Prompt:
+    """Points of a picture (column, row), and what each of them means to the decoder."""
+
+    points: Points
+    meanings: Sequence[float]
+
+
+@dataclass(frozen=True, eq=False)
+class _Encoded:
+    """What the encoder tells of a picture, and by how much the picture was enlarged for it."""
+
+    scale: float
+    told: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -30,6 +47,7 @@ class PromptedSegmenter:
 
     encoder: Path
     decoder: Path
+    _encoded: dict[bytes, _Encoded] = field(default_factory=dict, init=False, repr=False, compare=False)  # the last picture's
 
     @classmethod
     def from_yaml(cls, path: Path) -> PromptedSegmenter | None:
@@ -51,13 +69,24 @@ class PromptedSegmenter:
 
     def __call__(self, picture: Picture, boxes: Sequence[Box]) -> list[PromptedMask]:
         """One mask for each box, the decoder's best."""
-        encoder, decoder = self._nets
-        source = encoder.inputs[0]
-        side = next((one for one in source.shape if isinstance(one, int) and one > 3), SIDE)
-        scale = side / max(picture.shape[:2])
-        answers = encoder.run({source.name: self._view(picture, scale, side, source.shape)})
-        told = dict(zip((port.name for port in encoder.outputs), answers, strict=False))
-        return [self._decoded(decoder, told, np.array(box, np.float32).reshape(1, 2, 2) * scale, picture) for box in boxes]
+        return [self._decoded(picture, Prompt(np.array(box, np.float32).reshape(2, 2), CORNERS)) for box in boxes]
+
+    def around(self, picture: Picture, on: Points, away: Points) -> PromptedMask:
+        """The mask of whatever these points (column, row) lie on, without what the others lie on."""
+        points = np.concatenate([on.reshape(-1, 2), away.reshape(-1, 2), np.zeros((1, 2))]).astype(np.float32)
+        return self._decoded(picture, Prompt(points, (*[ON] * len(on), *[AWAY] * len(away), NOTHING)))
+
+    def _encoding(self, picture: Picture) -> _Encoded:
+        key = hashlib.blake2b(picture.tobytes(), digest_size=16).digest()
+        if key not in self._encoded:
+            encoder = self._nets[0]
+            source = encoder.inputs[0]
+            side = next((one for one in source.shape if isinstance(one, int) and one > 3), SIDE)
+            scale = side / max(picture.shape[:2])
+            answers = encoder.run({source.name: self._view(picture, scale, side, source.shape)})
+            self._encoded.clear()
+            self._encoded[key] = _Encoded(scale, dict(zip((port.name for port in encoder.outputs), answers, strict=False)))
+        return self._encoded[key]
 
     @staticmethod
     def _view(picture: Picture, scale: float, side: int, shape: Sequence[Any]) -> NDArray[np.float32]:
@@ -71,11 +100,13 @@ class PromptedSegmenter:
         canvas[: size[1], : size[0]] = (shrunk - MEAN) / SPREAD
         return np.asarray(canvas.transpose(2, 0, 1)[None], np.float32)
 
-    def _decoded(self, decoder: OnnxSession, told: Mapping[str, Any], corners: NDArray[np.float32], picture: Picture) -> PromptedMask:
+    def _decoded(self, picture: Picture, prompt: Prompt) -> PromptedMask:
         cv2 = require("cv2", "image")
+        decoder, encoded = self._nets[1], self._encoding(picture)
+        told = encoded.told
         known: dict[str, Any] = {
-            "point_coords": corners,
-            "point_labels": CORNERS,
+            "point_coords": (prompt.points * encoded.scale)[None],
+            "point_labels": np.array([prompt.meanings], np.float32),
             "mask_input": np.zeros((1, 1, 256, 256), np.float32),
             "has_mask_input": np.zeros(1, np.float32),
             "orig_im_size": np.array(picture.shape[:2]),

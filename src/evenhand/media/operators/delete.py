@@ -8,16 +8,19 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenhand.contract import Recogniser
 from evenhand.errors import require
 from evenhand.media.operators.parts.fill import USUAL_SIDE, fill
 from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.seams import noise_ratio, seam_ratio
-from evenhand.media.scene import UNKNOWN, Instance, Picture, Scene, Stencil, grown, union
+from evenhand.media.scene import UNKNOWN, Instance, Picture, Scene, Stencil, grown, overlap, union
+from evenhand.media.vocabulary import Labels
 
 MOST_SHARE = 0.35  # of the picture; a larger hole cannot be filled believably
 NO_BACKGROUND = "the picture has no free background that would fill its place"
 LEFT_BEHIND = "something that it holds, wears or rides would be left in the air"
+STILL_SEEN = "a reader still sees it there"
 REVEALED = "another object behind it would have to be completed"
 CARRIED = frozenset(
     {
@@ -46,6 +49,7 @@ RIDDEN = frozenset({"bicycle", "motorcycle", "horse", "elephant"})
 SMALL = 250  # pixels of a picture of the usual size; what a smaller object bites out of another one is not noticed
 MOST_REVEALED = 0.22  # of an object's outline
 LEAST_REMOVED = 0.9  # of the objects' pixels; the rest belongs to others as well, as a passenger's behind a windscreen do
+STILL_THERE = 0.4  # overlap of what a reader names with the place that was emptied
 TRUST = 0.5  # of the marks: a learned inpainter is taken unless its seams are worse by more; it continues edges, which marks do not see
 DARKER = 0.84  # ground darker than this share of its surroundings, next to the feet, is taken for the object's shadow
 
@@ -62,7 +66,10 @@ class Delete:
 
     def change(self, order: ChangeOrder, _: np.random.Generator) -> Mutation | Skipped:
         """The scene without any object of the class."""
-        return delete(order.scene, order.label, order.inpainter)
+        made = delete(order.scene, order.label, order.inpainter)
+        if order.reader is None or isinstance(made, Skipped) or not still_seen(made, order.bank.labels, order.reader):
+            return made
+        return Skipped(DELETE, order.label, order.scene.name, STILL_SEEN)
 
 
 def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Mutation | Skipped:
@@ -85,6 +92,15 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
     picture, how = filled
     old: list[Instance | None] = [None if place in places else one for place, one in enumerate(scene.instances)]
     return replace(finished(DELETE, label, scene, Became(picture, old)), how=how)
+
+
+def still_seen(made: Mutation, labels: Labels, reader: Recogniser) -> bool:
+    """Whether a recogniser finds the class in a place from which it was taken away."""
+    (answer,) = reader.recognise([made.after.picture])
+    meant = labels.touched(made.label)
+    places = [one.box for one in made.before.instances if one.label == made.label]
+    found = [one.box for one in answer if one.box is not None and labels.canonical(one.label) in meant]
+    return any(overlap(place, box) >= STILL_THERE for place in places for box in found)
 
 
 def hole_for(scene: Scene, gone: Sequence[Instance]) -> Stencil:

@@ -1,7 +1,8 @@
 """The answers of three services in their documented JSON: objects with boxes, each once, and labels of the whole picture.
 
 The clients hand their answers over in this form, and recorded ones can be read without any client: Rekognition's DetectLabels, Cloud
-Vision's images:annotate (OBJECT_LOCALIZATION, LABEL_DETECTION), Azure's Image Analysis 4.0 (objects, tags).
+Vision's images:annotate (OBJECT_LOCALIZATION, LABEL_DETECTION), Azure's Image Analysis 4.0 (objects, people, tags) and 3.2 (objects with
+their parents, tags).
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class AnswerReading:
                 sure = [one for one in whole if one.score >= self.least] if self.unboxed else []
                 return (*found, *named_once(sure, [one.label for one in found], parents))
         raise WrongAnswer(
-            f"no service answers with {sorted(map(str, raw))[:6]}; expected Labels, localizedObjectAnnotations or objectsResult"
+            f"no service answers with {sorted(map(str, raw))[:6]}; expected Labels, localizedObjectAnnotations, objectsResult, "
+            "or objects beside a requestId"
         )
 
 
@@ -84,11 +86,30 @@ def _google(raw: Mapping[str, Any], reading: AnswerReading) -> Parts:
 def _azure(raw: Mapping[str, Any], reading: AnswerReading) -> Parts:  # noqa: ARG001  (its boxes are in pixels)
     boxed = []
     for one in (raw.get("objectsResult") or {}).get("values") or ():
-        box = one["boundingBox"]
-        place = (float(box["x"]), float(box["y"]), float(box["x"] + box["w"]), float(box["y"] + box["h"]))
-        boxed += [Detection(tag["name"], float(tag["confidence"]), place) for tag in one["tags"]]
+        boxed += [Detection(tag["name"], float(tag["confidence"]), _corners(one["boundingBox"])) for tag in one["tags"]]
+    for one in (raw.get("peopleResult") or {}).get("values") or ():
+        boxed.append(Detection("person", float(one["confidence"]), _corners(one["boundingBox"])))
     whole = [Detection(one["name"], float(one["confidence"])) for one in (raw.get("tagsResult") or {}).get("values") or ()]
     return boxed, whole, {}
+
+
+def _azure_3(raw: Mapping[str, Any], reading: AnswerReading) -> Parts:  # noqa: ARG001  (its boxes are in pixels)
+    """Every object tells its parent, which tells its own; a parent is another name of the same thing."""
+    boxed: list[Detection] = []
+    parents: dict[str, Collection[str]] = {}
+    for one in raw.get("objects") or ():
+        line = [one]
+        while line[-1].get("parent"):
+            line.append(line[-1]["parent"])
+        names = [each["object"] for each in line]
+        parents |= {name: names[k + 1 :] for k, name in enumerate(names)}
+        boxed += [Detection(each["object"], float(each["confidence"]), _corners(one["rectangle"])) for each in line]
+    whole = [Detection(one["name"], float(one["confidence"])) for one in raw.get("tags") or ()]
+    return boxed, whole, parents
+
+
+def _corners(box: Mapping[str, Any]) -> tuple[float, float, float, float]:
+    return float(box["x"]), float(box["y"]), float(box["x"] + box["w"]), float(box["y"] + box["h"])
 
 
 def _has_one(*keys: str) -> Callable[[Mapping[str, Any]], bool]:
@@ -98,5 +119,6 @@ def _has_one(*keys: str) -> Callable[[Mapping[str, Any]], bool]:
 SERVICES: Sequence[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Mapping[str, Any], AnswerReading], Parts]]] = (
     (_has_one("Labels", "LabelModelVersion"), _rekognition),
     (_has_one("responses", "localizedObjectAnnotations", "labelAnnotations"), _google),
-    (_has_one("objectsResult", "tagsResult"), _azure),
+    (_has_one("objectsResult", "peopleResult", "tagsResult"), _azure),
+    (lambda raw: "requestId" in raw and _has_one("objects", "tags")(raw), _azure_3),
 )

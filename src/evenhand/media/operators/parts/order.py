@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from evenhand.contract import Recogniser
 from evenhand.media.operators.parts.donors import DonorBank
 from evenhand.media.operators.parts.mutated import Inpainter
 from evenhand.media.scene import Scene
@@ -20,3 +21,4 @@ class ChangeOrder:
     usual: Range
     bank: DonorBank
     inpainter: Inpainter | None = None
+    reader: Recogniser | None = None  # checks what can be checked by a look at the picture

@@ -33,10 +33,10 @@ def allowed(scene: Scene, label: str, labels: Labels) -> Stencil:
 def _standing(scene: Scene, label: str, labels: Labels) -> int:
     """How many objects of this class stand free."""
     mine = [one for one in scene.instances if labels.canonical(one.label) == labels.canonical(label)]
-    return sum(_stands_free(scene, one) for one in mine)
+    return sum(stands_free(scene, one) for one in mine)
 
 
-def _stands_free(scene: Scene, one: Instance) -> bool:
+def stands_free(scene: Scene, one: Instance) -> bool:
     """Whether its feet are seen, and nothing is below them: not a board, a horse, a chair, or a table that hides the legs."""
     if one.touches_border(scene.shape) or not is_upright(one):
         return False
@@ -57,7 +57,7 @@ def ground_from_feet(scene: Scene, labels: Labels) -> Regions:
     """Road where colour and roughness are those of the strips below the feet of vehicles and people, below the highest foot."""
     cv2 = require("cv2", "image")
     regions = np.full(scene.shape, UNKNOWN, np.uint8)
-    feet = [one for one in scene.instances if labels.canonical(one.label) in ON_THE_GROUND and _stands_free(scene, one)]
+    feet = [one for one in scene.instances if labels.canonical(one.label) in ON_THE_GROUND and stands_free(scene, one)]
     if sum(one.width for one in feet) < LEAST_FEET * scene.shape[1]:
         return regions
     layers = _look(scene)

@@ -1,0 +1,136 @@
+"""Nobody stands in a picture twice: objects are known again along a film and by their colours, and a reader checks what they are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.contract import Detection
+from evenhand.media.operators.delete import STILL_SEEN
+from evenhand.media.operators.insert import insert
+from evenhand.media.operators.mirror import LEAST_LIKENESS, likeness
+from evenhand.media.operators.parts.donors import collect, pick
+from evenhand.media.operators.parts.mutated import Mutation
+from evenhand.media.operators.parts.same_object import SAME, colours, difference, identities
+from evenhand.media.scene import Instance, Scene
+from evenhand.media.scenes import ChangePlan, Scenes
+from evenhand.media.vocabulary import Labels
+
+RED, GREEN, BLUE = (180, 40, 40), (40, 150, 60), (50, 60, 170)
+
+
+def walker(left, coat, top=60, dim=0):
+    """A person of two colours on a grey street."""
+    mask = np.zeros((240, 320), bool)
+    mask[top : top + 80, left : left + 30] = True
+    return mask, np.clip(np.array(coat) - dim, 0, 255)
+
+
+def scene_of(name, *walkers):
+    picture = np.full((240, 320, 3), 110, np.uint8)
+    things = []
+    for mask, coat in walkers:
+        picture[mask] = coat
+        rows = np.flatnonzero(mask.any(axis=1))
+        picture[rows[0] + 40 : rows[-1] + 1][mask[rows[0] + 40 : rows[-1] + 1]] = 40  # dark trousers
+        things.append(Instance.from_mask("person", mask))
+    return Scene(name, picture, tuple(things))
+
+
+def test_somebody_is_the_same_in_another_light_and_from_the_other_side():
+    here, there = scene_of("a", walker(40, RED)), scene_of("b", walker(200, RED, dim=20))
+    first, second = identities([here, there])
+    assert first[0] == second[0]
+    others = identities([here, scene_of("b", walker(200, GREEN)), scene_of("c", walker(200, BLUE))])
+    assert len({one[0] for one in others}) == 3
+    turned = Scene(
+        "t", np.ascontiguousarray(here.picture[:, ::-1]), (Instance.from_mask("person", here.instances[0].mask((240, 320))[:, ::-1]),)
+    )
+    assert difference(colours(here, here.instances[0]), colours(turned, turned.instances[0])[None])[0] < 1e-3 < SAME
+
+
+def test_a_walk_through_the_shade_is_one_track_in_a_film_and_two_people_elsewhere():
+    shade = [scene_of(f"walk_{k:03}", walker(40 + 15 * k, RED, dim=25 * k)) for k in range(5)]
+    numbers = [one[0] for one in identities(shade)]
+    assert len(set(numbers)) == 1
+    scattered = [scene_of(name, *[walker(40, RED, dim=dim)]) for name, dim in (("beach", 0), ("square", 100))]
+    assert len({one[0] for one in identities(scattered)}) == 2  # nothing but the film says that the ends of the walk are one
+
+
+def test_an_object_is_never_inserted_beside_itself(streets, bank):
+    rng = np.random.default_rng(4)
+    made = [insert(scene, "person", 3, bank, rng) for scene in streets]
+    made = [one for one in made if isinstance(one, Mutation)]
+    assert made
+    who = {donor.cutout.origin: donor.appearance for donor in bank.of("person")}
+    for one in made:
+        added = [who[origin] for origin in one.origins]
+        assert len(set(added)) == len(added)
+        assert not set(added) & bank.looks[one.before.name]
+    free = {donor.appearance for donor in pick(bank.of("person"), set(bank.looks[streets[0].name]), rng)}
+    assert not free & bank.looks[streets[0].name]
+
+
+class Reader:
+    """Calls every second car of the streets a bus, and all else what it is."""
+
+    name = "reader"
+
+    def __init__(self, scenes):
+        self.scenes = {scene.picture.tobytes(): scene for scene in scenes}
+
+    def recognise(self, pictures):
+        return [self._answer(self.scenes[picture.tobytes()]) for picture in pictures]
+
+    def _answer(self, scene):
+        found = []
+        for k, one in enumerate(scene.instances):
+            is_bus = one.label == "car" and k % 2
+            found.append(Detection("bus" if is_bus else one.label, 0.9, tuple(map(float, one.box))))
+        return tuple(found)
+
+
+def test_only_what_a_reader_calls_by_its_label_is_a_donor(streets, bank):
+    reader = Reader(streets)
+    checked = collect(streets, Labels(), reader)
+    assert 0 < len(checked.of("car")) < len(bank.of("car"))
+    assert len(checked.of("person")) == len(bank.of("person"))
+    origins = {donor.cutout.origin for donor in checked.of("car")}
+    assert origins < {donor.cutout.origin for donor in bank.of("car")}
+
+
+def test_a_pair_of_people_in_one_mask_is_no_donor():
+    single, pair = scene_of("one", walker(40, RED)), scene_of("two", walker(40, GREEN))
+    wide = np.zeros((240, 320), bool)
+    wide[60:140, 40:90] = True
+    pair = Scene("two", pair.picture, (Instance.from_mask("person", wide),))
+    found = collect([single, pair], Labels()).of("person")
+    assert {donor.scene for donor in found} <= {"one"}
+
+
+def test_a_wide_object_at_an_angle_is_unlike_its_mirror_image():
+    box, wedge = np.ones((40, 100), bool), np.triu(np.ones((40, 100), bool), k=-10)
+    for mask, is_alike in ((box, True), (wedge, False)):
+        assert (likeness(Instance("car", (0, 0, 100, 40), mask)) >= LEAST_LIKENESS) == is_alike
+
+
+class Spectator:
+    """Sees every person of these scenes, whether they are still there or not; or nobody."""
+
+    name = "spectator"
+
+    def __init__(self, *boxes):
+        self.boxes = boxes
+
+    def recognise(self, pictures):
+        return [tuple(Detection("pedestrian", 0.8, tuple(map(float, box))) for box in self.boxes) for _ in pictures]
+
+
+def test_a_deletion_after_which_a_reader_still_sees_the_object_is_skipped():
+    scene = scene_of("street", walker(140, RED))
+    plain = Scenes([scene, scene_of("other", walker(40, GREEN))], ChangePlan(("person",), ("person",), ("delete",), controls=False))
+    assert isinstance(plain.made(0, 0), Mutation)
+    for boxes, is_made in (((), True), ((scene.instances[0].box,), False), (((0, 0, 30, 80),), True)):
+        plan = ChangePlan(("person",), ("person",), ("delete",), controls=False, reader=Spectator(*boxes))
+        made = Scenes([scene, scene_of("other", walker(40, GREEN))], plan).made(0, 0)
+        assert isinstance(made, Mutation) == is_made
+        assert is_made or made.reason == STILL_SEEN
