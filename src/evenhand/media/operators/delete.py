@@ -14,12 +14,14 @@ from evenhand.media.operators.parts.fill import USUAL_SIDE, fill
 from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.seams import noise_ratio, seam_ratio
-from evenhand.media.scene import UNKNOWN, Instance, Picture, Scene, Stencil, grown, overlap, union
+from evenhand.media.scene import SAID_BY, UNKNOWN, Instance, Picture, Scene, Stencil, grown, overlap, union
 from evenhand.media.vocabulary import Labels
 
 MOST_SHARE = 0.35  # of the picture; a larger hole cannot be filled believably
+MOST_LEARNED = 0.05  # of the picture, for a learned inpainter: larger fillings were seen to be smears
 NO_BACKGROUND = "the picture has no free background that would fill its place"
 LEFT_BEHIND = "something that it holds, wears or rides would be left in the air"
+TOUCHED = "a nearer object touches it, and nobody drew the line between them"
 STILL_SEEN = "a reader still sees it there"
 REVEALED = "another object behind it would have to be completed"
 CARRIED = frozenset(
@@ -48,6 +50,7 @@ CARRIED = frozenset(
 RIDDEN = frozenset({"bicycle", "motorcycle", "horse", "elephant"})
 SMALL = 250  # pixels of a picture of the usual size; what a smaller object bites out of another one is not noticed
 MOST_REVEALED = 0.22  # of an object's outline
+MOST_TOUCHED = 0.1  # of an object's outline
 LEAST_REMOVED = 0.9  # of the objects' pixels; the rest belongs to others as well, as a passenger's behind a windscreen do
 STILL_THERE = 0.4  # overlap of what a reader names with the place that was emptied
 TRUST = 0.5  # of the marks: a learned inpainter is taken unless its seams are worse by more; it continues edges, which marks do not see
@@ -82,11 +85,16 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
     if hole.mean() > MOST_SHARE:
         return Skipped(DELETE, label, scene.name, f"the objects cover {hole.mean():.0%} of the picture")
     seen = union(gone, scene.shape)
-    if (inpainter is None and any(reveals(scene, one, gone) for one in gone)) or (hole & seen).sum() < LEAST_REMOVED * seen.sum():
+    if any(reveals(scene, one, gone) for one in gone) or (hole & seen).sum() < LEAST_REMOVED * seen.sum():
         return Skipped(DELETE, label, scene.name, REVEALED)
     if any(carries(scene, one) or is_ridden(scene, one, gone) for one in gone):
         return Skipped(DELETE, label, scene.name, LEFT_BEHIND)
-    filled = emptied(scene, gone, hole, inpainter)
+    is_bare, is_large = SAID_BY in scene.facts, hole.mean() > MOST_LEARNED
+    if is_bare and any(borders_nearer(scene, one, gone) for one in gone):
+        return Skipped(DELETE, label, scene.name, TOUCHED)
+    if is_bare and is_large and inpainter is not None:
+        return Skipped(DELETE, label, scene.name, NO_BACKGROUND)
+    filled = emptied(scene, gone, hole, None if is_large else inpainter)
     if filled is None:
         return Skipped(DELETE, label, scene.name, NO_BACKGROUND)
     picture, how = filled
@@ -135,13 +143,26 @@ def reveals(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
     """Whether an object that stays lies behind a good part of this one's outline: background in its place would bite a piece out of it."""
     if one.area < SMALL * max(1.0, min(scene.shape) / USUAL_SIDE) ** 2:
         return False
+    return _bordered(scene, one, [other for other in _staying(scene, gone) if not other.nearer_than(one.foot, one.depth)]) > MOST_REVEALED
+
+
+def borders_nearer(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
+    """Whether an object that stays lies before a part of this one's outline: a mask that nobody drew takes some of it along."""
+    return _bordered(scene, one, [other for other in _staying(scene, gone) if other.nearer_than(one.foot, one.depth)]) > MOST_TOUCHED
+
+
+def _staying(scene: Scene, gone: Sequence[Instance]) -> list[Instance]:
+    removed = {id(other) for other in gone}
+    return [other for other in scene.instances if id(other) not in removed]
+
+
+def _bordered(scene: Scene, one: Instance, others: Sequence[Instance]) -> float:
+    """The share of an object's outline along which these others lie."""
     cv2 = require("cv2", "image")
     left, top, right, bottom = grown(one.box, 4, scene.shape)
     mask = one.mask(scene.shape)[top:bottom, left:right].astype(np.uint8)
     ring = cv2.dilate(mask, np.ones((7, 7), np.uint8)) > mask
-    removed = {id(other) for other in gone}
-    behind = [other for other in scene.instances if id(other) not in removed and not other.nearer_than(one.foot, one.depth)]
-    return bool((union(behind, scene.shape)[top:bottom, left:right] & ring).sum() > MOST_REVEALED * ring.sum())
+    return float((union(others, scene.shape)[top:bottom, left:right] & ring).sum() / max(1, ring.sum()))
 
 
 def carries(scene: Scene, one: Instance) -> bool:
