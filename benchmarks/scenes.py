@@ -391,7 +391,7 @@ def main() -> None:
     parser.add_argument("--part", choices=("all", "verdict", "planted", "real"), default="all", help="one part only")
     parser.add_argument("--pictures", type=Path, help="only write before-and-after sheets of synthetic streets to this folder")
     parser.add_argument(
-        "--of", type=Path, help="with --pictures: sheets of 24 changes by each operator of this folder, cropped, for judging"
+        "--of", type=Path, help="with --pictures: sheets of 24 changes by each operator of this folder, or of drawn 'streets', for judging"
     )
     parser.add_argument("--recogniser", type=Path, help="with --of: the pictures are bare, and what this detector names are the objects")
     parser.add_argument("--segmenter", type=Path, help="with --recogniser: a file that describes a segmenter which takes boxes")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.datasets.scene_data import SceneSource, found_scenes, read_scenes
+from evenhand.datasets.scene_data import SceneSource, drawn_streets, found_scenes, read_scenes
 from evenhand.datasets.scenes.picture_files import write_picture
 from evenhand.errors import DataError, require
 from evenhand.media.operators.parts.inpaint import NetInpainter
@@ -23,16 +23,17 @@ OPERATORS = ("insert", "delete", "mirror", "move", "fog", "rain", "night", "expo
 CLASSES = ("person", "car", "motorcycle", "truck", "bus", "bicycle", "dog", "cat", "bird")
 SHOWN = 24
 MOST = 400
+DRAWN = 40
 WIDE, TALL = 380, 280
 
 
 @dataclass(frozen=True)
 class JudgedPictures:
-    """What is judged: a folder of pictures, and the nets that a user would bring.
+    """What is judged: a folder of pictures, or drawn streets, and the nets that a user would bring.
 
     recogniser: a detector whose own boxes are the objects; the folder's annotations are not looked at then.
     segmenter: a file that describes a segmenter which takes boxes, for bare pictures.  inpainter: a net that fills holes.
-    reader: a detector by which objects that are inserted elsewhere are checked.  first, step: which of the pictures are looked at.
+    reader: a detector by which objects that are inserted elsewhere are checked.
     """
 
     source: Path
@@ -41,12 +42,15 @@ class JudgedPictures:
     inpainter: Path | None = None
     reader: Path | None = None
     operators: tuple[str, ...] = OPERATORS
-    first: int = 0
-    step: int = 1
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the streets are drawn, so that their sheets may be kept and shown."""
+        return str(self.source) == "streets"
 
     def medium(self, seed: int) -> Scenes:
         """Every change of every picture."""
-        scenes = read_scenes(self._source())[self.first :: self.step]
+        scenes = drawn_streets(DRAWN, seed) if self.is_drawn else read_scenes(self._source())
         known = {label for scene in scenes for label in scene.truth}
         classes = tuple(name for name in CLASSES if name in known)
         plan = ChangePlan(
@@ -72,7 +76,8 @@ def write_judged_sheets(judged: JudgedPictures, folder: Path, seed: int) -> dict
     """One sheet for each operator, one change for each picture; how many changes there are on it, and why others were not made."""
     medium = judged.medium(seed)
     folder.mkdir(parents=True, exist_ok=True)
-    return {operator: _write(medium, operator, folder / f"{judged.source.name}-{operator}.png", seed) for operator in judged.operators}
+    kind = "jpg" if judged.is_drawn else "png"
+    return {operator: _write(medium, operator, folder / f"{judged.source.name}-{operator}.{kind}", seed) for operator in judged.operators}
 
 
 def _write(medium: Scenes, operator: str, file: Path, seed: int) -> str:
@@ -88,9 +93,16 @@ def _write(medium: Scenes, operator: str, file: Path, seed: int) -> str:
         elif isinstance(made, Skipped) and medium.scenes[place].of(made.label):
             skipped[made.reason] += 1
     if shown:
-        write_picture(file, sheet([_pair(made) for made in shown.values()], 3))
+        drawn = sheet([_pair(made) for made in shown.values()], 3)
+        write_picture(file, _halved(drawn) if file.suffix == ".jpg" else drawn)
     reasons = "; ".join(f"{reason} ({n})" for reason, n in skipped.most_common())
     return f"{len(shown)} shown" + (f", skipped: {reasons}" if reasons else "")
+
+
+def _halved(picture: Picture) -> Picture:
+    """Half as wide and half as tall, for sheets that are kept."""
+    cv2 = require("cv2", "image")
+    return np.asarray(cv2.resize(picture, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def _pair(made: Mutation) -> Picture:

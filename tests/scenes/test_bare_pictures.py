@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,13 @@ from tests.scenes.test_box_layouts import saved
 
 import evenhand as eh
 from evenhand.contract import Detection
-from evenhand.datasets.scenes.bare_pictures import BarePictures, PromptedMask, rough_mask
+from evenhand.datasets.scenes.bare_pictures import BarePictures, PromptedMask, prompted_ground, rough_mask
 from evenhand.datasets.scenes.picture_files import write_picture
 from evenhand.datasets.scenes.prompted_segmenter import PromptedSegmenter
 from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.media.operators.delete import TOUCHED, delete
 from evenhand.media.operators.parts.mutated import Mutation, Skipped
+from evenhand.media.scene import ROAD, SAID_BY, UNKNOWN, Instance, Scene
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.verbs.init import init
 
@@ -166,3 +169,43 @@ def test_encoders_and_decoders_are_joined_by_name_and_padding_is_cut_off(tmp_pat
     rows = np.flatnonzero(told.mask.any(axis=1))
     assert rows.min() == pytest.approx(32, abs=1)  # the square's middle is at two thirds of a picture that fills three quarters of it
     assert rows.max() == 47
+
+
+class Pointed:
+    """Answers every question about points with one mask, and keeps what it was asked."""
+
+    def __init__(self, mask):
+        self.mask, self.asked = mask, []
+
+    def around(self, picture, on, away):
+        self.asked.append((picture.shape, on, away))
+        return PromptedMask(self.mask, 0.95)
+
+
+def test_ground_is_what_lies_below_feet_and_nothing_else():
+    body, floor = np.zeros((240, 320), bool), np.zeros((240, 320), bool)
+    body[60:150, 140:175], floor[130:] = True, True
+    scene = Scene("street", np.full((240, 320, 3), 90, np.uint8), (Instance.from_mask("person", body),))
+    segmenter = Pointed(floor)
+    regions = prompted_ground(scene, segmenter)
+    assert set(np.unique(regions)) == {UNKNOWN, ROAD}
+    assert (regions[150:] == ROAD).all()
+    assert not (regions[body] == ROAD).any()
+    _, on, away = segmenter.asked[0]
+    assert (on[:, 1] > 150).all()
+    assert body[away[:, 1].astype(int), away[:, 0].astype(int)].any()  # who stands there is no ground
+    assert prompted_ground(scene, Pointed(np.roll(floor, -130, axis=0) & ~floor)) is None  # an answer that misses the points
+    flying = replace(scene, instances=(Instance.from_mask("kite", body),))
+    assert prompted_ground(flying, segmenter) is None
+
+
+def test_a_mask_that_nobody_drew_is_not_taken_from_behind_a_nearer_object():
+    picture = np.full((240, 320, 3), 90, np.uint8)
+    far, near = np.zeros((240, 320), bool), np.zeros((240, 320), bool)
+    far[100:130, 140:170], near[90:170, 171:200] = True, True
+    things = (Instance.from_mask("car", far), Instance.from_mask("person", near))
+    drawn = Scene("drawn", picture, things)
+    assert isinstance(delete(drawn, "car"), Mutation)
+    named = delete(Scene("bare", picture, things, facts={SAID_BY: "a detector"}), "car")
+    assert isinstance(named, Skipped)
+    assert named.reason == TOUCHED
