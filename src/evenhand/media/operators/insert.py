@@ -26,6 +26,7 @@ LEAST_PIXELS = 20  # height of an inserted car-sized thing; smaller classes may 
 MOST_SCALE = 1.25  # a donor is never enlarged more than this: it would look soft
 OWN_SIZE = 0.08  # a donor within this much (natural logarithm) of the law's height is used at its own size
 HIDES_AT_MOST = 0.45  # of any object behind
+MOST_GUESSED = 2  # objects on ground that nobody marked
 SEEN_AT_LEAST = 0.6  # of the inserted object
 
 
@@ -89,12 +90,14 @@ def insert(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random
     ground = allowed(scene, label, labels)
     if ground.sum() < 200:
         return Skipped(INSERT, label, scene.name, "no ground on which this class may stand")
+    if scene.regions is None and count > MOST_GUESSED:
+        return Skipped(INSERT, label, scene.name, f"{count} objects would stand on ground that is only guessed")
     site = Site(scene, ground)
     spots: list[StandingSpot] = []
     used = set(bank.looks.get(scene.name, ()))
     footing = _footing(site, law, labels.relative_height.get(labels.canonical(label), 1.0))
     for _ in range(count):
-        spot = _find(site, footing, pick(bank.of(label), used, rng)[:DONORS_TRIED], spots, rng)
+        spot = _find(site, footing, pick(bank.for_scene(scene, label), used, rng)[:DONORS_TRIED], spots, rng)
         if spot is None:
             return Skipped(INSERT, label, scene.name, f"room for {len(spots)} of the {count} objects that are needed")
         spots.append(spot)

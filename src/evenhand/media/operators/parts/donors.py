@@ -18,8 +18,13 @@ from evenhand.media.scene import Instance, Scene, grown, overlap
 from evenhand.media.vocabulary import Labels
 
 LEAST_HEIGHT = 26
-DARK, FLAT = 45.0, 16.0  # grey levels: what is darker on average and varies less is a silhouette, and looks like a hole elsewhere
+DARK, FLAT = 45.0, 20.0  # grey levels: what is darker on average and varies less is a silhouette, and looks like a hole elsewhere
 SLENDER = {"person": 1.9}  # least height over width of a donor: wider masks hold two people, or somebody with what they push
+HEAD, MOST_HEAD = (
+    0.1,
+    0.62,
+)  # of a person's height, and of its greatest width: a wider top is a neck or a belt, where a picture or a mask ends
+GREY = 6.0  # levels of colour, on average: a picture with less is black and white
 READ_AS = 0.5  # overlap with a box of its class that makes a donor what its label says
 
 
@@ -34,6 +39,7 @@ class Donor:
     scene: str
     appearance: int
     behind: tuple[float, float]  # lightness and edge strength of what stood around it
+    is_grey: bool = False  # whether its picture is black and white
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +50,11 @@ class DonorBank:
     prior: tuple[float, float]
     labels: Labels  # with relative heights as this data set has them
     looks: dict[str, frozenset[int]] = field(default_factory=dict)  # who is in a scene already
+    grey: frozenset[str] = frozenset()  # scenes in black and white
+
+    def for_scene(self, scene: Scene, label: str) -> list[Donor]:
+        """This class's donors that are as colourful as a scene."""
+        return [donor for donor in self.of(label) if donor.is_grey == (scene.name in self.grey)]
 
     def of(self, label: str) -> tuple[Donor, ...]:
         """This class's donors; none when the data set has no usable one."""
@@ -56,17 +67,18 @@ def collect(scenes: Iterable[Scene], labels: Labels, reader: Recogniser | None =
     labels = calibrated(scenes, labels)
     prior = pooled_law(scenes, labels)
     gathered: dict[str, list[Donor]] = {}
-    who = identities(scenes)
+    who, grey = identities(scenes), frozenset(scene.name for scene in scenes if is_grey(scene))
     for scene, known in zip(scenes, who, strict=True):
         law = fit_law(scene, labels, prior)
         usable = [place for place in known if is_usable(scene, place, law, labels)]
         for place in usable if reader is None or not usable else read_as_labelled(scene, usable, labels, reader):
             one = scene.instances[place]
             across = (one.box[0] + one.box[2]) / 2 / scene.shape[1]
-            donor = Donor(cut(scene, one), one.height, across, one.foot / scene.shape[0], scene.name, known[place], _behind(scene, one))
-            gathered.setdefault(one.label, []).append(donor)
+            foot = one.foot / scene.shape[0]
+            made = Donor(cut(scene, one), one.height, across, foot, scene.name, known[place], _behind(scene, one), scene.name in grey)
+            gathered.setdefault(one.label, []).append(made)
     looks = {scene.name: frozenset(known.values()) for scene, known in zip(scenes, who, strict=True)}
-    return DonorBank({label: tuple(found) for label, found in gathered.items()}, prior, labels, looks)
+    return DonorBank({label: tuple(found) for label, found in gathered.items()}, prior, labels, looks, grey)
 
 
 def read_as_labelled(scene: Scene, places: Sequence[int], labels: Labels, reader: Recogniser) -> list[int]:
@@ -89,6 +101,18 @@ def is_usable(scene: Scene, place: int, law: SizeLaw, labels: Labels) -> bool:
         is_slender and is_upright(one) and is_whole(scene, place) and one.height >= _least(one.label, labels) and _fits(one, law, labels)
     )
     return is_fit and not is_silhouette(scene, one)
+
+
+def has_head(one: Instance) -> bool:
+    """Whether an upright mask is narrow at its top."""
+    wide = one.stencil.sum(axis=1)
+    return bool(wide[: max(1, round(HEAD * one.height))].mean() <= MOST_HEAD * wide.max())
+
+
+def is_grey(scene: Scene) -> bool:
+    """Whether a picture is black and white."""
+    few = scene.picture[::4, ::4].astype(np.int16)
+    return bool((few.max(axis=2) - few.min(axis=2)).mean() < GREY)
 
 
 def is_silhouette(scene: Scene, one: Instance) -> bool:

@@ -23,7 +23,7 @@ TAKEN = 5e4  # a cost that only pixels of other objects have
 MOST_TAKEN = 0.02  # of a piece may have no free background at all
 MOST_DRIFT = 14.0  # levels by which the filling may differ from the rim in tone: else it is a thing of another place
 MOST_MISS = 2.5  # times the texture by which the rims may differ, root mean square: more is a patchwork
-MOST_VISIBLE = 200.0  # levels of all steps along rim and seams over the hole's side; from about here on a filling was seen to be one
+MOST_VISIBLE = 135.0  # levels of all steps along rim and seams over the hole's side; from about here on a filling was seen to be one
 MOST_WALL, WIDEST_WALL = (
     0.012,
     0.12,
