@@ -36,7 +36,7 @@ def insertions(streets, bank):
 
 @pytest.fixture(scope="module")
 def deletions(streets):
-    return made([delete(scene, label) for scene in streets for label in ("person", "car")])
+    return made([delete(scene, label) for scene in streets for label in ("person", "car", "motorcycle", "cyclist", "dog", "bird")])
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from evenhand.contract import Detection
+from evenhand.datasets.scene_data import SceneChoices
+from evenhand.errors import DataError
 from evenhand.media.operators.delete import STILL_SEEN
 from evenhand.media.operators.insert import insert
 from evenhand.media.operators.mirror import LEAST_LIKENESS, likeness
@@ -93,8 +96,8 @@ class Reader:
 
 
 def test_only_what_a_reader_calls_by_its_label_is_a_donor(streets, bank):
-    reader = Reader(streets)
-    checked = collect(streets, Labels(), reader)
+    taken = [replace(scene, facts={}) for scene in streets]  # as if a camera had taken them
+    checked = collect(taken, Labels(), Reader(taken))
     assert 0 < len(checked.of("car")) < len(bank.of("car"))
     assert len(checked.of("person")) == len(bank.of("person"))
     origins = {donor.cutout.origin for donor in checked.of("car")}
@@ -154,3 +157,21 @@ def test_headless_masks_and_donors_of_another_kind_of_picture_are_left_out():
     found = DonorBank({"person": (donor,)}, (0.0, 1.0), Labels(), grey=frozenset({"grey"}))
     assert found.for_scene(plain, "person") == [donor]
     assert not found.for_scene(colourful, "person")
+
+
+def test_outside_scenes_lend_what_the_data_has_not_and_a_reader_is_not_asked_about_drawings(streets):
+    bare = [replace(scene, instances=tuple(one for one in scene.instances if one.label != "dog")) for scene in streets[:4]]
+    assert not collect(bare, Labels()).of("dog")
+    lent = collect(bare, Labels(), Spectator(), streets)
+    assert lent.of("dog")
+    assert all(donor.appearance < 0 for donor in lent.of("dog"))  # nobody of the data set
+    own = collect(bare, Labels(), None, streets)
+    assert [donor.scene for donor in own.of("car")] == [donor.scene for donor in collect(bare, Labels()).of("car")]
+    plan = ChangePlan(("dog",), ("person",), ("insert",), controls=False, donors=tuple(streets))
+    medium = Scenes(bare, plan)
+    assert any(isinstance(medium.made(place, 0), Mutation) for place in range(len(bare)))
+
+
+def test_a_folder_without_scenes_lends_nothing(tmp_path):
+    with pytest.raises(DataError, match="no annotated scenes"):
+        SceneChoices(("person",), donors=str(tmp_path)).plan([scene_of("one", walker(40, RED))])

@@ -28,6 +28,9 @@ from evenhand.values import tell_watcher
 FORMATS = ("streets", "coco", "panoptic", "cityscapes", "cityscapes-ids", "maps", "voc", "facet", "miap", "pictures")
 MOST_SCENES = 60
 """So many scenes are read unless another number is asked for: each is changed some twenty times."""
+DRAWN = "drawn"
+DRAWN_DONORS = 40
+"""So many streets are drawn for their dogs, cats and birds."""
 JUNCTIONS = ("junction",)
 """What is drawn where no data is given: streets with many traffic lights, which the planted recogniser loses."""
 
@@ -105,6 +108,7 @@ class SceneChoices:
     classes: which objects are inserted, deleted and turned; the paper's without.  operators: which changes; all without.
     repeats: of changes by chance.  labels: a YAML file of synonyms.  inpainter: an ONNX net that fills holes.
     reader: an ONNX detector or a recogniser's name, by which inserted objects and emptied places are checked.
+    donors: a folder of annotated scenes, or "drawn", whose objects are inserted where the scenes themselves have none of a class.
     """
 
     classes: tuple[str, ...] = ()
@@ -113,6 +117,7 @@ class SceneChoices:
     labels: Path | None = None
     inpainter: Path | None = None
     reader: str = ""
+    donors: str = ""
 
     def vocabulary(self) -> Labels:
         """The labels that mean the same."""
@@ -121,7 +126,8 @@ class SceneChoices:
     def plan(self, scenes: Sequence[Scene]) -> ChangePlan:
         """The changes that these scenes allow; a class that no scene shows is an error, and so is a plan without any class."""
         chosen = ChangePlan() if not self.classes else ChangePlan(self.classes, self.classes)
-        labels, known = self.vocabulary(), sorted({label for scene in scenes for label in scene.truth})
+        donors = _outside(self.donors)
+        labels, known = self.vocabulary(), sorted({label for scene in (*scenes, *donors) for label in scene.truth})
         meant = {labels.canonical(label) for label in known}
         for name in self.classes:
             if labels.canonical(name) not in meant:
@@ -133,7 +139,19 @@ class SceneChoices:
             )
         operators = tuple(chosen_operators(self.operators)) if self.operators else ()
         reader = named_recogniser(self.reader) if self.reader else None
-        return replace(chosen, operators=operators, repeats=self.repeats, inpainter=_inpainter(self.inpainter), reader=reader)
+        return replace(
+            chosen, operators=operators, repeats=self.repeats, inpainter=_inpainter(self.inpainter), reader=reader, donors=donors
+        )
+
+
+def _outside(donors: str) -> tuple[Scene, ...]:
+    """The scenes of a folder, or drawn ones; they only lend objects."""
+    if donors in ("", DRAWN):
+        return tuple(drawn_streets(DRAWN_DONORS, 0)) if donors else ()
+    found = found_scenes(Path(donors), MOST_SCENES)
+    if found is None:
+        raise DataError(f"donors: {donors} holds no annotated scenes of a known layout; expected a folder, or {DRAWN!r}")
+    return tuple(read_scenes(found))
 
 
 def _inpainter(path: Path | None) -> Inpainter | None:

@@ -21,6 +21,8 @@ Box: TypeAlias = tuple[int, int, int, int]  # left, top, right, bottom; right an
 UNKNOWN, ROAD, PAVEMENT, TERRAIN, SKY, BUILDING, PLANTS, STRUCTURE = range(8)
 MASKS, ROUGH, SAID_BY = "masks", "rough", "objects named by"
 """Facts of a scene: where its masks come from, masks that are only good for taking objects away, and who named its objects."""
+SOURCE, SYNTHETIC = "source", "synthetic street"
+"""The fact of a scene that it was drawn."""
 REGION_NAMES = ("unknown", "road", "pavement", "terrain", "sky", "building", "plants", "structure")
 
 
@@ -125,6 +127,11 @@ class Scene:
     def is_rough(self) -> bool:
         """Whether its masks are too rough to cut objects out."""
         return self.facts.get(MASKS) == ROUGH
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether no camera took it."""
+        return self.facts.get(SOURCE) == SYNTHETIC
 
     def of(self, label: str) -> list[int]:
         """Positions of this class's instances."""

@@ -46,6 +46,7 @@ class ChangePlan:
     controls: whether null changes are tried too.
     clusters: how many groups of similar scenes; None for the number with the best silhouette.
     inpainter: a net that fills holes.  reader: a recogniser; only objects that it calls what their labels say are inserted elsewhere.
+    donors: further scenes, whose objects are inserted where the scenes themselves show none of a class that may be.
     """
 
     insert: tuple[str, ...] = ("person", "car", "motorcycle", "truck", "bird", "cat", "dog")
@@ -56,6 +57,7 @@ class ChangePlan:
     clusters: int | None = None
     inpainter: Inpainter | None = field(default=None, repr=False)
     reader: Recogniser | None = field(default=None, repr=False)
+    donors: tuple[Scene, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not self.insert or not self.change:
@@ -141,7 +143,7 @@ class Scenes:
 
     def with_donors_of(self, other: Scenes) -> Scenes:
         """This medium; what another one of the same scenes and labels has cut out of them is not cut out again."""
-        is_alike = other.scenes == self.scenes and other.labels == self.labels and other.plan.reader is self.plan.reader
+        is_alike = other.scenes == self.scenes and other.labels == self.labels and _same_donors(self.plan, other.plan)
         if is_alike and "bank" in other.__dict__:
             self.__dict__["bank"] = other.bank
         return self
@@ -167,7 +169,9 @@ class Scenes:
     @cached_property
     def bank(self) -> DonorBank:
         """Objects of these scenes that may be inserted elsewhere."""
-        return collect(self.scenes, self.labels, self.plan.reader)
+        wanted = {*self.plan.insert, *self.plan.change}
+        outside = [_named_alike(scene, wanted, self.labels) for scene in self.plan.donors]
+        return collect(self.scenes, self.labels, self.plan.reader, outside)
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
@@ -267,7 +271,8 @@ class Scenes:
     def digest(self) -> str:
         """Sixteen hexadecimal digits of the pictures, what is known of them, and how they are changed."""
         reader = "" if self.plan.reader is None else self.plan.reader.name
-        settings = (self.plan, sorted(self.plan.made_by), self.plan.inpainter is None, reader, self.labels, self.seed)
+        others = [scene.name for scene in self.plan.donors]
+        settings = (self.plan, sorted(self.plan.made_by), self.plan.inpainter is None, reader, others, self.labels, self.seed)
         whole = hashlib.sha256(repr(settings).encode())
         for scene, seen in zip(self.scenes, self.seen, strict=True):
             whole.update(repr((scene.name, scene.shape, sorted(scene.truth.items()), sorted(seen.items()))).encode())
@@ -333,6 +338,10 @@ class _KeptChanges:
         self._bytes += patch.bytes
         while self._bytes > self._most and len(self._patches) > 1:
             self._bytes -= self._patches.popitem(last=False)[1].bytes
+
+
+def _same_donors(one: ChangePlan, other: ChangePlan) -> bool:
+    return one.reader is other.reader and one.donors == other.donors
 
 
 def _codes(rows: Rows) -> list[tuple[int, int, bool]]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from evenhand.contract import DataWishes, MediumProposal
 from evenhand.datasets.dataset import Dataset
-from evenhand.datasets.scene_data import FORMATS, MOST_SCENES, SceneChoices, SceneSource, found_scenes, from_scenes, read_scenes
+from evenhand.datasets.scene_data import DRAWN, FORMATS, MOST_SCENES, SceneChoices, SceneSource, found_scenes, from_scenes, read_scenes
 from evenhand.datasets.scenes.bare_pictures import bare_files
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.media.scenes import ChangePlan
@@ -32,6 +32,8 @@ class SceneFiles:
     recogniser: for pictures without annotations, an ONNX detector or a recogniser's name; what it names are the objects.
     reader: an ONNX detector or a recogniser's name; only objects that it calls what their labels say are inserted elsewhere, and where it
     still sees what was deleted, the deletion is skipped.  Without one, a recogniser in ONNX that named the objects is the reader.
+    donors: a folder of annotated scenes, or "drawn", whose objects are inserted where the scenes themselves have none of a class, as the
+    paper's cats, dogs and birds in most streets.
     seed: of the changes, and of which pictures are read where there are more than the count.
     """
 
@@ -50,6 +52,7 @@ class SceneFiles:
     legend: str = ""
     recogniser: str = ""
     reader: str = ""
+    donors: str = ""
     seed: int = 0
 
     def with_recogniser(self, source: Path, name: str) -> SceneFiles:
@@ -92,6 +95,7 @@ class SceneFiles:
             _below(path, self.labels) if self.labels else None,
             _below(path, self.inpainter) if self.inpainter else None,
             self._reader(path),
+            self.donors if self.donors in ("", DRAWN) else str(_below(path, self.donors)),
         )
 
     def _reader(self, path: Path) -> str:

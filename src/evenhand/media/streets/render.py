@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evenhand.errors import UnknownName, require
 from evenhand.limits import Count, check_limits
-from evenhand.media.scene import PLANTS, STRUCTURE, Instance, Scene
+from evenhand.media.scene import PLANTS, SOURCE, STRUCTURE, SYNTHETIC, Instance, Scene
 from evenhand.media.streets import figures, furniture, vehicles
 from evenhand.media.streets.backdrop import Backdrop, Painter, StreetPlan, sample_plan
 from evenhand.media.streets.brush import Sprite, StreetCanvas
@@ -264,7 +264,7 @@ def shoot(stage: Stage, actors: list[Actor], rng: np.random.Generator, name: str
             regions[owner == place] = PLANTS if actor.label == "tree" else STRUCTURE
     instances = _instances(ordered, owner, whole)
     picture = develop(colour, stage.light, rng)
-    facts = {"source": "synthetic street", "weather": stage.light.weather, "kind": kind}
+    facts = {SOURCE: SYNTHETIC, "weather": stage.light.weather, "kind": kind}
     return Scene(name, picture, instances, regions, depth, facts=facts)
 
 

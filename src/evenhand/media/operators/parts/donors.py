@@ -1,9 +1,9 @@
-"""Objects to insert: whole, unhidden, large enough and read as their class, cut from the same data set, nobody twice in a picture."""
+"""Objects to insert: whole, unhidden, large enough and read as their class, nobody twice in a picture; from the data set or from others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,9 +61,21 @@ class DonorBank:
         return self.donors.get(label, ())
 
 
-def collect(scenes: Iterable[Scene], labels: Labels, reader: Recogniser | None = None) -> DonorBank:
-    """Every usable object of a data set; where a reader is given, only those that it calls what their labels say."""
-    scenes = list(scenes)
+def collect(scenes: Iterable[Scene], labels: Labels, reader: Recogniser | None = None, outside: Sequence[Scene] = ()) -> DonorBank:
+    """Every usable object of a data set; where a reader is given, only those that it calls what their labels say.
+
+    Of classes that the data set has no donor of, those of outside scenes are taken.
+    """
+    own = _bank(list(scenes), labels, reader)
+    if not outside:
+        return own
+    others = _bank(outside, labels, reader).donors
+    # Who is who is counted anew in other scenes: negative numbers cannot be taken for somebody of the data set.
+    added = {label: tuple(replace(one, appearance=-1 - one.appearance) for one in found) for label, found in others.items()}
+    return replace(own, donors=added | own.donors)
+
+
+def _bank(scenes: Sequence[Scene], labels: Labels, reader: Recogniser | None) -> DonorBank:
     labels = calibrated(scenes, labels)
     prior = pooled_law(scenes, labels)
     gathered: dict[str, list[Donor]] = {}
@@ -71,7 +83,9 @@ def collect(scenes: Iterable[Scene], labels: Labels, reader: Recogniser | None =
     for scene, known in zip(scenes, who, strict=True):
         law = fit_law(scene, labels, prior)
         usable = [place for place in known if is_usable(scene, place, law, labels)]
-        for place in usable if reader is None or not usable else read_as_labelled(scene, usable, labels, reader):
+        if reader is not None and usable and not scene.is_drawn:
+            usable = read_as_labelled(scene, usable, labels, reader)
+        for place in usable:
             one = scene.instances[place]
             across = (one.box[0] + one.box[2]) / 2 / scene.shape[1]
             foot = one.foot / scene.shape[0]
