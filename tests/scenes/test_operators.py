@@ -11,13 +11,14 @@ from evenhand.errors import InvalidArgument
 from evenhand.media.operators.delete import delete
 from evenhand.media.operators.empty_patch import empty_patch
 from evenhand.media.operators.insert import insert
-from evenhand.media.operators.mirror import base_slope, mirrored
+from evenhand.media.operators.mirror import mirrored
 from evenhand.media.operators.parts.cutout import cut, paste
 from evenhand.media.operators.parts.donors import is_silhouette
 from evenhand.media.operators.parts.fill import fill
 from evenhand.media.operators.parts.mutated import Mutation, Skipped
 from evenhand.media.operators.parts.perspective import fit_law
 from evenhand.media.operators.parts.standing import allowed
+from evenhand.media.operators.parts.upright import base_slope
 from evenhand.media.operators.put_back import put_back
 from evenhand.media.operators.rotate import rotate
 from evenhand.media.scene import Instance, Scene

@@ -12,10 +12,10 @@ from evenhand.datasets.scene_data import SceneChoices
 from evenhand.errors import DataError
 from evenhand.media.operators.delete import STILL_SEEN
 from evenhand.media.operators.insert import insert
-from evenhand.media.operators.mirror import LEAST_LIKENESS, likeness
 from evenhand.media.operators.parts.donors import Donor, DonorBank, collect, has_head, is_grey, pick
 from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.operators.parts.same_object import SAME, colours, difference, identities
+from evenhand.media.operators.parts.upright import LEAST_LIKENESS, likeness
 from evenhand.media.scene import Instance, Scene
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.media.vocabulary import Labels

@@ -13,12 +13,11 @@ from evenhand.media.operators.parts.cutout import MARGIN, Cutout, cut
 from evenhand.media.operators.parts.mutated import Inpainter, Mutation, Skipped
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.set_down import Lifted, chosen_place, set_down
-from evenhand.media.scene import Instance, Scene, Stencil, grown, union
+from evenhand.media.operators.parts.upright import is_at_angle
+from evenhand.media.scene import Scene, Stencil, grown, union
 
 MIRROR = "mirror"
 LEAST = 0.08  # of the picture's height
-MOST_SLOPE, MOST_SLOPE_WIDE = 0.1, 0.04  # of its height, by which the ends of an object's base may differ; wide ones show it more
-LEAST_LIKENESS = 0.86  # of a wide object's outline with its mirror image: from the side or from ahead, not at an angle
 AT_AN_ANGLE = "it is seen at an angle, and would stand askew the other way round"
 
 
@@ -41,8 +40,7 @@ class Mirror:
 def mirrored(scene: Scene, place: int, inpainter: Inpainter | None = None) -> Mutation | Skipped:
     """Mirror this object."""
     one = scene.instances[place]
-    is_wide = one.width > one.height
-    if base_slope(one) > (MOST_SLOPE_WIDE if is_wide else MOST_SLOPE) or (is_wide and likeness(one) < LEAST_LIKENESS):
+    if is_at_angle(one):
         return Skipped(MIRROR, one.label, scene.name, AT_AN_ANGLE)
     cutout = flipped(cut(scene, one))
     left, top, _, _ = grown(one.box, MARGIN, scene.shape)
@@ -53,20 +51,6 @@ def mirrored(scene: Scene, place: int, inpainter: Inpainter | None = None) -> Mu
         return Skipped(MIRROR, one.label, scene.name, NO_BACKGROUND)
     made = set_down(MIRROR, Lifted(scene, place, filled[0]), cutout, (left, top), shadow=False)
     return made if isinstance(made, Skipped) else replace(made, how=f"mirrored; the rest filled by {filled[1]}")
-
-
-def base_slope(one: Instance) -> float:
-    """By how much of its height the lowest pixels of its left and its right third differ: wheels of a car that is seen at an angle do."""
-    rows = np.arange(1, one.stencil.shape[0] + 1)[:, None] * one.stencil
-    lowest = rows.max(axis=0)
-    third = max(1, len(lowest) // 3)
-    return float(abs(int(lowest[:third].max()) - int(lowest[-third:].max()))) / one.height
-
-
-def likeness(one: Instance) -> float:
-    """How much of an object's outline its mirror image shares."""
-    mirrored = one.stencil[:, ::-1]
-    return float((one.stencil & mirrored).sum()) / float(max(1, (one.stencil | mirrored).sum()))
 
 
 def flipped(cutout: Cutout) -> Cutout:
