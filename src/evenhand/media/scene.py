@@ -19,6 +19,7 @@ Regions: TypeAlias = NDArray[np.uint8]  # (height, width) of the codes below
 Box: TypeAlias = tuple[int, int, int, int]  # left, top, right, bottom; right and bottom exclusive
 
 UNKNOWN, ROAD, PAVEMENT, TERRAIN, SKY, BUILDING, PLANTS, STRUCTURE = range(8)
+GROUND_REGIONS = (ROAD, PAVEMENT, TERRAIN)
 MASKS, ROUGH, SAID_BY = "masks", "rough", "objects named by"
 """Facts of a scene: where its masks come from, masks that are only good for taking objects away, and who named its objects."""
 SOURCE, SYNTHETIC = "source", "synthetic street"

@@ -10,14 +10,15 @@ import numpy as np
 
 from evenhand.contract import Recogniser
 from evenhand.errors import require
-from evenhand.media.operators.parts.fill import USUAL_SIDE, fill
+from evenhand.media.operators.parts.fill import SPECK, USUAL_SIDE, fill
 from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.seams import noise_ratio, seam_ratio
-from evenhand.media.scene import SAID_BY, UNKNOWN, Instance, Picture, Scene, Stencil, grown, overlap, union
+from evenhand.media.scene import GROUND_REGIONS, SAID_BY, UNKNOWN, Instance, Picture, Scene, Stencil, grown, overlap, union
 from evenhand.media.vocabulary import Labels
 
 MOST_SHARE = 0.35  # of the picture; a larger hole cannot be filled believably
+MOST_STRUCTURE = 38.0  # levels: amid more detail a net's filling is a smear (of the first 26 street frames, at 45; at 36 it was believable)
 MOST_LEARNED = 0.05  # of the picture, for a learned inpainter: larger fillings were seen to be smears
 NO_BACKGROUND = "the picture has no free background that would fill its place"
 LEFT_BEHIND = "something that it holds, wears or rides would be left in the air"
@@ -92,14 +93,34 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
     is_bare, is_large = SAID_BY in scene.facts, hole.mean() > MOST_LEARNED
     if is_bare and any(borders_nearer(scene, one, gone) for one in gone):
         return Skipped(DELETE, label, scene.name, TOUCHED)
-    if is_bare and is_large and inpainter is not None:
+    is_for_net = inpainter is not None and not is_large and structure(scene, hole) <= MOST_STRUCTURE
+    if is_bare and inpainter is not None and not is_for_net:
         return Skipped(DELETE, label, scene.name, NO_BACKGROUND)
-    filled = emptied(scene, gone, hole, None if is_large else inpainter)
+    filled = emptied(scene, gone, hole, inpainter if is_for_net else None)
     if filled is None:
         return Skipped(DELETE, label, scene.name, NO_BACKGROUND)
     picture, how = filled
     old: list[Instance | None] = [None if place in places else one for place, one in enumerate(scene.instances)]
     return replace(finished(DELETE, label, scene, Became(picture, old)), how=how)
+
+
+def structure(scene: Scene, hole: Stencil) -> float:
+    """By how many levels what stands around a hole, ground apart, differs from its neighbourhood: the most of all pieces of the hole."""
+    cv2 = require("cv2", "image")
+    unit = max(1.0, min(scene.shape) / USUAL_SIDE)
+    grey = cv2.cvtColor(scene.picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    detail = (grey - cv2.GaussianBlur(grey, (0, 0), 4.0 * unit)) ** 2
+    free = ~scene.occupied & ~hole
+    if scene.regions is not None:
+        free &= ~np.isin(scene.regions, GROUND_REGIONS)
+    count, pieces = cv2.connectedComponents(hole.astype(np.uint8))
+    side = 2 * round(12 * unit) + 1
+    found = [0.0]
+    for piece in (pieces == k for k in range(1, count)):
+        ring = (cv2.dilate(piece.astype(np.uint8), np.ones((side, side), np.uint8)) > 0) & free
+        if piece.sum() >= SPECK * unit**2 and ring.sum() >= SPECK:
+            found.append(float(np.sqrt(detail[ring].mean())))
+    return max(found)
 
 
 def still_seen(made: Mutation, labels: Labels, reader: Recogniser) -> bool:
@@ -203,7 +224,7 @@ def _shadow(scene: Scene, one: Instance) -> Stencil:
     grey = scene.picture[rows, columns].mean(axis=2)
     free = ~scene.occupied[rows, columns]
     if scene.regions is not None:
-        free &= np.isin(scene.regions[rows, columns], (0, 1, 2, 3))
+        free &= np.isin(scene.regions[rows, columns], (UNKNOWN, *GROUND_REGIONS))
     if free.sum() < 30:
         return shadow
     dark = free & (grey < DARKER * np.percentile(grey[free], 60))

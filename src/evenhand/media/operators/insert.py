@@ -15,6 +15,7 @@ from evenhand.media.operators.parts.donors import Donor, DonorBank, backdrop_lay
 from evenhand.media.operators.parts.mutated import INSERT, Became, Mutation, Skipped, covered, finished
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.perspective import SizeLaw, fit_law
+from evenhand.media.operators.parts.seams import noise_ratio
 from evenhand.media.operators.parts.set_down import ROUGH_MASKS
 from evenhand.media.operators.parts.standing import allowed
 from evenhand.media.scene import Instance, Scene, Stencil, union
@@ -26,6 +27,8 @@ LEAST_PIXELS = 20  # height of an inserted car-sized thing; smaller classes may 
 MOST_SCALE = 1.25  # a donor is never enlarged more than this: it would look soft
 OWN_SIZE = 0.08  # a donor within this much (natural logarithm) of the law's height is used at its own size
 HIDES_AT_MOST = 0.45  # of any object behind
+LEAST_GRAIN, MOST_GRAIN = 0.4, 1.8  # of the surroundings' grain, where nothing is known of the ground either
+OTHER_GRAIN = "it would be sharper or softer than its surroundings"
 MOST_GUESSED = 2  # objects on ground that nobody marked
 SEEN_AT_LEAST = 0.6  # of the inserted object
 
@@ -102,7 +105,15 @@ def insert(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random
             return Skipped(INSERT, label, scene.name, f"room for {len(spots)} of the {count} objects that are needed")
         spots.append(spot)
         used.add(spot.donor.appearance)
-    return _compose(scene, label, spots, rng)
+    made = _compose(scene, label, spots, rng)
+    is_guessed = scene.regions is None
+    return Skipped(INSERT, label, scene.name, OTHER_GRAIN) if is_guessed and not _grain_fits(made) else made
+
+
+def _grain_fits(made: Mutation) -> bool:
+    """Whether what was added is about as grainy as what is around it: an old photograph and a new one do not mix."""
+    fresh = union(made.after.instances[-len(made.boxes) :], made.before.shape)
+    return not fresh.any() or LEAST_GRAIN <= noise_ratio(made.after.picture, fresh) <= MOST_GRAIN
 
 
 class Site:
