@@ -3,9 +3,11 @@
 import base64
 import io
 import json
+import re
 import resource
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from evenhand.disk import sealed
-from evenhand.errors import StoreError
+from evenhand.errors import ModelFailed, StoreError
+from evenhand.models.tree_bounds import check_lightgbm_text
 from parts.fuzzed_models import MODEL_READERS
 from parts.fuzzed_readers import ODDITIES, READERS, crashes, reading_crash
 
@@ -38,6 +41,27 @@ CRASHED = {
 @pytest.mark.parametrize(("file", "content"), CRASHED.values(), ids=CRASHED)
 def test_what_crashed_once_is_refused(file: str, content: bytes, tmp_path: Path):
     assert reading_crash(NAMES[file], content, tmp_path) == ""
+
+
+def lightgbm_changed(change: Callable[[bytes], bytes]) -> bytes:
+    return change(NAMES["a.txt"].seeds()[0])
+
+
+LIGHTGBM = {
+    "a line without a value": lambda text: text.replace(b"\nleaf_count=", b"\nleaf count ", 1),
+    "a tree that does not end": lambda text: re.sub(rb"\n+", b"\n", text),
+    "a tree at the beginning": lambda text: b"Tree=0\nno value\n" + text,
+    "trees beyond the file": lambda text: re.sub(rb"tree_sizes=\d+", b"tree_sizes=99999999", text),
+    "trees elsewhere": lambda text: re.sub(rb"tree_sizes=\d+", b"tree_sizes=7", text),
+}
+
+
+@pytest.mark.parametrize("change", LIGHTGBM.values(), ids=LIGHTGBM)
+def test_a_lightgbm_text_that_would_be_read_beyond_is_refused_before_lightgbm_sees_it(change: Callable[[bytes], bytes]):
+    with pytest.raises(ModelFailed, match="following it would read foreign memory"):
+        check_lightgbm_text(lightgbm_changed(change).decode())
+    check_lightgbm_text(lightgbm_changed(lambda text: text).decode())
+    check_lightgbm_text(lightgbm_changed(lambda text: re.sub(rb"tree_sizes=.*", b"", text)).decode())
 
 
 def test_an_array_whose_head_is_cut_is_refused(tmp_path: Path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -200,6 +201,22 @@ def _check_written_tree(tree: dict[str, Any], columns: int) -> None:
     starts, sizes = (np.array(tree.get(f"categories_{part}", []), np.int64) for part in ("segments", "sizes"))
     fit = len(starts) == len(sizes) and bool(((starts >= 0) & (sizes >= 0) & (starts + sizes <= len(tree.get("categories", ())))).all())
     require_bounds(fit, "a tree's sets of categories do not fit together")
+
+
+def check_lightgbm_text(text: str) -> None:
+    """Before LightGBM reads a model: it looks for trees where `tree_sizes` says, and in each for the next `=`, whatever lies between."""
+    head, found, rest = f"\n{text}".partition("\nTree=")
+    if not found:
+        return
+    body, told = b"Tree=" + rest.encode(), re.search(r"^tree_sizes=([\d ]+)$", head, re.MULTILINE)
+    sizes = [int(size) for size in told.group(1).split()] if told else []
+    listed = list(accumulate(sizes[:-1], initial=0))
+    starts = listed if told else [tree.start() for tree in re.finditer(rb"^Tree=", body, re.MULTILINE)]
+    for start in starts:
+        end = body.find(b"\n\n", start)
+        tree = body[start:end]
+        require_bounds(end >= 0 and tree.startswith(b"Tree="), "a tree does not stand where the file says")
+        require_bounds(all(b"=" in line for line in tree.split(b"\n")), "a tree has a line without a value")
 
 
 def check_lightgbm(booster: Any) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from evenhand.errors import EvenhandError
 from evenhand.models.native_boosters import lightgbm_text
 from evenhand.models.quarantine import PATIENCE, seconds_for
-from evenhand.models.tree_bounds import check_catboost, check_lightgbm, check_object, check_treelite, check_xgboost
+from evenhand.models.tree_bounds import check_catboost, check_lightgbm, check_lightgbm_text, check_object, check_treelite, check_xgboost
 
 SPARE_BYTES = 400 << 20
 """What a file may take beside some times its own size."""
@@ -179,7 +179,9 @@ def _examine_xgboost(path: Path) -> None:
 def _examine_lightgbm(path: Path) -> None:
     import lightgbm
 
-    booster = lightgbm.Booster(model_str=lightgbm_text(path))
+    text = lightgbm_text(path)
+    check_lightgbm_text(text)
+    booster = lightgbm.Booster(model_str=text)
     check_lightgbm(booster)
     rows = trial_rows(booster.num_feature())
     _tried(lambda: booster.predict(np.concatenate([rows, np.full((1, rows.shape[1]), np.nan)])))
