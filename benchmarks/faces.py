@@ -23,8 +23,10 @@ from contact_picture import contact_picture
 from deepfait import PictureChain, run_chain
 from picture_pairs import judge, leaning, make_pairs
 
+from evenhand.contract import EditorTools
 from evenhand.measures.neurons.adequacy import Ruler, adequacy
 from evenhand.measures.neurons.kruskal import kruskal_wallis
+from evenhand.media.editors import editor_for
 from evenhand.media.editors.rerender import Rerender
 from evenhand.media.png import sheet
 from evenhand.media.portraits import draw_factors, render
@@ -84,6 +86,10 @@ def portraits(book: Book) -> None:
     tones = np.concatenate([np.repeat(rows[i : i + 1], 10, 0) for i in range(4)])
     tones[:, 0] = np.tile(np.arange(10.0), 4)
     book.keep("tones", sheet(album_of(tones, 128).pictures, 10, 2))
+    people = synthetic_faces(120, np.random.default_rng(13), 96)
+    shown, tools = people[np.arange(10)], EditorTools(np.random.default_rng(0))
+    twins = [editor_for(name, people, "tone", tools).twins(shown).astype(np.uint8) for name in ("skin_shade", "rerender")]
+    book.keep("skin_shade", sheet(np.concatenate([shown.pictures, *twins]), 10, 2))
 
 
 def timed_chain(book: Book, size: Size) -> PictureChain:
