@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evenhand.datasets.album_data import from_album
 from evenhand.datasets.albums import LAYOUTS, celeba, class_folders, fairface, folder, lfw, utkface
 from evenhand.datasets.albums.reading import Reading, SkippedPictures
 from evenhand.errors import DataError, UnknownName
 from evenhand.media.png import write_png
 from evenhand.media.portraits import draw_factors, render
+from evenhand.media.without_twins import WithoutTwins
 
 pytest.importorskip("PIL", reason="the loaders need pillow")
 PORTRAITS = render(draw_factors(6, np.random.default_rng(0)), 32)
@@ -210,6 +212,8 @@ def test_missed_faces_are_told_by_group(tmp_path, monkeypatch):
     assert "gender (UNEQUAL, p = " in by_group
     assert "female 66.7% of 30, male 0.0% of 30" in by_group
     assert "race (no difference shown, p = " in by_group
+    assert album.left_out in by_group
+    assert from_album(album, [WithoutTwins("race")], ("female",), "gender").medium.left_out == album.left_out  # `measure` notes it
 
 
 def test_a_face_that_fills_the_picture_is_found(monkeypatch):

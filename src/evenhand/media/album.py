@@ -40,6 +40,7 @@ class Album:
     """Pictures (n, height, width, 3) of bytes, their attributes, and the label that a classifier is to predict.
 
     `factors` are there only for rendered portraits: with them the same portrait can be drawn again with one factor changed.
+    `left_out` says what a reader of any figure must know of pictures that are no part of it; empty where there are none.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Album:
     label: Attribute
     factors: Rows | None = None
     sources: tuple[str, ...] = field(default=(), repr=False)
+    left_out: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         if self.pictures.ndim != 4 or self.pictures.shape[3] != 3:

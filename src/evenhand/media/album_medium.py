@@ -107,6 +107,11 @@ class AlbumMedium:
         return all(getattr(editor, "makes_twins", True) for editor in self.editors)
 
     @property
+    def left_out(self) -> str:
+        """What the album says of pictures that are no part of it."""
+        return self.album.left_out
+
+    @property
     def doubt(self) -> str:
         """A learned editor changes more than its attribute."""
         learned = [editor.attribute for editor in self.editors if getattr(editor, "learns", True)]

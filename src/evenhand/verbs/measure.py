@@ -354,6 +354,7 @@ class _Measurer:
         notes += (
             [] if has_twins(self._medium) else ["the pictures have no twins: groups are compared, and nothing is said about individuals"]
         )
+        notes += [told] if (told := getattr(self._medium, "left_out", "")) else []
         studies = self._studies(answer)
         claim = whole_claim(individual, figures, self.options)
         if alarms:

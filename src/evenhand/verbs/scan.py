@@ -247,6 +247,7 @@ def _scanned(model: Model, data: Data, order: _Order, options: Options) -> ScanR
             *((data.note,) if isinstance(data, LargeDataset) else ()),
             *searched.happened(),
             *(each.sentence for each in words),
+            *((told,) if (told := getattr(subject.medium, "left_out", "")) else ()),
         ),
         unfair_rows=_unfair_rows(samples[0], subject),
         natural=_natural(subject, found, time_plan.deadline, np.random.default_rng([seed, 9])),

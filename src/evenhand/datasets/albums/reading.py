@@ -91,12 +91,13 @@ def album_from(listing: Listing, reading: Reading) -> Album:
         order = np.random.default_rng(reading.seed).permutation(order)
     kept, pictures = _readable(listing, order, reading)
     _tell_skipped(listing, len(kept), "are these faces from the front, large enough?" if reading.align else "is it another layout?")
-    if reading.align and listing.unread:
-        warnings.warn(f"{listing.name}: {_missed_faces(listing, kept, reading)}", SkippedPictures, stacklevel=2)
+    missed = _missed_faces(listing, kept, reading) if reading.align and listing.unread else ""
+    if missed:
+        warnings.warn(f"{listing.name}: {missed}", SkippedPictures, stacklevel=2)
     attributes = {name: coded(reading.renamed(name, [words[place] for place in kept])) for name, words in listing.words.items()}
     sources = tuple(listing.files[place].name for place in kept)
     label = Attribute((), np.full(len(kept), UNKNOWN)) if reading.label is None else attributes[reading.label]
-    return Album(listing.name, pictures, attributes, label, sources=sources)
+    return Album(listing.name, pictures, attributes, label, sources=sources, left_out=missed)
 
 
 def _readable(listing: Listing, order: Index, reading: Reading) -> tuple[list[int], NDArray[np.uint8]]:
