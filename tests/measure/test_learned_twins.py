@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,9 +13,11 @@ from evenhand.campaign.opened_project import editor_tools
 from evenhand.claims import Claim
 from evenhand.contract import StudyCase, StudySection
 from evenhand.datasets.album_data import from_album
+from evenhand.datasets.ready_pairs import ReadyPairs
 from evenhand.engine.gate import Gate
 from evenhand.measures import learned_twins
 from evenhand.measures.studies.leaning import LeaningStudy
+from evenhand.media.album_medium import AlbumMedium
 from evenhand.media.editors import editor_for
 from evenhand.models.attribute_readers import linear_reader
 from evenhand.models.meter import Meter
@@ -121,6 +126,27 @@ def test_a_pass_allows_for_what_unconfirmed_twins_hide(bound, confirmed, outcome
     ruling = Gate.rule(claim_by_studies(studies, (), (), MeasureOptions()))
     assert ruling.outcome == outcome
     assert ("show the other value" in ruling.reason) == (outcome == "inconclusive")
+
+
+def test_an_edit_that_is_undone_again_means_nothing(monkeypatch):
+    """What a classifier does when pictures are edited there and back is a movement that a leaning must exceed."""
+    opened = data("latent_difference", 240)
+    truth = opened.labels
+    monkeypatch.setattr(learned_twins.Readers, "read", lambda _self, _pictures, part=slice(None): truth[part])
+    monkeypatch.setattr(AlbumMedium, "there_and_back", lambda self, rows, *_: np.zeros_like(self.show(rows)))  # all black: all older
+    younger = by_light(opened.medium.show(opened.rows)).argmax(axis=1) != len(AGE_GROUPS) - 1
+    assert leanings(opened).figures["leanings"][0]["weighed"]["null"] == pytest.approx(younger.mean())
+
+
+def test_pictures_go_there_and_back():
+    opened = data("latent_difference", 30)
+    own = opened.rows[:, opened.domain.place("tone")].astype(int)
+    back, before = opened.medium.there_and_back(opened.rows, "tone", 1 - own), opened.medium.show(opened.rows)
+    turned = opened.rows.copy()
+    turned[:, 1] = 1 - own
+    assert np.abs(back.astype(float) - before).mean() < np.abs(opened.medium.show(turned).astype(float) - before).mean() / 3
+    ready = replace(opened.medium, editors=(ReadyPairs("tone", Path("twins")),))
+    assert ready.there_and_back(opened.rows, "tone", 1 - own) is None
 
 
 def test_the_difference_leaves_what_the_drawing_cannot_show():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ class ReadyPairs:
     attribute: str
     folder: Path
     learns: bool = True
+
+    edits_pictures: ClassVar[bool] = False  # a twin that somebody made cannot be turned back
 
     @property
     def flip(self) -> str:

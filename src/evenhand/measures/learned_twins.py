@@ -2,8 +2,9 @@
 
 A learned editor never changes one attribute alone.  So a movement of the classifier counts only where readers of the same label, as good
 as the classifier and trained on pictures in which label and attribute are balanced, do not move that way; and only where it is larger
-than under every one of several edits of the same size at other places.  That a classifier stands still counts only beside readers that
-do so too: what an editor changes besides could hide a leaning.  Where no such reader can be had, nothing is claimed.
+than under every one of several edits of the same size at other places, and under an edit that is undone again.  That a classifier stands
+still counts only beside readers that do so too: what an editor changes besides could hide a leaning.  Where no such reader can be had,
+nothing is claimed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Index, Labels, Mask, Reals, Rows
 from evenhand.contract import PictureModel, Pictures, StudyCase, labels_of
 from evenhand.media.album import as_bytes
+from evenhand.media.album_medium import AlbumMedium
 from evenhand.media.parts.loose_pictures import LoosePictures
 from evenhand.media.picture_batches import batches
 from evenhand.models.attribute_readers import attribute_reader
@@ -219,7 +221,24 @@ def _largest_null(case: StudyCase, turned: Turned, readers: Readers, read_lower:
         said, read = (np.concatenate(each) for each in zip(*_asked(model, readers, edit, before, after), strict=True))
         own, other = (Movement(first, second, len(case.model.classes)) for first, second in ((turned.said_lower, said), (read_lower, read)))
         found = max(found, float(np.abs(own.net - other.net).max()))
-    return found
+    return max(found, _there_and_back(case, turned, readers, model))
+
+
+def _there_and_back(case: StudyCase, turned: Turned, readers: Readers, model: ShownModel) -> float:
+    """The largest movement of a class beyond the readers' where pictures are edited to the other value and back; 0 where none can be."""
+    medium, label, place = case.medium, case.domain.label, case.domain.place(turned.attribute)
+    if not isinstance(medium, AlbumMedium) or label is None:
+        return 0.0
+    lower, higher = int(turned.lower[0, place]), int(turned.higher[0, place])
+    own = case.rows[:, place].astype(np.intp)
+    back = medium.there_and_back(case.rows, turned.attribute, np.where(own == lower, higher, lower))
+    if back is None:
+        return 0.0
+    pictures = LoosePictures(back, label)
+    said = labels_of(case.model.scores(case.rows)), labels_of(replace(model, medium=pictures).scores(pictures.rows))
+    read = readers.read(medium.show(case.rows)), readers.read(back)
+    moved = Movement(*said, len(case.model.classes)).net - Movement(*read, len(case.model.classes)).net
+    return float(np.abs(moved).max())
 
 
 def _asked(model: ShownModel, readers: Readers, edit: NullEdit, before: Pictures, after: Pictures) -> Iterator[tuple[Labels, Labels]]:

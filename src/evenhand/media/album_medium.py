@@ -219,6 +219,18 @@ class AlbumMedium:
             album = edited(editor, album, codes[:, place])
         return as_bytes(album.pictures)
 
+    def there_and_back(self, rows: Rows, attribute: str, wanted: Labels) -> NDArray[np.uint8] | None:
+        """Pictures of the album edited to these values of an attribute, and edited back; None where twins are ready-made."""
+        place = self.attributes.index(attribute)
+        editor = self.editors[place]
+        if not getattr(editor, "edits_pictures", True):
+            return None
+        codes, back = np.asarray(rows).astype(np.int64), np.empty((len(rows), *self.album.pictures.shape[1:]), np.uint8)
+        for part in batches(len(codes), self.picture_bytes):
+            there = edited(editor, self.album[codes[part, 0]], wanted[part])
+            back[part] = edited(editor, there, codes[part, 1 + place]).pictures
+        return back
+
     def derive(self, rows: Rows, offsets: NDArray[Any]) -> Rows:
         """New rows: these pictures plus one offset each, clipped and rounded to bytes; twins get the same offset.
 
