@@ -82,3 +82,25 @@ def test_numbers_are_missing_where_they_are_in_the_data_also_beside_protected_gr
     for part in (is_high, ~is_high):
         there = made[:, 5] > 3_000 if part is is_high else made[:, 5] <= 3_000
         assert np.isnan(made[there, 6]).mean() == pytest.approx(np.isnan(reported[part]).mean(), rel=0.2)
+
+
+def test_a_number_that_follows_a_line_stays_where_it_is_in_every_group():
+    rng = np.random.default_rng(3)
+    group, years, grade = rng.integers(0, 2, 3_000), np.round(rng.gamma(9, 4, 3_000), 1), rng.integers(1, 6, 3_000)
+    rest = rng.normal(0, 1.5, 3_000)
+    pay = np.round(3.0 * grade + years - 1.5 * group + rest - 9.0, 2)
+    columns = (
+        Column("group", "category", ("a", "b")),
+        Column("years", "real", low=float(years.min()), high=float(years.max())),
+        Column("grade", "integer", low=1, high=5),
+        Column("pay", "real", low=float(pay.min()), high=float(pay.max())),
+    )
+    rows = np.column_stack([group, years, grade, pay]).astype(np.float64)
+    trees = ChainedTrees.fit(rows, TabularDomain(columns, ("group",)), rng)
+    assert trees.links[-1].trend is not None
+    made = trees.sample(20_000, rng)
+    for code in (0, 1):
+        real, drawn = (part[part[:, 0] == code] for part in (rows, made))
+        assert real[:, 3].mean() == pytest.approx(drawn[:, 3].mean(), abs=0.05 * real[:, 3].std())
+    left = made[:, 3] + 9.0 - 3.0 * made[:, 2] - made[:, 1] + 1.5 * made[:, 0]
+    assert (np.abs(left) > 1.5 * np.abs(rest).max()).mean() < 2e-4

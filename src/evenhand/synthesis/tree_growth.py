@@ -318,7 +318,7 @@ class TreeGrowth:
         protected = [place for place in self.domain.protected_places if place in before and len(self._borders[place])]
         if not protected or grown.is_told or not self.settings.tilts:
             return link
-        low, high = link.stretch(grown.shape.codes, self.copies, link.leaf_of_node[grown.nodes])
+        low, high = link.stretch(self._stretched(grown.shape), self.copies, link.leaf_of_node[grown.nodes])
         levels = low + (high - low) * rng.random(len(low))
         # The levels of missing cells lie beyond those of the largest numbers, of which smoothing leaves too many: curves that set
         # all levels right would take that for too many missing cells.
@@ -328,6 +328,10 @@ class TreeGrowth:
             tilts.append(self._tilt(place, levels, is_mixed))
             levels = np.minimum(tilts[-1].straighten(levels, self._groups[place]), BELOW_ONE)
         return replace(link, tilts=tuple(tilts))
+
+    def _stretched(self, shape: Shape) -> Reals:
+        """The codes that a link of this shape is asked about: with a trend the column's own, which the trend is taken off again."""
+        return shape.codes if shape.trend is None else self.rows[:, self.domain.place(shape.trend.column.name)]
 
     def _tilt(self, place: int, levels: Reals, is_beside_all: bool) -> Tilt:
         """The curve of levels in each group; `is_beside_all` takes off what all rows together show."""

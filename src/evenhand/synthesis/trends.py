@@ -89,7 +89,8 @@ def rest_cells(rests: Reals, trend: Trend, most: int, has_missing: bool) -> Cell
     present = rests[~np.isnan(rests)]
     count = min(most, max(2, len(present) // 2))
     inner = np.concatenate([np.quantile(present, np.linspace(0, 1, count), method="linear"), tails(np.sort(present), count)])
-    edges = np.unique(np.concatenate([[-reach], inner, [reach]]))
+    # The largest rest ends its cell; it would otherwise spread over everything beyond it.
+    edges = np.unique(np.concatenate([[-reach], inner[inner < present.max()], [np.nextafter(present.max(), np.inf), reach]]))
     pseudo = Column(trend.column.name, "real", low=-reach, high=reach, missing=trend.column.missing)
     places = np.minimum(np.arange(len(edges)), len(edges) - 2)
     return Cells(pseudo, edges[:-1], np.diff(edges), edges, places, places, has_missing)
