@@ -107,6 +107,43 @@ def test_unrelated_columns_have_no_relations() -> None:
     assert find_relations(rows, TabularDomain(columns), rng) == ()
 
 
+def _thresholds(n: int, seed: int) -> tuple[Rows, TabularDomain]:
+    """A bonus from grade 4 on, an income from 18 on, a gain and a loss that never come together, and a cell that merely becomes rare."""
+    rng = np.random.default_rng(seed)
+    grade, age, kind = rng.integers(1, 6, n), rng.integers(0, 90, n), rng.random(n)
+    cells = {
+        "grade": grade,
+        "age": age,
+        "bonus": np.where(grade >= 4, np.round(rng.pareto(2, n) * 300 + 1), 0),
+        "income": np.where((age >= 18) & (rng.random(n) < 0.8), rng.integers(1, 90_000, n), 0),
+        "gain": np.where(kind < 0.2, rng.integers(1, 999, n), 0),
+        "loss": np.where(kind > 0.9, rng.integers(1, 999, n), 0),
+        "loan": np.where(rng.random(n) < 0.3 * np.exp(-age / 9), 1, 0),
+    }
+    columns = [Column(name, "integer", low=int(codes.min()), high=int(codes.max())) for name, codes in cells.items()]
+    return np.column_stack(list(cells.values())).astype(float), TabularDomain(tuple(columns))
+
+
+def test_a_column_that_is_zero_unless_a_number_is_large_enough_is_found_and_kept() -> None:
+    rows, domain = _thresholds(4_000, 2)
+    rng = np.random.default_rng(0)
+    found = {each.text for each in find_relations(rows, domain, rng)}
+    assert found == {
+        "grade < 4 => bonus == 0.0",
+        "age < 18 => income == 0.0",
+        "gain > 0 => loss == 0.0",
+        "loss > 0 => gain == 0.0",
+    }
+    trees = ChainedTrees.fit(rows, domain, rng)
+    made = trees.sample(5_000, rng)
+    for text in found:
+        assert compile_constraint(text, domain.columns).holds(made).all(), text
+    assert (trees.decode(trees.encode(rows, rng)) == rows).all()
+    assert (made[:, 4] > 0).mean() == pytest.approx(0.2, abs=0.02)
+    assert (made[:, 5] > 0).mean() == pytest.approx(0.1, abs=0.02)
+
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_chained_trees_keep_every_relation(rule: str, table: tuple[Rows, TabularDomain], trees: ChainedTrees) -> None:
     rows, domain = table

@@ -1,5 +1,5 @@
 """Relations that the rows of a table keep: sums and other linear ones, products and ratios, orders, dependencies, one-hot groups, and
-columns that are settled where another has a certain value.
+columns that are settled where another has a certain value or is beyond some number.
 
 They are looked for on a few thousand rows and then counted over all of them.  Each is a text of the rule language, so that a person can
 read it, edit it, and put it into force.
@@ -7,6 +7,7 @@ read it, edit it, and put it into force.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,6 +36,10 @@ FEW_ROWS = 2_000
 MOST_SETTLING = 12
 """Different values of a column that are tried as a reason for another column's being settled."""
 MOST_SETTLED = 8
+FEWEST_SHARE = 0.1
+"""How common a cell is at least that a column is settled at beyond some number: zero, or the missing cell."""
+AT_BORDER, SHARP = 10, 0.7
+"""Other cells expected among the rows nearest to a border, and the part of them that must be there."""
 OVERLAP = 0.05
 """How often unrelated cells of two columns would be in the other order, at least."""
 
@@ -194,11 +199,16 @@ class _Search:
         """Columns not yet told of that have one cell wherever another has a certain value; a few for each, those of most rows first."""
         shares = [float(each.max()) for each in self._shares]
         scored: dict[int, list[tuple[float, str]]] = {}
+        valued: set[frozenset[int]] = set()
         for source, column in enumerate(self.domain.columns):
             if column.is_listed and 2 <= len(column.values) <= MOST_SETTLING:
                 for surprise, target, text in self._settled_by(source, shares):
                     if target not in told and frozenset((source, target)) not in pairs:
                         scored.setdefault(target, []).append((surprise, text))
+                        valued.add(frozenset((source, target)))
+        for target in set(range(self.rows.shape[1])) - told:
+            sources = [at for at in self._amounts if at != target and frozenset((at, target)) not in pairs | valued]
+            scored.setdefault(target, []).extend(self._settled_beyond(target, sources))
         for target, rules in scored.items():
             yield from (Candidate("settled", text, target) for _, text in sorted(rules, reverse=True)[:MOST_SETTLED])
 
@@ -215,12 +225,48 @@ class _Search:
                 if surprise >= SURPRISE and not _differ(self.rows[mine[1:], target], self.rows[mine[:-1], target]):
                     yield surprise, target, f"{self.name(source)} == {quote_value(value)} => {self._is(target, head[0, target])}"
 
+    @cached_property
+    def _amounts(self) -> list[int]:
+        """Numbers that can be compared with a number."""
+        return [at for at in self.numbers if not self.domain.columns[at].is_moment]
+
+    def _settled_beyond(self, target: int, sources: Sequence[int]) -> Iterator[tuple[float, str]]:
+        """The target has its commonest cell wherever a number is below, or above, what it is in all rows with another cell."""
+        cells = self.rows[:, target]
+        distinct, counts = np.unique(cells, return_counts=True)
+        share, code = counts.max() / len(cells), distinct[counts.argmax()]
+        other = ~(np.isnan(cells) if np.isnan(code) else cells == code)
+        if not FEWEST_SHARE <= share or not sources or other.sum() < SURPRISE:
+            return
+        numbers = self.rows[:, sources]
+        with warnings.catch_warnings(), np.errstate(invalid="ignore"):
+            warnings.simplefilter("ignore", RuntimeWarning)  # a number may be missing wherever the target has another cell
+            lowest, highest = np.nanmin(numbers[other], axis=0), np.nanmax(numbers[other], axis=0)
+            outside = {"<": (numbers < lowest).sum(axis=0), ">": (numbers > highest).sum(axis=0)}
+        for sign, ends in (("<", lowest), (">", highest)):
+            for place in np.flatnonzero(outside[sign] * (1 - share) >= SURPRISE):
+                if not _is_sharp(numbers[:, place], ends[place], sign, other):
+                    continue
+                when = f"{self.name(sources[place])} {sign} {float(ends[place]):.15g}"
+                yield float(outside[sign][place] * (1 - share)), f"{when} => {self._is(target, float(code))}"
+
     def _is(self, target: int, code: float) -> str:
         if np.isnan(code):
             return f"{self.name(target)} is missing"
         column = self.domain.columns[target]
         value = column.value(code)
         return f"{self.name(target)} == {quote_value(value if column.is_listed else float(code))}"
+
+
+def _is_sharp(numbers: Reals, end: float, sign: str, other: Mask) -> bool:
+    """Whether other cells are as common just inside of the end as anywhere inside: a rare cell that runs out there is no rule."""
+    depth = numbers - end if sign == "<" else end - numbers
+    with np.errstate(invalid="ignore"):
+        inside = np.flatnonzero(depth >= 0)
+    share = other[inside].mean()
+    count = min(len(inside), int(np.ceil(AT_BORDER / share)))
+    near = inside[depth[inside] <= np.sort(depth[inside])[count - 1]]
+    return bool(other[near].sum() - 1 >= SHARP * share * len(near))  # one of them made the end
 
 
 def _kind(found: Equation) -> RelationKind:

@@ -150,8 +150,9 @@ def negative_frame(domain: TabularDomain, carriers: Rows, rng: np.random.Generat
 
 
 def _told(row: Any, domain: TabularDomain) -> dict[str, Any]:
-    """The cells of one row by column."""
-    return {column.name: column.value(float(code)) for column, code in zip(domain.columns, row, strict=True)}
+    """The cells of one row by column, as the data write them."""
+    told: dict[str, Any] = domain.decode(row[None]).astype(object).iloc[0].to_dict()
+    return told
 
 
 def _wrong_cells(column: Column) -> Iterator[tuple[Any, str]]:

@@ -158,7 +158,9 @@ def _moments(column: Binned, weights: Rows) -> tuple[Reals, Reals, Reals]:
         spread = x - first[group]
         variance[group], skewed[group] = weights[group] @ spread**2, weights[group] @ spread**3
     deviation = np.sqrt(np.maximum(variance * scale**2, 1e-300))
-    return centre + scale * first, deviation, skewed * scale**3 / deviation**3
+    varied = variance > 1e-200  # of a group within one bin nothing is left to be skewed
+    skew = np.divide(skewed, np.where(varied, variance, 1.0) ** 1.5, out=np.zeros(len(skewed)), where=varied)
+    return centre + scale * first, deviation, skew
 
 
 def _mean_log(weights: Rows, middle: Reals, ends: tuple[Reals, Reals], within: tuple[float, float]) -> Reals:
