@@ -43,6 +43,9 @@ _MOST_CLASSES = 24
 FEWEST_ASKED, LEAST_TOLD = 4, 0.002
 """Columns that a tree asks though they tell next to nothing; and nats that any further one must tell, or splits on it learn chance."""
 
+UNLIKE = 0.001
+"""Nats that any two columns count as telling of each other, when parents are compared by how much they repeat each other."""
+
 
 @dataclass(frozen=True, eq=False)
 class Shape:
@@ -288,9 +291,26 @@ class TreeGrowth:
     def _parents(self, at: int, before: Sequence[int]) -> list[int]:
         """The columns that tell most about this one, and the protected ones; a few at least, though they may tell next to nothing."""
         told, most = self.associations[at], self.settings.most_parents(self.rows.shape[1], len(self.structure))
-        telling = sorted(before, key=lambda place: -told[place])[:most]
+        telling = sorted(before, key=lambda place: -told[place])
         telling = [*telling[:FEWEST_ASKED], *(place for place in telling[FEWEST_ASKED:] if told[place] > LEAST_TOLD)]
+        if len(telling) > most:
+            telling = self._unlike(at, telling[: most // 2], telling[most // 2 :], most)
         return sorted({*telling, *(place for place in self.domain.protected_places if place in before)})
+
+    def _unlike(self, at: int, chosen: list[int], others: list[int], most: int) -> list[int]:
+        """The chosen columns and further ones up to so many, each telling much for how alike it is to those chosen before it.
+
+        The columns that tell most are often answers to one question, each of which tells the same (Ding and Peng, "Minimum redundancy
+        feature selection", 2005, by the quotient).
+        """
+        chosen, left = list(chosen), np.array(others)
+        alike = self.associations[np.ix_(left, chosen)].sum(axis=1)
+        while len(chosen) < most:
+            best = int((self.associations[at, left] / (UNLIKE + alike / len(chosen))).argmax())
+            chosen.append(int(left[best]))
+            alike = np.delete(alike + self.associations[left, left[best]], best)
+            left = np.delete(left, best)
+        return chosen
 
     def _tree(self, parents: list[int], places: Index, shape: Shape, rng: np.random.Generator) -> Any:
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
