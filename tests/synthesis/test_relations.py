@@ -143,7 +143,6 @@ def test_a_column_that_is_zero_unless_a_number_is_large_enough_is_found_and_kept
     assert (made[:, 5] > 0).mean() == pytest.approx(0.1, abs=0.02)
 
 
-
 @pytest.mark.parametrize("rule", RULES)
 def test_chained_trees_keep_every_relation(rule: str, table: tuple[Rows, TabularDomain], trees: ChainedTrees) -> None:
     rows, domain = table
@@ -230,3 +229,19 @@ def test_columns_that_settle_each_other_never_part():
     rows = np.column_stack(answers).astype(float)
     made = ChainedTrees.fit(rows, domain, rng).sample(60_000, rng)
     assert np.isin((made == 0).sum(axis=1), (0, 4)).all()
+
+
+def test_a_sum_of_a_product_is_kept_though_it_could_exceed_its_range():
+    rng = np.random.default_rng(5)
+    hours, rate = np.round(rng.gamma(9, 4, 700), 1), np.round(rng.normal(20, 4, 700), 2)
+    pay, bonus = np.round(hours * rate, 2), np.where(rng.random(700) < 0.6, 0.0, np.round(rng.pareto(1.2, 700) * 300, 2))
+    rows = np.column_stack([hours, rate, pay, bonus, np.round(pay + bonus, 2)])
+    columns = tuple(
+        Column(name, "real", low=float(cells.min()), high=float(cells.max()))
+        for name, cells in zip(("hours", "rate", "pay", "bonus", "total"), rows.T, strict=True)
+    )
+    trees = ChainedTrees.fit(rows, TabularDomain(columns), rng)
+    assert {each.kind for each in trees.relations} == {"linear", "product"}
+    made = trees.sample(20_000, rng)
+    for each in trees.relations:
+        assert each.rule.holds(made).all(), each.text

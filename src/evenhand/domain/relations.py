@@ -236,7 +236,7 @@ class _Search:
         distinct, counts = np.unique(cells, return_counts=True)
         share, code = counts.max() / len(cells), distinct[counts.argmax()]
         other = ~(np.isnan(cells) if np.isnan(code) else cells == code)
-        if not FEWEST_SHARE <= share or not sources or other.sum() < SURPRISE:
+        if not share >= FEWEST_SHARE or not sources or other.sum() < SURPRISE:
             return
         numbers = self.rows[:, sources]
         with warnings.catch_warnings(), np.errstate(invalid="ignore"):

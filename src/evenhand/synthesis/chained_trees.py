@@ -288,8 +288,8 @@ class ChainedTrees:
 
         rows = draw(np.arange(n))
         rows = rows if self.copies is None else self.copies.thinned(rows, again, rng)
-        for _ in range(AGAIN if self._against_the_order else 0):
-            broken = np.flatnonzero(~np.logical_and.reduce([rule.holds(rows) for rule in self._against_the_order]))
+        for _ in range(AGAIN if self._unguided else 0):
+            broken = np.flatnonzero(~np.logical_and.reduce([rule.holds(rows) for rule in self._unguided]))
             if not broken.size:
                 break
             rows[broken] = draw(broken)
@@ -301,11 +301,13 @@ class ChainedTrees:
         return self._in_batches(len(rows), begun | dict(fixed), lambda span: rng.random((span.stop - span.start, len(self.order))))
 
     @cached_property
-    def _against_the_order(self) -> tuple[CompiledConstraint, ...]:
-        """Relations that every learnt row keeps and whose column comes before what it follows from, so that no guide keeps them."""
+    def _unguided(self) -> tuple[CompiledConstraint, ...]:
+        """Relations of every learnt row that no guide keeps always: where the column comes before what it follows from, and equations,
+        whose result may lie outside of its column's range."""
         rank = {at: step for step, at in enumerate(self.order)}
-        always = [each for each in self.relations if each.kind == "settled" and each.support == 1.0]
-        return tuple(each.rule for each in always if any(rank[at] > rank[each.target] for at in each.rule.columns))
+        always = [each for each in self.relations if each.support == 1.0]
+        against = [each for each in always if each.kind == "settled" and any(rank[at] > rank[each.target] for at in each.rule.columns)]
+        return tuple(each.rule for each in (*against, *(each for each in always if each.kind in ("linear", "product"))))
 
     def _in_batches(self, n: int, fixed: Mapping[int, Reals], levels_of: Callable[[slice], Rows]) -> Rows:
         """Decode in pieces that stay in the processor's cache."""

@@ -272,7 +272,10 @@ def _ratio(match: re.Match[str], domain: TabularDomain) -> Wishes:
         name, first = owner
         values = [str(first), *(str(v) for v in domain.columns[domain.place(name)].values if v != first)]
     else:
-        values = [str(v) for v in domain.columns[domain.place(name)].values]
+        column = domain.columns[domain.place(name)]
+        if not column.is_listed:
+            raise ConstraintError(f"preset {match[0]!r}: {name!r} is a number, which has no shares; {_as_category(column)}")
+        values = [str(v) for v in column.values]
     if len(values) != len(parts):
         raise InvalidArgument(f"preset {match[0]!r}: {len(parts)} shares for the {len(values)} values {values} of {name!r}")
     known = {str(v): v for v in domain.columns[domain.place(name)].values}
