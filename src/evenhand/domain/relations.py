@@ -244,7 +244,7 @@ class _Search:
             lowest, highest = np.nanmin(numbers[other], axis=0), np.nanmax(numbers[other], axis=0)
             outside = {"<": (numbers < lowest).sum(axis=0), ">": (numbers > highest).sum(axis=0)}
         for sign, ends in (("<", lowest), (">", highest)):
-            for place in np.flatnonzero(outside[sign] * (1 - share) >= SURPRISE):
+            for place in np.flatnonzero(outside[sign] * (1 - share) >= SURPRISE).tolist():
                 if not _is_sharp(numbers[:, place], ends[place], sign, other):
                     continue
                 when = f"{self.name(sources[place])} {sign} {float(ends[place]):.15g}"

@@ -151,8 +151,8 @@ def negative_frame(domain: TabularDomain, carriers: Rows, rng: np.random.Generat
 
 def _told(row: Any, domain: TabularDomain) -> dict[str, Any]:
     """The cells of one row by column, as the data write them."""
-    told: dict[str, Any] = domain.decode(row[None]).astype(object).iloc[0].to_dict()
-    return told
+    cells = domain.decode(row[None]).astype(object).iloc[0]
+    return dict(zip(domain.names, cells.tolist(), strict=True))
 
 
 def _wrong_cells(column: Column) -> Iterator[tuple[Any, str]]:

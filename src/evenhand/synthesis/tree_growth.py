@@ -304,7 +304,7 @@ class TreeGrowth:
         feature selection", 2005, by the quotient).
         """
         chosen, left = list(chosen), np.array(others)
-        alike = self.associations[np.ix_(left, chosen)].sum(axis=1)
+        alike = self.associations[left][:, chosen].sum(axis=1)
         while len(chosen) < most:
             best = int((self.associations[at, left] / (UNLIKE + alike / len(chosen))).argmax())
             chosen.append(int(left[best]))
