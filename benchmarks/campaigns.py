@@ -1,6 +1,6 @@
 """What sharing work out costs and stands: `python benchmarks/campaigns.py --quick --json FILE`.
 
-faults_injected           kills and other faults at random moments of scans of every medium and of a campaign
+faults_injected           kills and other faults at random moments of scans of every medium, of other verbs and of campaigns
 findings_lost, findings_doubled   against the undisturbed runs, bit for bit; a run that differs in anything counts as lost
 dask_equals_serial        1.0 where a cluster of two worker processes, one of them killed, finds exactly what one process finds
 speedup_2_workers         seconds on the wall of the search of a forest in one process over those in two, workers started, same shards
@@ -12,7 +12,9 @@ cost_per_row_20m_over_1m  CPU-seconds a row of init, open and measure there over
 campaign_runs, campaign_wall_s, campaign_driver_growth_mb   a campaign of 1,000 runs on two processes in one report; how much the
                           driver's memory grows from run 200 to run 1,000
 
-The last five take long: with --quick they are those of the last full run, kept in parts/campaigns_full.json with its date.
+The last five take long: with --quick they are those of the last full run, kept in parts/campaigns_full.json with its date.  Faults
+are the same with --quick; slice by slice they are kept in parts/campaigns_faults.json, and `python -m parts.faults` prints these as
+docs/scaling.md has them.
 `--only PART` measures one part: faults, dask, speedup, overhead, runs or large.
 """
 
@@ -41,11 +43,10 @@ from evenhand.contract import Executor, Work
 from evenhand.engine.subject import Plan, subject_of
 from evenhand.methods import METHODS
 from evenhand.models import zoo
-from parts import faults
+from parts import fault_cases, faults
 from parts.common import options, write_figures
 
 KEPT = Path(__file__).parent / "parts" / "campaigns_full.json"
-QUICK_FAULTS, FULL_FAULTS = 60, 240
 PARTS, LONG = ("faults", "dask", "speedup", "overhead", "runs", "large"), ("runs", "large")
 STREAMED = ("init_cpu_s", "open_cpu_s", "measure_cpu_s")
 
@@ -130,7 +131,7 @@ def dask_equals_serial(folder: Path) -> float:
     """A cluster of two processes, one of which is killed in the middle."""
     from distributed import LocalCluster
 
-    table = faults.FaultCase("table", faults.standard_subject, 12_000)
+    table = fault_cases.FaultCase("table", fault_cases.standard_subject, 12_000)
     whole = table.scan(folder / "serial", Serial())
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
 
@@ -144,7 +145,7 @@ def dask_equals_serial(folder: Path) -> float:
                     yield end
 
         found = table.scan(folder / "dask", Disturbed(cluster.scheduler_address))
-    return float(faults.digest(whole) == faults.digest(found))
+    return float(fault_cases.digest(whole) == fault_cases.digest(found))
 
 
 def large_tables(folder: Path) -> dict[str, Any]:
@@ -160,13 +161,20 @@ def full_figures(short: dict[str, Any], long: dict[str, Any]) -> dict[str, Any]:
     """The figures of a full run, with its date and every step's seconds."""
     cost = [sum(each[name] for name in STREAMED) / each["rows"] for each in (short, long)]
     told = {"chunked_peak_mb": long["peak_mb"], "cost_per_row_20m_over_1m": round(cost[1] / cost[0], 3)}
-    return {**told, "date": datetime.now(UTC).date().isoformat(), "steps_1m": short, "steps_20m": long}
+    return {**told, "date": today(), "steps_1m": short, "steps_20m": long}
 
 
-def fault_figures(folder: Path, faults_wanted: int, workers: int, seed: int) -> dict[str, Any]:
-    """What was injected, and what was lost or doubled."""
-    tally = faults.inject(folder, faults_wanted, seed, workers)
-    return {"faults_injected": tally.faults, "findings_lost": tally.lost + tally.differing, "findings_doubled": tally.doubled}
+def fault_figures() -> dict[str, Any]:
+    """What was injected slice by slice, each by a seed of its own, and what was lost or doubled; kept with its date."""
+    made = [each.made() for each in faults.SLICES]
+    faults.KEPT.write_text(json.dumps({"date": today(), "slices": made}, indent=2) + "\n", encoding="utf-8")
+    lost, doubled = sum(each["lost"] + each["differing"] for each in made), sum(each["doubled"] for each in made)
+    return {"faults_injected": sum(each["faults"] for each in made), "findings_lost": lost, "findings_doubled": doubled}
+
+
+def today() -> str:
+    """As figures are dated."""
+    return datetime.now(UTC).date().isoformat()
 
 
 def many_runs(runs: int) -> dict[str, Any]:
@@ -189,7 +197,7 @@ def main() -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         makers: dict[str, Callable[[], dict[str, Any]]] = {
-            "faults": lambda: fault_figures(folder / "faults", QUICK_FAULTS if quick else FULL_FAULTS, 1 if quick else 4, chosen.seed),
+            "faults": fault_figures,
             "dask": lambda: {"dask_equals_serial": dask_equals_serial(folder)},
             "speedup": lambda: speedup(200_000 if quick else 800_000),
             "overhead": lambda: {"shard_overhead_ms": shard_overhead()},
@@ -200,10 +208,10 @@ def main() -> None:
             made = makers[part]()
             figures |= made
             if part in LONG and not quick:
-                dated = made if "date" in made else {**made, "runs_date": datetime.now(UTC).date().isoformat()}
+                dated = made if "date" in made else {**made, "runs_date": today()}
                 KEPT.write_text(json.dumps(kept_figures() | dated, indent=2) + "\n", encoding="utf-8")
     kept = kept_figures()
-    figures |= {each: value for each, value in kept.items() if each.startswith(("chunked_", "cost_", "campaign_"))}
+    figures = {each: value for each, value in kept.items() if each.startswith(("chunked_", "cost_", "campaign_"))} | figures
     figures = {each: value for each, value in figures.items() if not isinstance(value, dict) and each not in ("date", "runs_date")}
     figures["full_run_date"] = kept.get("date")
     write_figures(figures, chosen.json)

@@ -5,7 +5,6 @@ Each driver is a process of its own, forked from one that has everything loaded,
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import random
@@ -14,97 +13,24 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-from sklearn.tree import DecisionTreeClassifier
-
-import evenhand as eh
-from evenhand.campaign.bench_records import Arena
-from evenhand.campaign.conduct import Settings, conduct
-from evenhand.campaign.contest import Terms
 from evenhand.campaign.executors.local import Local
-from evenhand.campaign.executors.serial import Serial
-from evenhand.campaign.repair_trial import Effort
-from evenhand.campaign.sources import Given
-from evenhand.checks.examples import recogniser_subject
-from evenhand.checks.method_checks import picture_subject, standard_subject
-from evenhand.contract import Executor
 from evenhand.engine import store
 from evenhand.engine.findings import Findings
 from evenhand.engine.store import RunFolder
-from evenhand.engine.subject import Subject
 from evenhand.errors import StoreError
-from evenhand.measures.proofs import ProofLimits
-from evenhand.planted.letters import letters
-from evenhand.synthesis import chunks
+from parts.fault_cases import CampaignCase, FaultCase, cases, digest, media_campaign, table_campaign, verb_cases
 
+KEPT = Path(__file__).with_name("campaigns_faults.json")
+"""The slices of the last run of `campaigns.py --only faults`, with its date."""
 REFUSED, BROKEN = 7, 8
 """Exit codes of a driver whose folder was held by another, or could not be written."""
-
-
-@dataclass(frozen=True)
-class SubjectData:
-    """A subject's rows as data."""
-
-    subject: Subject
-    name: str
-
-    domain = property(lambda self: self.subject.domain)
-    rows = property(lambda self: self.subject.rows)
-    labels = property(lambda self: self.subject.labels if self.subject.labels is not None else np.zeros(len(self.subject.rows), int))
-    medium = property(lambda self: self.subject.medium)
-
-
-@dataclass(frozen=True)
-class FaultCase:
-    """A scan of one medium in shards, small enough to be made hundreds of times."""
-
-    name: str
-    make: Callable[[], Subject]
-    candidates: int
-
-    @cached_property
-    def subject(self) -> Subject:
-        """What is scanned."""
-        return self.make()
-
-    def scan(self, folder: Path, executor: Executor | None = None) -> Findings:
-        """The findings of a whole scan, continued where the folder holds a part of it."""
-        options = eh.Options(folder=folder, executor=executor or Serial(), rate_rows=20, most_witnesses=0, stream_share=0.0)
-        data = SubjectData(self.subject, self.name)
-        budget = eh.Budget(candidates=self.candidates)
-        return eh.scan(self.subject.model, data, methods=["themis"], budget=budget, seed=3, options=options).findings.findings
-
-
-def _letters() -> Subject:
-    planted = letters()
-    data: Any = planted.data
-    return Subject(data.domain, planted.model, data.rows, None, medium=data.medium)
-
-
-def cases() -> list[FaultCase]:
-    """One for each medium."""
-    return [
-        FaultCase("table", standard_subject, 3_000),
-        FaultCase("text", _letters, 1_500),
-        FaultCase("pictures", picture_subject, 1_000),
-        FaultCase("scenes", recogniser_subject, 1_000),
-    ]
-
-
-def digest(found: Findings) -> str:
-    """Equal for equal findings in equal order, to the last bit."""
-    told = hashlib.sha256()
-    for name in ("rows", "twins", "outcomes", "gap", "valid", "candidate", "answers"):
-        told.update(np.ascontiguousarray(getattr(found, name)).tobytes())
-    return told.hexdigest()
 
 
 @dataclass
@@ -280,160 +206,45 @@ def _kill_own_children(chance: random.Random) -> None:
     threading.Thread(target=kill, daemon=True).start()
 
 
-CAMPAIGN = """data: {file: people.csv, label: decision}
-protected: group
-models: forest
-methods: themis
-seeds: 8
-budgets: {candidates: 300}
-"""
-
-
 @dataclass
 class CampaignTrial:
     """Drivers of a whole campaign killed at random moments, and records cut short; every run is there once in the end."""
 
+    case: CampaignCase
     folder: Path
     chance: random.Random
     tally: Tally
 
     def run(self, faults: int) -> None:
         """So many faults in one campaign; then it is finished and compared."""
-        whole = self._campaign("whole")
-        for _ in range(faults):
-            number = os.fork()
-            if not number:
-                try:
-                    self._campaign("disturbed")
-                finally:
-                    os._exit(0)
-            time.sleep(self.chance.uniform(0.0, 1.5))
-            os.kill(number, signal.SIGKILL)
-            os.waitpid(number, 0)
-            self.tally.note("campaign_killed")
-            records = list((self.folder / "disturbed" / "night-runs" / "records").glob("*.json"))
-            if records and self.chance.random() < 0.3:
-                cut = self.chance.choice(records)
-                cut.write_bytes(cut.read_bytes()[: self.chance.randrange(200)])
-                self.tally.note("record_cut")
-        found = self._campaign("disturbed")
-        self.tally.lost += len(set(whole) - set(found))
-        self.tally.doubled += len(found) - len(whole)
-        self.tally.differing += whole != found
-
-    def _campaign(self, name: str) -> list[str]:
-        base = self.folder / name
-        base.mkdir(parents=True, exist_ok=True)
-        if not (base / "people.csv").exists():
-            subject = standard_subject(n=300)
-            frame = subject.domain.decode(subject.rows)
-            frame["decision"] = np.array(["refused", "granted"])[subject.labels]
-            frame.to_csv(base / "people.csv", index=False)
-        (base / "night.yaml").write_text(CAMPAIGN, encoding="utf-8")
-        return [record["findings_digest"] for record in eh.run_campaign(base / "night.yaml").records]
-
-
-@dataclass
-class MediaCampaignTrial:
-    """A campaign over all media, its drivers killed at random moments and its records and findings damaged."""
-
-    folder: Path
-    chance: random.Random
-    tally: Tally
-    seeds: int = 3
-
-    def run(self, faults: int) -> None:
-        """So many faults; then it is finished and compared."""
-        self.sources = [_given(case) for case in cases()]
         started = time.monotonic()
-        whole = self._campaign("whole")
+        whole = self.case.make(self.folder / "whole")
         seconds = time.monotonic() - started
-        for _ in range(faults):
-            number = os.fork()
-            if not number:
-                try:
-                    self._campaign("disturbed")
-                finally:
-                    os._exit(0)
-            time.sleep(self.chance.uniform(0.0, 0.4 * seconds))
-            os.kill(number, signal.SIGKILL)
-            os.waitpid(number, 0)
-            self.tally.note("media_campaign_killed")
-            records = list((self.folder / "disturbed" / "records").glob("*.json"))
+        disturbed, wanted = self.folder / "disturbed", self.tally.faults + faults
+        while self.tally.faults < wanted:
+            self._killed(disturbed, self.chance.uniform(0.0, 0.4 * seconds))
+            records = list((disturbed / self.case.records).glob("*.json"))
             if records and self.chance.random() < 0.3:
                 cut = self.chance.choice(records)
                 cut.write_bytes(cut.read_bytes()[: self.chance.randrange(200)])
-                self.tally.note("media_record_cut")
-        found = self._campaign("disturbed")
+                self.tally.note(f"{self.case.name}_record_cut")
+        found = self.case.make(disturbed)
         self.tally.lost += len(set(whole) - set(found))
         self.tally.doubled += len(found) - len(whole)
         self.tally.differing += whole != found
 
-    def _campaign(self, name: str) -> list[str]:
-        terms = Terms(eh.Budget(candidates=200), pool_rows=0)
-        settings = Settings(folder=self.folder / name, keep_findings=True)
-        records = conduct(["themis"], self.sources, list(range(self.seeds)), terms, settings)
-        assert all(record["status"] == "done" for record in records), [record["reason"] for record in records]
-        return [f"{record['dataset']} {record['seed']} {record['findings_digest']}" for record in records]
-
-
-def _given(case: FaultCase) -> Given:
-    subject = case.subject
-    return Given(Arena(SubjectData(subject, case.name), subject.domain.protected, subject.model, f"model of {case.name}"))
-
-
-@dataclass(frozen=True)
-class VerbCase:
-    """One verb on one medium, whose result is told as text that is equal for equal results."""
-
-    name: str
-    make: Callable[[Path], str]
-
-    def told(self, base: Path) -> str:
-        """The result, continued where the folder holds a part of it."""
-        return self.make(base)
-
-
-def verb_cases() -> list[VerbCase]:
-    """Every verb that goes on after an interruption beside `scan`."""
-    table, scenes, pictures = standard_subject(n=300), recogniser_subject(), picture_subject()
-    for shown in (scenes, pictures):
-        object.__setattr__(shown.model, "batch_rows", 8)
-    chunks.BATCH_ROWS = 2_000
-    labelled = SubjectData(replace(table, labels=np.argmax(table.model.scores(table.rows), axis=1)), "table")
-    tree = DecisionTreeClassifier(max_depth=8, random_state=0).fit(table.rows, labelled.labels)
-    wrapped = eh.wrap(tree, table.domain, takes="codes", classes=list(table.domain.label.values) if table.domain.label else [0, 1])
-
-    def repaired(base: Path) -> str:
-        options = eh.RepairOptions(seeds=4, effort=Effort(candidates=200, judge_candidates=100, rate_rows=100), folder=base)
-        return repr(eh.repair(wrapped, labelled, repairs=["reweigh"], options=options).as_dict()["body"]["repairs"])
-
-    def proved(base: Path) -> str:
-        found = eh.certify(wrapped, labelled, limits=ProofLimits(seconds=None, boxes=20_000), folder=base).certificate
-        return repr([found.lower, found.upper, found.ended, found.boxes, found.pairs])
-
-    def drawn(base: Path) -> str:
-        written = base / "rows.csv"
-        written.unlink(missing_ok=True)
-        eh.synth(labelled, 19_000, seed=1, options=eh.SynthOptions(folder=base)).write(written)
-        return hashlib.sha256(written.read_bytes()).hexdigest()
-
-    def measured(subject: Subject) -> Callable[[Path], str]:
-        def told(base: Path) -> str:
-            options = eh.MeasureOptions(rate_rows=60, draws=199, groups_only=subject is pictures, folder=base)
-            body = eh.measure(subject.model, SubjectData(subject, "shown"), options=options).as_dict()["body"]
-            return repr({name: part for name, part in body.items() if name != "notes"})
-
-        return told
-
-    every = {
-        "repair": repaired,
-        "certify": proved,
-        "synth": drawn,
-        "measure scenes": measured(scenes),
-        "measure pictures": measured(pictures),
-    }
-    return [VerbCase(name, make) for name, make in every.items()]
+    def _killed(self, base: Path, after_seconds: float) -> None:
+        """Kill -9 of the driver, so long after its start."""
+        number = os.fork()
+        if not number:
+            try:
+                self.case.make(base)
+            finally:
+                os._exit(0)
+        time.sleep(after_seconds)
+        os.kill(number, signal.SIGKILL)
+        os.waitpid(number, 0)
+        self.tally.note(f"{self.case.name}_killed")
 
 
 @dataclass
@@ -480,8 +291,8 @@ def inject(folder: Path, faults: int, seed: int = 0, workers: int = 0) -> Tally:
         FaultTrial(case, folder / case.name, chance, tally).run(share)
     for verb in verbs:
         VerbTrial(verb, folder / verb.name, chance, tally).run(share)
-    CampaignTrial(folder / "campaign", chance, tally).run(share)
-    MediaCampaignTrial(folder / "media", chance, tally).run(max(share, faults - tally.faults))
+    CampaignTrial(table_campaign(), folder / "campaign", chance, tally).run(share)
+    CampaignTrial(media_campaign(), folder / "media", chance, tally).run(max(share, faults - tally.faults))
     for place in range(workers):
         kill_workers(scans[0], folder / f"workers-{place}", chance, tally)
     return tally
@@ -491,10 +302,8 @@ def some(what: str, faults: int, folder: Path, seed: int) -> Tally:
     """Faults of one kind of work: a medium, a verb, `campaign`, `media` or `workers`."""
     tally, chance = Tally(), random.Random(seed)
     scans, verbs = {case.name: case for case in cases()}, {case.name: case for case in verb_cases()}
-    if what == "media":
-        MediaCampaignTrial(folder, chance, tally).run(faults)
-    elif what == "campaign":
-        CampaignTrial(folder, chance, tally).run(faults)
+    if what in ("campaign", "media"):
+        CampaignTrial(table_campaign() if what == "campaign" else media_campaign(), folder, chance, tally).run(faults)
     elif what == "workers":
         for place in range(faults):
             kill_workers(scans["table"], folder / str(place), chance, tally)
@@ -503,12 +312,55 @@ def some(what: str, faults: int, folder: Path, seed: int) -> Tally:
     return tally
 
 
+@dataclass(frozen=True)
+class FaultSlice:
+    """So many faults in one kind of work, by a seed; the words for it."""
+
+    what: str
+    words: str
+    faults: int
+    seed: int
+
+    def made(self) -> dict[str, Any]:
+        """What came of it."""
+        with TemporaryDirectory() as name:
+            tally = some(self.what, self.faults, Path(name), self.seed)
+        return {"what": self.what, "seed": self.seed, **vars(tally)}
+
+
+SLICES = (
+    FaultSlice("media", "a campaign of all media", 17, 11),
+    FaultSlice("table", "scan of a table", 24, 12),
+    FaultSlice("text", "scan of texts", 24, 13),
+    FaultSlice("pictures", "scan of pictures", 24, 14),
+    FaultSlice("scenes", "scan of scenes", 24, 15),
+    FaultSlice("certify", "certify", 20, 16),
+    FaultSlice("synth", "synth", 20, 17),
+    FaultSlice("repair", "repair", 18, 18),
+    FaultSlice("measure scenes", "measure scenes", 18, 19),
+    FaultSlice("campaign", "a campaign of a table", 14, 20),
+    FaultSlice("workers", "scan on two processes, one killed", 3, 21),
+    FaultSlice("measure pictures", "measure pictures", 10, 22),
+)
+"""What the figures are made of, slice by slice, so that one of them can be made again alone."""
+
+
+def as_markdown(slices: Sequence[Mapping[str, Any]]) -> str:
+    """The table of the page on scaling."""
+    heads = "| work | seed | faults | of these kills | lost | doubled | results that differ |\n|---|---|---|---|---|---|---|\n"
+    words, counts = {each.what: each.words for each in SLICES}, ("faults", "kills", "lost", "doubled", "differing")
+    told = [{**each, "kills": sum(n for kind, n in each["kinds"].items() if kind.endswith("killed"))} for each in slices]
+    rows = [f"| {words[each['what']]} | {each['seed']} | {' | '.join(str(each[name]) for name in counts)} |" for each in told]
+    sums = " | ".join(str(sum(each[name] for each in told)) for name in counts)
+    return heads + "\n".join([*rows, f"| together | | {sums} |"]) + "\n"
+
+
 def main() -> None:
-    """One slice: `python -m parts.faults WHAT COUNT SEED` prints one JSON object."""
-    what, count, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    with TemporaryDirectory() as name:
-        tally = some(what, count, Path(name), seed)
-    print(json.dumps({"what": what, **vars(tally)}))
+    """One slice: `python -m parts.faults WHAT COUNT SEED` prints one JSON object; without words, those of the last run as a table."""
+    if not sys.argv[1:]:
+        print(as_markdown(json.loads(KEPT.read_text(encoding="utf-8"))["slices"]), end="")
+        return
+    print(json.dumps(FaultSlice(sys.argv[1], "", int(sys.argv[2]), int(sys.argv[3])).made()))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from evenhand.synthesis.chained_trees import ChainedTrees
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from parts import faults
+from parts import fault_cases
 
 FEW = [Serial(), Threads(2), Threads(3)]
 PROCESSES = [pytest.param(Local(workers), marks=pytest.mark.slow) for workers in (1, 2, 3)]
@@ -191,7 +191,7 @@ def test_trees_are_the_same_whoever_grows_them(data, executor):
 def test_a_measurement_of_pictures_or_scenes_that_was_broken_off_asks_only_what_is_missing(make, tmp_path):
     subject = make()
     object.__setattr__(subject.model, "batch_rows", 16)
-    data = faults.SubjectData(subject, "shown")
+    data = fault_cases.SubjectData(subject, "shown")
 
     def told(executor=None, folder=None):
         how = {"rate_rows": 100, "draws": 199, "studies": (), "executor": executor, "folder": folder}

@@ -28,7 +28,7 @@ from evenhand.planted import shapes
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from parts import faults
+from parts import fault_cases
 
 pytest.importorskip("httpx")
 
@@ -131,7 +131,7 @@ def test_an_endpoint_that_stays_dead_ends_the_run_and_the_same_call_goes_on_when
 
 def test_a_drifting_endpoint_gets_no_verdict(service):
     subject = subject_of()
-    data = faults.SubjectData(subject, "people")
+    data = fault_cases.SubjectData(subject, "people")
     service.drift_after = 1_000
     result = eh.scan(subject.model, data, budget=Budget(model_rows=BUDGET), options=eh.Options(executor=Threads(2), rate_rows=100))
     assert result.outcome == "inconclusive"

@@ -1,6 +1,7 @@
 """Faults at random moments lose nothing and double nothing: the findings are those of the undisturbed run, bit for bit."""
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -15,8 +16,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from parts import faults
+from parts import fault_cases, faults
 
+ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="drivers are forked")
 
 
@@ -26,10 +28,17 @@ def assert_unharmed(tally):
 
 def test_a_few_faults_do_no_harm(tmp_path):
     tally = faults.Tally()
-    text = next(case for case in faults.cases() if case.name == "text")
+    text = next(case for case in fault_cases.cases() if case.name == "text")
     faults.FaultTrial(text, tmp_path, random.Random(1), tally).run(10)
     assert tally.faults == 10
     assert_unharmed(tally)
+
+
+def test_the_page_on_scaling_shows_the_faults_that_were_kept_by_the_script():
+    kept, page = json.loads(faults.KEPT.read_text()), (ROOT / "docs" / "scaling.md").read_text()
+    assert [each["what"] for each in kept["slices"]] == [each.what for each in faults.SLICES]
+    assert faults.as_markdown(kept["slices"]) in page
+    assert f"`python benchmarks/campaigns.py --only faults`, {kept['date']}" in page
 
 
 @pytest.mark.slow
@@ -125,7 +134,7 @@ def test_a_cluster_of_real_processes_finds_the_same_when_one_of_them_is_killed(t
     from evenhand.campaign.executors.dask import Dask
 
     address, processes, scheduler, worker, wire = cluster
-    table = faults.FaultCase("table", faults.standard_subject, 12_000)
+    table = fault_cases.FaultCase("table", fault_cases.standard_subject, 12_000)
     whole = table.scan(tmp_path / "whole")
 
     class Disturbed(Dask):
@@ -145,7 +154,7 @@ def test_a_cluster_of_real_processes_finds_the_same_when_one_of_them_is_killed(t
                         processes["third"] = worker()
 
     found = table.scan(tmp_path / "runs", Disturbed(address, patience_seconds=120))
-    assert faults.digest(found) == faults.digest(whole)
+    assert fault_cases.digest(found) == fault_cases.digest(whole)
 
 
 @pytest.mark.slow
