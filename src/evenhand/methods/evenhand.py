@@ -230,13 +230,14 @@ class Walking:
 
     def go(self) -> Search:
         """Round after round, until the budget is spent, the plausible ones are known, or nothing new turns up."""
-        stale = since = rounds = 0  # questions and rounds since everybody was drawn afresh
-        price = self.count  # new questions that this took the last time
+        stale = rounds = 0  # rounds since everybody was drawn afresh
+        price = self.shares.price(self.shares.far, self.count, 0)  # what this cost the last time; at first nobody knows how many are new
         while self.task.fitting(1) and stale < PATIENCE:
             self._double()
-            is_due = since >= ROUNDS * price or rounds >= ROUNDS * ROUNDS or self._is_last_chance
+            is_due = self.shares.spent >= ROUNDS * price or rounds >= ROUNDS * ROUNDS or self._is_last_chance
+            self.shares.spent = 0.0 if is_due else self.shares.spent
             asked = yield from self._round(self.shares.far if is_due else None)
-            since, rounds, price = (0, 0, asked) if is_due else (since + asked, rounds + 1, price)
+            rounds, price = (0, self.shares.spent) if is_due else (rounds + 1, price)
             stale = stale + 1 if asked <= 1 else 0
             while self.moves > ROUNDS // 4:
                 self.moves -= ROUNDS // 4
@@ -259,6 +260,7 @@ class Walking:
         """On to plausible people whose twins are not, and from there to anybody; they are set aside."""
         self.wanted = PERSON if self.wanted == PAIR and not self.plausible.is_everything else NOBODY
         self.shares, self.known_here = self._untried_moves(), KnownShare(self.known_share.remembered)
+        self.known_share.forget(self.known_share.remembered // ROUNDS)  # the list has grown: later draws say more
 
     def _untried_moves(self) -> MoveShares:
         return MoveShares(self.plausible.chain, max(1, self.count // ROUNDS), min(self.task.question_seconds, 1.0))

@@ -27,10 +27,13 @@ class KnownShare:
 
     def add(self, known: int, drawn: int) -> None:
         """One batch of fresh affected people, and how many of them were known."""
-        if self.drawn + drawn > self.remembered:
-            kept = max(0.0, self.remembered - drawn) / max(self.drawn, 1.0)
-            self.known, self.drawn = kept * self.known, kept * self.drawn
+        self.forget(max(0, self.remembered - drawn))
         self.known, self.drawn = self.known + known, self.drawn + drawn
+
+    def forget(self, draws: int) -> None:
+        """Count what is known so far as so many draws at most."""
+        kept = min(1.0, draws / max(self.drawn, 1.0))
+        self.known, self.drawn = kept * self.known, kept * self.drawn
 
     @property
     def share(self) -> float | None:

@@ -36,6 +36,7 @@ class MoveShares:
         self.moves: Sequence[LevelMove] = moves_of(chain)
         self.question_seconds = question_seconds
         self.columns = np.array([chain.decoded(move) for move in self.moves], dtype=np.float64)
+        self.spent = 0.0  # since somebody last looked
         self.found: Reals = walks / self.columns
         self.cost: Reals = walks * (COLUMN_SECONDS * self.columns + self.question_seconds)
 
@@ -55,8 +56,14 @@ class MoveShares:
 
     def pay(self, move: int, walks: int, asked: int, found: int) -> None:
         """Book one round."""
-        self.cost[move] += walks * COLUMN_SECONDS * self.columns[move] + asked * self.question_seconds
+        price = self.price(move, walks, asked)
+        self.spent += price
+        self.cost[move] += price
         self.found[move] += found
+
+    def price(self, move: int, walks: int, asked: int) -> float:
+        """What it costs to make a move with so many walks, and to ask about so many people."""
+        return float(walks * COLUMN_SECONDS * self.columns[move] + asked * self.question_seconds)
 
 
 def favoured(worth: Reals) -> Reals:
