@@ -1,7 +1,8 @@
 """Cells of the papers' tables, kept between runs: an interrupted item goes on where it stopped, and nothing stale is ever shown.
 
-A cell is found by its parameters and the versions of what it was computed with.  It holds only as long as every file of this repository
-that was imported or opened while it was computed, and every data file named with it, still has the same content.
+A cell is found by its parameters and the versions of what it was computed with.  It holds only where every file of the repository that was
+imported or opened while it was computed, and every data file named with it, has the same content.  Files of the repository are named as
+they are within it, so that a cell that one checkout has kept is judged by the files of the checkout that asks.
 """
 
 from __future__ import annotations
@@ -59,8 +60,12 @@ def files_used(work: Callable[[], Any], data: Iterable[Path] = ()) -> dict[str, 
     modules = [Path(file) for name, file in listed if file and not (name.endswith(WORDED) and name != work.__module__)]
     given = [each for path in data for each in ([path] if path.is_file() else sorted(path.rglob("*"))) if each.is_file()]
     ours = [path for path in (*modules, *_opened) if ROOT in path.resolve().parents and ".venv" not in path.parts]
-    known = {str(path.resolve()): content_of(path) for path in (*ours, *given)}
+    known = {_named(path.resolve()): content_of(path) for path in (*ours, *given)}
     return {path: content for path, content in sorted(known.items()) if content}
+
+
+def _named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix() if ROOT in path.parents else str(path)
 
 
 @cache
@@ -80,13 +85,13 @@ class Cell:
     """What was computed, what it rests on, and what it cost."""
 
     value: Any
-    files: Mapping[str, str]
+    rests_on: Mapping[str, str]
     cpu_seconds: float
 
     @property
     def holds(self) -> bool:
         """Whether everything that it rests on is as it was."""
-        return all(content_of(Path(path)) == content for path, content in self.files.items())
+        return all(content_of(ROOT / path) == content for path, content in self.rests_on.items())
 
 
 @dataclass

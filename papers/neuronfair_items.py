@@ -475,13 +475,13 @@ def _as_curves(curves: Mapping[str, Curve]) -> str:
         Line(name, tuple(zip(curve.thresholds.tolist(), curve.shares.tolist(), strict=True)), tone(at))
         for at, (name, curve) in enumerate(curves.items())
     ]
-    lines.append(Line("y = x", ((0.0, 0.0), (1.0, 1.0)), tone(len(lines))))
+    lines.append(Line("y = x", ((0.0, 0.0), (1.0, 1.0)), tone(len(lines)), is_dashed=True))
     drawn = Plot(
         "AS curves of the census net",
         Axis.over([0.0, 1.0], "threshold of ActDiff"),
         Axis.over([0.0, 1.0], "share of neurons above it", floor=0.0),
         lines,
-        frame=Frame(width=640, height=360),
+        frame=Frame(width=640, height=360, right=70),
         names_inside=True,
     )
     return standalone(plot(drawn))

@@ -123,6 +123,22 @@ def test_a_cell_ends_with_the_source_that_it_rests_on(tmp_path, monkeypatch):
     assert Cells(tmp_path / "kept").take("value", {}, lambda: some_maker.VALUE) == 2
 
 
+def test_a_cell_of_another_checkout_is_judged_by_the_files_of_this_one(tmp_path, monkeypatch):
+    import cells as module
+
+    for checkout, value in (("old", 1), ("new", 2), ("same", 1)):
+        (tmp_path / checkout).mkdir()
+        (tmp_path / checkout / "checked_out_maker.py").write_text(f"VALUE = {value}")
+    monkeypatch.syspath_prepend(str(tmp_path / "old"))
+    import checked_out_maker  # noqa: F401
+
+    taken = []
+    for checkout in ("old", "same", "new"):
+        monkeypatch.setattr(module, "ROOT", tmp_path / checkout)
+        taken.append(Cells(tmp_path / "kept").take("value", {}, lambda checkout=checkout: checkout))
+    assert taken == ["old", "old", "new"]
+
+
 def test_modules_that_only_word_pages_are_no_reason_to_compute_again():
     import limi_items  # noqa: F401
 

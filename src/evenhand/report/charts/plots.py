@@ -143,8 +143,10 @@ def _line(line: Line, chart: Plot) -> str:
 
 
 def _inside(chart: Plot) -> list[str]:
-    """The lines' names under each other at the upper left, in their colours."""
-    x, y = chart.frame.left + 12, chart.frame.top + 16
+    """The lines' names under each other in their colours: in the right margin where they have room there, else at the upper left."""
+    widest = max((LETTER_WIDTH * len(line.name) for line in chart.lines), default=0.0)
+    margin = chart.frame.width - chart.frame.right + 10
+    x, y = margin if margin + widest <= chart.frame.width else chart.frame.left + 12, chart.frame.top + 16
     return [
         f'<g class="{line.kind}"><text class="inside" x="{x:.1f}" y="{y + 15 * at:.1f}">{escape(line.name)}</text></g>'
         for at, line in enumerate(chart.lines)
