@@ -41,6 +41,7 @@ def test_a_pack_is_dated_sourced_and_no_advice(name: str) -> None:
     told = report.render(crossed(), name)
     assert "Not legal advice" in told
     assert re.search(r"Sources \(this text is of \d{4}-\d\d-\d\d", told)
+    assert "from secondary sources" in told
     assert re.search(r"Measured `\d{4}-\d\d-\d\d`", told)
 
 
@@ -62,4 +63,5 @@ def test_four_fifths_are_named_only_where_asked_for() -> None:
 def test_what_was_not_measured_is_said() -> None:
     told = report.render(verb_results.result("doctor").as_dict(), "eu_ai_act")
     assert told.count("not measured in this result") >= 3
+    assert "the system's own logs: not measured in this result" in told.replace("\\", "")
     assert "This result holds no groups" in report.render(verb_results.result("scan").as_dict(), "nyc_local_law_144").replace("\\", "")

@@ -13,6 +13,9 @@ from evenhand.report.record import Record
 WRITTEN = "2026-11-17"
 """The day on which the packs' texts were written; laws change after it."""
 
+AS_READ = "written from secondary sources, that is copies and quotations of the texts"
+"""How the laws were read: not in the official journals themselves."""
+
 NOT_ADVICE = (
     "**Not legal advice.** This is a rendering of measurements for those who prepare a legal assessment. It says nothing about whether a "
     "law applies, or is kept."
@@ -53,7 +56,7 @@ def opening(title: str, record: Record, sources: Sequence[LegalSource]) -> str:
         f"# {title}",
         NOT_ADVICE,
         measured,
-        f"Sources (this text is of {WRITTEN}; look up the wording in force):\n\n"
+        f"Sources (this text is of {WRITTEN}, {AS_READ}; look up the wording in force):\n\n"
         + "\n".join(f"- {each.name}, {each.place} ({each.date})" for each in sources),
     ]
     return "\n\n".join(lines)

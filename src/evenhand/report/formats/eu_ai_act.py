@@ -17,7 +17,7 @@ endings = (".eu-ai-act.md",)
 
 SOURCES = (
     LegalSource("Regulation (EU) 2024/1689 (Artificial Intelligence Act)", "Articles 9, 10, 12, 13, 15 and Annex IV", "OJ L, 2024-07-12"),
-    LegalSource("Digital Omnibus on AI, amending it", "dates of application", "adopted by Parliament 2026-06-16 and Council 2026-06-29"),
+    LegalSource("Regulation (EU) 2026/1744 (Digital Omnibus on AI), amending it", "dates of application", "OJ L, 2026-07-24"),
 )
 NOTHING = "not measured in this result"
 MOST_GROUPS = 8
@@ -37,8 +37,8 @@ def render(record: Record) -> str:
     rows = [[each.article, prose(each.demand), prose(each.told(record) or NOTHING)] for each in ITEMS]
     dates = (
         "As enacted in 2024, the requirements for high-risk systems apply from 2026-08-02 (Annex III) and from 2027-08-02 (products of "
-        "Annex I; Article 113). The Digital Omnibus on AI, which Parliament adopted on 2026-06-16 and the Council on 2026-06-29, moves "
-        "these dates to 2027-12-02 and 2028-08-02. Check the Official Journal for the text in force."
+        "Annex I; Article 113). Regulation (EU) 2026/1744, the Digital Omnibus on AI, in force since 2026-07-27, moves these dates to "
+        "2027-12-02 and 2028-08-02. Articles are numbered as in the Act of 2024. Check the Official Journal for the text in force."
     )
     parts = [
         opening("EU AI Act: what was measured for which item", record, SOURCES),
@@ -102,7 +102,8 @@ def _robustness(record: Record) -> str:
 
 def _logging(record: Record) -> str:
     header = record.header
-    return f"versioned JSON, seed {header.seed}, command {words.text(header.command, 200)}, digests of data, domain and model"
+    kept = f"versioned JSON, seed {header.seed}, command {words.text(header.command, 200)}, digests of data, domain and model"
+    return f"the system's own logs: {NOTHING}; what is kept of this test: {kept}"
 
 
 def _rule(record: Record) -> str:
@@ -114,13 +115,13 @@ def _dated(record: Record) -> str:
 
 
 ITEMS = (
-    ActItem("9(6)–(8)", "testing against prior defined metrics and probabilistic thresholds", _rule),
+    ActItem("9(6), (8)", "testing against prior defined metrics and probabilistic thresholds", _rule),
     ActItem("10(2)(b), (3)", "data governance: origin and statistical properties of the data", _data),
     ActItem("10(2)(f)–(g)", "examination for possible biases, and measures to detect them", _bias),
     ActItem("10(2)(h)", "identification of data gaps or shortcomings", _gaps),
-    ActItem("12", "record-keeping: what makes the run again", _logging),
+    ActItem("12(1)", "record-keeping: events recorded automatically (logs) over the lifetime of the system", _logging),
     ActItem("13(3)(b)(v)", "performance regarding specific persons or groups", _accuracy),
     ActItem("13(3)(b)(ii), 15(1), (3)", "accuracy: levels and metrics declared", _declared),
     ActItem("15(4)", "robustness: errors and inconsistencies", _robustness),
-    ActItem("Annex IV 2(g)", "validation and testing procedures, metrics, dated and signed test logs and reports", _dated),
+    ActItem("Annex IV 2(g)", "testing procedures, metrics, also of discriminatory impacts; test reports dated and signed", _dated),
 )  # fmt: skip

@@ -20,8 +20,8 @@ RULE = (
     "A selection rate below four fifths of the highest one *will generally be regarded* as evidence of adverse impact; smaller differences "
     "may be, and greater ones may not be where numbers are small (§ 1607.4(D)). It is a rule of thumb of "
     "enforcement, not a limit of lawfulness. "
-    "Determinations are made for groups of at least 2 % of the labour force in the relevant area or of the applicable workforce "
-    "(§ 1607.15(A)(2)(a))."
+    "The Questions and Answers of 1979 compare groups of more than 2 % of the labour force in the relevant area; the clause itself, said "
+    "to be § 1607.15(A)(2)(a), is known here from secondary sources only. This table shows every group that was measured, small ones too."
 )
 
 
