@@ -164,6 +164,23 @@ def test_a_table_of_a_database_is_a_project_as_a_file_is(tmp_path, monkeypatch):
         assert data.domain.columns[1].high == 97
 
 
+def test_truth_values_of_a_database_are_read_as_the_words_that_the_model_knows(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(tmp_path / "loans.duckdb") as base:
+        base.execute("create table loans as select i % 2 = 0 as car, i % 40 + 20 as age, i % 3 = 0 as granted from range(300) t(i)")
+    wishes = {"label": "granted", "favourable": "yes", "protected": ["age"]}
+    written = init(f"duckdb:///{tmp_path}/loans.duckdb#loans", **wishes, file=tmp_path / "evenhand.yaml")
+    cure = 'kind: boolean, values: ["no", "yes"], dtype: object'
+    assert any("'car'" in line and cure in line for line in written.lines)
+    told = written.file.read_text()
+    assert "favourable: [true]" in told
+    told = told.replace("kind: boolean, values: [false, true], dtype: bool", cure).replace("[false, true]", '["no", "yes"]')
+    written.file.write_text(told.replace("favourable: [true]", 'favourable: ["yes"]'))
+    data = eh.open(written.file)
+    assert data.domain.decode(data.rows)["car"].value_counts().to_dict() == {"yes": 150, "no": 150}
+    assert data.labels.sum() == 100
+
+
 def test_no_command_reads_a_large_table_whole(tmp_path, monkeypatch):
     init(parquet(tmp_path), **WISHES, file=tmp_path / "evenhand.yaml")
     (tmp_path / "mine.py").write_text("def model(frame):\n    return (frame['age'] > 50).astype(float)\n")

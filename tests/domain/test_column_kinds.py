@@ -10,11 +10,12 @@ import pytest
 
 from evenhand.domain.bulk_csv import BulkFile, read_bulk
 from evenhand.domain.column_kinds import guess, same_answer
+from evenhand.domain.columns import Column
 from evenhand.domain.frames import TextFormat, _carefully, read_table
 from evenhand.domain.infer import InferWishes, infer, propose
 from evenhand.domain.project_file import load, save
 from evenhand.domain.protected_words import concept_of, meant
-from evenhand.errors import DomainError, UnknownName
+from evenhand.errors import DataError, DomainError, UnknownName
 
 RNG = np.random.default_rng(5)
 
@@ -191,3 +192,11 @@ def test_a_ragged_large_file_is_explained_with_its_line(tmp_path, monkeypatch):
     path.write_text("a,b\n1,2\n3\n")
     with pytest.raises(Exception, match=r"t.csv:3: 1 line without 2 fields"):
         read_table(path)
+
+
+def test_truth_values_stand_for_words_only_where_the_words_say_no_and_yes():
+    cells = pd.Series([True, False, True], name="car")
+    assert Column("car", "boolean", ("yes", "no")).encode(cells).tolist() == [0, 1, 0]
+    for strange in (Column("car", "boolean", ("old", "new")), Column("car", "category", ("no", "yes"))):
+        with pytest.raises(DataError, match=r"row 0: True is not one of"):
+            strange.encode(cells)

@@ -125,7 +125,17 @@ def propose_large(source: str | Path, wishes: InferWishes, sample_rows: int = SA
         f"ranges, values and shares are those of all {looked.rows:,} rows; relations were looked for in {len(looked.frame):,} of them, and "
         f"what stands beside them about shapes and kinds rests on these: {error_of_drawn_rows(len(looked.frame), looked.rows)}"
     )
-    return replace(proposal, domain=domain, notes=(*proposal.notes, note), constraints=tuple(kept), relations=tuple(relations))
+    notes = (*proposal.notes, note, *(_truth_notes(domain) if is_database(source) else ()))
+    return replace(proposal, domain=domain, notes=notes, constraints=tuple(kept), relations=tuple(relations))
+
+
+def _truth_notes(domain: TabularDomain) -> tuple[str, ...]:
+    """Databases make truth values of the words no and yes when they import a file; the model may have been trained on the words."""
+    names = [column.name for column in domain.columns if column.values and all(isinstance(value, bool) for value in column.values)]
+    if not names:
+        return ()
+    told = f"{', '.join(map(repr, names))}: truth values in the database; if the model was trained on words such as no and yes, "
+    return (told + 'write `kind: boolean, values: ["no", "yes"], dtype: object` there',)
 
 
 def _broken_shares(stream: TableStream, domain: TabularDomain, rules: Sequence[CompiledConstraint]) -> list[float]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.domain import moments
 from evenhand.domain.code_texts import MOST_DIFFERENT, is_named_postcode, kind_of_codes
-from evenhand.domain.columns import LARGEST_EXACT_INTEGER, Column, Value, listing
+from evenhand.domain.columns import LARGEST_EXACT_INTEGER, SPELLINGS, Column, Value, listing, truth_of
 from evenhand.domain.protected_words import plain_words
 from evenhand.errors import DataError
 
@@ -26,11 +26,6 @@ _COUNTED = re.compile(
     r"how many|quantity|qty|children|kids|dependents|people|persons|members|rooms|cars|loans|accounts|credits|visits|calls|items|stars|"
     r"anzahl|jahre|monate|alter|kinder|personen|nombre|ans|mois|enfants|cantidad|edad|hijos|meses|anos|idade|numero|eta|figli|aantal)\b"
 )
-SPELLINGS = (
-    ("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on"), ("nein", "ja"), ("non", "oui"), ("no", "si"), ("nao", "sim"),
-    ("nee", "ja"), ("nie", "tak"), ("nej", "ja"), ("нет", "да"), ("否", "是"), ("いいえ", "はい"), ("0", "1"),
-)  # fmt: skip
-"""Two words that say no and yes, in this order."""
 
 
 @dataclass(frozen=True)
@@ -155,8 +150,8 @@ def same_answer(wanted: object, values: tuple[Value, ...]) -> Value | None:
     alike = [value for value in values if str(value).strip().lower() == str(wanted).strip().lower() or _equal_numbers(wanted, value)]
     if len(alike) == 1:
         return alike[0]
-    side = _truth(wanted)
-    spelled = [value for value in values if side is not None and _truth(value) == side]
+    side = truth_of(wanted)
+    spelled = [value for value in values if side is not None and truth_of(value) == side]
     return spelled[0] if len(values) == 2 and len(spelled) == 1 else None
 
 
@@ -165,12 +160,6 @@ def _equal_numbers(first: object, second: object) -> bool:
         return float(str(first)) == float(str(second))
     except ValueError:
         return False
-
-
-def _truth(value: object) -> bool | None:
-    word = str(value).strip().lower()
-    sides = {place for pair in SPELLINGS for place, spelled in enumerate(pair) if spelled == word}
-    return bool(sides.pop()) if len(sides) == 1 else None
 
 
 def _moments(present: pd.Series, missing: float, dtype: str, kind: moments.MomentKind) -> Column:

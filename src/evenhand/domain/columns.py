@@ -149,6 +149,9 @@ class Column:
         exact = self._places.get(_identity(value))
         if exact is not None or isinstance(value, str):
             return exact
+        if self.kind == "boolean" and isinstance(value, bool) and all(isinstance(known, str) for known in self.values):
+            # A database holds truth values where the model was trained on words: `values: ["no", "yes"]` then says which words.
+            return next((i for i, known in enumerate(self.values) if truth_of(known) is value), None)
         # 1, 1.0 and True are different cells only where the column lists more than one of them.
         return next((i for i, known in enumerate(self.values) if not isinstance(known, str) and known == value), None)
 
@@ -221,7 +224,7 @@ class Column:
         if (unknown := np.flatnonzero(codes == -1)).size:
             row = int(unknown[0])
             raise DataError(
-                f"column {self.name!r}, row {row}: {cells.iloc[row]!r} is not one of {listing(self.values)}"
+                f"column {self.name!r}, row {row}: {_plain(cells.iloc[row])!r} is not one of {listing(self.values)}"
                 + (f" ({unknown.size} such rows)" if unknown.size > 1 else "")
             )
         return codes
@@ -280,6 +283,12 @@ class Column:
         return fine | np.isnan(codes) if self.missing > 0 else fine
 
 
+SPELLINGS = (
+    ("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on"), ("nein", "ja"), ("non", "oui"), ("no", "si"), ("nao", "sim"),
+    ("nee", "ja"), ("nie", "tak"), ("nej", "ja"), ("нет", "да"), ("否", "是"), ("いいえ", "はい"), ("0", "1"),
+)  # fmt: skip
+"""Two words that say no and yes, in this order."""
+
 _OF_ONE_TYPE = ("string", "boolean", "empty")
 """Kinds of object columns, as pandas names them, whose equal cells are surely the same cell; whole numbers may hide two types."""
 
@@ -288,6 +297,13 @@ def listing(values: Sequence[object], most: int = 8) -> str:
     """A few values for a message."""
     shown = ", ".join(repr(v) for v in values[:most])
     return f"[{shown}{', ...' if len(values) > most else ''}]"
+
+
+def truth_of(value: object) -> bool | None:
+    """What a word says, yes or no; None where it says neither, or either."""
+    word = str(value).strip().lower()
+    sides = {place for pair in SPELLINGS for place, spelled in enumerate(pair) if spelled == word}
+    return bool(sides.pop()) if len(sides) == 1 else None
 
 
 def _identity(value: object) -> tuple[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from evenhand.arrays import Index, Keys, Labels, Mask, Rows
-from evenhand.domain.columns import Column, Value, listing
+from evenhand.domain.columns import Column, Kind, Value, listing
 from evenhand.domain.keys import row_keys
 from evenhand.domain.strips import column_extremes, in_strips
 from evenhand.domain.twins import Comparison, Implied, TwinMaker, Twins, check_implied
@@ -355,7 +355,8 @@ class TabularDomain:
         table = as_frame(frame)
         if self.label.column not in table.columns:
             raise DataError(f"the table lacks the label column {self.label.column!r}; it has {listing(list(table.columns))}")
-        column = Column(self.label.column, "category", self.label.values)
+        kind: Kind = "boolean" if len(self.label.values) == 2 else "category"  # no and yes may be truth values in the data
+        column = Column(self.label.column, kind, self.label.values)
         return column.encode(table[self.label.column]).astype(np.intp)
 
 
