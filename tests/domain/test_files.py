@@ -84,6 +84,7 @@ MISTAKES = [
     (changed("protected: [sex]", "protected: sex"), 3, "protected must be a list, got 'sex'; write [sex]"),
     (changed("protected: [sex]", "protected: [sex, sex]"), 3, "protected column 'sex' is named twice; remove one"),
     (changed("protected:", "protectd:"), 3, "unknown key 'protectd'; did you mean 'protected'?"),
+    (GOOD + "trusted: true\n", GOOD.count("\n") + 1, "unknown key 'trusted'; it belongs to the model: {path: FILE, trusted: ...}"),
     (
         changed('values: ["<=50K", ">50K"]', 'values: [">50K"]'),
         2,

@@ -27,7 +27,7 @@ _COMMENTS = {
     "relations": "# Rules that hold in every row of the data, such as total == a + b.  Made-up rows keep them by computing, every search\n"
     "# keeps them as constraints.  With this key, also an empty one, no others are looked for.",
     "data": "# The data, beside this file.",
-    "model": "# The model under test: a file or a URL.  `trusted: true` allows formats that run code when loaded (pickle, joblib, torch).",
+    "model": "# The model under test: a file or a URL.  One that runs code when loaded (pickle, torch): `{path: FILE, trusted: true}`.",
     "oracle": "# What counts as unfair: an oracle by name, or with its parameters, as in `gap: {threshold: 0.2}`.",
     "scan": "# How the model is searched.",
     "gate": "# When a result passes: engineering tolerances of rates, groups and classes, kept pairs, a baseline, waivers.",

@@ -51,7 +51,9 @@ def _translated(faults: Sequence[Any], path: tuple[object, ...], document: Docum
     fault = next((one for one in faults if one["type"] not in _TYPES), faults[0])
     last = str(fault["loc"][-1])
     if fault["type"] == "extra_forbidden":
-        return document.error(f"unknown key {where!r}; {_hint(last, known_keys(path[:-1]))}", path)
+        is_of_model = len(path) == 1 and last in known_keys(("model",))
+        cure = f"it belongs to the model: {{path: FILE, {last}: ...}}" if is_of_model else _hint(last, known_keys(path[:-1]))
+        return document.error(f"unknown key {where!r}; {cure}", path)
     if fault["type"] == "missing":
         return document.error(f"the key {last!r} is missing" + (f" in {where!r}" if where else ""), path)
     if last == "[key]":

@@ -71,8 +71,9 @@ def load_pickle(path: Path, trusted: bool = False) -> Any:
     """The object in a pickle or joblib file, only when the user trusts it."""
     if not trusted:
         raise UntrustedModel(
-            f"{path.name} is a pickle: loading it runs whatever code it contains.  Pass trusted=True (`--trusted`, or `trusted: true` in "
-            "the project file) if you know where it comes from, or save the model as .skops or .onnx, which need no trust"
+            f"{path.name} is a pickle: loading it runs whatever code it contains.  Pass trusted=True (`--trusted`, or `model: {{path: "
+            f"{path.name}, trusted: true}}` in the project file) if you know where it comes from, or save the model as .skops or "
+            ".onnx, which need no trust"
         )
     import joblib
 
