@@ -119,6 +119,19 @@ def test_trivial_baselines_are_named_and_held_against_the_best():
     assert any("no better than the trivial marginalise" in note for note in found.notes)
 
 
+def test_trivial_baselines_and_random_rows_are_held_against_a_repair_by_the_goal_that_is_named():
+    better, terms = FALLS | {"spd": 0.02, "aod": 0.02}, RepairTerms(goal="groups")
+    others = {"marginalise": {"if_o": 0.0, "spd": 0.09}, "add_random_rows": {"if_o": 0.01, "spd": 0.09}}
+    found = compare(outcomes(better, noise=0.0005, **others), ROLES, HEADER, terms)
+    assert found["mine"].verdict == "better"
+    assert not any("trivial" in note for note in found.notes)
+    assert not found["mine"].notes
+    others = {"marginalise": {"spd": 0.01, "accuracy": 0.85}, "add_random_rows": {"spd": 0.01}}
+    found = compare(outcomes(better, noise=0.0005, **others), ROLES, HEADER, terms)
+    assert any("trivial marginalise, in accuracy and in SPD" in note for note in found.notes)
+    assert any("random rows" in note for note in found["mine"].notes)
+
+
 def test_what_random_rows_do_as_well_is_noted():
     found = judged(FALLS, noise=0.001, add_random_rows={"if_o": 0.01})
     assert any("random rows" in note for note in found["mine"].notes)

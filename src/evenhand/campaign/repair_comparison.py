@@ -404,7 +404,9 @@ class _Desk:
         """What a reader should hold against a good figure."""
         told = []
         if RANDOM in self.names and self.roles[name].refits:
-            against = change_of(self.over_seeds(RANDOM, "if_o"), self.over_seeds(name, "if_o"), self.design, by_ratio=True)
+            figure = self.goal.first
+            by_chance, mended = (self.over_seeds(each, figure) for each in (RANDOM, name))
+            against = change_of(by_chance, mended, self.design, by_ratio=figure in PRIMARY)
             if against.falls > 1 - self.terms.confidence:
                 told.append("not shown to be better than as many random rows in place of findings")
         watched, level = (*self.card.groups, "worst_gap"), 1 - self.terms.confidence
@@ -422,12 +424,12 @@ class _Desk:
                 f"Fitted again, the model {self._less(float((given - again).mean()))} on the held-out rows than the one given, "
                 "which may have learned from them, or was trained longer than `refit` trains."
             )
-        trivial = [line for line in lines if line.verdict == "trivial"]
+        trivial, figure = [line for line in lines if line.verdict == "trivial"], self.goal.first
+        of_goal = "for held-out people" if figure == "if_o" else f"in {_listed([figure], self.card)}"
         for line in lines:
-            if line.verdict.startswith("better") and (beaten := [t.name for t in trivial if _beats(t, line, self.card.kept)]):
+            if line.verdict.startswith("better") and (beaten := [t.name for t in trivial if _beats(t, line, figure, self.card.kept)]):
                 told.append(
-                    f"{line.name} is no better than the trivial {_listed(beaten, self.card)}, in {_kept_words(self.card)} and for held-out "
-                    "people."
+                    f"{line.name} is no better than the trivial {_listed(beaten, self.card)}, in {_kept_words(self.card)} and {of_goal}."
                 )
         return tuple(told)
 
@@ -435,9 +437,9 @@ class _Desk:
         return f"is {lost:.1%} less accurate" if self.card is LABELS else f"explains {lost:.1%} less of the variance"
 
 
-def _beats(first: RepairLine, second: RepairLine, kept: str) -> bool:
+def _beats(first: RepairLine, second: RepairLine, figure: str, kept: str) -> bool:
     at_least = first.means[kept].estimate >= second.means[kept].estimate
-    return bool(at_least and first.means["if_o"].estimate <= second.means["if_o"].estimate)
+    return bool(at_least and first.means[figure].estimate <= second.means[figure].estimate)
 
 
 def _with_front(lines: Sequence[RepairLine], figure: str, kept: str) -> list[RepairLine]:

@@ -188,9 +188,13 @@ def _verdicts(told: Mapping[str, Any]) -> DataTable:
 def _verdict(line: Mapping[str, Any], facts: Mapping[str, Any]) -> TableRow:
     verdict = words.text(line.get("verdict"), 40)
     why = "; ".join([words.text(line.get("reason"), 400), *(words.text(note, 300) for note in line.get("notes") or [])])
-    told = "; ".join(f"{name.replace('_', ' ')} {words.text(value, 60)}" for name, value in facts.items())
+    told = "; ".join(f"{name.replace('_', ' ')} {_fact(value)}" for name, value in facts.items())
     note = f"First seed: {words.shorten(told, 400)}" if told else ""
     return TableRow(words.text(line["name"], 40), [TableCell(verdict, kind=TONES.get(verdict, "")), TableCell(why, note, "words")])
+
+
+def _fact(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else words.text(value, 60)
 
 
 def _how(details: Mapping[str, Any]) -> str:
