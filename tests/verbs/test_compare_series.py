@@ -39,6 +39,16 @@ def test_the_newest_is_judged_against_the_first_and_the_one_before() -> None:
     assert len(made.frame()) == 3
 
 
+def test_a_model_that_did_not_change_is_not_held_to_be_worse() -> None:
+    """A nightly look at one model and one table passes, however few rows there are; other data is another matter."""
+    same = eh.compare_over_time([told(40), told(40), told(40)])
+    assert same.outcome == "pass"
+    assert "same model" in same.reason
+    after_a_change = eh.compare_over_time([told(160), told(40), told(40)])
+    assert (after_a_change.outcome, list(after_a_change.newest)) == ("pass", ["the first"])
+    assert eh.compare_over_time([told(40), told(40), told(40, data={"digest": "e"})]).outcome == "inconclusive"
+
+
 def test_rows_that_were_all_asked_are_compared_one_by_one() -> None:
     """Thirty rows that only became worse are shown, where two samples of this size would show nothing."""
     before, after = list(range(40)), list(range(70))

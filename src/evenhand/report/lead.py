@@ -11,7 +11,7 @@ from evenhand.report.sections import standings
 SYMBOLS = {"pass": "✓", "violation": "✕", "inconclusive": "?"}
 WORDS = {"pass": "Pass", "violation": "Violation", "inconclusive": "Inconclusive"}
 
-ONE_MODEL = "both are of one and the same model"
+ONE_MODEL = ("both are of one and the same model", "the newest is of the same model")
 
 NOUNS = {
     "album": ("picture", "pictures"),

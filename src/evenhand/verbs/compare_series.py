@@ -41,6 +41,10 @@ class SeriesPoint:
         """The share of unfair rows."""
         return clopper_pearson(self.unfair, self.judged, confidence)
 
+    def is_of_same(self, other: SeriesPoint) -> bool:
+        """Whether both asked one and the same model about one and the same data."""
+        return bool(self.model and self.data) and (self.model, self.data) == (other.model, other.data)
+
     def change_to(self, later: SeriesPoint, confidence: float) -> ShareChange:
         """What has changed; row by row where both asked every one of the same rows."""
         if self.rows is None or later.rows is None or self.data is None or self.data != later.data:
@@ -104,13 +108,16 @@ class SeriesResult(Rendered):
 
     @property
     def newest(self) -> dict[str, ShareChange]:
-        """The changes that decide, by what they are measured from."""
-        last = self.steps[-1]
-        return {name: each for name, each in (("the first", last.since_first), ("the one before", last.since_before)) if each is not None}
+        """The changes that decide, by what they are measured from; a model that is the same on the same data cannot have become worse."""
+        last, first, before = self.steps[-1], self.steps[0], self.steps[-2]
+        changes = (("the first", first, last.since_first), ("the one before", before, last.since_before))
+        return {name: each for name, other, each in changes if each is not None and not last.point.is_of_same(other.point)}
 
     @property
     def claim(self) -> Claim:
         """That the newest is no worse than the first, and no worse than the one before."""
+        if not self.newest:
+            return Claim("newest", holds="the newest is of the same model and the same data as the first and the one before")
         spans = tuple(Span(each.low, each.high, self.tolerance) for each in self.newest.values())
         worse = [f"{name} by at least {100 * each.low:.2f} points" for name, each in self.newest.items() if each.low > self.tolerance]
         most = max(each.high for each in self.newest.values())
@@ -120,7 +127,7 @@ class SeriesResult(Rendered):
             f"{rate} is above {' and '.join(worse)}",
             f"{rate} may be up to {100 * most:.2f} points higher, more than the tolerated {100 * self.tolerance:.2f}; "
             "judge more people, or tolerate more",
-            f"{rate} is at most {100 * max(most, 0.0):.2f} points above the first and the one before",
+            f"{rate} is at most {100 * max(most, 0.0):.2f} points above {' and '.join(self.newest)}",
             spans,
         )
 
