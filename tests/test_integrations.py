@@ -69,6 +69,7 @@ def test_a_baseline_knows_what_was_so_and_tells_new_rows(people: Dataset) -> Non
     fewer["body"] = {**first["body"], "unfair_rows": first["body"]["unfair_rows"][1:]}
     stricter = eh.gate(PLANTED.model, people, options=eh.GateOptions(budget=QUICK.budget, baseline=fewer, rate_rows=1_500))
     assert stricter.outcome == "violation"  # one real row is new, and none is tolerated
+    assert "unfair real rows that were not before: 1" in condition(stricter, "rate").message
     tolerant = eh.Policy(eh.Gate(max_rate=0.001))
     known = eh.gate(PLANTED.model, people, tolerant, options=eh.GateOptions(budget=QUICK.budget, baseline=fewer, rate_rows=1_500))
     assert known.outcome == "pass"  # by the interval, one row of 1,500 is not worse

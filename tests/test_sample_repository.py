@@ -77,6 +77,7 @@ def test_a_planted_model_fails_then_only_what_is_new_fails_and_kept_pairs_are_as
     assert build("--planted", gate="--baseline baseline.json") == 0
     assert "1 known" in LAST[-1]
     assert build("--worse", gate="--baseline baseline.json") == 1
+    assert "against the baseline" in LAST[-1]
     assert build(gate="--baseline baseline.json") == 0
     # Pairs of the worse model are kept: the fair one stays fair to them, the planted one is caught by them first.
     run(["python", "train.py", "--worse"])

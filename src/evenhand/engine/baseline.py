@@ -42,6 +42,14 @@ class Baseline:
             return self._rate(is_strict)
         return self._condition(each)
 
+    def against(self, each: Held) -> str:
+        """What a violation that is new or worse is beside the baseline."""
+        change, twice = self.change, self.twice_judged
+        if each.name != "rate" or change is None:
+            return "new, or worse than in the baseline"
+        fresh = f"; unfair real rows that were not before: {twice.new:,}" if twice is not None and twice.new else ""
+        return f"against the baseline {change.sentence}{fresh}"
+
     @property
     def is_same_model(self) -> bool:
         """Whether both are of one model on the same data."""

@@ -252,6 +252,8 @@ class Policy:
             return each
         if baseline is not None and (why := baseline.knows(each, self.gate.max_rate == 0.0)):
             return replace(each, standing="known", message=f"{each.message}; {why}")
+        if baseline is not None:
+            each = replace(each, message=f"{each.message}; {baseline.against(each)}")
         waiver = next((w for w in self.waivers if each.name in (w.of, f"witness {w.of}")), None)
         if waiver is None:
             return each
