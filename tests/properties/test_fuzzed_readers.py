@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from evenhand.disk import sealed
 from evenhand.errors import ModelFailed, StoreError
+from evenhand.models.model_files import load_skops
 from evenhand.models.tree_bounds import check_lightgbm_text
 from parts.fuzzed_models import MODEL_READERS
 from parts.fuzzed_readers import ODDITIES, READERS, crashes, reading_crash
@@ -62,6 +63,63 @@ def test_a_lightgbm_text_that_would_be_read_beyond_is_refused_before_lightgbm_se
         check_lightgbm_text(lightgbm_changed(change).decode())
     check_lightgbm_text(lightgbm_changed(lambda text: text).decode())
     check_lightgbm_text(lightgbm_changed(lambda text: re.sub(rb"tree_sizes=.*", b"", text)).decode())
+
+
+@pytest.fixture(scope="module")
+def boosted() -> Any:
+    import lightgbm
+
+    rows = np.random.default_rng(0).normal(size=(80, 3))
+    return lightgbm.LGBMClassifier(n_estimators=2, num_leaves=4, verbose=-1, n_jobs=1).fit(rows, rows[:, 0] > 0)
+
+
+def in_skops(boosted: Any, path: Path, change: Callable[[str], str], as_array: bool) -> Path:
+    """The classifier as skops writes it, with another text of its booster: as a plain word of the schema, or in an array of its own."""
+    import skops.io
+
+    with zipfile.ZipFile(io.BytesIO(skops.io.dumps(boosted))) as made:
+        entries = {name: made.read(name) for name in made.namelist()}
+    schema = json.loads(entries["schema.json"])
+    holder = schema["content"]["content"]["_Booster"]["content"]["content"]
+    text = change(json.loads(holder["_handle"]["content"]))
+    holder["_handle"]["content"] = json.dumps(text)
+    if as_array:
+        hidden = io.BytesIO()
+        np.save(hidden, np.str_(text))
+        entries["hidden.npy"] = hidden.getvalue()
+        holder["_handle"] = {
+            "__class__": "str_",
+            "__module__": "numpy",
+            "__loader__": "NdArrayNode",
+            "type": "numpy",
+            "file": "hidden.npy",
+            "__id__": 1,
+        }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in {**entries, "schema.json": json.dumps(schema).encode()}.items():
+            archive.writestr(name, content)
+    return path
+
+
+SKOPS = {
+    "a line without a value": lambda text: text.replace("\nleaf_count=", "\nleaf count ", 1),
+    "trees elsewhere": lambda text: re.sub(r"tree_sizes=\d+", "tree_sizes=7", text),
+    "a parameter without a colon": lambda text: text.replace("[boosting: gbdt]", "[boosting gbdt]"),
+}
+
+
+@pytest.mark.parametrize("as_array", [False, True], ids=["word", "array"])
+@pytest.mark.parametrize("change", SKOPS.values(), ids=SKOPS)
+def test_a_lightgbm_text_inside_skops_is_looked_at_before_lightgbm_sees_it(change: Any, as_array: bool, boosted: Any, tmp_path: Path):
+    with pytest.raises(ModelFailed, match="following it would read foreign memory"):
+        load_skops(in_skops(boosted, tmp_path / "a.skops", change, as_array))
+
+
+@pytest.mark.parametrize("as_array", [False, True], ids=["word", "array"])
+def test_a_lightgbm_model_inside_skops_is_loaded(as_array: bool, boosted: Any, tmp_path: Path):
+    loaded = load_skops(in_skops(boosted, tmp_path / "a.skops", str, as_array))
+    rows = np.random.default_rng(1).normal(size=(9, 3))
+    assert np.array_equal(loaded.predict_proba(rows), boosted.predict_proba(rows))
 
 
 def test_an_array_whose_head_is_cut_is_refused(tmp_path: Path):

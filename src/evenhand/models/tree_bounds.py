@@ -22,6 +22,7 @@ UNCHECKED = ("Forest", "ExtraTrees", "GradientBoosting", "RandomTreesEmbedding")
 
 
 MOST_CLASSES = 100_000
+_PARAMETER = re.compile(r"\[[^:\[\]]+: .*\]")
 _TREELITE = ("left_child", "right_child", "split_feature_id")
 
 
@@ -217,6 +218,13 @@ def check_lightgbm_text(text: str) -> None:
         tree = body[start:end]
         require_bounds(end >= 0 and tree.startswith(b"Tree="), "a tree does not stand where the file says")
         require_bounds(all(b"=" in line for line in tree.split(b"\n")), "a tree has a line without a value")
+
+
+def check_lightgbm_parameters(text: str) -> None:
+    """Before LightGBM reads a model with the parameters of its training: in a line that has no colon it reads on beyond the end."""
+    told = text.partition("\nparameters:")[2].partition("\nend of parameters")[0]
+    lines = [line.rstrip("\r") for line in told.split("\n")]
+    require_bounds(all(_PARAMETER.fullmatch(line) for line in lines if line), "a line of its parameters has no value")
 
 
 def check_lightgbm(booster: Any) -> None:

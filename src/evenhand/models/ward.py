@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,15 @@ import numpy as np
 from evenhand.errors import EvenhandError
 from evenhand.models.native_boosters import lightgbm_text
 from evenhand.models.quarantine import PATIENCE, seconds_for
-from evenhand.models.tree_bounds import check_catboost, check_lightgbm, check_lightgbm_text, check_object, check_treelite, check_xgboost
+from evenhand.models.tree_bounds import (
+    check_catboost,
+    check_lightgbm,
+    check_lightgbm_parameters,
+    check_lightgbm_text,
+    check_object,
+    check_treelite,
+    check_xgboost,
+)
 
 SPARE_BYTES = 400 << 20
 """What a file may take beside some times its own size."""
@@ -139,9 +148,32 @@ def _examine_skops(path: Path) -> None:
 
     from evenhand.models.model_files import TRUSTED_TYPES
 
+    if _names_lightgbm(path):
+        _look_before_lightgbm()
     loaded = skops.io.load(path, trusted=list(TRUSTED_TYPES))
     check_object(loaded)
     _ask_estimator(loaded)
+
+
+def _names_lightgbm(path: Path) -> bool:
+    with zipfile.ZipFile(path) as archive:
+        return "lightgbm" in json.dumps(json.loads(archive.read("schema.json")))  # written again: a name may be spelt with escapes
+
+
+def _look_before_lightgbm() -> None:
+    """From now on, in this process, a booster's text is looked at before LightGBM reads it, wherever in the file it came from."""
+    from lightgbm import Booster
+
+    build = Booster.__setstate__
+
+    def looked_at(booster: Any, state: dict[str, Any]) -> None:
+        for text in (state.get("_handle"), state.get("handle")):
+            if isinstance(text, str):
+                check_lightgbm_parameters(text)
+                check_lightgbm_text(text)
+        build(booster, state)
+
+    Booster.__setstate__ = looked_at
 
 
 def _examine_arrays(path: Path) -> None:
