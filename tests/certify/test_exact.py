@@ -110,6 +110,31 @@ def test_three_classes_and_two_protected_columns(name: str) -> None:
     assert assert_exact(wrapped(estimators()[name], domain), domain) > 0
 
 
+def several_labels() -> dict[str, Any]:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.impute import SimpleImputer
+    from sklearn.multioutput import MultiOutputClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.tree import DecisionTreeClassifier
+
+    return {
+        "tree": DecisionTreeClassifier(max_depth=5, random_state=0),
+        "forest": make_pipeline(SimpleImputer(), RandomForestClassifier(5, max_depth=5, random_state=0)),
+        "one for each": MultiOutputClassifier(make_pipeline(SimpleImputer(), DecisionTreeClassifier(max_depth=5, random_state=0))),
+    }
+
+
+@pytest.mark.parametrize("name", several_labels())
+@pytest.mark.parametrize("classes", [2, 3])
+def test_one_of_several_labels_is_proved(name: str, classes: int) -> None:
+    domain = domain_of(classes)
+    rows, labels = training(domain)
+    others = (np.nan_to_num(rows[:, 2]) % 4).astype(int)  # another label, with another number of classes
+    fitted = several_labels()[name].fit(rows, np.stack([others, labels], axis=1))
+    model = eh.wrap(fitted, domain, takes="codes", classes=list(domain.label.values), output=1)
+    assert assert_exact(model, domain) > 0.01
+
+
 def test_constraints_and_implied_changes_are_kept() -> None:
     rules = compile_constraints(['job == "a" => sex == "m"', 'rank == "low" => score <= 2', 'job == "b" => sex == "f"'], COLUMNS)
     implied = (Implied("sex", "m", "f", {"job": {"a": "b"}}),)

@@ -91,3 +91,16 @@ def test_the_command_leaves_a_page_with_the_trend(tmp_path) -> None:
     mixed = evenhand("compare", *map(str, files[:2]), "model.onnx", cwd=tmp_path)
     assert mixed.returncode == 2
     assert "'model.onnx' is no result" in mixed.stderr
+
+
+def read_as(unfair: int, reading: str) -> dict[str, Any]:
+    return told(unfair, details={"reading": reading})
+
+
+def test_a_comparison_says_how_the_answers_of_each_were_read() -> None:
+    alike = eh.compare(read_as(40, "it says a label"), read_as(45, "it says a label"))
+    assert alike.header.details["reading"] == "it says a label"
+    apart = eh.compare(read_as(40, "it says a label"), read_as(45, "it says a logit"))
+    assert apart.header.details["reading"] == "first: it says a label; second: it says a logit"
+    series = eh.compare_over_time([read_as(40, "it says a label"), read_as(45, "it says a logit"), told(41)], names=["a", "b", "c"])
+    assert series.header.details["reading"] == "a: it says a label; b: it says a logit"

@@ -88,6 +88,7 @@ def test_a_worse_model_is_worse_and_a_better_one_is_better():
     assert worse.witnesses.new
     assert not worse.witnesses.gone
     assert worse.changes[0].verdict == "worse"
+    assert worse.header.details["reading"]
     better = eh.compare(PLANTED.model, FAIR.model, DATA)
     assert better.outcome == "pass"
     assert better.witnesses.gone

@@ -6,7 +6,7 @@ What could be read in two ways is an error that shows both, and the line that ch
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -446,3 +446,10 @@ def reading_of(model: Any) -> str:
         return told
     kind = "a label" if getattr(inner, "is_hard", False) else "a score for each class"
     return f"it says {kind}; its classes are {listing(tuple(inner.classes))}"
+
+
+def readings_told(named: Iterable[Sequence[str]]) -> str:
+    """The readings of several models, each given as a name and a sentence: one sentence where all are read alike, else each by its name."""
+    told = dict.fromkeys((name, sentence) for name, sentence in named if sentence)
+    sentences = dict.fromkeys(sentence for _, sentence in told)
+    return next(iter(sentences), "") if len(sentences) <= 1 else "; ".join(f"{name}: {sentence}" for name, sentence in told)

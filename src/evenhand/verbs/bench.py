@@ -20,6 +20,7 @@ from evenhand.engine.header import Header
 from evenhand.engine.result import Telling, result_dict
 from evenhand.limits import Count, check_limits
 from evenhand.models.budget import Budget
+from evenhand.models.readings import readings_told
 from evenhand.report.rendered import Rendered
 
 if TYPE_CHECKING:
@@ -164,8 +165,4 @@ def _header(records: Sequence[Mapping[str, Any]], terms: Terms, seeds: Sequence[
 
 def readings_of(records: Sequence[Mapping[str, Any]]) -> str:
     """How the answers of each model were read; the model is named where there are several."""
-    told = dict.fromkeys(
-        (f"{record['model']} on {record['dataset']}", str(record["reading"])) for record in records if record.get("reading")
-    )
-    sentences = dict.fromkeys(sentence for _, sentence in told)
-    return next(iter(sentences), "") if len(sentences) <= 1 else "; ".join(f"{name}: {sentence}" for name, sentence in told)
+    return readings_told((f"{record['model']} on {record['dataset']}", str(record.get("reading") or "")) for record in records)

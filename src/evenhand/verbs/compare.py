@@ -7,7 +7,7 @@ Of scenes the verdicts on classes of objects are compared: every recogniser lose
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +30,11 @@ from evenhand.measures.studies.classes import class_measure
 from evenhand.media.scenes import Scenes
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
+from evenhand.models.readings import reading_of, readings_told
 from evenhand.oracles import OracleChoice
 from evenhand.report.rendered import Rendered
 from evenhand.statistics.intervals import clopper_pearson
-from evenhand.verbs.compare_series import SeriesResult, SeriesTerms, series_of_results
+from evenhand.verbs.compare_series import SeriesResult, SeriesTerms, reading_in, series_of_results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -221,6 +222,8 @@ def _models(subject: Subject, second: Model, data: str, seed: int, options: Comp
     judged = [_judged(sample, subject, second, plan, options) for sample in samples]
     details = {"second": {"kind": kind_of(second), "digest": second.fingerprint()}, "tolerance": options.tolerance}
     header = header_of("compare", subject, data, plan, details)
+    reading = readings_told((("first", reading_of(subject.model)), ("second", reading_of(second))))
+    header = replace(header, details={**header.details, "reading": reading})
     changes = tuple(each.change for each in judged)
     classes = _classes(subject, second, seed)
     is_same = subject.model.fingerprint() == second.fingerprint()
@@ -304,9 +307,10 @@ def _results(first: Mapping[str, Any], second: Mapping[str, Any], options: Compa
     changes = tuple(_change(rates[0][name], rates[1][name]) for name in rates[0] if name in rates[1])
     if not changes:
         raise DataError("the two results measured no rate in the same population, so that nothing can be compared")
+    reading = readings_told(zip(("first", "second"), (reading_in(first), reading_in(second)), strict=True))
     header = Header(**{
         **second["header"], "verb": "compare", "command": COMMAND.get(),
-        "details": {"first": first["header"].get("model"), "tolerance": options.tolerance},
+        "details": {"first": first["header"].get("model"), "tolerance": options.tolerance, "reading": reading},
     })  # fmt: skip
     before, after = ({pair["id"]: pair for pair in content["witnesses"]} for content in (first, second))
     pairs = ComparedWitnesses(

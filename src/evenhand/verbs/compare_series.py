@@ -16,6 +16,7 @@ from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import COMMAND, Header
 from evenhand.engine.result import Telling, result_dict
 from evenhand.errors import DataError
+from evenhand.models.readings import readings_told
 from evenhand.report.rendered import Rendered
 from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.statistics.share_change import ShareChange, TwiceJudged, independent_change
@@ -186,14 +187,20 @@ def series_of_results(contents: Sequence[Mapping[str, Any]], names: Sequence[str
     _check_alike(contents)
     population = _shared_population(contents)
     points = [_point(content, name, population) for content, name in zip(contents, names, strict=True)]
+    reading = readings_told(zip(names, (reading_in(content) for content in contents), strict=True))
     header = Header(**{
         **contents[-1]["header"], "verb": "compare", "command": COMMAND.get(),
-        "details": {"results": len(points), "tolerance": terms.tolerance},
+        "details": {"results": len(points), "tolerance": terms.tolerance, "reading": reading},
     })  # fmt: skip
     before = {pair["id"] for pair in contents[-2]["witnesses"]}
     new = tuple(pair for pair in contents[-1]["witnesses"] if pair["id"] not in before)
     steps = steps_of(points, terms.confidence)
     return SeriesResult(header, population, steps, terms.confidence, terms.tolerance, _notes(contents), new)
+
+
+def reading_in(content: Mapping[str, Any]) -> str:
+    """How the answers were read that a result is about; empty where it does not say."""
+    return str(content["header"].get("details", {}).get("reading") or "")
 
 
 def _point(content: Mapping[str, Any], name: str, population: str) -> SeriesPoint:

@@ -21,6 +21,7 @@ from evenhand.models.estimator import EstimatorModel
 from evenhand.models.inputs import guarded, probe_rows
 from evenhand.models.native_boosters import BoosterScorer
 from evenhand.models.onnx import OnnxModel
+from evenhand.models.several_outputs import OneOutput
 
 COLUMN_WISE = (
     *("Binarizer", "ColumnTransformer", "KBinsDiscretizer", "MaxAbsScaler", "MinMaxScaler", "MissingIndicator", "OneHotEncoder"),
@@ -187,6 +188,8 @@ def taken_apart(estimator: Any) -> tuple[list[Any], Any]:
 
 
 def _steps(estimator: Any) -> tuple[list[Any], Any]:
+    if isinstance(estimator, OneOutput):
+        return _steps_to_one(estimator)
     if type(estimator).__name__ in SEARCHES:
         return _steps(estimator.best_estimator_)
     if type(estimator).__name__ != "Pipeline":
@@ -194,6 +197,15 @@ def _steps(estimator: Any) -> tuple[list[Any], Any]:
     *steps, (_, last) = estimator.steps
     inner, final = _steps(last)
     return [step for _, step in steps if step not in ("passthrough", None)] + inner, final
+
+
+def _steps_to_one(asked: OneOutput) -> tuple[list[Any], Any]:
+    """To one of several labels: the estimator that was fitted for it alone, else the one for all, asked about it."""
+    steps, final = _steps(asked.estimator)
+    if type(final).__name__ != "MultiOutputClassifier":
+        return steps, OneOutput(final, asked.place)
+    inner, own = _steps(final.estimators_[asked.place])
+    return steps + inner, own
 
 
 def _check(step: Any) -> None:

@@ -18,6 +18,7 @@ from evenhand.models.amount_models import is_regressor
 from evenhand.models.booster_cells import library_of, native
 from evenhand.models.inputs import matrix_of
 from evenhand.models.native_boosters import NativeBooster
+from evenhand.models.several_outputs import OneOutput
 
 DOUBLE, SINGLE = 2.0**-52, 2.0**-23  # twice the largest relative error of one operation
 SUPPORTED = (
@@ -42,6 +43,8 @@ class TreeSource:
 
 def read(estimator: Any) -> TreeSource:
     """The trees of a fitted estimator."""
+    place = estimator.place if isinstance(estimator, OneOutput) else 0
+    estimator = estimator.estimator if isinstance(estimator, OneOutput) else estimator
     name, package = type(estimator).__name__, type(estimator).__module__.split(".")[0]
     if library := library_of(estimator):
         return {"xgboost": _xgboost, "lightgbm": _lightgbm, "catboost": _catboost}[library](estimator)
@@ -50,9 +53,9 @@ def read(estimator: Any) -> TreeSource:
     if package == "sklearn" and name in ("GradientBoostingClassifier", "GradientBoostingRegressor"):
         return _gradient_boosting(estimator)
     if package == "sklearn" and hasattr(estimator, "tree_"):
-        return _forest([estimator], name)
+        return _forest([estimator], name, place)
     if package == "sklearn" and name in FORESTS:
-        return _forest(list(estimator.estimators_), name)
+        return _forest(list(estimator.estimators_), name, place)
     raise MissingAbility(f"certify cannot read a {type(estimator).__module__}.{name}; it reads {SUPPORTED}")
 
 
@@ -101,14 +104,15 @@ def _sklearn_tree(gathering: Gathering, tree: Any, value: Reals) -> None:
     gathering.add(asked, tree.children_left, tree.children_right, value)
 
 
-def _forest(estimators: list[Any], name: str) -> TreeSource:
+def _forest(estimators: list[Any], name: str, place: int) -> TreeSource:
+    """`place`: of the label among several that classifiers predict at once; amounts are read all together."""
     gathering = Gathering()
     if is_regressor(estimators[0]):
         for each in estimators:  # (nodes, outputs, 1): the mean amounts in each node
             _sklearn_tree(gathering, each.tree_, each.tree_.value[:, :, 0] / len(estimators))
         return TreeSource(gathering.ensemble(name, tolerance(gathering, DOUBLE, 1.0)), single_floats)
     for each in estimators:
-        value = each.tree_.value[:, 0, :]
+        value = each.tree_.value[:, place, : int(np.ravel(each.n_classes_)[place])]
         value = value / value.sum(axis=1, keepdims=True) / len(estimators)
         _sklearn_tree(gathering, each.tree_, value[:, 1:] - value[:, :1] if value.shape[1] == 2 else value)
     return TreeSource(gathering.ensemble(name, tolerance(gathering, DOUBLE, 1.0)), single_floats)
