@@ -91,6 +91,8 @@ def test_the_comparison_judges_by_the_tolerance_and_in_the_unit(tmp_path: Path) 
     assert result["marginalise"].means["if_o"].estimate == 0.0
     assert 60 < result["no_change"].means["mean_error"].estimate < 100
     assert result["equal_means"].means["mean_gap"].estimate < 0.2 * result["no_change"].means["mean_gap"].estimate
+    assert result["equal_means"].verdict == "better, at a price"  # the true amounts of the groups differ
+    assert result["equal_means"].reason.startswith("Gap of means fell, but Gap of errors")
     assert result["constant_answer"].verdict == "alarm"
     assert "thresholds are for two classes" in result.refused["adjust_thresholds"]
     assert "Mean error" in result.summary()

@@ -39,10 +39,11 @@ PRIMARY = ("if_o", "if_r", "found_anew")
 
 @dataclass(frozen=True)
 class RepairGoal:
-    """What a repair is for.  needed: figures that must fall.  guarded: figures that must not rise."""
+    """What a repair is for.  needed: figures that must fall.  guarded: figures that must not rise.  paid: figures whose rise is a price."""
 
     needed: tuple[str, ...]
     guarded: tuple[str, ...]
+    paid: tuple[str, ...] = ()
 
     @property
     def first(self) -> str:
@@ -61,11 +62,11 @@ GOALS: dict[str, RepairGoal] = {
 def goal_for(name: str, card: Scorecard) -> RepairGoal:
     """The goal in the figures of this kind of answer: groups of amounts differ in their means.
 
-    Where the true amounts of groups differ, equal means lie beyond the truth of some group by construction: that is noted, not forbidden.
+    Where the true amounts of groups differ, equal means lie beyond the truth of some group by construction: that is a price, not forbidden.
     """
     if name != "groups" or card is LABELS:
         return GOALS[name]
-    return RepairGoal(card.groups[:1], card.groups[:1])
+    return RepairGoal(card.groups[:1], card.groups[:1], (*card.groups[1:], "worst_group_error"))
 
 
 ALARM = 0.995
@@ -378,10 +379,11 @@ class _Desk:
             chance = f" (p = {adjusted['improvement']:.2g}, corrected for all repairs)"
             return "no evidence of improvement", what + chance
         improved = _listed([m for m in self.goal.guarded if changes[m].falls <= alpha], self.card)
-        return self.price(changes[self.card.kept], improved, self.means(name))
+        return self.price(changes, improved, self.means(name))
 
-    def price(self, change: Change, improved: str, means: Mapping[str, PairedMean]) -> tuple[Verdict, str]:
-        """Whether accuracy is shown to be kept."""
+    def price(self, changes: Mapping[str, Change], improved: str, means: Mapping[str, PairedMean]) -> tuple[Verdict, str]:
+        """Whether accuracy is shown to be kept, and nothing that counts beside the goal rose."""
+        change = changes[self.card.kept]
         low, kept, accuracy = change.mean.low, _kept_words(self.card), means[self.card.kept]
         lost = -change.mean.estimate
         floor = self.terms.floor
@@ -393,6 +395,8 @@ class _Desk:
             if most > self.terms.most_error:
                 allowed = self.card.text("mean_error", self.terms.most_error)
                 return "better, at a price", f"{improved} fell, but a mean error of at most {allowed} is not shown"
+        if harmed := self.risen(self.goal.paid, changes):
+            return "better, at a price", f"{improved} fell, but {_listed(harmed, self.card)} rose"
         if low is not None and -low <= self.terms.tolerance:
             return "better", f"{improved} fell, and {kept} falls by at most {max(0.0, -low):.2%}"
         bound = "" if low is None else f", at most {-low:.2%}"
@@ -409,11 +413,13 @@ class _Desk:
             against = change_of(by_chance, mended, self.design, by_ratio=figure in PRIMARY)
             if against.falls > 1 - self.terms.confidence:
                 told.append("not shown to be better than as many random rows in place of findings")
-        watched, level = (*self.card.groups, "worst_gap"), 1 - self.terms.confidence
-        rose = [m for m in watched if changes[m].p_value <= level and changes[m].mean.estimate > 0]
-        if rose:
+        if rose := self.risen((*self.card.groups, "worst_gap"), changes):
             told.append(f"{_listed(rose, self.card)} rose")
         return tuple(told)
+
+    def risen(self, figures: Sequence[str], changes: Mapping[str, Change]) -> list[str]:
+        """Those of these figures that are shown to have risen."""
+        return [m for m in figures if changes[m].p_value <= 1 - self.terms.confidence and changes[m].mean.estimate > 0]
 
     def warnings(self, lines: Sequence[RepairLine]) -> tuple[str, ...]:
         """What concerns the whole comparison."""

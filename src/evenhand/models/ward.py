@@ -162,9 +162,10 @@ def _names_lightgbm(path: Path) -> bool:
 
 def _look_before_lightgbm() -> None:
     """From now on, in this process, a booster's text is looked at before LightGBM reads it, wherever in the file it came from."""
-    from lightgbm import Booster
+    import lightgbm
 
-    build = Booster.__setstate__
+    kind: Any = lightgbm.Booster
+    build = kind.__setstate__
 
     def looked_at(booster: Any, state: dict[str, Any]) -> None:
         for text in (state.get("_handle"), state.get("handle")):
@@ -173,7 +174,7 @@ def _look_before_lightgbm() -> None:
                 check_lightgbm_text(text)
         build(booster, state)
 
-    Booster.__setstate__ = looked_at
+    kind.__setstate__ = looked_at
 
 
 def _examine_arrays(path: Path) -> None:
