@@ -261,7 +261,10 @@ def test_a_repair_is_judged_by_the_goal_that_is_named():
     found = compare(made, ROLES, HEADER, RepairTerms(goal="groups"))
     assert (found["mine"].verdict, found.best.name) == ("better", "mine")
     assert "gap between protected groups" in found.sentence
-    assert compare(made, ROLES, HEADER, RepairTerms(goal="groups", floor=0.95))["mine"].verdict == "better, at a price"
+    dear = compare(made, ROLES, HEADER, RepairTerms(goal="groups", floor=0.95))
+    assert dear["mine"].verdict == "better, at a price"
+    assert dear.sentence.startswith("mine is better, at a price")
+    assert "an accuracy of at least 95.00% is not shown" in dear.sentence
     assert compare(made, ROLES, HEADER, RepairTerms(goal="groups", floor=0.5))["mine"].verdict == "better"
     for goal in ("flips", "groups", "worst_case"):
         assert compare(outcomes({}), ROLES, HEADER, RepairTerms(goal=goal)).best is None

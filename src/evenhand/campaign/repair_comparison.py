@@ -172,26 +172,29 @@ class RepairComparison(Rendered):
     def sentence(self) -> str:
         """The whole comparison in one sentence."""
         if self.best is None:
-            return f"No repair is shown to be better than what was there{self._price}."
+            return self._price or "No repair is shown to be better than what was there."
         return f"{self.best.name} is better: {self._effect(self.best)}."
 
     def _effect(self, line: RepairLine) -> str:
         """What a repair does to the figure that the goal is about, and to accuracy."""
+        card, kept = self.card, _moved(line.changes[self.card.kept].mean.estimate, self.card, self.card.kept)
+        error = "" if card is LABELS else f", and the mean error by {_moved(line.changes['mean_error'].mean.estimate, card, 'mean_error')}"
+        return f"{self._gain(line)}, and {_kept_words(card)} by {kept}{error}"
+
+    def _gain(self, line: RepairLine) -> str:
+        """What a repair does to the figure that the goal is about."""
         first, card = self._first, self.card
         what = "among held-out real people the share who are treated unfairly" if first == "if_o" else card[first].meaning
-        change, kept = (_moved(line.changes[name].mean.estimate, card, name) for name in (first, card.kept))
-        error = "" if card is LABELS else f", and the mean error by {_moved(line.changes['mean_error'].mean.estimate, card, 'mean_error')}"
-        return f"{what} changes by {change}, and {_kept_words(card)} by {kept}{error}"
+        return f"{what} changes by {_moved(line.changes[first].mean.estimate, card, first)}"
 
     @property
     def _price(self) -> str:
-        """Of the repairs that reach the goal but cost more accuracy than is tolerated, the one that costs least; empty without any."""
+        """Of the repairs that reach the goal, but not at a price that is shown to be tolerated, the cheapest; empty without any."""
         dear = [line for line in self.lines if line.verdict == "better, at a price"]
         if not dear:
             return ""
         least = max(dear, key=lambda line: line.changes[self.card.kept].mean.estimate)
-        kept = f"a loss of {_kept_words(self.card)} within the tolerated {self.terms.tolerance:.2%} is not shown"
-        return f"; {least.name} is better at a price: {self._effect(least)}, and {kept}"
+        return f"{least.name} is better, at a price: {self._gain(least)}; {least.reason}."
 
     @property
     def outcome(self) -> Outcome:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.cli.output import free_path, tell, watching
+from evenhand.cli.output import free_path, opening, tell, watching
 from evenhand.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def open_table(asked: TableAsked) -> OpenedTable:
         data = open_dataset(asked.name, asked.label, "readable")
         return OpenedTable(data.protect(*asked.protected) if asked.protected else data)
     frame = asked.frame()
-    proposal = propose(frame, InferWishes(asked.label, protected=asked.protected), suggestions=False)
+    with opening():
+        proposal = propose(frame, InferWishes(asked.label, protected=asked.protected), suggestions=False)
     if not asked.beside:
         for column, why in proposal.left_out.items():
             tell(f"note: column {column!r} is left out: {why}")

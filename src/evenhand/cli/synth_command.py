@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from evenhand.cli.flags import Trusted
-from evenhand.cli.output import CLUSTER, REPORTS, WORKERS, free_path, out, tell, watching, written
+from evenhand.cli.output import CLUSTER, REPORTS, WORKERS, free_path, opening, out, tell, watching, written
 from evenhand.cli.stored_draws import PATHS, StoredDraw, TableAsked, complete, draw_from, keep_model, open_table, write_paths, write_suite
 from evenhand.disk import write_whole
 
@@ -85,7 +85,8 @@ def synth_command(
         rng = np.random.default_rng(seed)
         _explain(steered_graph(table, options, rng), table, explain, rng)
         return
-    result = synth(table, rows, seed=seed, options=options)
+    with opening():
+        result = synth(table, rows, seed=seed, options=options)
     if save is not None:
         tell(f"Model: {keep_model(result.source, free_path(save))}")
     if given is not None:
