@@ -9,7 +9,7 @@ from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility, UnknownName
 from evenhand.measures.neurons import as_curve, coverage, measure_bias, zeroing_effect
-from evenhand.measures.neurons.bias import BiasMap, LayerBias
+from evenhand.measures.neurons.bias import BiasMap, LayerBias, hidden_layers
 from evenhand.models.dense import DenseNet
 from evenhand.models.differences import DifferenceGradients
 from evenhand.planted import shapes
@@ -164,3 +164,22 @@ def test_convolutional_layers_are_flattened():
     # The protected cell is the first one: only the first position of each of the three filters sees it.
     assert np.flatnonzero(layer.reactions).tolist() == [0, 3, 6]
     assert model.without("convolution", [0, 3, 6]).scores(rows).shape == (100, 2)
+
+
+def test_the_answer_and_what_repeats_a_layer_are_no_hidden_layers():
+    rng = np.random.default_rng(0)
+    first, logits = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
+    scores = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    layers = {"first": first, "again": first, "last": logits, "net": logits, "softmax": scores, "odds": (logits[:, 1:] - logits[:, :1])}
+
+    class Wrapped:
+        def layers(self):
+            return tuple(layers)
+
+        def activations(self, rows, names):
+            return {name: layers[name][: len(rows)] for name in names}
+
+        def scores(self, rows):
+            return scores[: len(rows)]
+
+    assert hidden_layers(Wrapped(), np.zeros((40, 1))) == ("first",)

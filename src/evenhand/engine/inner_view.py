@@ -15,7 +15,7 @@ from evenhand.engine.findings import Findings
 from evenhand.engine.samples import JudgedSample
 from evenhand.engine.subject import Subject
 from evenhand.measures.answer_paths import FEWEST_ROWS, MOST_ROWS, AnsweredRows, AnswerPaths, answer_paths
-from evenhand.measures.neurons.bias import BiasMap, measure_bias
+from evenhand.measures.neurons.bias import BiasMap, hidden_layers, measure_bias
 from evenhand.models.meter import Meter
 
 NEURON_ROWS = 500
@@ -81,4 +81,5 @@ def _neurons(subject: Subject, rows: Rows) -> BiasMap | None:
     model = subject.model
     if not isinstance(model, Transparent) or not len(rows) or not model.layers():
         return None
-    return measure_bias(Meter(model), subject.domain, rows)
+    hidden = hidden_layers(Meter(model), rows)
+    return measure_bias(Meter(model), subject.domain, rows, hidden) if hidden else None

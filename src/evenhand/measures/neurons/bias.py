@@ -8,18 +8,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evenhand.arrays import Mask, Reals, Rows
+from evenhand.arrays import Mask, Reals, Rows, Scores
 from evenhand.contract import Transparent
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.measures.neurons.curve import INTERVAL, Curve, as_curve
+from evenhand.models.answer_shapes import sigmoid, softmax
 from evenhand.models.meter import Meter
 
 MOST_TOLD = 4_096
 """Neurons of a network whose reactions a result keeps one by one; of a larger one it keeps the areas alone."""
+
+TRIED_ROWS, SAME = 32, 1e-5
+"""Rows by which a layer is told from the answer, and how far apart equal values may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +131,24 @@ def measure_bias(
                 lowest[name] = min(lowest[name], float(both.min(initial=np.inf)))
     made = tuple(LayerBias(name, np.tanh(sums[name] / max(pairs, 1)), lowest[name], interval) for name in names)
     return BiasMap(made, pairs)
+
+
+def hidden_layers(model: Transparent | Meter, rows: Rows) -> tuple[str, ...]:
+    """The layers that are not the answer itself, nor the same values once more, as those of a container are."""
+    some = rows[:TRIED_ROWS]
+    values, scores = model.activations(some, model.layers()), model.scores(some)
+    kept: dict[str, NDArray[np.floating[Any]]] = {}
+    for name in model.layers():
+        if not _is_answer(values[name], scores) and not any(np.array_equal(values[name], other) for other in kept.values()):
+            kept[name] = values[name]
+    return tuple(kept)
+
+
+def _is_answer(values: NDArray[np.floating[Any]], scores: Scores) -> bool:
+    """Whether a layer gives the scores, or the logits behind them, of every class or of the second of two."""
+    if values.shape[1] == 1 and scores.shape[1] == 2:
+        return any(np.allclose(each, scores[:, 1], atol=SAME) for each in (values[:, 0], sigmoid(values[:, 0])))
+    return values.shape == scores.shape and any(np.allclose(each, scores, atol=SAME) for each in (values, softmax(values)))
 
 
 def _pairs(domain: TabularDomain, rows: Rows) -> list[tuple[Rows, Rows]]:
