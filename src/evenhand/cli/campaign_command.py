@@ -44,13 +44,15 @@ def campaign_command(
     except KeyboardInterrupt:
         err.print("interrupted: what was finished is kept, and the same command continues it", soft_wrap=True)
         raise typer.Exit(output.INTERRUPTED) from None
-    output.written(result, report)
-    _tell(result, as_json, quiet)
+    pages = output.written(result, report)
+    _tell(result, pages, as_json)
     raise typer.Exit(output.INTERRUPTED if result.is_interrupted else output.BY_OUTCOME[result.outcome])
 
 
-def _tell(result: CampaignResult, as_json: bool, quiet: bool) -> None:
+def _tell(result: CampaignResult, pages: list[Path], as_json: bool) -> None:
     if as_json:
         say_json(result.as_dict())
-    elif not quiet:
-        out.print(result.summary(), highlight=False, markup=False, soft_wrap=True)
+        return
+    out.print(result.summary(), highlight=False, markup=False, soft_wrap=True)
+    if pages:
+        out.print(f"\nReport: {', '.join(map(str, pages))}", highlight=False, markup=False, soft_wrap=True)

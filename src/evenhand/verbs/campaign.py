@@ -14,7 +14,7 @@ from evenhand.campaign.conduct import Settings, carried_out
 from evenhand.campaign.contest import DONE, FAILED, INTERRUPTED
 from evenhand.campaign.estimates import CampaignEstimate, estimate
 from evenhand.claims import Claim, Span
-from evenhand.contract import Executor, Outcome, Watch
+from evenhand.contract import Executor, Outcome, Watch, population_words
 from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import Header
 from evenhand.engine.result import Telling, result_dict
@@ -66,7 +66,7 @@ class CampaignResult(Rendered):
         if ground["estimate"] is None:
             return Claim(name, failed=ground["failed"] or "no run was finished")
         low, high = float(ground["low"]), float(ground["high"])
-        told = f"between {low:.2%} and {high:.2%} of “{ground['population']}” are treated differently"
+        told = f"between {low:.2%} and {high:.2%} of {population_words(ground['population'])} are treated differently"
         return Claim(name, told, told, told, (Span(low, high, self.max_rate),))
 
     @cached_property
@@ -87,8 +87,18 @@ class CampaignResult(Rendered):
         said = [Gate.check(claim).outcome for claim in self._claims]
         counts = [f"{said.count(each)} {word}" for each, word in WORDS.items() if each in said]
         missing = self.ordered - len(self.records)
-        told = f"{len(self.records):,} runs on {len(said):,} models and tables: {', '.join(counts)}"
+        pairs = f"{len(said):,} pairs of a model and a table" if len(said) != 1 else "one model and its table"
+        told = f"{len(self.records):,} runs on {pairs}: {', '.join(counts)}{self._highest}"
         return f"{told}; {missing:,} runs are missing" if missing else told
+
+    @property
+    def _highest(self) -> str:
+        """The highest rate with its interval; empty where none was measured."""
+        ground = next((each for each in self.grounds if each["estimate"] is not None), None)
+        if ground is None:
+            return ""
+        rate = f"{ground['estimate']:.2%} of {population_words(ground['population'])} ({ground['low']:.2%} to {ground['high']:.2%})"
+        return f"; the highest rate is {rate}, of {ground['model']} on {ground['dataset']} ({ground['protected']})"
 
     def summary(self) -> str:
         """The verdict, and the models with the highest rates."""
