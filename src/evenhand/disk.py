@@ -61,9 +61,9 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made for its owner only where it is new."""
+    """The folder, made for its owner only where it is new, and so are the folders above it that are new."""
     if not path.is_dir():
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
     return path
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 
 from evenhand.contract import Headway, Result, Watch
-from evenhand.disk import sealed, write_whole
+from evenhand.disk import private_folder, sealed, write_whole
 from evenhand.engine.policy import PolicyRuling
 from evenhand.errors import BudgetSpent, EvenhandError, InvalidArgument, MethodError, ModelError, StoreError, UnclearAnswers
 from evenhand.models.budget import Budget
@@ -100,11 +100,12 @@ def say_json(content: Any, path: Path | None = None) -> None:
     if path is None:
         sys.stdout.write(text)
         return
-    if isinstance(told, dict) and "evenhand_result" in told:
+    is_result = isinstance(told, dict) and "evenhand_result" in told  # which shows people's rows
+    if is_result:
         text = sealed(told, _plain)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text)
+        private_folder(path.parent)
+        write_whole(path, text, private=is_result)
     except OSError as fault:
         raise StoreError(f"cannot write {path}: {fault.strerror or fault}") from fault
 
