@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import InvalidArgument
 from evenhand.methods.themis import Themis
@@ -31,6 +32,14 @@ def test_it_stops_when_the_margin_is_reached():
     assert done.ended == "method finished"
     assert done.ledger.candidates < 20_000
     assert facts["high"] - facts["low"] <= 0.04
+
+
+def test_wide_tables_are_drawn_in_smaller_batches(monkeypatch):
+    monkeypatch.setattr("evenhand.methods.themis.CELLS_AT_ONCE", 100 * len(SHAPES["wide_band"].domain.columns))
+    asked = []
+    monkeypatch.setattr(TabularDomain, "sample", lambda domain, n, rng, draw=TabularDomain.sample: asked.append(n) or draw(domain, n, rng))
+    themis(SHAPES["wide_band"], Themis(margin=0.0), candidates=450)
+    assert max(asked) == 100
 
 
 def test_the_population_of_the_data_is_another_one():

@@ -16,7 +16,7 @@ from evenhand.cli.flags import ModelFlags
 from evenhand.cli.main import build
 from evenhand.cli.project import load_all
 from evenhand.domain.project_file import ModelSource
-from evenhand.errors import InvalidArgument, UnclearAnswers
+from evenhand.errors import InvalidArgument, MissingAbility, UnclearAnswers
 from evenhand.models.readings import proposed_for, reading_of
 from evenhand.verbs.init import init
 
@@ -163,6 +163,8 @@ def test_which_of_several_labels_can_be_said_on_the_command_line(project: Path) 
     model = load_all(project / "evenhand.yaml", ModelFlags("both.skops", model_output=1)).model
     rows = model.domain.encode(frame[["pay", "sex"]])
     assert (model.scores(rows).argmax(axis=1) == (frame["ok"] == "yes")).mean() > 0.7
+    with pytest.raises(MissingAbility, match="one of the labels of a DecisionTreeClassifier cannot be fitted again alone"):
+        model.refit(rows, np.zeros(len(rows), dtype=int), np.random.default_rng(0))
     said = CliRunner().invoke(build(), ["doctor", "--model", "both.skops", "--model-output", "1"])
     assert "predicts 2" not in said.output
     assert "probability for each class" in " ".join(said.output.split())

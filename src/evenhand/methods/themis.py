@@ -24,6 +24,9 @@ from evenhand.limits import ConfidenceLevel, Count, ShareBelowOne, check_limits
 from evenhand.methods.parts.populations import population_named
 from evenhand.statistics.intervals import SequentialShare, simultaneous
 
+CELLS_AT_ONCE = 1 << 23
+"""So many cells a batch has at most, 64 MB: tables of more than 256 columns are drawn in smaller batches."""
+
 
 @dataclass(frozen=True)
 class Themis:
@@ -43,9 +46,10 @@ class Themis:
         """Draw, hear the verdict, look at doubling sample sizes, stop when the interval is narrow enough."""
         population = population_named(self.population, task, rng)
         share, groups = SequentialShare(self.confidence), GroupCounts(task)
-        next_look = self.batch
+        batch = min(self.batch, max(1, CELLS_AT_ONCE // len(task.domain.columns)))
+        next_look = batch
         while True:
-            verdict = yield Candidates(population.sample(task.fitting(self.batch), rng), "random")
+            verdict = yield Candidates(population.sample(task.fitting(batch), rng), "random")
             share.add(int(verdict.unfair.sum()), len(verdict))
             groups.add(verdict)
             is_last = task.fitting(1) == 0

@@ -22,6 +22,7 @@ from evenhand.models.fitting_again import check_labels, seed_of
 from evenhand.models.forests import quick_forest
 from evenhand.models.inputs import Takes, fingerprint_by_answers, guarded, inputs_of, probe_rows
 from evenhand.models.readings import Declared, confirm, settle, with_threshold
+from evenhand.models.several_outputs import check_alone
 from evenhand.models.trial_rows import TrialRows
 
 _NUMBERED = re.compile(r"(Column_|column_|f|x|feature_)?\d+")
@@ -73,6 +74,7 @@ class EstimatorModel:
         """A fresh clone fitted on these rows, seeded by rng wherever it takes a seed."""
         from sklearn.base import clone
 
+        check_alone(self.estimator)
         if not hasattr(self.estimator, "fit"):
             raise MissingAbility(f"{type(self.estimator).__name__} has no fit method; wrap the estimator that it was made from")
         check_labels(rows, labels, len(self.classes))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Reals
-from evenhand.errors import InvalidArgument, UnclearAnswers
+from evenhand.errors import InvalidArgument, MissingAbility, UnclearAnswers
 from evenhand.models.answer_shapes import plain
 
 
@@ -41,6 +41,13 @@ class OneOutput:
     def predict(self, inputs: Any) -> Any:
         """Of this output."""
         return np.asarray(self.estimator.predict(inputs))[:, self.place]
+
+
+def check_alone(estimator: Any) -> None:
+    """Refuse to fit one of several labels again: that would take the others of the training rows, which nobody gave."""
+    if isinstance(estimator, OneOutput):
+        several = type(estimator.estimator).__name__
+        raise MissingAbility(f"one of the labels of a {several} cannot be fitted again alone; wrap a model that was fitted to this label")
 
 
 def says_several_labels(estimator: Any) -> bool:
