@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 from distrofair import accuracy_beside_real
+from people_marks import FOLDER, people_marks
 from redone import Effort, Grid, Redone, sorted_by_truth
 from scene_cells import IN, OPERATORS, OUT, SceneCase, counted, data_names, detector_names, realness
 
@@ -237,6 +238,10 @@ REALISM = [
 ]
 TABLE_10_HEAD = ["data", "real or untouched", "all changed", "insertion", "deletion", "rotation"]
 SIDES = ("untouched", "changed", "erring")
+NOBODY_ASKED = (
+    " Nobody has been asked here: `evenhand study FOLDER --project FILE --errors` asks people, with a project for each data set, and with "
+    f"`{FOLDER}=FOLDER` this command shows their marks beside the published ones."
+)
 RegionScores = Mapping[str, Mapping[str, Sequence[float]]]
 
 
@@ -267,9 +272,10 @@ def table_10(effort: Effort) -> Redone:
         for operator, scores in each.items()
     ]
     order = sorted(OPERATORS, key=lambda name: -_mean_changed(list(found.values()), name))
-    holds = order[-1] == "insert"
+    holds, asked = order[-1] == "insert", people_marks(TABLE_10_HEAD, OPERATORS)
     return Redone(
         (
+            *asked,
             Grid("Mean score, 0 to 10; in brackets of error-inducing pictures", TABLE_10_HEAD, rows),
             Grid("Regions", ["data", "change", "regions", "of error-inducing pictures"], sizes),
         ),
@@ -277,9 +283,7 @@ def table_10(effort: Effort) -> Redone:
         agrees=("Insertion looks least real, as people found.",) if holds else (),
         differs=(
             *(() if holds else (f"From most to least real: {', '.join(order)}; people found insertion least real.",)),
-            "A classifier is no person: it looks at grain and seams, not at whether a scene is likely. Nobody has been asked here; "
-            "`evenhand study FOLDER --project FILE` asks people about your own scenes, and `evenhand study-result FOLDER` prints this table "
-            "from their answers, by data set and for error-inducing pictures.",
+            f"A classifier is no person: it looks at grain and seams, not at whether a scene is likely.{'' if asked else NOBODY_ASKED}",
         ),
         seeds="0",
         interval="One sample of regions; no interval is given for a mean of classifier scores.",

@@ -237,3 +237,29 @@ def test_no_page_says_that_something_agrees_whatever_the_figures_are():
                 told = [each.value for each in call.keywords if each.arg == "agrees"]
                 fixed += [f"{file.name}:{value.lineno}" for value in told if isinstance(value, ast.Tuple) and value.elts]
     assert fixed == []
+
+
+def test_table_10_shows_the_marks_of_people_where_a_study_is_named(tmp_path, monkeypatch):
+    import json
+
+    from people_marks import FOLDER, people_marks
+
+    from evenhand.verbs.study import Slide, write_key
+
+    monkeypatch.delenv(FOLDER, raising=False)
+    assert people_marks(["data"], ["insert"]) == ()
+    kinds = [(data, kind) for data in ("street", "coco") for kind in ("real", "insert", "delete")]
+    blank = np.zeros((1, 1, 3), np.uint8)
+    deck = [Slide(str(k), blank, kind, f"{data} {k}", 1, data, kind == "delete") for k, (data, kind) in enumerate(kinds)]
+    write_key(deck, tmp_path)
+    marks = {"real": 9, "insert": 4, "delete": 6}
+    for person in range(3):
+        sheet = [{"key": one.key, "realism": marks[one.operator], "likelihood": 5, "count": 1} for one in deck]
+        (tmp_path / f"{person:032x}.json").write_text(json.dumps(sheet))
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    (shown,) = people_marks(["data", "real", "all changed", "insertion", "deletion"], ["insert", "delete"])
+    assert "by 3 people" in shown.title
+    assert [row[0] for row in shown.rows] == ["coco", "street", "all", "likelihood, all"]
+    assert [cell.split(" [")[0] for cell in shown.rows[2][1:]] == ["9.00", "5.00", "4.00", "6.00"]
+    assert shown.rows[2][4].endswith("(6.00)")
+    assert "(" not in shown.rows[2][3]
