@@ -83,6 +83,18 @@ def _until(end: str, lines: Any, indent: int = 0) -> str:
     raise ValueError(f"a block never ends; expected {end!r}")
 
 
+def unchecked(page: Path) -> list[Block]:
+    """Blocks that are neither done nor written to a file, and that no hidden block looks at before the next of their kind or the end."""
+    found, waiting = [], None
+    for block in blocks_of(page):
+        if block.is_hidden:
+            waiting = None
+        elif block.counts and not block.title and block.language not in RUN:
+            found += [waiting] if waiting else []
+            waiting = block
+    return [*found, waiting] if waiting else found
+
+
 @dataclass
 class Reader:
     """Somebody who does in one folder what a page says."""

@@ -68,3 +68,13 @@ print(json.dumps([entry.paper, power.mean, power.random_mean]))
     paper, found, at_random = json.loads(done.stdout)
     assert paper == 'A. Author, "A Title", A Venue 2026.'
     assert found > at_random
+
+
+def test_whatever_a_page_shows_and_does_not_run_is_looked_at(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    from page_blocks import pages, unchecked
+
+    assert [str(block) for page in pages() for block in unchecked(page)] == []
+    page = tmp_path / "page.md"
+    page.write_text("```yaml\na: 1\n```\n\n```yaml\nb: 1\n```\n\n<!-- python\nassert shown\n-->\n")
+    assert [block.line for block in unchecked(page)] == [1]
