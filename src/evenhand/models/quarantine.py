@@ -19,7 +19,7 @@ from typing import IO
 
 from evenhand.errors import ModelFailed
 
-SECONDS, SECONDS_A_MEGABYTE = 4.0, 1.0
+SECONDS, SECONDS_A_MEGABYTE = 2.0, 1.0
 """CPU-seconds that a file may take, and as many more as it has megabytes."""
 PATIENCE = 4.0
 """How many times longer it may take by the clock, on a machine that is busy with other things."""
