@@ -269,8 +269,9 @@ def _of_classes() -> list[Miswiring]:
         Miswiring("a percentage declared as a logit", lambda X: 100 * chance(X), "threshold", (("returns", "logit"),)),
         Miswiring("classes declared in the wrong order", chance, "classes=", backwards),
         Miswiring("two columns declared in the wrong order", lambda X: np.stack([1 - chance(X), chance(X)], axis=1), "classes=", backwards),
-        Miswiring("labels nobody declared", lambda X: np.where(chance(X) > 0.5, "good", "bad"), "classes="),
-        Miswiring("numbers nobody declared", lambda X: np.where(chance(X) > 0.5, 7, 8), "classes="),
+        # words that the labelled rows explain are matched by agreement; these have nothing to do with the label
+        Miswiring("labels nobody declared", lambda X: np.where(X[:, 0] % 2 == 0, "good", "bad"), "classes="),
+        Miswiring("numbers nobody declared", lambda X: np.where(X[:, 0] % 2 == 0, 7, 8), "classes="),
         Miswiring("an abstention", lambda X: np.where(chance(X) > 0.5, "granted", "ask"), "no decision"),
         Miswiring("three columns for two classes", lambda X: np.stack([chance(X)] * 3, axis=1) / 3, "one score for each"),
         Miswiring("answers in reverse", lambda X: chance(X)[::-1], "order of the request"),
