@@ -181,7 +181,7 @@ def test_a_class_may_be_called_anything_and_its_files_stay_in_their_folder(stree
     scenes = [
         replace(one, instances=tuple(replace(i, label=odd.get(i.label, i.label)) for i in one.instances), truth={}) for one in streets
     ]
-    plan = ChangePlan(insert=("Mensch </b> ü",), change=("sign",), operators=("insert", "delete"), controls=False)
+    plan = ChangePlan(insert=("Mensch </b> ü",), change=("sign",), operators=("insert", "lean"), controls=False)
     medium = Scenes(scenes[:6], plan)
     counted = counted_scenes(medium, shown(medium, Simulated()), medium.rows())
     assert {one.label for one in counted.changes} == {"Mensch </b> ü", "sign"}  # a traffic sign is a sign

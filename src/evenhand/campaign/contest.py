@@ -182,7 +182,7 @@ def _judged(done: Run, cell: ContestCell, ground: Ground, terms: Terms) -> dict[
         "wall_seconds": done.wall_seconds,
         "duplicates_share": ledger.duplicates / ledger.candidates if ledger.candidates else None,
         "success_share": ledger.findings / ledger.candidates if ledger.candidates else None,
-        **goodness(done.findings, marks, ground, done.cpu_seconds),
+        **goodness(done, marks, ground),
         "natural_valid_per_thousand_rows": good,
         **(repair(done.findings, ground, cell.seed) if terms.repair else {}),
         "findings_digest": digest(done.findings),

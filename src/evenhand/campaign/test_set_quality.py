@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.arrays import Index, Mask
 from evenhand.campaign.arena_ground import Ground
 from evenhand.engine.findings import Findings
+from evenhand.engine.run import Run
 from evenhand.errors import EvenhandError, MissingAbility
 from evenhand.measures.partition import LeafPairs, LeafRules
 from evenhand.measures.unseen import good_turing, spread
@@ -35,8 +36,9 @@ def marks_of(found: Findings, ground: Ground) -> Marks:
     return Marks(ground.subject.domain.contains(found.rows), natural)
 
 
-def goodness(found: Findings, marks: Marks, ground: Ground, cpu_seconds: float) -> dict[str, Any]:
+def goodness(done: Run, marks: Marks, ground: Ground) -> dict[str, Any]:
     """Natural and valid ones, distinct rules, leaf pairs, what is unseen, spread; None where it cannot be said."""
+    found, cpu_seconds = done.findings, done.cpu_seconds
     valid, natural, good = marks.valid, marks.natural, marks.good
     return {
         "valid_findings": int(valid.sum()),
@@ -46,19 +48,16 @@ def goodness(found: Findings, marks: Marks, ground: Ground, cpu_seconds: float) 
         "natural_share": None if natural is None or not len(found) else float(natural.mean()),
         "spread": spread(found.rows, ground.subject.domain, np.random.default_rng(0)),
         **_regions(found, good, ground),
+        **_reached(done, ground),
     }
 
 
 def _regions(found: Findings, good: Mask | None, ground: Ground) -> dict[str, Any]:
     rules, pairs = ground.rules, ground.leaf_pairs
     if rules is None or pairs is None or good is None:
-        return dict.fromkeys(
-            ("mass_covered", "rules", "rules_unfiltered", "rules_total", "leaf_pairs", "leaf_pairs_possible", "cells", "unseen")
-        )
+        return dict.fromkeys(("rules_unfiltered", "rules_total", "leaf_pairs", "leaf_pairs_possible", "cells", "unseen"))
     cells = _cells(found, rules, pairs)
     return {
-        "mass_covered": rules.covered(found.rows[good]),
-        "rules": rules.found(found.rows[good]),
         "rules_unfiltered": rules.found(found.rows),
         "rules_total": int(rules.is_rule.sum()),
         "leaf_pairs": pairs.joined(found.rows, found.twins),
@@ -66,6 +65,16 @@ def _regions(found: Findings, good: Mask | None, ground: Ground) -> dict[str, An
         "cells": len(np.unique(cells)),
         "unseen": good_turing(cells),
     }
+
+
+def _reached(done: Run, ground: Ground) -> dict[str, Any]:
+    """The regions in which natural people were found.  Most methods look at no twin, so who is set aside for an unlikely one counts too."""
+    everybody = done.everybody
+    good = marks_of(everybody, ground).good
+    if ground.rules is None or good is None:
+        return dict.fromkeys(("mass_covered", "rules"))
+    rows = everybody.rows[good]
+    return {"mass_covered": ground.rules.covered(rows), "rules": ground.rules.found(rows)}
 
 
 def _cells(found: Findings, rules: LeafRules, pairs: LeafPairs) -> Index:

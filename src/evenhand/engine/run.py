@@ -41,6 +41,13 @@ class Run:
     sample: Rows | None = None  # of the population restricted to findings, where the method draws one
     aside: Findings | None = None  # what is unfair too, but only between people whom the method would not believe in
 
+    @property
+    def everybody(self) -> Findings:
+        """All who were found to be treated unfairly: those of the list, and those set aside."""
+        if self.aside is None or not len(self.aside):
+            return self.findings
+        return Findings.join([self.findings, self.aside], len(self.aside.rows[0]))
+
     def as_dict(self) -> dict[str, Any]:
         """Everything but the findings themselves, for JSON."""
         return {
