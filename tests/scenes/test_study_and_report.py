@@ -43,7 +43,12 @@ from evenhand.verbs.study import (
 @pytest.fixture(scope="module")
 def deck(streets):
     rng = np.random.default_rng(0)
-    made = [act for scene in streets for label in ("person", "car") for act in (delete(scene, label), rotate(scene, label, rng, least=25))]
+    made = [
+        act
+        for scene in streets
+        for label in ("person", "car", "sign")
+        for act in (delete(scene, label), rotate(scene, label, rng, least=25))
+    ]
     made = [one for one in made if isinstance(one, Mutation)]
     assert len(made) >= 8
     return slides(made, rng, 8)
