@@ -104,3 +104,8 @@ def test_a_comparison_says_how_the_answers_of_each_were_read() -> None:
     assert apart.header.details["reading"] == "first: it says a label; second: it says a logit"
     series = eh.compare_over_time([read_as(40, "it says a label"), read_as(45, "it says a logit"), told(41)], names=["a", "b", "c"])
     assert series.header.details["reading"] == "a: it says a label; b: it says a logit"
+
+
+def test_two_results_say_whether_the_model_changed() -> None:
+    assert "The model changed: m40 before, m45 after." in eh.compare(told(40), told(45)).summary()
+    assert "changed" not in eh.compare(told(40), told(40)).summary()

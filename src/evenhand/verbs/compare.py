@@ -123,10 +123,18 @@ class CompareResult(Rendered):
     def summary(self) -> str:
         """A few lines for a person."""
         lines = [f"{self.outcome.upper()}: {self.reason}.", *(change.sentence for change in self.changes), self.witnesses.sentence]
+        lines += self._model_changed
         lines += [f"{change.claim.holds}." for change in self.classes]
         for word, pairs in (("new ", self.witnesses.new), ("gone", self.witnesses.gone)):
             lines += [f"{word} {pair['id']}  {_sentence(pair)}" for pair in pairs[:5]]
         return "\n".join(lines)
+
+    @property
+    def _model_changed(self) -> list[str]:
+        """That two results are of different models, an endpoint that was changed being one; nothing where it is not known."""
+        first = (self.header.details.get("first") or {}).get("digest")
+        now = (self.header.model or {}).get("digest")
+        return [f"The model changed: {first} before, {now} after."] if first and now and first != now else []
 
     def frame(self) -> pd.DataFrame:
         """One row for each population."""
@@ -139,7 +147,7 @@ class CompareResult(Rendered):
         checks = checks_of(change.claim for change in self.classes or self.changes)
         marked = {"new": self.witnesses.new, "gone": self.witnesses.gone}
         pairs = [{**pair, "method": f"{word}: {pair.get('method', '')}".rstrip(": ")} for word, each in marked.items() for pair in each]
-        told = [change.sentence for change in self.changes] + [self.witnesses.sentence]
+        told = [*(change.sentence for change in self.changes), self.witnesses.sentence, *self._model_changed]
         ids = {word: [pair["id"] for pair in getattr(self.witnesses, word)] for word in ("new", "gone", "kept")}
         body = {"changes": [asdict(change) | {"verdict": change.verdict} for change in self.changes], "pairs": ids}
         body["classes"] = [asdict(change) for change in self.classes]
