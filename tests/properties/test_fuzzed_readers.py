@@ -5,6 +5,7 @@ import io
 import json
 import re
 import resource
+import struct
 import sys
 import zipfile
 from collections.abc import Callable
@@ -35,6 +36,10 @@ CRASHED = {
     "a table of constraints that is no UTF-8": ("constraints.csv", HEAD + b"\xbc"),
     "a table of constraints with a short line": ("constraints.csv", HEAD + b",number,,,a\n"),
     "wishes that are no UTF-8": ("wishes.yaml", b"delete:\n- column: \xea"),
+    "a picture of two million columns": (
+        "a.bmp",
+        b"BM" + struct.pack("<IIIIiiHHIIIIII", 486, 0, 54, 40, 2_097_164, 12, 1, 24, *[0] * 6) + bytes(432),
+    ),
     "texts that are no UTF-8": ("texts.yaml", b"templates: [\xea]"),
 }
 

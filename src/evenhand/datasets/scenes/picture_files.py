@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -42,10 +42,19 @@ def read_picture(path: Path) -> Picture:
     cv2 = require("cv2", "image")
     _exists(path)
     check_picture(path)
-    content = cv2.imread(str(path), cv2.IMREAD_COLOR)
+    content = _read(path, cv2.IMREAD_COLOR)
     if content is None:
         raise DataError(f"{path} is not a picture that can be read; expected one of {', '.join(SUFFIXES)}")
     return np.ascontiguousarray(content[..., ::-1])
+
+
+def _read(path: Path, flags: int) -> Any:
+    """What OpenCV reads; None where it reads nothing, or refuses: a picture may have few pixels and still be wider than it takes."""
+    cv2 = require("cv2", "image")
+    try:
+        return cv2.imread(str(path), flags)
+    except cv2.error:
+        return None
 
 
 def _exists(path: Path) -> None:
@@ -58,7 +67,7 @@ def read_map(path: Path) -> Regions:
     cv2 = require("cv2", "image")
     _exists(path)
     check_picture(path)
-    content = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)
+    content = _read(path, cv2.IMREAD_UNCHANGED)
     if content is None:
         raise DataError(f"{path} is not a picture that can be read")
     if content.ndim != 2:
