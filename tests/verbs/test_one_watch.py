@@ -97,3 +97,13 @@ def test_nothing_of_the_package_needs_click_itself():
 
     sources = Path(evenhand.__file__).parent.rglob("*.py")
     assert [path.name for path in sources if "import click" in path.read_text() or "from click" in path.read_text()] == []
+
+
+def test_a_long_note_leaves_the_bar_and_the_estimate_in_a_narrow_terminal(monkeypatch):
+    written = io.StringIO()
+    monkeypatch.setattr(output, "err", Console(file=written, force_terminal=True, width=80, color_system=None))
+    progress = output._progress()
+    progress.add_task("evenhand", total=200, completed=60, note="findings " * 30)
+    output.err.print(progress.get_renderable())
+    assert "━" in written.getvalue()
+    assert "60/200 -:--:--" in written.getvalue()

@@ -17,6 +17,7 @@ import typer
 import typer.main
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from evenhand.contract import Headway, Result, Watch
 from evenhand.disk import private_folder, sealed, write_whole
@@ -252,7 +253,9 @@ def _progress(is_passing: bool = False) -> Progress:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    return Progress(*columns, TextColumn("{task.fields[note]}", markup=False), console=err, transient=is_passing)
+    # A long note is cut; without a share of its own it would squeeze the bar and the estimate out of a narrow terminal.
+    note = TextColumn("{task.fields[note]}", markup=False, table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"))
+    return Progress(*columns, note, console=err, transient=is_passing, expand=True)
 
 
 @dataclass
