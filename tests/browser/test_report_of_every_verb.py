@@ -35,6 +35,8 @@ def look(browser: Browser, page: Path, width: int, dark: bool = False) -> None:
     assert [each for each in browser.asked if not each.startswith(("data:", page.as_uri()))] == [], page.name
     assert browser.run("document.querySelectorAll('h1').length") == 1
     assert browser.run("[...document.querySelectorAll('svg[role=img]')].every(e => e.ariaLabel?.trim())"), page.name
+    named = "e.caption || e.ariaLabel?.trim() || e.getAttribute('aria-labelledby')"
+    assert browser.run(f"[...document.querySelectorAll('table')].every(e => {named})"), page.name
 
 
 def test_attacks_in_the_page_of_every_verb_do_nothing(browser: Browser, tmp_path: Path) -> None:
