@@ -23,14 +23,14 @@ EARLY = 0.9
 
 def fought(cell: ContestCell, place: JudgedGround, terms: Terms) -> dict[str, Any]:
     """The run's record, judged by the arena's own judges instead of the campaign's."""
-    record, findings = contend(cell, place.ground, terms)
-    if findings is None:
+    record, done = contend(cell, place.ground, terms)
+    if done is None:
         return record
     rng = np.random.default_rng([cell.seed, 99])
     return {
         **record,
-        **_naturalness(findings, record, place, rng),
-        **_cover(findings, place, rng),
+        **_naturalness(done.findings, record, place, rng),
+        **_cover(done.everybody, place, rng),
         **_rate(record),
         **_ending(record, terms),
     }
@@ -70,7 +70,7 @@ def _auc(found: Findings, place: JudgedGround, rng: np.random.Generator) -> floa
 
 
 def _cover(found: Findings, place: JudgedGround, rng: np.random.Generator) -> dict[str, Any]:
-    """Mass and rules by the findings that the classifier, which is nobody's kin, calls natural."""
+    """Mass and rules by those found, listed or set aside, whom the classifier, which is nobody's kin, calls natural."""
     rules = place.ground.rules
     if rules is None:
         return {}

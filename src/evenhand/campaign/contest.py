@@ -19,7 +19,6 @@ from evenhand.campaign.arena_ground import POOL_ROWS, Ground
 from evenhand.campaign.bench_records import record
 from evenhand.campaign.test_set_quality import Marks, digest, goodness, marks_of, repair
 from evenhand.contract import Differentiable, Method, Model, Watch
-from evenhand.engine.findings import Findings
 from evenhand.engine.header import header_of as verb_header
 from evenhand.engine.run import Run, run
 from evenhand.engine.store import run_id
@@ -102,7 +101,7 @@ def _gather(module: ModuleType, modules: dict[str, ModuleType]) -> None:
             _gather(sys.modules[name], modules)
 
 
-def contend(cell: ContestCell, ground: Ground, terms: Terms, watch: Watch | None = None) -> tuple[dict[str, Any], Findings | None]:
+def contend(cell: ContestCell, ground: Ground, terms: Terms, watch: Watch | None = None) -> tuple[dict[str, Any], Run | None]:
     """Make the run and judge it.  Whatever goes wrong is recorded with its message; nothing is counted then."""
     header = header_of(cell, ground, terms)
     about = _about(cell, ground, header)
@@ -115,7 +114,7 @@ def contend(cell: ContestCell, ground: Ground, terms: Terms, watch: Watch | None
     try:
         warm_up(cell.entrant)
         done = _run(method, model, Plan(cell.seed, terms.budget, ground.oracle), ground, watch)
-        return {**about, "gradients": gradients, **_judged(done, cell, ground, terms)}, done.findings
+        return {**about, "gradients": gradients, **_judged(done, cell, ground, terms)}, done
     except EvenhandError as fault:
         return {**about, "status": FAILED, "reason": f"{type(fault).__name__}: {fault}"}, None
 

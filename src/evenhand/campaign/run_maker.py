@@ -99,10 +99,10 @@ class RunMaker:
         if isinstance(ground, EvenhandError):
             return MadeRun(self.work.died(order, ground))
         told = _named(f"{order.cell.entrant.name} (seed {order.cell.seed})", self.work.watch)
-        record, found = contend(order.cell, ground, order.terms, told)
-        if found is None or not self.work.keep_findings:
+        record, done = contend(order.cell, ground, order.terms, told)
+        if done is None or not self.work.keep_findings:
             return MadeRun(plain(record))
-        return MadeRun(plain(record), findings_parquet(found, ground.subject.domain, ground.subject.model.classes))
+        return MadeRun(plain(record), findings_parquet(done.findings, ground.subject.domain, ground.subject.model.classes))
 
 
 def _working_in(folder: str) -> AbstractContextManager[None]:
