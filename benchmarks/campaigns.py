@@ -13,8 +13,8 @@ campaign_runs, campaign_wall_s, campaign_driver_growth_mb   a campaign of 1,000 
                           driver's memory grows from run 200 to run 1,000
 
 The last five take long: with --quick they are those of the last full run, kept in parts/campaigns_full.json with its date.  Faults
-are the same with --quick; slice by slice they are kept in parts/campaigns_faults.json, and `python -m parts.faults` prints these as
-docs/scaling.md has them.
+are the same with --quick; a full run keeps them slice by slice in parts/campaigns_faults.json, and `python -m parts.faults` prints these
+as docs/scaling.md has them.
 `--only PART` measures one part: faults, dask, speedup, overhead, runs or large.
 """
 
@@ -164,10 +164,11 @@ def full_figures(short: dict[str, Any], long: dict[str, Any]) -> dict[str, Any]:
     return {**told, "date": today(), "steps_1m": short, "steps_20m": long}
 
 
-def fault_figures() -> dict[str, Any]:
-    """What was injected slice by slice, each by a seed of its own, and what was lost or doubled; kept with its date."""
+def fault_figures(is_kept: bool) -> dict[str, Any]:
+    """What was injected slice by slice, each by a seed of its own, and what was lost or doubled."""
     made = [each.made() for each in faults.SLICES]
-    faults.KEPT.write_text(json.dumps({"date": today(), "slices": made}, indent=2) + "\n", encoding="utf-8")
+    if is_kept:
+        faults.KEPT.write_text(json.dumps({"date": today(), "slices": made}, indent=2) + "\n", encoding="utf-8")
     lost, doubled = sum(each["lost"] + each["differing"] for each in made), sum(each["doubled"] for each in made)
     return {"faults_injected": sum(each["faults"] for each in made), "findings_lost": lost, "findings_doubled": doubled}
 
@@ -197,7 +198,7 @@ def main() -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         makers: dict[str, Callable[[], dict[str, Any]]] = {
-            "faults": fault_figures,
+            "faults": lambda: fault_figures(is_kept=not quick),
             "dask": lambda: {"dask_equals_serial": dask_equals_serial(folder)},
             "speedup": lambda: speedup(200_000 if quick else 800_000),
             "overhead": lambda: {"shard_overhead_ms": shard_overhead()},

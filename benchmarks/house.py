@@ -18,11 +18,12 @@ media                   media in the registry of media
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +34,8 @@ from parts.common import options, write_figures
 ROOT = Path(__file__).resolve().parents[1]
 ANSWERS = {"scores", "logits", "recognise", "detections", "activations"}
 """What a class does that answers for a model."""
+LOADING = {ast.If, ast.Import, ast.ImportFrom, ast.Constant}
+"""Where it stands which modules are loaded: imports, texts that are programs, and what decides whether they run."""
 
 
 @dataclass(frozen=True)
@@ -48,23 +51,33 @@ class Tree:
 
     @cached_property
     def parsed(self) -> dict[str, ast.Module]:
-        """The syntax of every module."""
-        return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in self.files.items()}
+        """The syntax of every module; millions of nodes are made and none is dropped, so that looking for garbage would only cost time."""
+        gc.disable()
+        try:
+            return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in self.files.items()}
+        finally:
+            gc.enable()
 
     @cached_property
     def nodes(self) -> dict[str, list[ast.AST]]:
         """Every node of every module's syntax, in no order; several figures are read from them."""
         return {name: list(ast.walk(module)) for name, module in self.parsed.items()}
 
+    def running(self, name: str) -> list[ast.AST]:
+        """Every import and every constant of a module that can run: blocks for type checkers are left out."""
+        nodes = [node for node in self.nodes[name] if type(node) in LOADING]
+        idle = {id(inner) for node in nodes if isinstance(node, ast.If) and _only_for_types(node) for inner in ast.walk(node)}
+        return [node for node in nodes if id(node) not in idle]
+
     def imports(self, name: str) -> set[str]:
         """The package's own modules that this one imports, anywhere, or starts in a process, with the packages around them."""
         found: set[str] = set()
-        for node in _running(self.parsed[name]):
+        for node in self.running(name):
             if isinstance(node, ast.Import):
                 found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            elif isinstance(node, ast.Constant):
                 found |= _started(node.value)
         around = {module.rsplit(".", depth)[0] for module in found for depth in range(1, module.count(".") + 1)}
         return (found | around) & self.files.keys()
@@ -86,20 +99,13 @@ def _dotted(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _running(tree: ast.AST) -> Iterator[ast.AST]:
-    """Every node that can run: blocks for type checkers are left out."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            continue
-        yield node
-        waiting.extend(ast.iter_child_nodes(node))
+def _only_for_types(node: ast.If) -> bool:
+    return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
-def _started(program: str) -> set[str]:
+def _started(program: object) -> set[str]:
     """Modules that a program for a process of its own imports, such as `from evenhand.models.ward import serve; serve()`."""
-    found = re.match(r"from (evenhand[\w.]*) import (\w+)", program)
+    found = re.match(r"from (evenhand[\w.]*) import (\w+)", program) if isinstance(program, str) and "evenhand" in program else None
     return {found[1], f"{found[1]}.{found[2]}"} if found else set()
 
 

@@ -22,6 +22,7 @@ import evenhand as eh
 from evenhand.datasets.scenes.coco import from_coco
 from evenhand.datasets.scenes.label_maps import from_label_maps
 from evenhand.datasets.scenes.picture_files import write_picture
+from evenhand.measures.class_counts import ClassRules, class_verdicts
 from evenhand.measures.counted_changes import (
     EXCLUSION,
     GROUND_TRUTH,
@@ -33,7 +34,7 @@ from evenhand.measures.counted_changes import (
     reference,
 )
 from evenhand.measures.scene_tables import inducing_by_scene, ratio_over_scenes, share_over_scenes, summed, unfair_on_originals
-from evenhand.measures.studies.classes import ClassRules, class_part, class_verdicts
+from evenhand.measures.studies.classes import class_part
 from evenhand.media.operators.insert import Insert
 from evenhand.media.operators.parts.mutated import DELETE, INSERT, ROTATE, Mutation
 from evenhand.media.scene import Scene
@@ -46,8 +47,8 @@ from evenhand.models.shown import shown
 from evenhand.planted.recognisers import Simulated, false_alarm_share
 from evenhand.report.scene_sheets import pair, sheet
 from evenhand.verbs.init import init
+from parts.judged_sheets import HALVES, JudgedPictures, write_judged_sheets
 from parts.judged_sheets import OPERATORS as JUDGED
-from parts.judged_sheets import JudgedPictures, write_judged_sheets
 from parts.scene_misuses import MISUSES, is_caught
 from parts.scene_sizes import size_figures
 from parts.scene_verdicts import verdict_figures
@@ -181,7 +182,7 @@ def _made(folder: Path) -> Path:
 def planted(quick: bool, seed: int, table8: Table8) -> dict[str, float]:
     """Part 1: the planted class under three operators and two oracles; the same net without the plant; simulated fair recognisers."""
     rng = np.random.default_rng(seed)
-    count = 76 if quick else 240
+    count = 120 if quick else 240  # fewer leave too few deletions to judge, of which every filling that shows is skipped
     say(f"1 rendering {count} synthetic streets")
     scenes = list(StreetMaker(kinds=("junction",), casts=8, most={"person": 9, "car": 8, "traffic light": 6}).scenes(count, rng))
     plan = ChangePlan(
@@ -363,6 +364,15 @@ def _ranks(out, inside, expected) -> None:
         say(f"     out {np.mean(first):.3f} against in {np.mean(second) if second else float('nan'):.3f}: {compared(first, second)}")
 
 
+def street_changes(seed: int) -> Street:
+    """Every insertion, deletion and rotation of the street frames, asked of nobody."""
+    _, scenes, plan = next(data_sets(quick=True))
+    street = Street()
+    street.scenes = scenes
+    street.add(Scenes(scenes, plan, Labels(made_of=PARTS_ONLY), seed), OPERATORS)
+    return street
+
+
 def regions(street: Street, seed: int, quick: bool) -> dict[str, float]:
     """Part 4: how well a classifier tells mutated regions from untouched ones, on all street frames; a quick run takes no other marks."""
     figures = {}
@@ -388,7 +398,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--part", choices=("all", "verdict", "planted", "real"), default="all", help="one part only")
+    parser.add_argument("--part", choices=("all", "verdict", "planted", "real", "regions"), default="all", help="one part only")
     parser.add_argument("--pictures", type=Path, help="only write before-and-after sheets of synthetic streets to this folder")
     parser.add_argument(
         "--of", type=Path, help="with --pictures: sheets of 24 changes by each operator of this folder, or of drawn 'streets', for judging"
@@ -397,6 +407,7 @@ def main() -> None:
     parser.add_argument("--segmenter", type=Path, help="with --recogniser: a file that describes a segmenter which takes boxes")
     parser.add_argument("--inpainter", type=Path, help="with --of: a net that fills holes")
     parser.add_argument("--reader", type=Path, help="with --of: a detector by which inserted objects are checked")
+    parser.add_argument("--half", choices=HALVES, help="with --of: change only every first or every second picture")
     parser.add_argument("--operators", nargs="+", default=JUDGED, help="with --of: only these")
     options = parser.parse_args()
     import cv2
@@ -404,7 +415,7 @@ def main() -> None:
     cv2.setNumThreads(1)
     if options.pictures and options.of:
         nets = options.recogniser, options.segmenter, options.inpainter, options.reader
-        given = JudgedPictures(options.of, *nets, operators=tuple(options.operators))
+        given = JudgedPictures(options.of, *nets, operators=tuple(options.operators), half=options.half)
         for operator, told in write_judged_sheets(given, options.pictures, options.seed).items():
             say(f"  {operator}: {told}")
         return
@@ -414,6 +425,10 @@ def main() -> None:
     started = time.process_time()
     figures: dict[str, float] = {}
     table8 = Table8()
+    if options.part == "regions":
+        street = street_changes(options.seed)
+        _write(timings(street.spent) | regions(street, options.seed, options.quick), options.json)
+        return
     if options.part in ("all", "verdict"):
         figures |= verdicts(options.quick)
     if options.part in ("all", "planted"):

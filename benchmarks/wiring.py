@@ -81,6 +81,7 @@ def _finished_run(base: Path) -> Path:
     from evenhand.engine import witness
     from evenhand.engine.header import header_of
     from evenhand.engine.run import Plan, run
+    from evenhand.engine.shrunk_findings import Hearing
     from evenhand.engine.store import RunFolder
     from evenhand.media.png import data_uri
     from evenhand.methods.themis import Themis
@@ -92,7 +93,7 @@ def _finished_run(base: Path) -> Path:
     done = run(method, subject, plan, folder)
     if folder.result is None:
         folder.finish(done.as_dict())
-    for each in witness.witnesses_of(done.findings[:5], subject.rows, witness.Hearing(subject.domain, subject.model, LabelFlip())):
+    for each in witness.witnesses_of(done.findings[:5], subject.rows, Hearing(subject.domain, subject.model, LabelFlip())):
         picture = data_uri(np.random.default_rng(0).integers(0, 255, (16, 16, 3), dtype=np.uint8))  # as of rows that show pictures
         witness.save(replace(each, pictures={"person": picture, "twin": picture}), folder.path / "witnesses")
     return folder.path

@@ -1,7 +1,7 @@
 """`python -m papers limi table-1 [--quick|--full]` redoes one table or figure and writes its page; `--list` names all of them.
 
 Without an item every one of the paper is redone, with `--all` every one of all papers.  What was computed before is not computed again
-unless something that it rests on has changed; `--again` computes everything anew.
+unless something that it rests on has changed; `--again` computes everything again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")  # before NumPy is loaded: costs are for one thread
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1] / "benchmarks")]
 
 from inventory import ITEMS, NOTES, PaperItem, find  # noqa: E402
 
@@ -32,7 +32,7 @@ def options() -> argparse.Namespace:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--quick", action="store_true", help="the short form, under 90 CPU-seconds an item")
     form.add_argument("--full", action="store_true", help="the whole of it, which is the default and takes hours")
-    parser.add_argument("--again", action="store_true", help="compute everything anew")
+    parser.add_argument("--again", action="store_true", help="compute everything again")
     parser.add_argument("--to", type=Path, default=ROOT / "docs" / "papers", metavar="FOLDER", help="where the pages go")
     return parser.parse_args()
 

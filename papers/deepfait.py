@@ -31,7 +31,7 @@ from evenhand.methods.random_generation import RandomGeneration
 from evenhand.models.budget import Budget
 from evenhand.models.picture_training import Course, accuracy, train
 from evenhand.models.shown import shown
-from evenhand.models.torch import TorchClassifier
+from evenhand.models.torch_pictures import TorchClassifier
 from evenhand.planted.portraits import DARKER_SKIN_LOOKS_OLDER, Bias, synthetic_faces
 from evenhand.report.charts.canvas import Axis, standalone, tone
 from evenhand.report.charts.plots import Frame, Line, Plot, plot

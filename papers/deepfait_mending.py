@@ -18,7 +18,7 @@ from evenhand.contract import PictureModel
 from evenhand.measures.neurons.adequacy import LAYER_MEASURES
 from evenhand.media.album import Album, as_bytes
 from evenhand.models.picture_training import Course, train_further
-from evenhand.models.torch import TorchClassifier
+from evenhand.models.torch_pictures import TorchClassifier
 from evenhand.repairs.parts.pair_selection import by_chance, k_multisection
 
 STRATEGIES = ("none", "random", *LAYER_MEASURES, "twins")

@@ -14,7 +14,7 @@ from evenhand.arrays import Mask
 from evenhand.contract import Activations, TransparentPictureModel
 from evenhand.measures.neurons.adequacy import TOP, Adequacy, Ruler, adequacy, joined
 from evenhand.measures.neurons.kruskal import KruskalWallis, Rule, differences, kruskal_wallis
-from evenhand.models.torch import TorchClassifier
+from evenhand.models.torch_pictures import TorchClassifier
 
 LEAST_NEURONS = 3
 

@@ -12,6 +12,7 @@ from people_marks import FOLDER, people_marks
 from redone import Effort, Grid, Redone, sorted_by_truth
 from scene_cells import IN, OPERATORS, OUT, SceneCase, counted, data_names, detector_names, realness
 
+from evenhand.measures.class_counts import ClassRules, class_verdicts
 from evenhand.measures.counted_changes import EXCLUSION, GROUND_TRUTH, INCLUSION, KINDS, CountedChange, CountedScenes, judge, reference
 from evenhand.measures.scene_tables import (
     above_the_mean,
@@ -22,7 +23,7 @@ from evenhand.measures.scene_tables import (
     unfair_on_originals,
     untouched_accuracy,
 )
-from evenhand.measures.studies.classes import ClassPart, ClassRules, class_part, class_verdicts
+from evenhand.measures.studies.classes import ClassPart, class_part
 from evenhand.report.charts.canvas import Axis, standalone
 from evenhand.report.charts.plots import PlotColumn, columns
 from evenhand.statistics.intervals import Interval

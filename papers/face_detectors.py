@@ -34,7 +34,7 @@ from evenhand.models.meter import Meter
 from evenhand.models.picture_training import Course, accuracy, train, train_further
 from evenhand.models.shared_reader import shared_reader
 from evenhand.models.shown import shown
-from evenhand.models.torch import TorchClassifier
+from evenhand.models.torch_pictures import TorchClassifier
 from evenhand.planted.portraits import synthetic_faces
 
 CLASSES = ("no face", "face")

@@ -228,7 +228,8 @@ hide: [toc]
 data or an example, and are shown beside what stands here.
 
 Every command writes the page that its name links to: published figures, ours with seeds and intervals, the cost, what agrees and what does
-not. There are two forms. `--quick` is short: some of the data, fewer tests, under 90 CPU-seconds each; `make papers` runs all of them that
+not. There are two forms. `--quick` is short: some of the data, fewer tests, under 90 CPU-seconds each on an idle core (pages
+that were made beside other programs name more; their cost in sorts can be compared); `make papers` runs all of them that
 way. `--full` has all of a paper's data and numbers of tests, and takes days for everything. An interrupted run goes on where it stopped,
 in either form.
 

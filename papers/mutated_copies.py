@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from evenhand.errors import UnknownName
-from evenhand.models.torch import TorchClassifier
+from evenhand.models.torch_pictures import TorchClassifier
 
 Operator = Callable[[Tensor, float, np.random.Generator], None]
 

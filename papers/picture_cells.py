@@ -22,8 +22,9 @@ from evenhand.measures.neurons.adequacy import MEASURES
 from evenhand.media.album import as_bytes
 from evenhand.media.editors.rerender import Rerender
 from evenhand.methods.limi_pictures import LimiPictures
+from evenhand.models.picture_training import Course, train
 from evenhand.planted.portraits import synthetic_faces
-from parts.face_harvest import FULL, QUICK, plan_of
+from parts.face_harvest import BIASES, FULL, QUICK, plan_of
 from parts.face_mutants import mutants_of_seed
 from parts.face_tables import top_gap
 
@@ -105,22 +106,24 @@ def mutant_values(is_quick: bool, seed: int) -> list[dict[str, Any]]:
 MEASURE_NAMES = tuple(MEASURES)
 
 
-def limi_pictures(is_quick: bool, seed: int) -> dict[str, Any]:
+LIMI_SPACES = {"pca": "principal components", "adversarial": "a GAN trained here"}
+LIMI_SIDE = 32
+
+
+def limi_pictures(is_quick: bool, space: str, seed: int) -> dict[str, Any]:
     """LIMI's pictures: tests on the boundary of a classifier of drawn portraits, whose twins are latent reflections."""
-    chain = chain_of(is_quick, "vgg", "tone", seed)
-    learnt = synthetic_faces(600 if is_quick else 1200, np.random.default_rng([seed, 32]), 64)
-    probed = generated(
-        LimiPictures(drawn=1_000 if is_quick else 10_000, points=2_000 if is_quick else 50_000),
-        learnt,
-        Rerender("tone"),
-        chain.classifier,
-        seed,
-    )
+    torch.set_num_threads(1)
+    counts, rng = (1_000, 600, 1_000, 2_000) if is_quick else (2_000, 1_200, 10_000, 50_000), np.random.default_rng([seed, 31])
+    training, learnt, drawn, points = counts
+    classifier = train("vgg", synthetic_faces(training, rng, LIMI_SIDE, BIASES), rng, Course(epochs=5))
+    album = synthetic_faces(learnt, np.random.default_rng([seed, 32]), LIMI_SIDE)
+    probed = generated(LimiPictures(drawn=drawn, points=points, space=space), album, Rerender("tone"), classifier, seed)
     return {
         "share": probed.share.estimate,
         "low": probed.share.low,
         "high": probed.share.high,
         "points": probed.share.n,
+        "hits": round(probed.share.estimate * probed.share.n),
         "picture": _shown_pairs(probed),
     }
 

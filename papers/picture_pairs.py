@@ -18,7 +18,7 @@ from evenhand.media.album import Album
 from evenhand.statistics.intervals import Interval, clopper_pearson
 
 if TYPE_CHECKING:
-    from evenhand.models.torch import TorchClassifier
+    from evenhand.models.torch_pictures import TorchClassifier
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,6 +47,7 @@ class SceneRealism:
     auc: float  # of the better of two classifiers, across scenes; 0.5 cannot be told
     auc_with_surroundings: float  # the same, when the classifier also sees what is around the region
     frechet: float | None  # on a net's features; None without a net
+    auc_by_net: float | None = None  # by a net's features of the crop with its surroundings
     auc_of_real: float | None = None  # of untouched regions in the part of the mutated ones: what a perfect operator would get
 
 
@@ -319,8 +320,8 @@ def realism(
     aucs = [_told_apart(real, changed, surroundings, rng) for surroundings in (False, True)]
     seams = [np.median([seam_ratio(one.picture, one.mask) for one in part]) for part in (changed, real)]
     grains = [np.median([noise_ratio(one.picture, one.mask) for one in part]) for part in (changed, real)]
-    distance = frechet_distance(net(real), net(changed)) if net is not None else None
-    marks = SceneRealism(len(changed), float(seams[0] / seams[1]), float(grains[0] / grains[1]), aucs[0], aucs[1], distance)
+    distance, by_net = (None, None) if net is None else _seen_by(net, real, changed, rng)
+    marks = SceneRealism(len(changed), float(seams[0] / seams[1]), float(grains[0] / grains[1]), aucs[0], aucs[1], distance, by_net)
     if not anchor:
         return marks
     posing, others = _paired(untouched_instead(regions, scenes, operator, rng), scenes, operator, rng)
@@ -334,6 +335,14 @@ def _paired(
     if len(pairs) < 2 * FOLDS:
         raise DataError(f"only {len(pairs)} regions have an untouched one like them; at least {2 * FOLDS} are needed")
     return [one for one, _ in pairs], [other for _, other in pairs]
+
+
+def _seen_by(net: NetFeatures, real: Sequence[Region], changed: Sequence[Region], rng: np.random.Generator) -> tuple[float, float]:
+    """Frechet distance of a net's features, and how well a classifier on them tells the two apart."""
+    first, second = net(real), net(changed)
+    return frechet_distance(first, second), two_sample_auc(
+        first, second, ([one.scene for one in real], [one.scene for one in changed]), rng
+    )
 
 
 def _told_apart(real: Sequence[Region], changed: Sequence[Region], surroundings: bool, rng: np.random.Generator) -> float:

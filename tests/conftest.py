@@ -9,6 +9,12 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "papers"))  # what only a paper's tables need stands outside the package
 
+# Where Python is told to keep no compiled modules, each of the many processes of a run would compile the package: they share a folder.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).resolve().parents[1] / ".pytest_cache" / "compiled")
+
 # The same examples every time, so that a green run stays green; HYPOTHESIS_PROFILE=wide looks for new ones.
 settings.register_profile("steady", derandomize=True, deadline=None, database=None)
 settings.register_profile("wide", deadline=None, max_examples=500)

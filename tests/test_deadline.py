@@ -17,8 +17,8 @@ from evenhand.contract import Candidates, Model, Search, Task
 from evenhand.deadline import Deadline, TimeOver, stopping, unstopped
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine import witness
 from evenhand.engine.run import Plan, run
+from evenhand.engine.shrunk_findings import nearest
 from evenhand.measures.rules import JudgedRows, mine_in_time
 from evenhand.methods.parts.explanations import ColumnScale, Explainer
 from evenhand.methods.parts.fitted_tree import TRIAL_ROWS, few_enough
@@ -208,7 +208,7 @@ def test_a_finding_of_a_long_table_still_meets_its_own_row() -> None:
     domain, rows = wide_table(6, 500)
     long = np.tile(rows, (300, 1))
     long[77_777] = domain.sample(1, np.random.default_rng(5))
-    places = witness.nearest(long[[77_777]], long, domain)
+    places = nearest(long[[77_777]], long, domain)
     assert np.array_equal(long[places[0, 0]], long[77_777])
 
 

@@ -14,6 +14,7 @@ from evenhand.disk import locked, read_sealed, sealed, whole_file, write_whole
 from evenhand.engine import witness
 from evenhand.engine.header import header_of
 from evenhand.engine.run import Plan, run
+from evenhand.engine.shrunk_findings import Hearing
 from evenhand.engine.store import RunFolder
 from evenhand.errors import StoreError
 from evenhand.methods.themis import Themis
@@ -31,7 +32,7 @@ def kept(tmp_path_factory):
     folder = RunFolder.for_header(tmp_path_factory.mktemp("runs"), header_of("scan", SUBJECT, "planted", PLAN).for_run(METHOD))
     found = run(METHOD, SUBJECT, PLAN, folder)
     folder.finish({"findings": 1}) if folder.result is None else None
-    first = witness.witnesses_of(found.findings[:1], SUBJECT.rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))[0]
+    first = witness.witnesses_of(found.findings[:1], SUBJECT.rows, Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))[0]
     witness.save(first, folder.path / "witnesses")
     return folder.path
 

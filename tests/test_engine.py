@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evenhand.checks import standard_subject
-from evenhand.contract import Candidates, Differentiable, Model
+from evenhand.contract import Candidates, Differentiable, Model, PixelDifferentiable
 from evenhand.engine.court import Court
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import MethodError, MissingAbility, ModelFailed, UnsteadyModel, WrongAnswer
@@ -15,6 +15,7 @@ from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.oracles.flip import LabelFlip
 from evenhand.oracles.gap import ScoreGap
+from evenhand.values import ability_name
 
 SUBJECT = standard_subject()
 
@@ -170,3 +171,8 @@ def test_interrupting_ends_the_run_cleanly():
 def test_a_verdict_of_nothing_is_empty():
     court = Court(SUBJECT, Plan(0, Budget(candidates=10)))
     assert len(court.hear(Candidates(np.empty((0, 7))))) == 0
+
+
+def test_an_ability_is_told_as_an_adjective():
+    assert ability_name(PixelDifferentiable) == "pixel-differentiable"
+    assert ability_name(Differentiable) == "differentiable"

@@ -16,6 +16,7 @@ from evenhand.engine import witness
 from evenhand.engine.exhibits import check_pictures, picture_sums
 from evenhand.engine.header import header_of
 from evenhand.engine.run import Plan, run
+from evenhand.engine.shrunk_findings import Hearing
 from evenhand.engine.store import RunFolder
 from evenhand.errors import StoreError
 from evenhand.media.png import data_uri
@@ -93,9 +94,7 @@ def test_a_changed_picture_beside_a_witness_is_noticed(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     pictures = {side: data_uri(rng.integers(0, 255, (8, 8, 3), dtype=np.uint8)) for side in ("person", "twin")}
     found = run(Themis(margin=0.0), SUBJECT, Plan(0, Budget(candidates=300))).findings[:1]
-    made = witness.witnesses_of(found, SUBJECT.rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, Plan(0, Budget(candidates=1)).oracle))[
-        0
-    ]
+    made = witness.witnesses_of(found, SUBJECT.rows, Hearing(SUBJECT.domain, SUBJECT.model, Plan(0, Budget(candidates=1)).oracle))[0]
     kept = witness.save(type(made)(**{**made.__dict__, "pictures": pictures}), tmp_path)
     assert witness.load(kept).pictures == pictures
     shown = tmp_path / f"{made.id}-twin.png"

@@ -14,6 +14,7 @@ from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.engine import witness
 from evenhand.engine.findings import findings_of
 from evenhand.engine.run import Plan, run
+from evenhand.engine.shrunk_findings import Hearing, shrink
 from evenhand.errors import StoreError
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
@@ -25,7 +26,7 @@ FOUND = run(Themis(margin=0.0), SUBJECT, Plan(0, Budget(candidates=20_000))).fin
 
 
 def shrunk():
-    return witness.shrink(FOUND, SUBJECT.rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))
+    return shrink(FOUND, SUBJECT.rows, Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))
 
 
 def test_of_very_many_findings_a_few_are_looked_at_and_the_widest_and_every_common_change_are_shown(monkeypatch):
@@ -70,18 +71,18 @@ def test_no_cell_can_be_put_back():
 
 def test_a_real_row_that_flips_is_its_own_witness():
     rows = FOUND.rows
-    found, _, cells = witness.shrink(FOUND, rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))
+    found, _, cells = shrink(FOUND, rows, Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))
     np.testing.assert_array_equal(found.rows[:, 1:], cells[:, 1:])
 
 
 def test_without_data_a_finding_is_kept_as_it_is():
-    found, places, _ = witness.shrink(FOUND, None, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))
+    found, places, _ = shrink(FOUND, None, Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))
     np.testing.assert_array_equal(found.rows, FOUND.rows)
     assert (places == -1).all()
 
 
 def test_a_saved_witness_is_replayed_from_its_file(tmp_path):
-    kept = witness.witnesses_of(FOUND, SUBJECT.rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))
+    kept = witness.witnesses_of(FOUND, SUBJECT.rows, Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))
     for one in kept:
         witness.save(one, tmp_path / "witnesses")
     paths = witness.find(str(tmp_path), [])
@@ -94,18 +95,18 @@ def test_a_saved_witness_is_replayed_from_its_file(tmp_path):
 
 
 def test_a_mended_model_passes_the_replay(tmp_path):
-    kept = witness.witnesses_of(FOUND[:1], SUBJECT.rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))[0]
+    kept = witness.witnesses_of(FOUND[:1], SUBJECT.rows, Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))[0]
     assert not witness.replay(kept, SUBJECT.domain, shapes()["fair"].model).is_unfair
 
 
 def test_a_witness_is_found_by_the_beginning_of_its_id(tmp_path):
-    kept = witness.witnesses_of(FOUND[:1], SUBJECT.rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))[0]
+    kept = witness.witnesses_of(FOUND[:1], SUBJECT.rows, Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))[0]
     path = witness.save(kept, tmp_path / "deep" / "witnesses")
     assert witness.find(kept.id[:6], [tmp_path]) == [path]
 
 
 def test_a_witness_outside_the_domain_is_refused(tmp_path):
-    kept = witness.witnesses_of(FOUND[:1], SUBJECT.rows, witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))[0]
+    kept = witness.witnesses_of(FOUND[:1], SUBJECT.rows, Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip()))[0]
     path = witness.save(kept, tmp_path)
     content = json.loads(path.read_text())
     content["person"]["f1"] = 99
@@ -138,16 +139,16 @@ def test_findings_that_differ_in_hundreds_of_cells_shrink_to_a_few():
     rng = np.random.default_rng(0)
     rows, real = domain.sample(20_000, rng), domain.sample(50, rng)
     real[:, 3] = 0.0
-    hearing = witness.Hearing(domain, Odd(), LabelFlip())
+    hearing = Hearing(domain, Odd(), LabelFlip())
     found = findings_of(rows, LabelFlip().judge(rows, domain, Odd()), domain, np.arange(len(rows)), "drawn")[:6]
-    small, _, cells = witness.shrink(found, real, hearing)
+    small, _, cells = shrink(found, real, hearing)
     assert len(found) == 6
     assert LabelFlip().judge(small.rows, domain, Odd()).unfair.all()
     assert ((small.rows != cells)[:, :-1].sum(axis=1) <= 3).all()
 
 
 def test_a_real_row_is_recognised_when_there_is_no_time_to_shrink():
-    over = witness.Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip(), deadline=Deadline.after(seconds=0.0))
+    over = Hearing(SUBJECT.domain, SUBJECT.model, LabelFlip(), deadline=Deadline.after(seconds=0.0))
     real = np.vstack([SUBJECT.rows, FOUND.rows[3:4]])
     kept = witness.witnesses_of(FOUND[3:4], real, over)[0]
     assert (real[kept.real_row] == FOUND.rows[3]).all()

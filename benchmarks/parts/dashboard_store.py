@@ -19,7 +19,8 @@ import pyarrow.parquet as parquet
 
 import evenhand as eh
 from evenhand.disk import sealed
-from evenhand.domain.project_file import DataSource, ModelSource, Project, ScanSettings, save_project
+from evenhand.domain.project_file import save_project
+from evenhand.domain.project_sections import DataSource, ModelSource, Project, ScanSettings
 from evenhand.engine import witness
 from evenhand.engine.store import ROWS_TOGETHER
 from evenhand.models.dense import DenseNet

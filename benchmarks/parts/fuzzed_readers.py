@@ -81,6 +81,7 @@ def _kept() -> dict[str, bytes]:
     from evenhand.engine import witness
     from evenhand.engine.header import header_of
     from evenhand.engine.run import Plan, run
+    from evenhand.engine.shrunk_findings import Hearing
     from evenhand.engine.store import RunFolder
     from evenhand.media.png import png_bytes
     from evenhand.methods.themis import Themis
@@ -91,7 +92,7 @@ def _kept() -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as base:
         folder = RunFolder.for_header(Path(base), header_of("scan", subject, "planted", plan).for_run(method))
         done = run(method, subject, plan, folder)
-        hearing = witness.Hearing(subject.domain, subject.model, LabelFlip())
+        hearing = Hearing(subject.domain, subject.model, LabelFlip())
         saved = witness.save(witness.witnesses_of(done.findings[:1], subject.rows, hearing)[0], Path(base))
         parts = {f"{kind}.parquet": next((folder.path / kind).glob("*.parquet")).read_bytes() for kind in ("journal", "findings")}
         return parts | {

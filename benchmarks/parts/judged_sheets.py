@@ -12,7 +12,7 @@ from evenhand.datasets.scene_data import SceneSource, drawn_streets, found_scene
 from evenhand.datasets.scenes.picture_files import write_picture
 from evenhand.errors import DataError, require
 from evenhand.media.operators.parts.inpaint import NetInpainter
-from evenhand.media.operators.parts.mutated import Mutation, Skipped
+from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.scene import Picture
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.models.onnx_session import open_onnx
@@ -20,9 +20,11 @@ from evenhand.models.recognisers.detectors import OnnxDetector
 from evenhand.report.scene_sheets import sheet
 
 OPERATORS = ("insert", "delete", "mirror", "move", "fog", "rain", "night", "exposure", "blur", "compression")
-CLASSES = ("person", "car", "motorcycle", "truck", "bus", "bicycle", "dog", "cat", "bird")
+CLASSES = ("person", "car", "motorcycle", "truck", "bus", "bicycle", "dog", "cat", "bird", "airplane")
 SHOWN = 24
 MOST = 400
+REPEATS = 4  # of changes by chance, so that there are 24 where few pictures can be changed
+HALVES = ("first", "second")
 DRAWN = 40
 WIDE, TALL = 380, 280
 
@@ -34,6 +36,7 @@ class JudgedPictures:
     recogniser: a detector whose own boxes are the objects; the folder's annotations are not looked at then.
     segmenter: a file that describes a segmenter which takes boxes, for bare pictures.  inpainter: a net that fills holes.
     reader: a detector by which objects that are inserted elsewhere are checked.
+    half: which pictures are changed, every first or every second by name: rules are set on the one half and judged on the other.
     """
 
     source: Path
@@ -42,6 +45,7 @@ class JudgedPictures:
     inpainter: Path | None = None
     reader: Path | None = None
     operators: tuple[str, ...] = OPERATORS
+    half: str | None = None
 
     @property
     def is_drawn(self) -> bool:
@@ -58,6 +62,7 @@ class JudgedPictures:
             classes,
             self.operators,
             controls=False,
+            repeats=REPEATS,
             inpainter=None if self.inpainter is None else NetInpainter(open_onnx(self.inpainter)),
             reader=None if self.reader is None else OnnxDetector(self.reader),
         )
@@ -73,30 +78,62 @@ class JudgedPictures:
 
 
 def write_judged_sheets(judged: JudgedPictures, folder: Path, seed: int) -> dict[str, str]:
-    """One sheet for each operator, one change for each picture; how many changes there are on it, and why others were not made."""
+    """One sheet for each operator, and a list of what is on it; how many changes there are on it, and why others were not made."""
     medium = judged.medium(seed)
     folder.mkdir(parents=True, exist_ok=True)
     kind = "jpg" if judged.is_drawn else "png"
-    return {operator: _write(medium, operator, folder / f"{judged.source.name}-{operator}.{kind}", seed) for operator in judged.operators}
+    in_order = [int(place) for place in np.argsort([scene.name for scene in medium.scenes])]
+    places = in_order if judged.half is None else in_order[HALVES.index(judged.half) :: 2]
+    written = {}
+    for operator in judged.operators:
+        drawn = DrawnChanges.of(medium, operator, places, seed)
+        drawn.write(folder / f"{judged.source.name}-{operator}.{kind}")
+        written[operator] = drawn.told
+    return written
 
 
-def _write(medium: Scenes, operator: str, file: Path, seed: int) -> str:
-    rng = np.random.default_rng(seed)
-    places = [(int(place), int(change)) for place, change, _ in medium.rows() if medium.changes[int(change)].operator == operator]
-    shown: dict[int, Mutation] = {}
-    skipped: Counter[str] = Counter()
-    for k in rng.permutation(len(places)):
-        place, change = places[k]
-        made = medium.made(place, change) if place not in shown and len(shown) < SHOWN else None
-        if isinstance(made, Mutation):
-            shown[place] = made
-        elif isinstance(made, Skipped) and medium.scenes[place].of(made.label):
-            skipped[made.reason] += 1
-    if shown:
-        drawn = sheet([_pair(made) for made in shown.values()], 3)
+@dataclass(frozen=True, eq=False)
+class DrawnChanges:
+    """Random changes by one operator, from as many pictures as there are and then again from the same, and why others were not made."""
+
+    made: tuple[Mutation, ...]
+    skipped: Counter[str]
+
+    @classmethod
+    def of(cls, medium: Scenes, operator: str, places: list[int], seed: int) -> DrawnChanges:
+        """At most 24 of them."""
+        rows = [(int(at), int(k)) for at, k, _ in medium.rows() if medium.changes[int(k)].operator == operator and int(at) in places]
+        waiting = [rows[k] for k in np.random.default_rng(seed).permutation(len(rows))]
+        made, skipped = list[Mutation](), Counter[str]()
+        while waiting and len(made) < SHOWN:
+            later, seen = [], set[int]()
+            for at, k in waiting:
+                one = medium.made(at, k) if at not in seen and len(made) < SHOWN else None
+                if isinstance(one, Mutation):
+                    made.append(one)
+                    seen.add(at)
+                elif one is None:
+                    later.append((at, k))
+                elif medium.scenes[at].of(one.label):
+                    skipped[one.reason] += 1
+            waiting = later
+        return cls(tuple(made), skipped)
+
+    @property
+    def told(self) -> str:
+        """In one line."""
+        reasons = "; ".join(f"{reason} ({n})" for reason, n in self.skipped.most_common())
+        pictures = len({one.before.name for one in self.made})
+        return f"{len(self.made)} shown, of {pictures} pictures" + (f", skipped: {reasons}" if reasons else "")
+
+    def write(self, file: Path) -> None:
+        """The sheet, and beside it which change stands where: row by row, three in a row."""
+        if not self.made:
+            return
+        drawn = sheet([_pair(made) for made in self.made], 3)
         write_picture(file, _halved(drawn) if file.suffix == ".jpg" else drawn)
-    reasons = "; ".join(f"{reason} ({n})" for reason, n in skipped.most_common())
-    return f"{len(shown)} shown" + (f", skipped: {reasons}" if reasons else "")
+        lines = [f"{k},{one.before.name},{one.label},{' '.join(one.origins)}" for k, one in enumerate(self.made, 1)]
+        file.with_suffix(".csv").write_text("\n".join(["place,picture,class,from", *lines]) + "\n", encoding="utf-8")
 
 
 def _halved(picture: Picture) -> Picture:

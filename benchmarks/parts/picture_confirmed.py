@@ -21,7 +21,8 @@ from evenhand.engine.gate import Gate
 from evenhand.measures.studies.leaning import Leaning, LeaningRule, leaning_of
 from evenhand.planted.portraits import AGE_GROUPS
 from evenhand.statistics.intervals import clopper_pearson
-from evenhand.verbs.measure import CONFIRMED_TO_PASS, MeasureOptions, claim_by_studies
+from evenhand.verbs.measure_claims import CONFIRMED_TO_PASS, claim_by_studies
+from evenhand.verbs.measure_result import MeasureOptions
 from parts.picture_verdicts import TOLERANCE, ExactPairs, fair, leaning
 
 PAIRS, DRAWS = 2_000, 30

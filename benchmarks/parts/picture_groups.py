@@ -13,7 +13,8 @@ from evenhand.measures.group_figures import GroupSettings, corrected, figure
 from evenhand.measures.groups import groupings
 from evenhand.models.attribute_readers import linear_reader
 from evenhand.models.wrap import wrap
-from evenhand.verbs.measure import Measurement, MeasureOptions, measure
+from evenhand.verbs.measure import measure
+from evenhand.verbs.measure_result import Measurement, MeasureOptions
 
 SAME = {
     "accuracy": "accuracy_score",

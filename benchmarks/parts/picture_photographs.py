@@ -25,7 +25,7 @@ from evenhand.media.album import Album
 from evenhand.media.editors import editor_for
 from evenhand.media.skin_tone import BORDER, skin_tones, with_tones
 from evenhand.models.picture_training import Course, train
-from evenhand.verbs.measure import claim_by_studies
+from evenhand.verbs.measure_claims import claim_by_studies
 
 DATA = Path(os.environ.get("EVENHAND_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 FOLDER = DATA / "images" / "photographs"

@@ -1,13 +1,15 @@
 """Fair and leaning classifiers of drawn portraits, and how often the verdict on pictures blames the one and finds the other.
 
-A fair classifier learns age groups from portraits and their exact twins in tone.  A leaning one adds to the score of the oldest group
-where the middle of the face is dark, so much that the group's share changes by the wished number of points between exact twins.
+A fair classifier learns age groups, or whether the wall is dark or light, from portraits and their exact twins in tone.  A leaning one
+adds to the score of the last class where the middle of the face is dark, so much that its share changes by the wished number of points
+between exact twins.  Age is what editors of a face disturb most; the wall behind it is what they should leave alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,9 @@ from evenhand.datasets.album_data import from_album
 from evenhand.datasets.dataset import Dataset
 from evenhand.engine.gate import Gate, Ruling
 from evenhand.measures.studies.leaning import LeaningStudy
-from evenhand.media.album import Album
+from evenhand.media.album import Album, Attribute
 from evenhand.media.editors import editor_for
+from evenhand.media.portraits.factors import place
 from evenhand.models.function import FunctionClassifier
 from evenhand.models.meter import Meter
 from evenhand.models.wrap import wrap
@@ -29,6 +32,8 @@ SIZE = 32
 TRAINED_ON = 1500
 LEARNT_FROM = 300
 TOLERANCE = 0.05
+CLASSES = {"age_group": AGE_GROUPS, "wall": ("dark", "light")}
+STEEPEST = 60.0
 
 
 def linear(seed: int) -> Any:
@@ -65,20 +70,20 @@ ARCHITECTURES: dict[str, Callable[[int], Any]] = {"linear": linear, "perceptron"
 
 @dataclass(frozen=True, eq=False)
 class PortraitClassifier:
-    """Age groups from pixels; `slope` is added to the logarithm of the oldest group's probability where the face is dark."""
+    """Classes from pixels; `slope` is added to the logarithm of the last one's probability where the face is dark."""
 
     fitted: Any
     threshold: float = 0.0
     slope: float = 0.0
 
     def __call__(self, pictures: np.ndarray) -> np.ndarray:
-        """Probabilities of the age groups."""
+        """Probabilities of the classes."""
         shares = np.clip(self.fitted.predict_proba(_flat(pictures)), 1e-6, 1.0)
         return tilted(shares, self.slope * (_light(pictures) < self.threshold))
 
 
 def tilted(shares: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """Probabilities with so much added to the logarithm of the oldest group's."""
+    """Probabilities with so much added to the logarithm of the last class's."""
     changed = np.column_stack([shares[:, :-1], shares[:, -1] * np.exp(slopes)])
     return changed / changed.sum(axis=1, keepdims=True)
 
@@ -94,17 +99,28 @@ def _light(pictures: np.ndarray) -> np.ndarray:
     return np.asarray(pictures[:, part, part], dtype=np.float32).mean(axis=(1, 2, 3))
 
 
-def lessons(seed: int) -> Album:
-    """What fair classifiers learn from: portraits and their exact twins, so that tone says nothing about age."""
-    album = synthetic_faces(TRAINED_ON, np.random.default_rng([seed, 1]), SIZE)
+def labelled(album: Album, label: str) -> Album:
+    """Drawn portraits with this label."""
+    if label == "age_group":
+        return album
+    assert album.factors is not None
+    is_light = album.factors[:, place("backdrop_shade")] > 0.5
+    wall = Attribute(CLASSES["wall"], is_light.astype(np.intp))
+    return replace(album, label=wall, attributes={**album.attributes, "wall": wall})
+
+
+@cache
+def lessons(seed: int, label: str = "age_group") -> Album:
+    """What fair classifiers learn from: portraits and their exact twins, so that tone says nothing about the label."""
+    album = labelled(synthetic_faces(TRAINED_ON, np.random.default_rng([seed, 1]), SIZE), label)
     twins = editor_for("rerender", album, "tone", editor_tools(seed)).twins(album)
     double = np.tile(np.arange(len(album)), 2)
     return replace(album[double], pictures=np.concatenate([album.pictures, twins.astype(np.uint8)]), factors=None)
 
 
-def fair(architecture: str, seed: int) -> PortraitClassifier:
-    """Trained on portraits whose tone says nothing about age."""
-    album = lessons(seed)
+def fair(architecture: str, seed: int, label: str = "age_group") -> PortraitClassifier:
+    """Trained on portraits whose tone says nothing about the label."""
+    album = lessons(seed, label)
     return PortraitClassifier(ARCHITECTURES[architecture](seed).fit(_flat(album.pictures), album.label.codes))
 
 
@@ -124,32 +140,42 @@ class ExactPairs:
         return cls(np.where(is_dark, twins, album.pictures), np.where(is_dark, album.pictures, twins))
 
     def nets(self, classifier: PortraitClassifier) -> np.ndarray:
-        """How much more often each group is said in the dark."""
-        light, dark = (classifier(pictures).argmax(axis=1) for pictures in (self.light, self.dark))
-        return np.array([(dark == group).mean() - (light == group).mean() for group in range(len(AGE_GROUPS))])
+        """How much more often each class is said in the dark."""
+        light, dark = (_shares(classifier(pictures)) for pictures in (self.light, self.dark))
+        return dark - light
+
+
+def _shares(scores: np.ndarray) -> np.ndarray:
+    """How often each class is said."""
+    return np.bincount(scores.argmax(axis=1), minlength=scores.shape[1]) / len(scores)
+
+
+@cache
+def _planting_pairs(seed: int) -> ExactPairs:
+    return ExactPairs.drawn(1500, seed)
 
 
 def leaning(start: PortraitClassifier, points: float, seed: int) -> PortraitClassifier:
-    """The same classifier with a slope under which exact twins differ by so many points in the oldest group."""
-    pairs = ExactPairs.drawn(1500, seed)
+    """The same classifier with a slope under which exact twins differ by so many points in the last class."""
+    pairs = _planting_pairs(seed)
     threshold = float((np.median(_light(pairs.light)) + np.median(_light(pairs.dark))) / 2)
     said = [(start(pictures), _light(pictures) < threshold) for pictures in (pairs.light, pairs.dark)]
-    low, high = 0.0, 6.0
-    for _ in range(12):
+    low, high = 0.0, STEEPEST
+    for _ in range(16):
         slope = (low + high) / 2
-        light, dark = (tilted(shares, slope * is_dark).argmax(axis=1) == len(AGE_GROUPS) - 1 for shares, is_dark in said)
+        light, dark = (tilted(shares, slope * is_dark).argmax(axis=1) == shares.shape[1] - 1 for shares, is_dark in said)
         low, high = (slope, high) if dark.mean() - light.mean() < points else (low, slope)
     return PortraitClassifier(start.fitted, threshold, high)
 
 
-def portraits(count: int, seed: int, correlated: bool) -> Album:
-    """Portraits to test on; where age and tone go together, old people are dark three times as often as light."""
+def portraits(count: int, seed: int, correlated: bool, label: str = "age_group") -> Album:
+    """Portraits to test on; where label and tone go together, people of the last class are dark three times as often as light."""
     rng = np.random.default_rng([seed, 3])
     if not correlated:
-        return synthetic_faces(count, rng, SIZE)
-    album = synthetic_faces(2 * count, rng, SIZE)
-    old, dark = album.label.codes == len(AGE_GROUPS) - 1, album.attribute("tone").codes == 1
-    kept = rng.random(len(album)) < np.where(old == dark, 0.9, 0.3)
+        return labelled(synthetic_faces(count, rng, SIZE), label)
+    album = labelled(synthetic_faces(2 * count, rng, SIZE), label)
+    last, dark = album.label.codes == len(album.label.values) - 1, album.attribute("tone").codes == 1
+    kept = rng.random(len(album)) < np.where(last == dark, 0.9, 0.3)
     return album[np.flatnonzero(kept)[:count]]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,16 @@ from evenhand.datasets.scenes.picture_files import write_picture
 from evenhand.errors import EvenhandError
 
 FEW = SceneChoices(classes=("person", "car"), operators=("insert", "put_back"))
+
+
+@cache
+def _streets(count: int, seed: int):
+    return drawn_streets(count, seed)
+
+
+@cache
+def _few_changes():
+    return from_scenes(_streets(3, 0), FEW)
 
 
 class Naming:
@@ -37,7 +48,7 @@ class Naming:
 
 
 def _scanned(recogniser) -> str:
-    data = from_scenes(drawn_streets(3, 0), FEW)
+    data = _few_changes()
     result = eh.scan(eh.wrap(recogniser, data), data, oracle="counts")
     if result.outcome == "inconclusive":
         raise EvenhandError(f"inconclusive: {result.reason}")
@@ -46,7 +57,7 @@ def _scanned(recogniser) -> str:
 
 def folder_without_format(folder: Path) -> str:
     """Pictures and nothing else."""
-    write_picture(folder / "a.png", drawn_streets(1, 0)[0].picture)
+    write_picture(folder / "a.png", _streets(1, 0)[0].picture)
     return str(eh.open(folder))
 
 
@@ -71,7 +82,7 @@ def recognises_nothing(_: Path) -> str:
 
 
 def _maps(folder: Path, codes) -> tuple[Path, Path]:
-    picture = drawn_streets(1, 0)[0].picture
+    picture = _streets(1, 0)[0].picture
     write_picture(folder / "frames" / "a.png", picture)
     grid = np.zeros((*picture.shape[:2], 3), np.uint8) + np.asarray(codes, np.uint8)[:, None, None]
     import cv2
@@ -83,25 +94,25 @@ def _maps(folder: Path, codes) -> tuple[Path, Path]:
 
 def other_legend(folder: Path) -> str:
     """Cityscapes ids without a legend."""
-    height = drawn_streets(1, 0)[0].shape[0]
+    height = _streets(1, 0)[0].shape[0]
     return str(list(from_label_maps(*_maps(folder, np.where(np.arange(height) < height // 2, 23, 7)))))
 
 
 def other_small_legend(folder: Path) -> str:
     """Cityscapes training ids of an empty street: no number above 11, but the road is 0."""
-    height = drawn_streets(1, 0)[0].shape[0]
+    height = _streets(1, 0)[0].shape[0]
     return str(list(from_label_maps(*_maps(folder, np.where(np.arange(height) < height // 2, 10, 0)))))
 
 
 def unknown_legend(folder: Path) -> str:
     """A legend that nobody knows."""
-    _maps(folder, np.zeros(drawn_streets(1, 0)[0].shape[0]))
+    _maps(folder, np.zeros(_streets(1, 0)[0].shape[0]))
     return str(eh.open(folder, settings={"legend": "cityscape"}))
 
 
 def boxes_pasted(folder: Path) -> str:
     """COCO with boxes only must not become rectangles."""
-    scene = drawn_streets(1, 0)[0]
+    scene = _streets(1, 0)[0]
     write_picture(folder / "images" / "a.png", scene.picture)
     boxes = [(one.box[0], one.box[1], one.width, one.height) for one in scene.instances if one.counted and one.area > 900]
     content = {
@@ -118,19 +129,19 @@ def boxes_pasted(folder: Path) -> str:
 
 def first_by_name(folder: Path) -> str:
     """Fewer pictures than there are must not be the first by name."""
-    for k, scene in enumerate(drawn_streets(8, 0)):
+    for k, scene in enumerate(_streets(5, 0)):
         write_picture(folder / "images" / f"{k}.png", scene.picture)
     content = {
-        "images": [{"id": k, "file_name": f"{k}.png"} for k in range(8)],
+        "images": [{"id": k, "file_name": f"{k}.png"} for k in range(5)],
         "categories": [{"id": 1, "name": "car"}],
         "annotations": [
             {"id": k, "image_id": k, "category_id": 1, "segmentation": [[10, 10, 90, 20, 50, 80]], "bbox": [10, 10, 80, 70]}
-            for k in range(8)
+            for k in range(5)
         ],
     }
     (folder / "instances.json").write_text(json.dumps(content), encoding="utf-8")
     drawn = {
-        tuple(sorted(eh.open(folder, settings={"count": 3, "classes": ["car"], "seed": seed}).frame["scene"].unique())) for seed in range(4)
+        tuple(sorted(eh.open(folder, settings={"count": 2, "classes": ["car"], "seed": seed}).frame["scene"].unique())) for seed in range(4)
     }
     if len(drawn) > 1:
         raise EvenhandError("drawn by the seed")
@@ -139,15 +150,37 @@ def first_by_name(folder: Path) -> str:
 
 def numbers_without_names(_: Path) -> str:
     """A function that answers with class numbers and never says what they mean."""
-    data = from_scenes(drawn_streets(2, 0), FEW)
+    data = from_scenes(_streets(2, 0), FEW)
     model = eh.wrap(lambda _: {"labels": [3], "scores": [0.9], "boxes": [[1, 1, 20, 20]]}, data)
     return str(model.detections(data.rows[:1]))
 
 
 def unknown_operator(folder: Path) -> str:
     """A change that nobody knows."""
-    write_picture(folder / "a.png", drawn_streets(1, 0)[0].picture)
+    write_picture(folder / "a.png", _streets(1, 0)[0].picture)
     return str(eh.open("streets", settings={"count": 2, "operators": ["insertion"]}))
+
+
+class Unsteady(Naming):
+    """A recogniser that now and then overlooks what it has seen before."""
+
+    def __init__(self, chance: float):
+        super().__init__(("person", "car"), ("person", "car"))
+        self.chance, self.rng = chance, np.random.default_rng(0)
+
+    def recognise(self, pictures):
+        """Nothing, by chance."""
+        return [() if self.rng.random() < self.chance else answer for answer in super().recognise(pictures)]
+
+
+def random_answers(_: Path) -> str:
+    """A recogniser that answers by the toss of a coin."""
+    return _scanned(Unsteady(0.5))
+
+
+def rarely_random_answers(_: Path) -> str:
+    """A recogniser of whose answers one in ten is random."""
+    return _scanned(Unsteady(0.1))
 
 
 MISUSES: dict[str, Callable[[Path], str]] = {
@@ -165,6 +198,8 @@ MISUSES: dict[str, Callable[[Path], str]] = {
         first_by_name,
         numbers_without_names,
         unknown_operator,
+        random_answers,
+        rarely_random_answers,
     )
 }
 

@@ -173,7 +173,7 @@ WITHOUT: Mapping[str, Mapping[str, float]] = {
     "far moves only": {"NEAR": 1.0},
     "2 screening trees": {"TREES": 2},
     "nobody ordinary": {"ORDINARY": 0.0},
-    "screen of 4,000 verdicts": {"VERDICTS": 4_000},
+    "people alone held as strictly": {"ALONE": 1.0},
     "screen rules out nearly all": {"LEAST": 0.2},
 }
 """Each constant changed by itself."""

@@ -55,16 +55,16 @@ class MemberByMember(FairSift):
 
 
 def pace(searcher: Method, subject: Subject, seeds: tuple[int, ...], seconds: float) -> float:
-    """Findings per CPU-second, the mean over seeds."""
+    """All who were found per CPU-second, listed or set aside, the mean over seeds."""
     paces = []
     for seed in seeds:
         spent, done = cpu(lambda seed=seed: run(searcher, subject, Plan(seed, Budget(cpu_seconds=seconds))))
-        paces.append(done.ledger.findings / spent)
+        paces.append((len(done.findings) + (0 if done.aside is None else len(done.aside))) / spent)
     return float(np.mean(paces))
 
 
 def over_fairsift(seed: int, quick: bool) -> dict[str, float]:
-    """`evenhand` over FairSIFT in all findings, natural or not: with `anybody`, and by default, where only plausible people are sought.
+    """`evenhand` over FairSIFT in all findings, natural or not: with `anybody`, and by default, those set aside included.
 
     FairSIFT is run as its authors do, and in whole batches as our method does; it counts as no slower than their own code.
     """
@@ -75,12 +75,12 @@ def over_fairsift(seed: int, quick: bool) -> dict[str, float]:
         subject = Subject(adult.domain, _model(family, adult), adult.rows, adult.labels)
         pace(method("evenhand"), subject, (seed + 99,), 0.2)  # what a process loads once is no part of the pace
         searchers: tuple[Method, ...] = (Evenhand(anybody=True), Evenhand(), MemberByMember(), FairSift())
-        ours, plausible, single, batched = (pace(each, subject, seeds, seconds) for each in searchers)
-        _say(f"{name}: evenhand {ours:,.0f} findings per CPU-second of anybody, {plausible:,.0f} plausible ones; ")
+        ours, usual, single, batched = (pace(each, subject, seeds, seconds) for each in searchers)
+        _say(f"{name}: evenhand {ours:,.0f} findings per CPU-second of anybody, {usual:,.0f} by default; ")
         _say(f"FairSIFT {single:,.0f} (published {PUBLISHED[name]:,.0f}), in batches {batched:,.0f}")
         theirs = max(single, PUBLISHED[name])
         figures |= {f"over_fairsift_{name}": ours / theirs, f"over_batched_fairsift_{name}": ours / batched}
-        figures |= {f"plausible_over_fairsift_{name}": plausible / theirs, f"fairsift_over_published_{name}": single / PUBLISHED[name]}
+        figures |= {f"default_over_fairsift_{name}": usual / theirs, f"fairsift_over_published_{name}": single / PUBLISHED[name]}
         figures[f"most_over_fairsift_{name}"] = questions_pace(subject, seed) / theirs
     return {name: round(value, 3) for name, value in figures.items()}
 

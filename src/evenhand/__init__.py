@@ -22,7 +22,7 @@ _HOMES = {
     "GroupLimit": "evenhand.engine.policy",
     "Implied": "evenhand.domain.twins",
     "Label": "evenhand.domain.tabular",
-    "MeasureOptions": "evenhand.verbs.measure",
+    "MeasureOptions": "evenhand.verbs.measure_result",
     "Options": "evenhand.verbs.scan",
     "Policy": "evenhand.engine.policy",
     "ProofLimits": "evenhand.measures.proofs",
@@ -79,7 +79,8 @@ if TYPE_CHECKING:
     from evenhand.verbs.certify import certify
     from evenhand.verbs.compare import CompareOptions, compare, compare_over_time
     from evenhand.verbs.doctor import doctor
-    from evenhand.verbs.measure import MeasureOptions, measure
+    from evenhand.verbs.measure import measure
+    from evenhand.verbs.measure_result import MeasureOptions
     from evenhand.verbs.open import open  # noqa: A004 - the data's door
     from evenhand.verbs.repair import RepairOptions, repair
     from evenhand.verbs.replay import replay

@@ -5,6 +5,7 @@ Nothing here computes more than the position of the largest score; what implemen
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -396,3 +397,8 @@ def name_of(method: Method) -> str:
     """What a method is called: its file's name, or its class's where it comes from another package."""
     home, _, stem = type(method).__module__.rpartition(".")
     return stem if home == "evenhand.methods" else type(method).__name__.lower()
+
+
+def ability_name(needs: type) -> str:
+    """An ability as an adjective: `PixelDifferentiable` is pixel-differentiable."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", needs.__name__).lower()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,11 @@ def look(browser: Browser, page: Path, width: int, dark: bool = False) -> None:
     assert browser.run("[...document.querySelectorAll('svg[role=img]')].every(e => e.ariaLabel?.trim())"), page.name
     named = "e.caption || e.ariaLabel?.trim() || e.getAttribute('aria-labelledby')"
     assert browser.run(f"[...document.querySelectorAll('table')].every(e => {named})"), page.name
+    assert browser.run("[...document.querySelectorAll('th')].every(e => e.textContent.trim())"), page.name
+    reached = "e.tabIndex == 0 && e.ariaLabel?.trim()"
+    assert browser.run(f"[...document.querySelectorAll('.scroll, .wide')].every(e => {reached})"), page.name
+    levels = browser.run("[...document.querySelectorAll('h1, h2, h3, h4')].map(e => +e.tagName[1])")
+    assert all(after <= before + 1 for before, after in pairwise(levels)), (page.name, levels)
 
 
 def test_attacks_in_the_page_of_every_verb_do_nothing(browser: Browser, tmp_path: Path) -> None:

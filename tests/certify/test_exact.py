@@ -15,7 +15,9 @@ from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.domain.twins import Comparison, Implied
 from evenhand.engine.gate import Gate
 from evenhand.measures.proofs import ProofLimits, certify
+from evenhand.measures.proofs.tree_sums import Question
 from evenhand.measures.rates import judge_all
+from evenhand.oracles.amounts import AmountGap
 from evenhand.oracles.flip import LabelFlip
 
 COLUMNS = (
@@ -268,3 +270,29 @@ def test_examples_are_rows_that_the_model_itself_treats_differently() -> None:
     assert len(certificate.examples) > 0
     assert judge_all(certificate.examples, domain, model, LabelFlip()).unfair.all()
     assert Gate.rule(certificate.claim()).outcome == "violation"
+
+
+def test_single_floats_are_compared_with_thresholds_in_double() -> None:
+    asked = Question(0, "at_most", 0.1)
+    assert list(asked.holds(np.array([0.1, np.nextafter(np.float32(0.1), np.float32(0))], dtype=np.float32))) == [False, True]
+
+
+@pytest.mark.parametrize("scaler", ["StandardScaler", "MinMaxScaler", "RobustScaler"])
+@pytest.mark.parametrize("learner", ["RandomForest", "GradientBoosting"])
+def test_trees_behind_a_scaler_are_cut_where_the_model_cuts_them(scaler: str, learner: str) -> None:
+    """A threshold midway between two amounts is an amount of its own: which side it falls on, the last bit of its scaled value decides."""
+    from sklearn import ensemble, preprocessing
+    from sklearn.pipeline import make_pipeline
+
+    columns = (Column("sex", "category", ("f", "m")), Column("income", "integer", low=0, high=3_000))
+    domain = TabularDomain(columns, ("sex",), Label("pay", unit="EUR", tolerance=40.0))
+    rows = domain.sample(300, np.random.default_rng(0))
+    pay = rows[:, 1] * 0.4 + 600 * rows[:, 0] * np.sin(rows[:, 1] / 300)
+    forest = getattr(ensemble, f"{learner}Regressor")(n_estimators=5, random_state=0)
+    model = eh.wrap(make_pipeline(getattr(preprocessing, scaler)(), forest).fit(rows, pay), domain, takes="codes")
+    every = np.stack([part.ravel() for part in np.meshgrid([0.0], np.arange(3_001.0), indexing="ij")], axis=1)
+    truth = judge_all(every, domain, model, AmountGap().learned(None, domain, model)).unfair.mean()
+    found = certify(model, domain, oracle=AmountGap(), sample_rows=100)
+    assert found.is_exact
+    assert found.lower == pytest.approx(truth, abs=1e-12)
+    assert 0 < truth < 1

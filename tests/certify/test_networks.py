@@ -16,7 +16,7 @@ from evenhand.errors import MissingAbility
 from evenhand.measures.proofs import ProofLimits, certify
 from evenhand.measures.proofs.linear_bounds import margin_bounds
 from evenhand.models.dense import DenseNet
-from evenhand.models.torch import TorchSettings
+from evenhand.models.torch_adapter import TorchSettings
 from tests.certify.test_exact import COLUMNS, counted_share, domain_of, training
 
 

@@ -14,7 +14,7 @@ from evenhand.datasets import large_dataset, table_streams
 from evenhand.datasets.large_dataset import LargeDataset
 from evenhand.datasets.merged_columns import look_through
 from evenhand.datasets.table_streams import FileStream, stream_of
-from evenhand.domain import project_file
+from evenhand.domain import project_sections
 from evenhand.domain.databases import is_database
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.verbs.init import init
@@ -186,7 +186,7 @@ def test_no_command_reads_a_large_table_whole(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text("def model(frame):\n    return (frame['age'] > 50).astype(float)\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(project_file, "read_formatted", lambda *_: pytest.fail("the table was read whole"))
+    monkeypatch.setattr(project_sections, "read_formatted", lambda *_: pytest.fail("the table was read whole"))
     for may_lack_labels in (False, True):
         loaded = load_all(tmp_path / "evenhand.yaml", ModelFlags("mine:model", trusted=True), may_lack_labels=may_lack_labels)
         assert isinstance(loaded.data, LargeDataset)

@@ -46,7 +46,16 @@ def test_many_values_or_few_rows_say_nothing_about_codes(cells):
 
 @pytest.mark.parametrize(
     ("words", "values"),
-    [(["Y", "N"], ("N", "Y")), (["ja", "nein"], ("nein", "ja")), (["TRUE", "FALSE"], ("FALSE", "TRUE")), (["oui", "non"], ("non", "oui"))],
+    [
+        *[
+            (["Y", "N"], ("N", "Y")),
+            (["ja", "nein"], ("nein", "ja")),
+            (["TRUE", "FALSE"], ("FALSE", "TRUE")),
+            (["oui", "non"], ("non", "oui")),
+        ],
+        *[(["VRAI", "FAUX"], ("FAUX", "VRAI")), (["J", "N"], ("N", "J")), (["Sí", "No"], ("No", "Sí")), (["não", "sim"], ("não", "sim"))],
+        *[(["Wahr", "Falsch"], ("Falsch", "Wahr")), (["Kyllä", "Ei"], ("Ei", "Kyllä")), (["예", "아니오"], ("아니오", "예"))],
+    ],
 )
 def test_yes_and_no_are_truth_values_in_any_spelling(words, values):
     column = guess(series(RNG.choice(words, 100))).column
@@ -166,6 +175,12 @@ ODD = {
     "long digits": "a,b,c\n0.1234567890123456789,1e300,x\n-0.0,5e-324,y\n",
     "blank lines": "a,b,c\n1,2,x\n\n3,4,y\n\n",
     "empty column": "a,b,c\n1,,x\n2,,y\n",
+    "late padding": "a,b,c\n" + "1,2,x\n" * 200_000 + ",05,x\n",
+    "late decimals": "a,b,c\n" + "1,2,x\n" * 200_000 + "1.5,,x\n",
+    "spaced whole numbers": "a,b,c\n 5,1,x\n6 ,2,y\n",
+    "signed": "a,b,c\n-5,1,x\n-0,-2,y\n",
+    "quoted whole numbers": 'a,b,c\n"5",1,x\n"06",2,y\n',
+    "hexadecimal": "a,b,c\n0x1F,1,x\n0x20,2,y\n",
 }
 
 
@@ -179,7 +194,9 @@ def test_the_bulk_reader_gives_every_cell_of_the_careful_one_or_nothing(text, tm
         pd.testing.assert_frame_equal(quick, careful)
 
 
-@pytest.mark.parametrize("name", ["plain", "missing", "padded", "padded with spaces", "zeros", "dates", "late text", "long digits"])
+@pytest.mark.parametrize(
+    "name", ["plain", "missing", "padded", "padded with spaces", "zeros", "dates", "late text", "late padding", "long digits"]
+)
 def test_ordinary_files_are_read_in_bulk(name, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(ODD[name], newline="")

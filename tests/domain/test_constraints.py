@@ -213,7 +213,7 @@ def test_quoted_names_and_texts_read_back(text):
 
 
 @given(st.text(alphabet="ab01 ()[]`'\"=<>!+-*/,.~\\\nnotandris", max_size=30))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_any_text_is_compiled_or_refused_and_nothing_else(text):
     with contextlib.suppress(ConstraintError):
         assert compile_constraint(text, COLUMNS).columns

@@ -13,18 +13,8 @@ import pytest
 import evenhand.domain.schema as schema
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.infer import InferWishes, propose
-from evenhand.domain.project_file import (
-    DataSource,
-    GateSettings,
-    MethodChoice,
-    ModelSource,
-    Project,
-    ScanSettings,
-    load,
-    read_project,
-    save,
-    save_project,
-)
+from evenhand.domain.project_file import load, read_project, save, save_project
+from evenhand.domain.project_sections import DataSource, GateSettings, MethodChoice, ModelSource, Project, ScanSettings
 from evenhand.domain.twins import Comparison, Implied
 from evenhand.errors import ConstraintError, DomainError
 
@@ -49,7 +39,13 @@ def changed(old: str, new: str) -> str:
     return GOOD.replace(old, new)
 
 
+CLASSES = 'values: ["<=50K", ">50K"], favourable: [">50K"]'
+CURE = "list its classes, or write unit: EUR (or another) if it is an amount"
 MISTAKES = [
+    (changed("Husband", '"\\ud800"'), 7, "'\\ud800' stands for no character; write the character itself"),
+    (changed("Husband", '"\\UFFFFFFFF"'), 7, "'\\\\UFFFFFFFF' stands for no character; write the character itself"),
+    (changed(f", {CLASSES}", ""), 2, f"the key 'values' is missing in 'label': {CURE}"),
+    (changed(CLASSES, f"{CLASSES}, tolerance: 5"), 2, "label 'income': tolerance and share are for amounts; leave them out, or the values"),
     ("", 1, "the file is empty; expected keys such as columns, label, protected"),
     ("- a\n", 1, "the file must hold keys such as version, columns, label, protected"),
     (changed("version: 1\n", ""), 1, "the key 'version' is missing"),
@@ -286,6 +282,13 @@ def test_a_folder_that_cannot_be_written_is_reported(tmp_path):
     domain = everything(tmp_path).domain
     with pytest.raises(DomainError, match="cannot be written"):
         save(domain, tmp_path / "no" / "such" / "folder.yaml")
+
+
+@pytest.mark.parametrize("limit", ["tolerance: 500", "share: 0.05", "tolerance: 500, share: 0.05", "unit: EUR"])
+def test_a_label_with_a_tolerance_is_an_amount_whether_a_unit_is_written_or_not(tmp_path, limit):
+    label = read_project(written(tmp_path, changed(CLASSES, limit))).domain.label
+    assert label.is_amount
+    assert (label.unit, label.tolerance) == ("EUR" if "unit" in limit else "", 500 if "tolerance" in limit else None)
 
 
 def test_the_shipped_schema_is_the_one_of_the_models():

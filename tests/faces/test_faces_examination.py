@@ -57,7 +57,7 @@ def test_a_shared_reader_leaves_the_trunk_as_it_was():
     from evenhand.models.picture_networks import VggLike
     from evenhand.models.picture_training import Course
     from evenhand.models.shared_reader import shared_reader
-    from evenhand.models.torch import torch_classifier
+    from evenhand.models.torch_pictures import torch_classifier
 
     torch.manual_seed(0)
     album = synthetic_faces(160, np.random.default_rng(4), 32)
@@ -133,7 +133,7 @@ def test_a_function_that_answers_nonsense_is_named():
 def test_torch_modules_may_take_prepared_values_and_answer_one_logit():
     torch = pytest.importorskip("torch")
     from evenhand.errors import WrongAnswer
-    from evenhand.models.torch import torch_classifier
+    from evenhand.models.torch_pictures import torch_classifier
 
     pictures = synthetic_faces(6, np.random.default_rng(0), 32).pictures
     prepare = Preparation(16, mean=(0.5, 0.4, 0.3), deviation=(0.2, 0.3, 0.4), blue_first=True)

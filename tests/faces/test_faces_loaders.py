@@ -163,6 +163,15 @@ def test_values_get_the_names_that_the_reader_gives_them(tmp_path):
     assert album.label.values == ("man", "woman")
 
 
+@pytest.mark.parametrize(
+    ("names", "told"), [({"clas": {"0": "man"}}, "'clas'; did you mean 'class'"), ({"class": {"7": "man"}}, "'7'; known: 0, 1")]
+)
+def test_new_names_for_what_no_picture_has_are_refused(tmp_path, names, told):
+    save(tmp_path, [f"{i % 2}/{i}.png" for i in range(4)])
+    with pytest.raises(UnknownName, match=told):
+        class_folders.read(tmp_path, Reading("class", 32, names=names))
+
+
 def test_a_folder_of_which_most_cannot_be_used_is_another_layout(tmp_path):
     save(tmp_path, ["25_1_2_1.png", "holiday.png", "beach.png", "cat.png"])
     with pytest.raises(DataError, match="3 files cannot be used and 1 can; is it another layout"):

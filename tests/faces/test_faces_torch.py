@@ -12,10 +12,18 @@ from mutated_copies import OPERATORS, mutate  # noqa: E402
 from picture_pairs import judge, make_pairs  # noqa: E402
 
 import evenhand as eh  # noqa: E402
-from evenhand.contract import Headway  # noqa: E402
+from evenhand.contract import EditorTools, Headway  # noqa: E402
 from evenhand.errors import DataError, InvalidArgument, StoreError, UnknownName  # noqa: E402
 from evenhand.media.album import Album  # noqa: E402
-from evenhand.media.editors.cyclegan import CycleSettings, TranslatorWorkshop, load_cyclegan, train_cyclegan  # noqa: E402
+from evenhand.media.editors.cyclegan import (  # noqa: E402
+    CycleGan,
+    CycleSettings,
+    LessonPictures,
+    TranslatorLesson,
+    TranslatorWorkshop,
+    load_cyclegan,
+    train_cyclegan,
+)
 from evenhand.media.editors.fgsm import Fgsm  # noqa: E402
 from evenhand.media.editors.reflection import Reflection  # noqa: E402
 from evenhand.media.editors.rerender import Rerender  # noqa: E402
@@ -26,7 +34,7 @@ from evenhand.methods.neuronfair_pictures import NeuronFairPictures  # noqa: E40
 from evenhand.methods.random_generation import RandomGeneration  # noqa: E402
 from evenhand.models.picture_networks import NETWORKS  # noqa: E402
 from evenhand.models.picture_training import Course, accuracy, train, train_further  # noqa: E402
-from evenhand.models.torch import torch_classifier  # noqa: E402
+from evenhand.models.torch_pictures import torch_classifier  # noqa: E402
 from evenhand.planted.portraits import AGE_GROUPS, synthetic_faces  # noqa: E402
 from evenhand.synthesis.picture_latent.convolutional import AutoencoderSpace  # noqa: E402
 from evenhand.synthesis.picture_latent.pca import PcaSpace  # noqa: E402
@@ -209,6 +217,18 @@ def test_cyclegan_saves_resumes_and_refuses_other_settings(tmp_path, album):
         )
     with pytest.raises(DataError, match="batch"):
         train_cyclegan(album[:6], "tone", np.random.default_rng(0), CycleSettings(batch=16))
+
+
+def test_an_interrupted_training_of_translators_is_finished_before_they_edit(tmp_path, album):
+    settings = CycleSettings(steps=4, batch=4, width=8, checkpoint_every=1)
+    lesson = TranslatorLesson("tone", settings, "cpu", LessonPictures(album.attribute("tone").values, album.pictures.shape[1]))
+    lesson.save(tmp_path)
+    tools = EditorTools(np.random.default_rng(0), folder=tmp_path)
+    CycleGan.made(album, "tone", tools)
+    assert (tmp_path / "samples_000004.png").exists()
+    (tmp_path / "samples_000004.png").unlink()
+    CycleGan.made(album, "tone", tools)
+    assert not (tmp_path / "samples_000004.png").exists(), "finished ones are taken as they are"
 
 
 @pytest.mark.slow

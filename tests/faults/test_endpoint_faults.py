@@ -44,14 +44,22 @@ class Service:
     def __init__(self):
         self.now, self.lock, self.chance = 0.0, threading.RLock(), np.random.default_rng(3)
         self.paid, self.times, self.dead, self.flaky, self.seconds, self.drift_after = [], [], (), 0.0, 0.0, None
+        self.thread = threading.local()
+
+    def monotonic(self):
+        with self.lock:
+            self.thread.looked = self.now
+            return self.now
 
     def sleep(self, seconds):
+        # A thread wakes when it meant to, however late the machine lets it go on: its turn is what a rate limit promises.
         with self.lock:
+            self.thread.woke = getattr(self.thread, "looked", self.now) + seconds
             self.now += seconds
 
     def attempt(self, _transport, body):
         with self.lock:
-            self.times.append(self.now)
+            self.times.append(getattr(self.thread, "woke", self.now))
             self.now += self.seconds
             if any(begin <= self.now < end for begin, end in self.dead):
                 return http_transport._Attempt(fault="cannot be reached")
@@ -73,7 +81,7 @@ class Service:
 def service(monkeypatch):
     made = Service()
     monkeypatch.setattr(Transport, "_attempt", lambda self, body: made.attempt(self, body))
-    monkeypatch.setattr(http_transport, "time", SimpleNamespace(sleep=made.sleep, monotonic=lambda: made.now))
+    monkeypatch.setattr(http_transport, "time", SimpleNamespace(sleep=made.sleep, monotonic=made.monotonic))
     return made
 
 
@@ -111,8 +119,8 @@ def test_budgets_are_exact_and_nothing_is_paid_twice(service, fault):
 
 def test_threads_share_one_rate_limit(service):
     searched(subject_of(requests_per_second=5.0, batch_rows=8))
-    times = np.sort(service.times)
-    assert (np.searchsorted(times, times + 1.0 - 1e-9) - np.arange(len(times))).max() <= 6
+    assert len(service.times) > 100
+    assert np.diff(np.sort(service.times)).min() >= 0.2 - 1e-9
 
 
 def test_an_endpoint_that_stays_dead_ends_the_run_and_the_same_call_goes_on_when_it_is_back(service, tmp_path):

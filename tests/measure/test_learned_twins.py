@@ -22,7 +22,8 @@ from evenhand.media.editors import editor_for
 from evenhand.models.attribute_readers import linear_reader
 from evenhand.models.meter import Meter
 from evenhand.planted.portraits import AGE_GROUPS, synthetic_faces
-from evenhand.verbs.measure import MeasureOptions, claim_by_studies
+from evenhand.verbs.measure_claims import claim_by_studies
+from evenhand.verbs.measure_result import MeasureOptions
 
 
 def data(editor: str, count: int = 150):
@@ -70,6 +71,16 @@ def test_too_few_pictures_for_a_reader_are_told():
     check = decided(data("latent_difference", 60))
     assert check.outcome == "inconclusive"
     assert "pictures of some label" in check.message
+
+
+def test_where_pairs_are_too_few_it_is_told_what_else_stands_against_a_verdict():
+    """More pictures alone would not help a user whose readers are too weak."""
+    opened = data("latent_difference", 40)
+    meter = Meter(eh.wrap(lambda pictures: np.tile([0.2, 0.5, 0.3], (len(pictures), 1)), opened, classes=list(AGE_GROUPS)))
+    case = StudyCase(opened.domain, meter, opened.medium, opened.rows, opened.labels, opened.frame, 0.05)
+    check = Gate.check(LeaningStudy().study(case, np.random.default_rng(0)).claims[0])
+    assert check.outcome == "inconclusive"
+    assert "too few pairs to say, and 5.0% is tolerated; besides, fewer than 10 pictures of some label" in check.message
 
 
 def test_a_scan_with_learned_twins_blames_nobody_and_says_why():

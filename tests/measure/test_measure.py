@@ -299,7 +299,8 @@ def test_the_command(tmp_path):
     import skops.io
     from sklearn.tree import DecisionTreeClassifier
 
-    from evenhand.domain.project_file import DataSource, ModelSource, Project, ScanSettings, save_project
+    from evenhand.domain.project_file import save_project
+    from evenhand.domain.project_sections import DataSource, ModelSource, Project, ScanSettings
 
     skops.io.dump(DecisionTreeClassifier(max_depth=3, random_state=0).fit(rows[:, :], table(300)["truth"]), tmp_path / "model.skops")
     source = ModelSource(path=tmp_path / "model.skops", takes="codes")

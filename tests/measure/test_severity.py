@@ -50,7 +50,7 @@ def test_people_whom_only_two_columns_together_change_are_counted_by_these_colum
     assert dict(found.columns) == {"sex and race": 30}  # a man of race a becomes a woman of race c; a woman only changes her race
     assert found.together is not None
     assert found.together.estimate == pytest.approx(0.5)
-    assert any("sex and race 30" in sentence for sentence in found.sentences)
+    assert any("sex and race (30 people)" in sentence for sentence in found.sentences)
 
 
 def test_one_protected_column_has_nothing_together():
@@ -93,6 +93,18 @@ def test_bounds_of_a_quantile_hold(share):
         held.append(true in bounds)
     assert np.mean(held) > 0.93
     assert quantile_interval(rng.random(60), 0.95, 0.95) is None  # even the largest of sixty may lie below it
+
+
+def test_a_measurement_tells_severity_too():
+    data = eh.open("credit", protected=["age"])
+    model = eh.wrap(lambda frame: 150 - frame["age"] - frame["duration"], data, returns="score", threshold=90)
+    options = eh.MeasureOptions(rate_rows=300, draws=99, null_draws=0, compare_rows=0, natural_candidates=0)
+    result = eh.measure(model, data, seed=3, options=options)
+    body = result.as_dict()["body"]["severity"]
+    assert body["affected"] == result.individual[0].rate.unfair > 0
+    assert body["sentences"][0] in result.summary()
+    alone = eh.measure(model, data, seed=3, options=eh.MeasureOptions(groups_only=True))
+    assert alone.as_dict()["body"]["severity"] is None
 
 
 def test_a_scan_tells_severity_and_ranks_findings_by_plausibility():

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.domain.project_file import DataSource, MediumSource, ModelSource, Project, ScanSettings, save_project
+from evenhand.domain.project_file import save_project
+from evenhand.domain.project_sections import DataSource, MediumSource, ModelSource, Project, ScanSettings
 from evenhand.media.png import write_png
 from evenhand.planted import shapes
 from evenhand.planted.portraits import synthetic_faces
@@ -87,7 +88,7 @@ def text(folder: Path) -> Project:
 def scenes(folder: Path) -> Project:
     """Drawn streets with the paper's changes, and a recogniser that misses people."""
     (folder / "reader.py").write_text(STREETS)
-    medium = MediumSource("streets", {"count": 4, "operators": ["paper"], "seed": 1})
+    medium = MediumSource("streets", {"count": 3, "operators": ["paper"], "seed": 1})
     return Project(None, None, ModelSource(path=Path("reader:READER")), medium=medium)
 
 

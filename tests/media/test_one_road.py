@@ -124,7 +124,7 @@ def test_the_result_has_one_schema(home, scanned):
 
 
 def test_unfairness_is_found_and_replayed(home, scanned):
-    # Every recogniser loses something: of scenes the classes decide, and four streets are too few for that.  Twins of an album are made by
+    # Every recogniser loses something: of scenes the classes decide, and three streets are too few for that.  Twins of an album are made by
     # a learned editor, so that pairs are leads there and no proof.
     assert scanned["outcome"] == ("inconclusive" if home.kind in ("scenes", "album") else "violation")
     first = scanned["witnesses"][0]["id"]

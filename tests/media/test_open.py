@@ -11,7 +11,8 @@ from evenhand.campaign.opened_project import open_project
 from evenhand.contract import Loader
 from evenhand.datasets.dataset import Dataset
 from evenhand.datasets.loaders import LOADERS, loader_of_kind
-from evenhand.domain.project_file import DataSource, MediumSource, Project, read_project, save_project
+from evenhand.domain.project_file import read_project, save_project
+from evenhand.domain.project_sections import DataSource, MediumSource, Project
 from evenhand.errors import DataError, DomainError, InvalidArgument, UnknownName
 from evenhand.media.editors.rerender import Rerender
 from evenhand.media.png import write_png

@@ -97,7 +97,7 @@ def _verification(folder: Path, count: int, fragile: bool) -> eh.Dataset:
         two = one if same else (one + (10 if near else 120)) % 250
         lines.append(f"{one}.png,{two}.png,{same},{group}")
     (folder / "pairs.csv").write_text("\n".join(lines))
-    return eh.open(folder, label="same", favourable="same", protected=["group"], settings={"size": 8, "editor": "none"})
+    return eh.open(folder, label="same", favourable="same", protected=["group"], settings={"size": 8})
 
 
 def _turned(pictures: np.ndarray) -> np.ndarray:
@@ -150,7 +150,7 @@ def test_a_zero_shot_classifier_is_a_function_like_any_other() -> None:
     embed = lambda pictures: np.column_stack([200.0 - pictures[:, 0, 0, 0], pictures[:, 0, 0, 0] + 1.0])  # noqa: E731
     model = eh.wrap(ZeroShot(embed, {"dark": [1.0, 0.0], "light": [0.0, 1.0]}), data)
     found = eh.measure(model, data, options=OPTIONS)
-    assert {part.estimate for part in found.figure("accuracy", "group").groups} == {1.0}
+    assert {part.estimate for part in found.figure("label_accuracy", "group").groups} == {1.0}
 
 
 def test_a_classifier_that_answers_with_no_numbers_is_told_so():

@@ -86,3 +86,36 @@ def test_two_values_have_twins_as_before() -> None:
     data = eh.open(album, protected=["sex"], favourable="yes")
     assert data.medium.has_twins
     assert len(data.rows) < len(album)  # the editor has learnt from the others
+
+
+def test_groups_are_compared_where_nobody_hopes_for_an_outcome() -> None:
+    """Two classes, neither better to get: the accuracy of the label and the recall of each class, Fairlearn's values; no empty figures."""
+    album = _album()
+    sides = Attribute(("left", "right"), (album.label.codes > 0).astype(np.int64))
+    data = eh.open(replace(album, label=sides), protected=["race"])
+
+    def side(pictures: np.ndarray) -> np.ndarray:
+        scores = _Squares().scores(pictures)
+        return np.stack([scores[:, 0], 1 - scores[:, 0]], axis=1)
+
+    measured = eh.measure(eh.wrap(side, data, classes=["left", "right"]), data, options=eh.MeasureOptions(draws=199, smallest_gap=0.3))
+    assert {each.metric for each in measured.figures} == {"label_accuracy", "equal_opportunity[left]", "equal_opportunity[right]"}
+    assert measured.figure("equal_opportunity[right]", "race").title == "Recall: right"
+    groups = np.array(["a", "b", "c"])[album.attribute("race").codes]
+    said = side(album.pictures).argmax(axis=1)
+    theirs = MetricFrame(metrics=accuracy_score, y_true=sides.codes, y_pred=said, sensitive_features=groups).by_group
+    ours = {part.name: part.estimate for part in measured.figure("label_accuracy", "race").groups}
+    assert ours == pytest.approx(theirs.to_dict(), abs=1e-12)
+    assert measured.outcome == "violation"
+
+
+def test_a_right_classifier_is_not_blamed_for_what_groups_are() -> None:
+    """Classes that are unevenly common among groups, none of them hoped for, and a classifier that is always right."""
+    album = _album()
+    race = album.attribute("race").codes
+    sides = Attribute(("left", "right"), (np.random.default_rng(0).random(COUNT) < 0.2 + 0.3 * race).astype(np.int64))
+    pictures = album.pictures.copy()
+    pictures[:, 0, 0, 0] = sides.codes
+    data = eh.open(replace(album, pictures=pictures, label=sides), protected=["race"])
+    model = eh.wrap(lambda shown: np.eye(2)[shown[:, 0, 0, 0]] * 0.8 + 0.1, data, classes=["left", "right"])
+    assert eh.measure(model, data, options=eh.MeasureOptions(draws=199, smallest_gap=0.3)).outcome != "violation"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ import evenhand as eh
 from evenhand.contract import Candidates
 from evenhand.datasets.album_data import from_album
 from evenhand.engine import witness
+from evenhand.engine.exhibits import exhibit
 from evenhand.engine.run import Plan, Subject, run
+from evenhand.engine.shrunk_findings import Hearing, shrink
 from evenhand.errors import DataError, StoreError
 from evenhand.media.png import picture_of, png_bytes
 from evenhand.models.shown import ShownModel
@@ -49,6 +52,14 @@ def test_witnesses_of_a_scan_show_their_pictures_and_are_replayed(door, tmp_path
         assert (again.outcome, again.twin_outcome) == (kept.outcome, kept.twin_outcome)
 
 
+def test_a_witness_names_the_file_of_its_picture(door):
+    medium = door.data.medium
+    named = replace(medium, album=replace(medium.album, sources=tuple(f"{place}.jpg" for place in range(len(medium.album)))))
+    shown = exhibit(np.array([[7.0, 0.0], [7.0, 1.0]]), named)
+    assert shown.source == "7.jpg"
+    assert exhibit(np.array([[7.0, 0.0], [7.0, 1.0]]), medium).source == ""
+
+
 class Dimmer:
     """A method that makes every picture darker, so that the backdrop becomes of middling light."""
 
@@ -64,7 +75,7 @@ def made_witnesses(door):
     subject = Subject(door.data.domain, door.model, rows, medium=door.data.medium)
     found = run(Dimmer(), subject, Plan(0, eh.Budget(candidates=200)))
     assert len(found.findings)
-    return witness.witnesses_of(found.findings, rows, witness.Hearing(door.data.domain, door.model, LabelFlip(), door.data.medium))
+    return witness.witnesses_of(found.findings, rows, Hearing(door.data.domain, door.model, LabelFlip(), door.data.medium))
 
 
 def test_a_derived_picture_is_told_beside_its_parent(door):
@@ -96,7 +107,7 @@ def test_a_parent_that_flips_too_stands_for_its_picture(door):
     from evenhand.engine.findings import findings_of
 
     found = findings_of(derived, verdict, door.data.domain, np.arange(5), "test")
-    shrunk, places, _ = witness.shrink(found, door.data.rows, witness.Hearing(door.data.domain, door.model, LabelFlip(), door.data.medium))
+    shrunk, places, _ = shrink(found, door.data.rows, Hearing(door.data.domain, door.model, LabelFlip(), door.data.medium))
     assert (shrunk.rows[:, 0] < 60).all()
     assert np.array_equal(door.data.rows[places][:, 0], shrunk.rows[:, 0])
 

@@ -55,7 +55,8 @@ def module():
 
 @every_method
 def test_rough_gradients_lead_to_findings_of_the_exact_model(method):
-    from evenhand.models.torch import TorchSettings, from_module
+    from evenhand.models.torch import from_module
+    from evenhand.models.torch_adapter import TorchSettings
 
     exact, rough = (from_module(module(), DOMAIN, settings=TorchSettings(precision=p)) for p in ("float32", "bfloat16"))
     assert_flips(found(method, rough), exact)

@@ -12,6 +12,8 @@ from evenhand.domain.shown_twins import is_believable
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.engine.run import Plan, Run, Subject, run
 from evenhand.methods.evenhand import Evenhand
+from evenhand.methods.parts.known_share import KnownShare
+from evenhand.methods.parts.plausible_walks import PlausibleSet
 from evenhand.models.budget import Budget
 
 DOMAIN = TabularDomain(
@@ -81,3 +83,25 @@ def test_a_search_goes_on_to_people_with_implausible_twins_once_the_plausible_pa
     assert done.aside is not None
     assert len(done.findings) + len(done.aside) == done.ledger.candidates == 16_000  # here everybody is treated so
     assert (done.findings.rows[:, 1] >= 20).mean() > 0.97
+
+
+def test_walks_that_have_found_nearly_every_pair_go_on_although_no_fresh_draw_says_so(monkeypatch):
+    """Some 120 pairs are plausible: what the sample finds for its cost tells that they are used up, long before nothing new turns up."""
+    monkeypatch.setattr(KnownShare, "is_nine_tenths", lambda _share, _draws: False)
+    moved, plainly = [], PlausibleSet.moved
+    monkeypatch.setattr(PlausibleSet, "moved", lambda self, walks, *rest: moved.append(len(walks)) or plainly(self, walks, *rest))
+    subject = Subject(replace(DOMAIN, columns=DOMAIN.columns[:4]), RefusedAtTheEdge(), people(4000)[:, :4])
+    done = run(Evenhand(learnt_cells=16_000), subject, Plan(4, Budget(candidates=8_000)))
+    assert done.aside is not None
+    assert len(done.aside) > 50 * len(done.findings) > 50 * 80
+    assert sum(moved) < 30_000  # 55,000 where walks wait until nothing new turns up
+
+
+@dataclass(frozen=True)
+class RefusedAtTheEdge(OldsAreRefused):
+    """The old are treated otherwise whom the data does not know, and few others."""
+
+    def scores(self, rows: np.ndarray) -> np.ndarray:
+        few = (rows[:, 1] == 20) & (rows[:, 2] < 8)
+        refused = (rows[:, 0] == 2) & (few | (rows[:, 1] < 20))
+        return np.eye(2)[1 - refused.astype(int)]

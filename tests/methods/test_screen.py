@@ -28,7 +28,7 @@ def test_rows_like_findings_are_asked_about_first():
     rng = np.random.default_rng(1)
     rows = DOMAIN.sample(4000, rng).astype(np.float32)
     unfair = (rows[:, 1] > 40) & (rows[:, 1] <= 45)
-    screen = Screen(DOMAIN)
+    screen = Screen(DOMAIN, 2_000)
     assert not screen.is_ready
     assert screen.learn(rows, unfair)
     weights = screen.weights(rows)
@@ -38,6 +38,6 @@ def test_rows_like_findings_are_asked_about_first():
 
 def test_verdicts_all_alike_teach_nothing():
     rows = DOMAIN.sample(4000, np.random.default_rng(2)).astype(np.float32)
-    screen = Screen(DOMAIN)
+    screen = Screen(DOMAIN, 2_000)
     assert not screen.learn(rows, np.zeros(len(rows), dtype=bool))
     assert not screen.is_ready

@@ -125,7 +125,7 @@ def test_one_input_per_column_gets_the_original_cells(tmp_path: Path) -> None:
 
 def test_a_converted_network_computes_the_same_and_shows_its_layers(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from evenhand.models.torch import TorchSettings
+    from evenhand.models.torch_adapter import TorchSettings
 
     path = network(tmp_path / "m.onnx")
     plain, open_model = wrap(path, DOMAIN), wrap(path, DOMAIN, torch=TorchSettings())

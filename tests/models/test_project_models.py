@@ -7,7 +7,8 @@ import pytest
 
 from evenhand.campaign.opened_project import project_model
 from evenhand.datasets.album_data import from_album
-from evenhand.domain.project_file import ModelSource, read_project
+from evenhand.domain.project_file import read_project
+from evenhand.domain.project_sections import ModelSource
 from evenhand.errors import DomainError, InvalidArgument
 from evenhand.planted.portraits import synthetic_faces
 

@@ -15,7 +15,7 @@ import evenhand as eh
 from evenhand.cli.flags import ModelFlags
 from evenhand.cli.main import build
 from evenhand.cli.project import load_all
-from evenhand.domain.project_file import ModelSource
+from evenhand.domain.project_sections import ModelSource
 from evenhand.errors import InvalidArgument, MissingAbility, UnclearAnswers
 from evenhand.models.readings import proposed_for, reading_of
 from evenhand.verbs.init import init

@@ -97,7 +97,7 @@ def test_a_recogniser_needs_a_medium_with_objects():
 
 def test_gradients_and_layers_are_those_of_the_shown_pictures():
     torch = pytest.importorskip("torch")
-    from evenhand.models.torch import torch_classifier
+    from evenhand.models.torch_pictures import torch_classifier
 
     torch.manual_seed(0)
     module = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 2))

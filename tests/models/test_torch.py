@@ -17,7 +17,8 @@ from evenhand.models.meter import Meter
 from evenhand.models.wrap import wrap
 
 torch = pytest.importorskip("torch")
-from evenhand.models.torch import TorchModel, TorchSettings  # noqa: E402
+from evenhand.models.torch import TorchModel  # noqa: E402
+from evenhand.models.torch_adapter import TorchSettings  # noqa: E402
 
 nn = torch.nn
 CODES = rows(60)

@@ -11,8 +11,9 @@ from tests.models.small_domain import DOMAIN  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
-from evenhand.models.torch import from_module, picture_module, torch_classifier  # noqa: E402
+from evenhand.models.torch import from_module  # noqa: E402
 from evenhand.models.torch_inputs import PictureFront  # noqa: E402
+from evenhand.models.torch_pictures import picture_module, torch_classifier  # noqa: E402
 
 FUNCTIONS = {
     "relu": functional.relu,

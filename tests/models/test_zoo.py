@@ -19,7 +19,7 @@ from evenhand.models.fitting_again import fit_dense
 from evenhand.models.meter import Meter
 
 MISSING = replace(DOMAIN, columns=tuple(replace(column, missing=0.05) for column in DOMAIN.columns))
-CODES = rows(600)
+CODES = rows(400)
 LABELS = truth(CODES)
 HOLED = np.where(np.random.default_rng(1).random(CODES.shape) < 0.02, np.nan, CODES)
 
@@ -46,7 +46,7 @@ def test_every_family_takes_three_classes_of_which_one_is_absent(family: str) ->
     labels = np.where(LABELS == 1, 2, 0)
     model = zoo.train(family, CODES, labels, domain, np.random.default_rng(0))
     scores = Meter(model).scores(CODES)
-    assert scores.shape == (600, 3)
+    assert scores.shape == (400, 3)
     assert np.mean(labels_of(scores) == labels) > 0.85
     again = model.refit(CODES, 2 - labels, np.random.default_rng(0))
     assert np.mean(labels_of(again.scores(CODES)) == 2 - labels) > 0.85
@@ -78,7 +78,7 @@ def test_a_cache_that_cannot_be_written_costs_only_a_warning(tmp_path: Path) -> 
     (tmp_path / "cache").write_text("a file where the folder should be")
     with pytest.warns(UserWarning, match="set EVENHAND_CACHE"):
         model = zoo.load_or_train("boosting", CODES, LABELS, DOMAIN, 0)
-    assert model.scores(CODES).shape == (600, 2)
+    assert model.scores(CODES).shape == (400, 2)
 
 
 def test_mistakes_are_named() -> None:

@@ -12,7 +12,8 @@ import evenhand as eh
 from evenhand.cli.main import build
 from evenhand.datasets.dataset import Dataset
 from evenhand.domain.causal_graph import CausalGraph
-from evenhand.domain.project_file import Project, load, read_project, save, save_project
+from evenhand.domain.project_file import load, read_project, save, save_project
+from evenhand.domain.project_sections import Project
 from evenhand.engine import witness
 from evenhand.errors import DomainError, InvalidArgument, UnknownName
 from evenhand.measures.rates import judge_all

@@ -36,7 +36,7 @@ def domains(draw):
 
 
 @given(domains(), st.integers(0, 2**32 - 1))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_keys_tell_non_protected_parts_apart(domain, seed):
     rng = np.random.default_rng(seed)
     rows = domain.sample(40, rng)
@@ -74,7 +74,7 @@ def test_samples_lie_inside_and_clipping_leaves_them_alone(domain, seed):
 
 
 @given(st.lists(st.lists(st.integers(0, 60), max_size=40), max_size=12))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_key_table_numbers_keys_by_first_appearance(batches):
     table, expected = KeyTable(4), {}
     for batch in batches:

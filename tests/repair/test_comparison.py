@@ -15,6 +15,7 @@ from evenhand.campaign.repair_comparison import RepairRole, RepairTerms, compare
 from evenhand.campaign.repair_trial import Effort, Material, SeedOutcome, split
 from evenhand.engine.header import Header
 from evenhand.errors import InvalidArgument, UnknownName
+from evenhand.measures.repair_measures import amounts_card
 from evenhand.report import render
 from evenhand.verbs.repair import ALWAYS, RepairOptions
 
@@ -272,3 +273,21 @@ def test_a_repair_is_judged_by_the_goal_that_is_named():
     assert compare(narrower, ROLES, HEADER, RepairTerms(goal="worst_case"))["mine"].verdict == "better"
     with pytest.raises(UnknownName, match="goal of a repair"):
         RepairTerms(goal="profit")
+
+
+def test_amounts_of_groups_that_become_equal_while_more_people_s_own_amount_moves_have_a_price():
+    card = amounts_card("EUR")
+    base = {"explained": 0.8, "mean_error": 80.0, "worst_group_error": 90.0, "mean_gap": 400.0, "error_gap": 50.0, "worst_gap": 300.0}
+
+    def found(moved):
+        made = outcomes({}, noise=0.001)
+        rng = np.random.default_rng(2)
+        for outcome in made:
+            for name in outcome.figures:
+                outcome.figures[name] |= {m: v * (1 + 0.001 * rng.standard_normal()) for m, v in base.items()}
+            outcome.figures["mine"] |= {"mean_gap": 5.0 + rng.random(), "if_o": moved + 0.001 * rng.standard_normal()}
+        return compare(made, ROLES, HEADER, RepairTerms(goal="groups"), card)["mine"]
+
+    assert found(BASE["if_o"]).verdict == "better"
+    assert found(0.9).verdict == "better, at a price"
+    assert "IF_o rose" in found(0.9).reason

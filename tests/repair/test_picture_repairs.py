@@ -15,7 +15,7 @@ from evenhand.models.budget import Budget  # noqa: E402
 from evenhand.models.picture_networks import NETWORKS  # noqa: E402
 from evenhand.models.picture_training import Course, train  # noqa: E402
 from evenhand.models.shown import shown  # noqa: E402
-from evenhand.models.torch import torch_classifier  # noqa: E402
+from evenhand.models.torch_pictures import torch_classifier  # noqa: E402
 from evenhand.planted.portraits import AGE_GROUPS, DARKER_SKIN_LOOKS_OLDER, synthetic_faces  # noqa: E402
 from evenhand.repairs import REPAIRS  # noqa: E402
 from evenhand.repairs.parts.augmentation import lesson  # noqa: E402
@@ -43,7 +43,7 @@ def case(data):
     subject = Subject(data.domain, model, data.rows, data.labels, medium=data.medium)
     learned = model.refit(data.rows, data.labels, np.random.default_rng(1))
     subject = Subject(data.domain, learned, data.rows, data.labels, medium=data.medium)
-    return Case.of(subject, run(METHODS.make("gradient_generation"), subject, Plan(0, Budget(candidates=1_500))).findings)
+    return Case.of(subject, run(METHODS.make("gradient_generation"), subject, Plan(0, Budget(candidates=500))).findings)
 
 
 @pytest.mark.slow

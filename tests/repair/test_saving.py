@@ -231,7 +231,7 @@ def test_a_dense_net_is_one_npz_file(tmp_path):
 @pytest.mark.slow
 def test_a_torch_module_comes_back_as_a_graph_that_takes_codes(tmp_path):
     torch = pytest.importorskip("torch")
-    from evenhand.models.torch import TorchSettings
+    from evenhand.models.torch_adapter import TorchSettings
 
     width = sum(len(c.values) if c.kind == "category" else 1 for c in DATA.domain.columns)
     module = torch.nn.Sequential(torch.nn.Linear(width, 6), torch.nn.ReLU(), torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 1))

@@ -8,15 +8,16 @@ import numpy as np
 
 from evenhand.media.png import data_uri, picture_of
 from evenhand.report.contact_sheet import HIGH, PNG, sheet_of_witnesses
-from evenhand.report.record import Record, WitnessRecord
+from evenhand.report.record import HeaderRecord, Record, SubjectHeader, WitnessRecord
 
 
 def witness(number: int, pictures: dict[str, str]) -> WitnessRecord:
     return WitnessRecord(id=f"{number}", person={"age": 1}, twin={"age": 2}, pictures=pictures)
 
 
-def of(*witnesses: WitnessRecord) -> dict[str, object] | None:
-    return sheet_of_witnesses(Record.model_construct(witnesses=list(witnesses)))
+def of(*witnesses: WitnessRecord, learned: tuple[str, ...] = ()) -> dict[str, object] | None:
+    header = HeaderRecord(medium=SubjectHeader(kind="album", learned_twins=list(learned)))
+    return sheet_of_witnesses(Record.model_construct(header=header, witnesses=list(witnesses)))
 
 
 def pair(shape: tuple[int, int], seed: int) -> dict[str, str]:
@@ -39,6 +40,15 @@ def test_what_has_no_pictures_or_broken_ones_is_left_out() -> None:
     made = of(*good, witness(5, broken))
     assert made is not None
     assert made["title"] == "2 pairs at a glance"
+
+
+def test_twins_of_a_learned_editor_are_called_that() -> None:
+    pairs = [witness(k, pair((24, 24), k)) for k in range(2)]
+    exact, learned = of(*pairs), of(*pairs, learned=("tone",))
+    assert exact is not None
+    assert learned is not None
+    assert "with only what is protected changed" in str(exact["sentence"])
+    assert "only" not in str(learned["sentence"])
 
 
 def test_few_small_pairs_leave_no_empty_room() -> None:

@@ -41,7 +41,10 @@ def test_a_pack_is_dated_sourced_and_no_advice(name: str) -> None:
     told = report.render(crossed(), name)
     assert "Not legal advice" in told
     assert re.search(r"Sources \(this text is of \d{4}-\d\d-\d\d", told)
-    assert "from secondary sources" in told
+    listed = [line for line in told.splitlines() if line.startswith("- ") and "http" in line]
+    assert len(listed) >= 2
+    for line in listed:
+        assert re.fullmatch(r"- .+, .+ \(.*\d{4}-\d\d-\d\d.*\): <https?://\S+>; read in .+", line), line
     assert re.search(r"Measured `\d{4}-\d\d-\d\d`", told)
 
 
@@ -58,6 +61,12 @@ def test_four_fifths_are_named_only_where_asked_for() -> None:
     page = report.render(crossed())
     assert "four-fifths" not in page.lower().replace(".four-fifths.md", "")
     assert "four fifths" not in page.lower()
+
+
+def test_the_two_percent_of_the_guidelines_are_quoted_from_their_section() -> None:
+    told = report.render(crossed(), "four_fifths")
+    assert "2 % of the applicable workforce (§ 1607.15(A)(2)(a))" in told
+    assert "rescind" in told
 
 
 def test_what_was_not_measured_is_said() -> None:

@@ -46,6 +46,17 @@ def test_a_leaning_decides_about_pictures() -> None:
     assert "30.00% less often (20.00% to 40.00%), n = 300; tolerated up to 5%" in drawn
 
 
+def test_where_groups_of_pictures_decide_they_lead_and_the_share_of_flips_does_not() -> None:
+    leaning = {"net": {"old": -0.1}, "low": {"old": -0.2}, "high": {"old": 0.0}, "tolerance": 0.05, "pairs": 90, "along": "tone goes up"}
+    check = {"name": "tone", "outcome": "inconclusive", "message": "too few pairs"}
+    study = {"leaning": {"figures": {"leanings": [leaning | {"strongest": "old"}]}, "checks": [check]}}
+    record = told("measure", {"rates": [RATE], "groups": [GAP], "studies": study}, "album")
+    assert lead(record) == "It is so."
+    assert "of every" not in page.render(record)
+    drawn = shown(record)
+    assert drawn.index("Gap between groups by sex") < drawn.index("10.00% less often")
+
+
 def test_classes_decide_about_scenes() -> None:
     answer = {"label": "sign", "question": "lost", "outcome": "treated worse", "rate": 0.4, "others": 0.1, "ratio": 4.0, "p_value": 0.001}
     calm = {"label": "car", "question": "lost", "outcome": "not shown", "rate": 0.1, "others": 0.12, "ratio": 0.8, "p_value": 1.0}

@@ -16,6 +16,7 @@ import sample_results as results
 from evenhand import report
 from evenhand.errors import InvalidArgument, StoreError, UnknownName
 from evenhand.report import words
+from evenhand.report.charts.heat_maps import STRONGEST
 
 CASES = {"ordinary": results.ordinary(), "hostile": results.hostile(), **results.empty_cases()}
 SAID = [
@@ -211,6 +212,13 @@ def test_colours_have_enough_contrast_in_light_and_dark() -> None:
             assert contrast(colours[ink], colours[back]) >= 4.5, (ink, back)
         for drawn in ("accent", "second", "bad"):
             assert contrast(colours[drawn], colours["track"]) >= 3.0, drawn
+        for heat in ("heat", "heat-negative"):  # a square at its strongest, with words on it
+            assert contrast(colours["ink"], laid_over(colours[heat], colours["card"], STRONGEST)) >= 4.5, heat
+
+
+def laid_over(colour: str, back: str, opacity: float) -> str:
+    parts = [(int(colour[at : at + 2], 16), int(back[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(opacity * over + (1 - opacity) * under):02x}" for over, under in parts)
 
 
 def contrast(first: str, second: str) -> float:
@@ -337,6 +345,15 @@ def test_file_that_is_no_result_is_named_with_what_is_wrong(content: str | bytes
     assert str(path) in str(caught.value)
     with pytest.raises(StoreError, match="is a folder"):
         report.load(tmp_path)
+
+
+def test_record_of_one_run_names_the_result_that_it_belongs_to(tmp_path: Path) -> None:
+    run = tmp_path / "themis-1"
+    run.mkdir()
+    for file in (run / "header.json", run / "result.json", tmp_path / "result.json"):
+        file.write_text('{"method": "themis"}')
+    with pytest.raises(StoreError, match=re.escape(f"it is the record of one run; the result of the whole command is {tmp_path}")):
+        report.load(run / "result.json")
 
 
 def test_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:

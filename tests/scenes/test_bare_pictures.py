@@ -185,6 +185,7 @@ class Pointed:
 def test_ground_is_what_lies_below_feet_and_nothing_else():
     body, floor = np.zeros((240, 320), bool), np.zeros((240, 320), bool)
     body[60:150, 140:175], floor[130:] = True, True
+    body[142:150, 148:167] = False  # two feet
     scene = Scene("street", np.full((240, 320, 3), 90, np.uint8), (Instance.from_mask("person", body),))
     segmenter = Pointed(floor)
     regions = prompted_ground(scene, segmenter)

@@ -230,6 +230,8 @@ def plain_scene(*objects):
     for label, left, top, right, bottom in objects:
         mask = np.zeros((120, 160), bool)
         mask[top:bottom, left:right] = True
+        if label == "person" and bottom - top > right - left:
+            mask[bottom - 8 : bottom, left + 4 : right - 4] = False  # two legs
         picture[mask] = 40
         instances.append(Instance.from_mask(label, mask))
     return Scene("plain", picture, tuple(instances))
@@ -251,7 +253,10 @@ def test_ground_is_not_guessed_from_riders_swimmers_and_specks():
     assert not allowed(plain_scene(*two), "car", labels).any(), "where people stand there need be no road"
     on_a_board = plain_scene(*two, ("surfboard", 50, 90, 85, 96))
     lying, speck = plain_scene(("person", 40, 60, 90, 75)), plain_scene(("car", 60, 60, 66, 64))
-    for scene in (on_a_board, lying, speck, plain_scene(two[0])):
+    cut_off = plain_scene(*(("person", left, top, right, bottom) for _, left, top, right, bottom in two))
+    for one in cut_off.instances:
+        one.stencil[:] = True  # legs that end at a table's edge
+    for scene in (on_a_board, lying, speck, plain_scene(two[0]), cut_off):
         assert not allowed(scene, "person", labels).any()
 
 

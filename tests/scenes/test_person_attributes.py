@@ -20,7 +20,8 @@ from evenhand.measures.person_verdicts import PeopleTrials, person_verdicts
 from evenhand.measures.studies.classes import ALL_CLASSES
 from evenhand.media.object_facts import FAR, ObjectFacts
 from evenhand.media.png import write_png
-from evenhand.verbs.measure import MeasureOptions, claim_by_studies
+from evenhand.verbs.measure_claims import claim_by_studies
+from evenhand.verbs.measure_result import MeasureOptions
 
 
 def simulated(seed, factor=1.0, people=700):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections import Counter
 
 import numpy as np
@@ -132,7 +133,7 @@ def test_overlapping_boxes_of_a_class_are_one_object():
 
 def test_a_torch_module_answers_and_stays_in_its_mode():
     torch = pytest.importorskip("torch")
-    from evenhand.models.torch import torch_detector
+    from evenhand.models.torch_detector import torch_detector
 
     class Fixed(torch.nn.Module):
         def forward(self, batch):
@@ -227,3 +228,34 @@ def test_what_is_learned_by_heart_lowers_one_class_only_and_not_everywhere(stree
     assert np.allclose(np.delete(lowered, sign, axis=1), 0, atol=1e-5)
     assert lowered[:, sign].min() >= -1e-5
     assert lowered[:, sign].max() > 1
+
+
+def asked(port, path, headers, body=b"x"):
+    """One request written by hand, and the status of its answer."""
+    lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as link:
+        link.sendall("\r\n".join([*lines, "", ""]).encode() + body)
+        return int(link.makefile("rb").readline().split()[1])
+
+
+def test_the_stand_in_answers_to_its_own_name_only_and_to_no_other_site():
+    with StandIn(FunctionRecogniser(two_objects)) as server:
+        port, path = server._server.server_address[1], f"/{server.token}"
+        own = {"Host": f"127.0.0.1:{port}", "Content-Length": "1"}
+        assert asked(port, path, own) == 400  # it is ours, but no picture
+        assert asked(port, path, own | {"Host": f"localhost:{port}", "Origin": f"http://localhost:{port}"}) == 400
+        for wrong in (
+            {"Host": "evil.example"},
+            {"Host": f"evil.example:{port}"},
+            {"Host": "127.0.0.1"},
+            {"Origin": "https://evil.example"},
+            {"Origin": "null"},
+            {"Origin": f"https://127.0.0.1:{port}"},
+        ):
+            assert asked(port, path, own | wrong) == 403, wrong
+        assert asked(port, path, {"Content-Length": "1"}) == 403  # no Host at all
+        for other in ("/", "/wrong", f"/{server.token}x", f"/?token={server.token}"):
+            assert asked(port, other, own) == 403, other
+        for length in ("x", "-1", "9" * 12, "0" * 12 + "9" * 9, "1_0"):
+            assert asked(port, path, own | {"Content-Length": length}) == 400, length
+        assert server.billed == 0

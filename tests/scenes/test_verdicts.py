@@ -11,6 +11,7 @@ from distrofair import picture_error_rates
 
 from evenhand.engine.gate import Gate
 from evenhand.errors import InvalidArgument
+from evenhand.measures.class_counts import ClassRules, class_verdicts
 from evenhand.measures.counted_changes import (
     EXCLUSION,
     GROUND_TRUTH,
@@ -23,7 +24,7 @@ from evenhand.measures.counted_changes import (
     reference,
 )
 from evenhand.measures.scene_tables import inducing_by_scene, ratio_over_scenes
-from evenhand.measures.studies.classes import ClassRules, class_measure, class_parts, class_verdicts
+from evenhand.measures.studies.classes import class_measure, class_parts
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.media.vocabulary import PARTS_ONLY, Labels
 from evenhand.models.shown import shown

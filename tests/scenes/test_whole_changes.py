@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 import pytest
 
 from evenhand.media.operators.mirror import mirrored
 from evenhand.media.operators.parts.mutated import Mutation, Skipped
 from evenhand.media.operators.parts.whole_picture import is_outdoors
-from evenhand.media.scene import Instance, Scene
+from evenhand.media.scene import ROAD, Instance, Scene
 from evenhand.media.scenes import ChangeFacts, ChangePlan, Scenes
 
 WEATHER = ("fog", "rain", "night", "exposure", "blur", "compression")
@@ -49,12 +51,27 @@ def test_a_mirrored_object_stays_where_it_is_and_others_keep_their_pixels(medium
         assert np.corrcoef(new.stencil[:, ::-1].mean(axis=0)[:5], gone.stencil.mean(axis=0)[:5])[0, 1] > 0.3 or gone.width < 8
 
 
-def test_what_moves_along_the_ground_is_larger_when_nearer(medium):
-    found = all_made(medium, "move")
+def test_what_moves_along_the_ground_is_larger_when_nearer(streets):
+    medium = Scenes(streets, ChangePlan(("person",), ("dog", "person", "car"), ("move",), controls=False))
+    every = (medium.made(int(at), int(k)) for at, k, _ in medium.rows())
+    found = list(islice((one for one in every if isinstance(one, Mutation)), 2))
     assert found
     for one in found:
         (gone,) = [was for was, share in zip(one.before.instances, one.kept, strict=True) if share == 0.0]
         assert (one.after.instances[-1].height > gone.height) == ("nearer" in one.how)
+
+
+def test_a_photographed_car_at_an_angle_stays_where_it_is():
+    picture = np.full((240, 320, 3), 110, np.uint8)
+    slanted = np.zeros((240, 320), bool)
+    for column in range(80):
+        slanted[120 : 160 + column // 4, 120 + column] = True
+    picture[slanted] = 60
+    scene = Scene("photograph", picture, (Instance.from_mask("car", slanted),), regions=np.full((240, 320), ROAD, np.uint8))
+    medium = Scenes([scene], ChangePlan(("car",), ("car",), ("move",), clusters=1, controls=False))
+    skipped = medium.made(0, 0)
+    assert isinstance(skipped, Skipped)
+    assert "at an angle" in skipped.reason
 
 
 def test_only_what_can_lean_leans(medium):

@@ -221,6 +221,29 @@ def test_a_computed_number_is_missing_exactly_where_one_of_its_parts_is():
     assert np.isfinite(trees.log_density(odd)).all()
 
 
+def pay_table(n: int, seed: int) -> tuple[Rows, TabularDomain]:
+    """A deduction that follows from the pay, a net pay that follows from both, and the ratio of an allowance that most do not get."""
+    rng = np.random.default_rng(seed)
+    base = np.round(np.exp(rng.normal(10.2, 0.4, n)), 2)
+    allowance = np.round(np.where(rng.random(n) < 0.6, 0, np.exp(rng.normal(7, 0.8, n))), 2)
+    deduction = np.round(0.07 * base + 30, 2)
+    cells = {"base": base, "allowance": allowance, "deduction": deduction, "net": np.round(base + allowance - deduction, 2)}
+    cells["ratio"] = np.round(allowance / base, 4)
+    columns = tuple(Column(name, "real", low=float(each.min()), high=float(each.max())) for name, each in cells.items())
+    return np.column_stack(list(cells.values())), TabularDomain(columns)
+
+
+def test_sums_of_sums_and_ratios_of_what_is_often_zero_are_found_and_kept() -> None:
+    rows, domain = pay_table(3_000, 4)
+    rng = np.random.default_rng(0)
+    found = [each.text for each in find_relations(rows, domain, rng)]
+    wanted = ["deduction == 0.07 * base + 30 within 0.005", "net == base + allowance - deduction", "ratio == allowance / base within 5e-05"]
+    assert found[:3] == wanted
+    drawn = ChainedTrees.fit(rows, domain, rng).sample(2_000, rng)
+    for text in wanted:
+        assert compile_constraint(text, domain.columns, rows).holds(drawn).mean() >= 0.999, text
+
+
 def test_columns_that_settle_each_other_never_part():
     rng = np.random.default_rng(1)
     child = rng.random(3_000) < 0.3

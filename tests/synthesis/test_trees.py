@@ -13,6 +13,7 @@ from evenhand.arrays import Mask, Rows
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, DataError, InvalidArgument
+from evenhand.synthesis import chained_trees, links
 from evenhand.synthesis.cells import cut
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.tree_settings import TreeSettings
@@ -198,6 +199,34 @@ def test_cells_are_found_by_halving_a_leaf_as_by_searching_all_leaves():
     first = leaves * link.cells.count
     searched = np.searchsorted(link.ends, levels + leaves, side="right") - first
     assert np.array_equal(link._halved_to(levels + leaves, first) - first, np.clip(searched, 0, link.cells.count - 1))
+
+
+def test_rows_are_the_same_whether_they_are_sorted_on_their_way_or_not(trees: ChainedTrees, monkeypatch: pytest.MonkeyPatch) -> None:
+    latents = trees.latents(5_000, np.random.default_rng(6))
+    monkeypatch.setattr(chained_trees, "_WORTH_SORTING", 10**9)
+    plain = trees.decode(latents), trees.decode(latents, {"age": latents[:, 0] * 0 + 40})
+    monkeypatch.setattr(chained_trees, "_WORTH_SORTING", 10)
+    monkeypatch.setattr(chained_trees, "_LARGE_TREE", 4)
+    again = replace(trees)
+    assert 0 < again._sorted_from < len(again.order) - 1
+    assert np.array_equal(again.decode(latents), plain[0], equal_nan=True)
+    assert np.array_equal(again.decode(latents, {"age": latents[:, 0] * 0 + 40}), plain[1], equal_nan=True)
+
+
+def test_the_likeliest_cell_is_found_as_any_other(trees: ChainedTrees) -> None:
+    rng = np.random.default_rng(7)
+    looked_at = [replace(link) for link in trees.links if link._likeliest is not None]
+    assert looked_at
+    for link in looked_at:
+        leaves = rng.integers(0, len(link.share), 10_000)
+        levels = np.where(rng.random(10_000) < 0.2, link.before[leaves, rng.integers(0, link.cells.count, 10_000)], rng.random(10_000))
+        levels = np.minimum(levels, links.BELOW_ONE)
+        assert link._guide  # the table of bins is there from now on
+        found = link._place(levels, leaves, leaves * link.cells.count)
+        wanted = np.searchsorted(link.ends, levels + leaves, side="right")
+        assert np.array_equal(
+            np.minimum(found, (leaves + 1) * link.cells.count - 1), np.minimum(wanted, (leaves + 1) * link.cells.count - 1)
+        )
 
 
 def test_cells_that_are_whole_numbers_in_a_row_are_counted_off_as_they_are_looked_up():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 import evenhand as eh
 from evenhand.campaign.bench_records import Arena
 from evenhand.campaign.repair_trial import Effort
-from evenhand.campaign.sources import Given
+from evenhand.campaign.sources import Given, open_model
 from evenhand.errors import InvalidArgument, MissingAbility, ModelFailed, UnclearAnswers, UnsteadyModel, WrongAnswer
 
 RNG = np.random.default_rng(5)
@@ -125,6 +126,19 @@ def test_a_regression_that_is_wired_wrongly_cannot_pass(wrong: Callable[[pd.Data
     assert looked.outcome == "inconclusive"
 
 
+@pytest.mark.parametrize(
+    "declared", [{"returns": "probability"}, {"threshold": 5.0}, {"threshold": "best 10%"}, {"classes": ["low", "high"]}]
+)
+def test_what_only_classes_have_is_refused_for_an_amount(declared: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgument, match=r"is for a label with classes, but the label 'Miete' is an amount; leave it out"):
+        eh.wrap(rent, DATA, **declared)
+
+
+def test_a_family_of_classifiers_is_not_trained_on_amounts() -> None:
+    with pytest.raises(InvalidArgument, match="family of classifiers, and the label 'Miete' is an amount: name a model's file"):
+        open_model("mlp", DATA, trusted=False)
+
+
 def test_one_of_several_amounts_is_named_and_the_error_shows_how_each_agrees() -> None:
     both = lambda frame: np.stack([frame["rooms"] * 1.0, rent(frame)], axis=1)  # noqa: E731
     with pytest.raises(UnclearAnswers, match=r"1: .* correlation with the label 1\.00") as caught:
@@ -168,6 +182,8 @@ def test_an_abstention_is_a_label_of_its_own() -> None:
     result = eh.scan(eh.wrap(says, data), data, budget=BUDGET, options=SMALL)
     assert set(data.domain.label.values) == {"yes", "no", "ask"}
     assert result.outcome == "violation"
+    (told,) = (line for line in eh.doctor(eh.wrap(says, data), data).summary().splitlines() if "accuracy" in line)
+    assert re.search(r"it says 'ask' of 3\d\.\d% of them, which none of them is; of the others 9\d\.\d% are right", told)
 
 
 def test_a_regression_in_an_onnx_file_says_amounts(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,11 @@ import pytest
 import evenhand as eh
 from evenhand import report
 from evenhand.errors import DataError, InvalidArgument
-from evenhand.verbs.compare_series import SeriesPoint, steps_of
+from evenhand.verbs.compare_series import SeriesPoint, SeriesTerms, series_of_results, steps_of
 
 from ..command import evenhand
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 
 def told(unfair: int, n: int = 2_000, rows: list[int] | None = None, **header: Any) -> dict[str, Any]:
@@ -41,12 +45,51 @@ def test_the_newest_is_judged_against_the_first_and_the_one_before() -> None:
 
 def test_a_model_that_did_not_change_is_not_held_to_be_worse() -> None:
     """A nightly look at one model and one table passes, however few rows there are; other data is another matter."""
-    same = eh.compare_over_time([told(40), told(40), told(40)])
+    rows = list(range(40))
+    same = eh.compare_over_time([told(40, rows=rows)] * 3)
     assert same.outcome == "pass"
     assert "same model" in same.reason
-    after_a_change = eh.compare_over_time([told(160), told(40), told(40)])
+    assert "each of the 2,000 rows is judged as before" in same.reason
+    after_a_change = eh.compare_over_time([told(160, rows=list(range(160))), told(40, rows=rows), told(40, rows=rows)])
     assert (after_a_change.outcome, list(after_a_change.newest)) == ("pass", ["the first"])
-    assert eh.compare_over_time([told(40), told(40), told(40, data={"digest": "e"})]).outcome == "inconclusive"
+    other = told(40, rows=rows, data={"digest": "e"})
+    assert eh.compare_over_time([told(40, rows=rows), told(40, rows=rows), other]).outcome == "inconclusive"
+
+
+@pytest.mark.parametrize(("n", "expected"), [(2_000, "inconclusive"), (20_000, "pass")])
+def test_drawn_rows_of_one_model_pass_only_where_they_are_enough_for_the_tolerance(n: int, expected: str) -> None:
+    """A digest may miss a change, so that as many clean rows are needed as bound what it may have missed."""
+    drawn = {"seed": 7, "evenhand": "1", "domain": {"protected": ["sex"], "digest": "x"}}
+    assert eh.compare_over_time([told(40, n, **drawn)] * 3).outcome == expected
+    assert (
+        eh.compare_over_time([told(40, n, **drawn), told(40, n, **drawn), told(40, n, **drawn, model={"digest": "new"})]).outcome != "pass"
+    )
+
+
+def test_a_digest_that_stayed_hides_no_change() -> None:
+    """A digest of the answers to fixed rows does not see every change: what was measured counts."""
+    before, after = told(40, rows=list(range(40)), model={"digest": "m"}), told(160, rows=list(range(160)), model={"digest": "m"})
+    assert eh.compare_over_time([before, before, after]).outcome == "violation"
+    assert eh.compare(before, after).outcome == "violation"
+    assert eh.compare(before, before).outcome == "pass"
+    moved = told(40, rows=list(range(1, 41)), model={"digest": "m"})
+    assert eh.compare(before, moved).outcome == "inconclusive"
+
+
+def test_simulated_models_are_seldom_wrongly_blamed_or_passed() -> None:
+    """Of each subject whose truth is known a few series; benchmarks/series.py does many, with its table of errors."""
+    from parts.simulated_series import SUBJECTS, SeriesPlan, simulated
+
+    rng, plan, wrong, right = np.random.default_rng(5), SeriesPlan(3, 2_000, True), [], []
+    for name, rates in SUBJECTS.items():
+        for _ in range(25):
+            known = simulated(rates(plan), plan, rng)
+            outcome, is_worse = series_of_results(known.contents, "abc", SeriesTerms(0.95, 0.01)).outcome, known.rise > 0.01 + 1e-9
+            if outcome != "inconclusive":
+                (right if (outcome == "violation") == is_worse else wrong).append(name)
+    assert len(wrong) <= 0.05 * 25 * len(SUBJECTS)
+    assert right.count("became fair") == 25
+    assert right.count("jumped") >= 20
 
 
 def test_rows_that_were_all_asked_are_compared_one_by_one() -> None:

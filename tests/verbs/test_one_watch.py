@@ -2,6 +2,7 @@
 
 import ast
 import io
+import re
 import time
 from pathlib import Path
 
@@ -25,8 +26,10 @@ NOT_HEADWAY = ("checks", "dashboard", "models/torch_layers.py", "models/ward.py"
 
 def callbacks(file: Path) -> list[str]:
     """Arguments and fields that are called for their effect alone and do not say `Watch`."""
-    found = []
-    for node in ast.walk(ast.parse(file.read_text())):
+    found, text = [], file.read_text()
+    if not re.search(r"\],\s*None,?\s*\]", text):
+        return found
+    for node in ast.walk(ast.parse(text)):
         written = ast.unparse(node.annotation) if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation else ""
         if "Callable[[" in written and "], None]" in written:
             found.append(written)

@@ -30,6 +30,7 @@ from evenhand.models.budget import Budget
 from evenhand.models.differences import DifferenceGradients
 from evenhand.models.readings import reading_of
 from evenhand.planted import shapes
+from evenhand.values import ability_name
 
 EDITION = 1
 """Raised whenever the same run would be judged differently than before."""
@@ -137,7 +138,7 @@ def served(method: Method, ground: Ground, terms: Terms) -> tuple[Model, str]:
     model = ground.subject.model
     if isinstance(model, method.needs):
         return model, "own" if Differentiable in method.needs.__mro__ else "none"
-    needs, kind = method.needs.__name__.lower(), type(model).__name__
+    needs, kind = ability_name(method.needs), type(model).__name__
     if method.needs is not Differentiable:
         raise MissingAbility(f"needs a {needs} model, which {kind} is not")
     if not terms.differences:

@@ -13,7 +13,8 @@ from evenhand.contract import DataWishes, DifferentiablePictureModel, EditorTool
 from evenhand.datasets.dataset import Dataset, from_frame
 from evenhand.datasets.large_dataset import is_large, large_in_domain
 from evenhand.datasets.loaders import loader_of_kind
-from evenhand.domain.project_file import MediumSource, ModelSource, Project, read_project
+from evenhand.domain.project_file import read_project
+from evenhand.domain.project_sections import MediumSource, ModelSource, Project
 from evenhand.errors import DomainError, EvenhandError
 from evenhand.media.album import Album
 

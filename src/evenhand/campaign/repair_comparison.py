@@ -63,10 +63,11 @@ def goal_for(name: str, card: Scorecard) -> RepairGoal:
     """The goal in the figures of this kind of answer: groups of amounts differ in their means.
 
     Where the true amounts of groups differ, equal means lie beyond the truth of some group by construction: that is a price, not forbidden.
+    So is a larger share of people whose own amount moves beyond the tolerance: what shifts a group tells twins apart.
     """
     if name != "groups" or card is LABELS:
         return GOALS[name]
-    return RepairGoal(card.groups[:1], card.groups[:1], (*card.groups[1:], "worst_group_error"))
+    return RepairGoal(card.groups[:1], card.groups[:1], (*card.groups[1:], "worst_group_error", "if_o"))
 
 
 ALARM = 0.995
@@ -190,10 +191,10 @@ class RepairComparison(Rendered):
     @property
     def _price(self) -> str:
         """Of the repairs that reach the goal, but not at a price that is shown to be tolerated, the cheapest; empty without any."""
-        dear = [line for line in self.lines if line.verdict == "better, at a price"]
-        if not dear:
+        costly = [line for line in self.lines if line.verdict == "better, at a price"]
+        if not costly:
             return ""
-        least = max(dear, key=lambda line: line.changes[self.card.kept].mean.estimate)
+        least = max(costly, key=lambda line: line.changes[self.card.kept].mean.estimate)
         return f"{least.name} is better, at a price: {self._gain(least)}; {least.reason}."
 
     @property

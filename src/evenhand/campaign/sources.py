@@ -191,6 +191,9 @@ def check_model(name: str, data: Dataset) -> None:
 
     if name in zoo.FAMILIES and data.domain.label is None:
         raise DomainError(f"{data.name} has no label, so that no model can be trained on it")
+    if name in zoo.FAMILIES and data.domain.label is not None and data.domain.label.is_amount:
+        label = data.domain.label.column
+        raise InvalidArgument(f"--model {name!r} is a family of classifiers, and the label {label!r} is an amount: name a model's file")
     if name in zoo.FAMILIES and data.domain.numbers_things:
         raise InvalidArgument(f"--model {name!r} is a family of models of tables; {data.name} is {data.medium.kind} data: name its model")
     if name not in zoo.FAMILIES and not {"/", ":"} & set(name) and not Path(name).suffix:

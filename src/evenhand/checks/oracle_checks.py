@@ -19,9 +19,10 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import findings_of
 from evenhand.engine.header import header_of
 from evenhand.engine.run import run
+from evenhand.engine.shrunk_findings import Hearing
 from evenhand.engine.store import RunFolder
 from evenhand.engine.subject import Plan, Subject
-from evenhand.engine.witness import Hearing, replay, witnesses_of
+from evenhand.engine.witness import replay, witnesses_of
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter

@@ -49,9 +49,10 @@ def check_draws_valid_rows(kind: Kind, rows: Rows, domain: TabularDomain) -> Non
 
 def check_the_seed_decides(kind: Kind, rows: Rows, domain: TabularDomain) -> None:
     """The same seed draws the same rows, another seed others."""
-    first, second = (_fitted(kind, rows, domain).sample(DRAWN, np.random.default_rng(4)) for _ in range(2))
+    made, again = _fitted(kind, rows, domain), _fitted(kind, rows, domain)
+    first, second = (each.sample(DRAWN, np.random.default_rng(4)) for each in (made, again))
     assert np.array_equal(first, second, equal_nan=True), "one seed drew two sets of rows"
-    other = _fitted(kind, rows, domain).sample(DRAWN, np.random.default_rng(5))
+    other = again.sample(DRAWN, np.random.default_rng(5))
     assert not np.array_equal(first, other, equal_nan=True), "two seeds drew the same rows: the generator is not used"
 
 

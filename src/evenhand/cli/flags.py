@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from evenhand.domain.project_file import ModelSource
+from evenhand.domain.project_sections import ModelSource
 from evenhand.errors import InvalidArgument
 from evenhand.models.http_presets import PRESETS
 

@@ -31,6 +31,9 @@ def init(
     classes: Classes = None,
     model_output: ModelOutput = None,
     tone: bool = typer.Option(False, "--tone", help="Pictures of aligned faces: read skin tones from the pixels, and protect them."),
+    co_changed: bool = typer.Option(
+        False, "--co-changed", help="Put into force what the data says changes along with a protected value (Husband, Wife)."
+    ),
     out_file: Path = typer.Option(DEFAULT_FILE, "--out", "-o", help="The project file to write."),
 ) -> None:
     """Look at data and write evenhand.yaml: columns or medium, ranges, protected candidates, constraints."""
@@ -52,5 +55,6 @@ def init(
             output=model_output,
             file=out_file,
             tone=tone,
+            co_changed=co_changed,
         )
     out.print(written.summary(), markup=False, highlight=False, soft_wrap=True)

@@ -16,7 +16,8 @@ from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, PROTECTED, load_all
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.engine import witness
 from evenhand.verbs.build_gate import every_group, policy_of, ruled
-from evenhand.verbs.measure import MeasureOptions, measure
+from evenhand.verbs.measure import measure
+from evenhand.verbs.measure_result import MeasureOptions
 
 STUDY_HELP = (
     "One more study, such as AITEST's independent_groups, prominent_changes or accuracy; repeat for several.  "

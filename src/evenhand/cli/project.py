@@ -11,7 +11,7 @@ import typer
 
 from evenhand.cli.flags import ModelFlags, PictureFlags
 from evenhand.cli.output import opening
-from evenhand.domain.project_file import Project
+from evenhand.domain.project_sections import Project
 from evenhand.errors import DomainError
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from evenhand.cli.output import (
 )
 from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, PROTECTED, Loaded, load_all
 from evenhand.contract import Method, Watch
-from evenhand.domain.project_file import MethodChoice
+from evenhand.domain.project_sections import MethodChoice
 from evenhand.engine import witness
 from evenhand.engine.gate import Gate
 from evenhand.errors import InvalidArgument

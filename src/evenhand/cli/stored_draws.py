@@ -152,7 +152,7 @@ def write_suite(name: str, table: Dataset, draw: StoredDraw) -> None:
     if name == "boundary":
         found = boundary_rows(domain, carriers, rng)
         frame = domain.decode(found.rows).assign(reason=list(found.reasons))
-        sentence = f"{len(frame):,} rows at boundaries" + "".join(f"; impossible under the rules: {text}" for text in found.impossible[:5])
+        sentence = f"{len(frame):,} rows at boundaries" + "".join(f"; not found under the rules: {text}" for text in found.impossible[:5])
     elif name == "negative":
         frame = negative_frame(domain, carriers, rng)
         sentence = f"{len(frame):,} rows that must be refused, one fault in each"

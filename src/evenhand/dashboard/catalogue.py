@@ -96,7 +96,7 @@ def place_id(path: str) -> str:
 
 
 class Catalogue:
-    """The entries of one store.  Every page asks it anew; a walk takes milliseconds, and only what has changed is read."""
+    """The entries of one store.  Every page asks it again; a walk takes milliseconds, and only what has changed is read."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()

@@ -16,7 +16,8 @@ from evenhand.dashboard.catalogue import Catalogue, ProjectPlace
 from evenhand.dashboard.guard import form_of
 from evenhand.dashboard.templating import dashboard_of, page, refused
 from evenhand.disk import digest_of, private_folder, read_bytes, write_whole
-from evenhand.domain.project_file import Project, project_of
+from evenhand.domain.project_file import project_of
+from evenhand.domain.project_sections import Project
 from evenhand.errors import DomainError, EvenhandError, StoreError
 
 MOST_VERSIONS = 50

@@ -12,7 +12,7 @@ from evenhand.arrays import Labels, Mask, Reals, Rows
 from evenhand.contract import Medium
 from evenhand.domain.columns import Value
 from evenhand.domain.tabular import Label, TabularDomain
-from evenhand.errors import DomainError, InvalidArgument
+from evenhand.errors import DataError, DomainError, InvalidArgument
 from evenhand.limits import InnerShare, check_argument
 from evenhand.media.table import Table
 
@@ -29,7 +29,8 @@ class Dataset:
     """Inputs and labels as cells (`frame`) and as codes (`rows`, `labels`).
 
     `frame` holds every row.  `rows` and `labels` hold the rows whose cells lie in the columns' ranges; `inside` says which
-    these are and `left_out` how many are not.  Rows that break a constraint stay: `domain.broken_shares(rows)` counts them.
+    these are and `left_out` how many are not.  Rows without a label are left out too where that is wished; otherwise their label is -1.
+    Rows that break a constraint stay: `domain.broken_shares(rows)` counts them.
     `medium` shows a row: people of a table as its lines, pictures of an album as pictures, templates as texts.
     """
 
@@ -43,12 +44,13 @@ class Dataset:
     protectable: tuple[str, ...] = ()
     coding: str = "readable"
     shown_by: Medium | None = None
+    leaves_out_unlabelled: bool = False
 
     def __len__(self) -> int:
         return len(vars(self).get("encoded", self.frame))
 
     def __repr__(self) -> str:
-        left_out = f", {self.left_out:,} outside the domain" if self.left_out else ""
+        left_out = f", {self.left_out:,} outside the domain or without a label" if self.left_out else ""
         return (
             f"Dataset({self.name!r}, {self.coding}: {len(self):,} rows{left_out}, {len(self.domain.columns)} columns, "
             f"label {self.domain.label.column if self.domain.label else None!r}, protected {list(self.domain.protected)})"
@@ -87,8 +89,17 @@ class Dataset:
 
     @cached_property
     def inside(self) -> Mask:
-        """Which rows lie in the columns' ranges."""
-        return self.domain.inside(self.encoded)
+        """Which rows lie in the columns' ranges, and have a label where those without one are left out."""
+        found = self.domain.inside(self.encoded)
+        return found & ~self.unlabelled if self.leaves_out_unlabelled and self.unlabelled.any() else found
+
+    @cached_property
+    def unlabelled(self) -> Mask:
+        """Which rows of the frame lack the class that a model should say."""
+        label = self.domain.label
+        if label is None or label.is_amount or label.column not in self.frame.columns:
+            return np.zeros(len(self.frame), dtype=bool)
+        return np.asarray(self.frame[label.column].isna(), dtype=bool)
 
     @property
     def left_out(self) -> int:
@@ -102,7 +113,7 @@ class Dataset:
 
     @cached_property
     def labels(self) -> Labels:
-        """The labels of `rows` as positions in the label's values."""
+        """The labels of `rows` as positions in the label's values; -1 where there is none."""
         return self.domain.encode_labels(self.frame)[self.inside]
 
     @cached_property
@@ -140,7 +151,7 @@ class Dataset:
         labels = self.domain.encode_labels(self.frame)
         # Shuffled within each label, the first share of every label's rows is the test part.
         order = np.lexsort((rng.random(len(labels)), labels))
-        counts = np.bincount(labels)
+        counts = np.bincount(labels + 1)
         place = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
         test = np.zeros(len(labels), dtype=bool)
         test[order[place < np.rint(test_share * np.repeat(counts, counts))]] = True
@@ -153,9 +164,11 @@ class Dataset:
 
 
 def from_frame(frame: object, domain: TabularDomain, name: str = "data") -> Dataset:
-    """A user's own table (pandas or polars) as a data set; raises where a cell does not fit the domain."""
+    """A user's own table (pandas or polars) as a data set, without rows that lack a label; raises where a cell does not fit the domain."""
     from evenhand.domain.frames import as_frame
 
-    dataset = Dataset(name, as_frame(frame), domain)
+    dataset = Dataset(name, as_frame(frame), domain, leaves_out_unlabelled=True)
     _ = dataset.labels if domain.has_classes else dataset.rows
+    if dataset.unlabelled.all() and len(dataset.frame):
+        raise DataError(f"column {dataset.label!r}: no row has a label; name the column that holds it, or leave `label` out")
     return dataset

@@ -162,8 +162,8 @@ def _shared(net: Any, prepare: Mapping[str, Any]) -> Callable[[Album, str, np.ra
 
     def trained(album: Album, attribute: str, rng: np.random.Generator) -> DifferentiablePictureModel:
         from evenhand.models.shared_reader import shared_reader
-        from evenhand.models.torch import torch_classifier
         from evenhand.models.torch_inputs import PictureFront
+        from evenhand.models.torch_pictures import torch_classifier
 
         front = PictureFront(how, sides=(album.pictures.shape[1], album.pictures.shape[2]))
         return shared_reader(replace(torch_classifier(net, ("one", "other"), prepare=how), front=front), album, attribute, rng)

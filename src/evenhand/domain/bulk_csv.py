@@ -42,8 +42,9 @@ def read_bulk(file: BulkFile) -> pd.DataFrame | None:
     import pyarrow as pa
 
     try:
-        table = _whole_table(file)
-        texts = [] if table is None else _times(table.schema) + _padded(file, table.schema)
+        whole = _whole_table(file)
+        table = None if whole is None else whole.cells
+        texts = [] if whole is None else [*_times(whole.cells.schema), *whole.padded, *_padded(file, whole.cells.schema, whole.unseen)]
         kept = _read(file, dict.fromkeys(texts, _shared_text()), texts) if texts else table
     except (pa.ArrowInvalid, pa.ArrowKeyError):
         return None
@@ -51,14 +52,23 @@ def read_bulk(file: BulkFile) -> pd.DataFrame | None:
         return None
     held: dict[str, Any] = dict(zip(table.column_names, table.columns, strict=True))
     held |= {name: kept.column(name) for name in texts}
-    del table, kept
+    del whole, table, kept
     # A column is let go of when its cells have been taken over, so that hardly anything is held twice.
     frame = pd.DataFrame({name: _cells(held.pop(name)) for name in list(held)}, copy=False)
     pa.default_memory_pool().release_unused()
     return frame
 
 
-def _whole_table(file: BulkFile) -> pa.Table | None:
+@dataclass(frozen=True)
+class _Whole:
+    """A table as read, its columns of whole numbers with a cell such as 04109, and those whose texts nobody looked at."""
+
+    cells: pa.Table
+    padded: tuple[str, ...]
+    unseen: tuple[str, ...]
+
+
+def _whole_table(file: BulkFile) -> _Whole | None:
     """Every column, its type guessed from the first block and widened where a later block needs it."""
     import pyarrow as pa
     from pyarrow import csv
@@ -69,16 +79,56 @@ def _whole_table(file: BulkFile) -> pa.Table | None:
         field.name: _shared_text() if pa.types.is_string(field.type) or pa.types.is_null(field.type) or field.name in codes else field.type
         for field in first
     }
+    seen = [name for name, kind in types.items() if pa.types.is_integer(kind) and name not in file.numbers]
     for _ in range(MOST_WIDENED):
         try:
-            return _read(file, types)
+            return _read_seen(file, types, seen)
+        except _NotDigits as fault:
+            seen.remove(fault.name)  # Arrow's own reading may still take it for a whole number, such as one between spaces
         except pa.ArrowInvalid as fault:
             place = re.search(r"CSV column #(\d+)", str(fault))
             if place is None:
                 raise
             name = first.names[int(place.group(1))]
             types[name] = pa.float64() if pa.types.is_integer(types[name]) else _shared_text()
+            seen = [other for other in seen if other != name]
     return None
+
+
+class _NotDigits(Exception):
+    """A column of whole numbers has a cell that is not written in digits alone."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def _read_seen(file: BulkFile, types: Mapping[str, Any], seen: Sequence[str]) -> _Whole:
+    """The table in one pass; the texts of these columns of whole numbers are looked at on the way, for zeros before them."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    reader = csv.open_csv(file.path, _reading(), _parsing(file), _converting(file, {**types, **dict.fromkeys(seen, pa.string())}))
+    batches, padded = [], dict.fromkeys(seen, False)
+    for batch in reader:
+        cells = dict(zip(batch.schema.names, batch.columns, strict=True))
+        for name in seen:
+            padded[name] = padded[name] or _begins_with_zero(cells[name])
+            cells[name] = _whole_numbers(cells[name], name)
+        batches.append(pa.RecordBatch.from_pydict(cells))
+    unseen = [name for name, kind in types.items() if pa.types.is_integer(kind) and name not in seen and name not in file.numbers]
+    kinds = pa.schema([(name, types.get(name)) for name in reader.schema.names])
+    return _Whole(pa.Table.from_batches(batches, kinds), tuple(name for name in seen if padded[name]), tuple(unseen))
+
+
+def _whole_numbers(texts: Any, name: str) -> Any:
+    """Texts of digits as numbers."""
+    import pyarrow as pa
+
+    try:
+        return texts.cast(pa.int64())
+    except pa.ArrowInvalid:
+        raise _NotDigits(name) from None
 
 
 def _shared_text() -> Any:
@@ -128,12 +178,12 @@ def _times(schema: pa.Schema) -> list[str]:
     return [field.name for field in schema if str(field.type).startswith(("date", "time", "duration"))]
 
 
-def _padded(file: BulkFile, schema: pa.Schema) -> list[str]:
-    """Columns of whole numbers with a cell such as 04109, which is a code and no number."""
+def _padded(file: BulkFile, schema: pa.Schema, unseen: Sequence[str]) -> list[str]:
+    """Of columns of whole numbers whose texts nobody looked at, those with a cell such as 04109, which is a code and no number."""
     import pyarrow as pa
     from pyarrow import csv
 
-    wholes = [field.name for field in schema if pa.types.is_integer(field.type) and field.name not in file.numbers]
+    wholes = [field.name for field in schema if pa.types.is_integer(field.type) and field.name in unseen]
     if not wholes or not _has_padding(file.path, file.delimiter):
         return []
     texts = csv.ConvertOptions(include_columns=wholes, column_types=dict.fromkeys(wholes, pa.string()))
@@ -162,6 +212,12 @@ def _has_padded(cells: Any) -> bool:
     spaced = compute.any(compute.starts_with(cells, " ")).as_py() or compute.any(compute.starts_with(cells, "\t")).as_py()
     if spaced:
         return bool(compute.any(compute.match_substring_regex(cells, r"^\s*0\d+\s*$")).as_py())
+    return _begins_with_zero(cells)
+
+
+def _begins_with_zero(cells: Any) -> bool:
+    import pyarrow.compute as compute
+
     return bool(compute.any(compute.and_(compute.starts_with(cells, "0"), compute.greater(compute.binary_length(cells), 1))).as_py())
 
 

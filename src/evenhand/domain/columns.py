@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from evenhand.arrays import Mask, Reals
+from evenhand.arrays import Index, Mask, Reals
 from evenhand.domain import moments
 from evenhand.errors import DataError, DomainError
 
@@ -179,11 +179,12 @@ class Column:
 
     def encode(self, cells: pd.Series) -> Reals:
         """Cells to codes.  Cells that the column does not know raise, naming the first row."""
-        missing = np.asarray(cells.isna(), dtype=bool)
-        if self.is_moment:
-            codes = moments.encode(cells, missing, self.kind, self.dtype)
+        if self.is_listed:
+            codes = self._encode_listed(cells)
+            missing = np.isnan(codes)
         else:
-            codes = self._encode_listed(cells, missing) if self.is_listed else self._encode_numbers(cells, missing)
+            missing = np.asarray(cells.isna(), dtype=bool)
+            codes = moments.encode(cells, missing, self.kind, self.dtype) if self.is_moment else self._encode_numbers(cells, missing)
         if missing.any() and self.missing == 0.0:
             row = int(np.flatnonzero(missing)[0])
             raise DataError(f"column {self.name!r}, row {row}: the cell is missing, but the column allows no missing cells")
@@ -206,21 +207,10 @@ class Column:
             raise
         return codes
 
-    def _encode_listed(self, cells: pd.Series, missing: Mask) -> Reals:
-        import pandas as pd
-
-        # Factorising first makes the Python-level look-up proportional to the distinct cells, not to the rows.
-        plain = cells.astype(object) if not isinstance(cells.dtype, np.dtype) else cells
-        if plain.dtype == object and pd.api.types.infer_dtype(plain, skipna=True) not in _OF_ONE_TYPE:
-            keyed = pd.Series([_identity(v) for v in plain[~missing]], dtype=object)
-            places, distinct = pd.factorize(keyed)
-            distinct_values: Sequence[Any] = [value for _, value in distinct]
-        else:
-            places, distinct_index = pd.factorize(plain[~missing])
-            distinct_values = list(distinct_index)
-        table = np.array([-1 if (p := self._place(_plain(v))) is None else p for v in distinct_values], dtype=np.float64)
-        codes = np.full(len(cells), np.nan)
-        codes[~missing] = table[places] if len(table) else []
+    def _encode_listed(self, cells: pd.Series) -> Reals:
+        places, distinct = _factorised(cells)
+        table = [-1 if (p := self._place(_plain(v))) is None else p for v in distinct]
+        codes: Reals = np.array([*table, np.nan])[places]  # -1, of a missing cell, is the last entry
         if (unknown := np.flatnonzero(codes == -1)).size:
             row = int(unknown[0])
             raise DataError(
@@ -286,11 +276,28 @@ class Column:
 SPELLINGS = (
     ("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on"), ("nein", "ja"), ("non", "oui"), ("no", "si"), ("nao", "sim"),
     ("nee", "ja"), ("nie", "tak"), ("nej", "ja"), ("нет", "да"), ("否", "是"), ("いいえ", "はい"), ("0", "1"),
+    ("falsch", "wahr"), ("faux", "vrai"), ("falso", "vero"), ("falso", "verdadero"), ("falso", "verdadeiro"), ("onwaar", "waar"),
+    ("falsk", "sann"), ("nei", "ja"), ("ne", "da"), ("ne", "ano"), ("ei", "kylla"), ("nem", "igen"), ("nu", "da"), ("ложь", "истина"),
+    ("ні", "так"), ("아니오", "예"), ("لا", "نعم"), ("tidak", "ya"), ("khong", "co"), ("n", "j"), ("n", "o"), ("n", "s"), ("f", "v"),
 )  # fmt: skip
 """Two words that say no and yes, in this order."""
 
 _OF_ONE_TYPE = ("string", "boolean", "empty")
 """Kinds of object columns, as pandas names them, whose equal cells are surely the same cell; whole numbers may hide two types."""
+
+
+def _factorised(cells: pd.Series) -> tuple[Index, Sequence[Any]]:
+    """The place of each cell among the distinct ones, -1 of a missing cell: only the distinct ones need a look-up in Python."""
+    import pandas as pd
+
+    plain = cells.astype(object) if not isinstance(cells.dtype, np.dtype) else cells
+    if plain.dtype != object or pd.api.types.infer_dtype(plain, skipna=True) in _OF_ONE_TYPE:
+        places, distinct = pd.factorize(plain)
+        return places, list(distinct)
+    missing = np.asarray(cells.isna(), dtype=bool)
+    places = np.full(len(cells), -1, dtype=np.intp)
+    places[~missing], keyed = pd.factorize(pd.Series([_identity(v) for v in plain[~missing]], dtype=object))
+    return places, [value for _, value in keyed]
 
 
 def listing(values: Sequence[object], most: int = 8) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.domain.co_changes import CoChange, learn_co_changes
 from evenhand.domain.code_texts import MOST_DIFFERENT, is_named_postcode, kind_of_codes
 from evenhand.domain.column_kinds import KindGuess, distinct_count, guess, is_float, is_whole, moments_in, same_answer, values_of
 from evenhand.domain.columns import Column, listing
@@ -53,6 +54,7 @@ class Proposal:
     protected_candidates: tuple[str, ...]
     constraints: tuple[Suggestion, ...]
     relations: tuple[Relation, ...] = ()
+    co_changes: tuple[CoChange, ...] = ()
     looked_at: pd.DataFrame | None = field(default=None, repr=False, compare=False)  # the table, or rows drawn from a large one
 
     @property
@@ -129,10 +131,19 @@ def propose(table: object, wishes: InferWishes | None = None, *, suggestions: bo
         raise DataError(f"no column is left to test: {unused or 'there is only the label'}")
     bins = {name: edges for name in wishes.protected if (edges := _bins(frame[name], next(c for c in columns if c.name == name)))}
     domain = TabularDomain(columns, wishes.protected, chosen, comparisons=bins)
-    relations, found = _suggested(domain, frame) if suggestions else ((), ())
+    suggested = _suggested(domain, frame) if suggestions else _Suggested()
     candidates = tuple(column.name for column in columns if concept_of(column.name) or concept_of_values(column.values[:3]))
     reasons = tuple(f"column {each.column.name!r}: {each.reason}" for each in guesses if each.reason)
-    return Proposal(domain, left_out, (*reasons, *_notes(frame, domain, wishes)), candidates, found, relations, frame)
+    return Proposal(
+        domain,
+        left_out,
+        (*reasons, *_notes(frame, domain, wishes)),
+        candidates,
+        suggested.constraints,
+        suggested.relations,
+        suggested.co_changes,
+        frame,
+    )
 
 
 def _guesses(frame: pd.DataFrame, names: list[str], wishes: InferWishes) -> list[KindGuess]:
@@ -145,10 +156,20 @@ def _guesses(frame: pd.DataFrame, names: list[str], wishes: InferWishes) -> list
     return found
 
 
-def _suggested(domain: TabularDomain, frame: pd.DataFrame) -> tuple[tuple[Relation, ...], tuple[Suggestion, ...]]:
-    """The relations that evenly spread rows keep, and the constraints that the table seems to keep."""
+@dataclass(frozen=True)
+class _Suggested:
+    """What a table says about its columns together."""
+
+    relations: tuple[Relation, ...] = ()
+    constraints: tuple[Suggestion, ...] = ()
+    co_changes: tuple[CoChange, ...] = ()
+
+
+def _suggested(domain: TabularDomain, frame: pd.DataFrame) -> _Suggested:
+    """The relations that evenly spread rows keep, the constraints that the table seems to keep, and what goes along with protection."""
     rows = spread_rows(domain, frame)
-    return find_relations(rows, domain, np.random.default_rng(0)), suggest_constraints(domain, frame, rows)
+    relations = find_relations(rows, domain, np.random.default_rng(0))
+    return _Suggested(relations, suggest_constraints(domain, frame, rows), learn_co_changes(domain, rows))
 
 
 def _check_frame(frame: pd.DataFrame, wishes: InferWishes) -> None:

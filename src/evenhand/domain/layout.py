@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import Constraint, Label, TabularDomain
+from evenhand.domain.twins import Implied
 from evenhand.domain.yamltext import entry, flow, item_text, scalar
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def domain_text(domain: TabularDomain, proposal: Proposal | None = None) -> str:
     text += f"\n{_COMMENTS['columns']}\ncolumns:\n" + "".join(entry(column.name, _column(column), 2) for column in domain.columns)
     if domain.comparisons or domain.implied:
         text += f"\n{_COMMENTS['twins']}\ntwins:\n{_twins(domain)}"
+    text += _co_changes(domain, proposal)
     return text + _constraints(domain, proposal) + _relations(domain, proposal)
 
 
@@ -94,9 +96,23 @@ def _twins(domain: TabularDomain) -> str:
         for name, comparison in domain.comparisons.items():
             text += entry(name, {"bins": comparison.edges} if comparison.edges else {"values": comparison.values}, 4)
     if domain.implied:
-        rules = ({"column": r.column, "from": r.source, "to": r.target, "changes": r.changes} for r in domain.implied)
-        text += "  implied:\n" + "".join(f"    - {flow(rule)}\n" for rule in rules)
+        text += "  implied:\n" + "".join(f"    - {_implied(rule)}\n" for rule in domain.implied)
     return text
+
+
+def _implied(rule: Implied) -> str:
+    told = {"column": rule.column, "from": rule.source, "to": rule.target, "changes": rule.changes}
+    return flow(told | ({"learnt": True} if rule.is_learnt else {}))
+
+
+def _co_changes(domain: TabularDomain, proposal: Proposal | None) -> str:
+    """What seems to change along with a protected value, each with its reason; in force only once a person has taken the marks away."""
+    found = [each for each in (proposal.co_changes if proposal else ()) if each.rule not in domain.implied]
+    if not found:
+        return ""
+    text = "\n# The data suggests that these change along with a protected value; put the ones that are true of people into force:\n"
+    text += ("" if domain.comparisons else "# twins:\n") + ("" if domain.implied else "#   implied:\n")
+    return text + _lines(f"#     - {_one_line(_implied(each.rule))}  # {_one_line(each.reason)}" for each in found)
 
 
 def _constraints(domain: TabularDomain, proposal: Proposal | None) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenhand.arrays import Reals, Rows
+from evenhand.arrays import Mask, Reals, Rows
 
 FEWEST_COMPLETE = 100
 UNEXPLAINED = 0.03
@@ -84,11 +84,24 @@ def linear_equations(rows: Rows, places: Sequence[int]) -> Iterator[Equation]:
 
 
 def product_equations(rows: Rows, places: Sequence[int]) -> Iterator[Equation]:
-    """Equations between the logarithms of positive numbers with whole weights."""
+    """Equations between the logarithms of positive numbers with whole weights; of numbers that are zero together, where they are not."""
     with np.errstate(invalid="ignore"):
-        positive = [at for at in places if not (rows[:, at] <= 0).any()]
+        above, below = rows[:, list(places)] > 0, rows[:, list(places)] < 0
+    positive = [at for at, cells in zip(places, above.T, strict=True) if (cells | np.isnan(rows[:, at])).all()]
     used = _complete(rows, positive)
     yield from _equations(used.rows, used.places, is_product=True)
+    for group in _zero_together(places, above, below):
+        used = _complete(rows[above[:, places.index(group[0])]], [*positive, *group])
+        yield from (each for each in _equations(used.rows, used.places, is_product=True) if {each.target, *each.places} & set(group))
+
+
+def _zero_together(places: Sequence[int], above: Mask, below: Mask) -> list[list[int]]:
+    """Groups of columns that are zero in the very same rows, and positive in the others."""
+    groups: dict[bytes, list[int]] = {}
+    for at, is_above, is_below in zip(places, above.T, below.T, strict=True):
+        if not is_below.any() and FEWEST_COMPLETE <= is_above.sum() < len(is_above):
+            groups.setdefault(np.packbits(is_above).tobytes(), []).append(at)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 @dataclass(frozen=True)
@@ -110,9 +123,10 @@ def _equations(rows: Rows, places: list[int], is_product: bool) -> Iterator[Equa
     cells = np.log(rows[:, places]) if is_product else rows[:, places]
     centred = cells - cells.mean(axis=0)
     deviation = centred.std(axis=0)
-    order = [at for at in np.argsort(deviation, kind="stable") if deviation[at] > 0]
+    order = _beside_their_likes([int(at) for at in np.argsort(deviation, kind="stable") if deviation[at] > 0], centred / deviation)
     basis = np.empty((len(rows), len(order)))
     members: list[int] = []
+    explained: list[int] = []
     for at in order:
         own = centred[:, at] / deviation[at]
         spanned = basis[:, : len(members)]
@@ -121,14 +135,24 @@ def _equations(rows: Rows, places: list[int], is_product: bool) -> Iterator[Equa
         left = float(np.sqrt((rest**2).mean()))
         if members and left < UNEXPLAINED:
             found = _exact(rows, centred / deviation, _Asked(at, members, places, is_product))
+            if explained and (found is None or found.slack):  # their rounding may be what is missing
+                also = _exact(rows, centred / deviation, _Asked(at, [*members, *explained], places, is_product))
+                found = also if also is not None and (found is None or not also.slack) else found
             if found is not None:
                 yield found
+                explained.append(places.index(found.target))
                 # Where a member follows from this column, this one takes its place: their directions are the same but for rounding.
-                members = [int(at) if places[member] == found.target else member for member in members]
+                members = [at if places[member] == found.target else member for member in members]
                 continue
         if left > 1e-7:
             basis[:, len(members)] = rest / np.linalg.norm(rest)
-            members.append(int(at))
+            members.append(at)
+
+
+def _beside_their_likes(order: list[int], scaled: Rows) -> list[int]:
+    """The order in which each column is followed by those that one number alone nearly explains: simple equations are found first."""
+    alike = np.abs(scaled.T @ scaled) / len(scaled) > 1 - UNEXPLAINED**2 / 2
+    return list(dict.fromkeys(at for first in order for at in (first, *(other for other in order if alike[first, other]))))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,23 @@ from typing import TYPE_CHECKING, Any
 from evenhand.arrays import Rows
 from evenhand.disk import write_whole
 from evenhand.domain import moments
-from evenhand.domain.columns import Column, Value
+from evenhand.domain.columns import Column
 from evenhand.domain.constraints import CompiledConstraint, compile_constraint, is_learned
 from evenhand.domain.databases import database_file, is_database, seen_from
-from evenhand.domain.frames import MISSING_VALUES, TextFormat, read_formatted
+from evenhand.domain.frames import MISSING_VALUES
 from evenhand.domain.infer import Proposal
 from evenhand.domain.layout import MEDIUM_HEAD, domain_text, section_text
+from evenhand.domain.project_sections import (
+    DataSource,
+    GateSettings,
+    GroupLimitSettings,
+    MediumSource,
+    MethodChoice,
+    ModelSource,
+    Project,
+    ScanSettings,
+    WaiverSettings,
+)
 from evenhand.domain.schema import ColumnSection, ModelSection, ScanSection
 from evenhand.domain.tabular import Label, TabularDomain, satisfiable
 from evenhand.domain.twins import Comparison, Implied, check_implied
@@ -25,156 +36,7 @@ from evenhand.domain.yamltext import read_yaml
 from evenhand.errors import ConstraintError, DataError, DomainError, EvenhandError, UnknownName
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-
-@dataclass(frozen=True)
-class DataSource:
-    """The table of a project, and how it is read."""
-
-    path: Path
-    delimiter: str | None = None
-    encoding: str = "utf-8"
-    missing_values: tuple[str, ...] = MISSING_VALUES
-    database: str | None = None  # the URL of a database's table, whose file or name the path is
-
-    @property
-    def source(self) -> str | Path:
-        """What is opened."""
-        return self.database or self.path
-
-    def read(self, numbers: Sequence[str] = ()) -> pd.DataFrame:
-        """The table; `numbers` are columns that hold numbers, whatever zeros stand before them."""
-        if self.database is not None:
-            raise DataError("a database is not read whole; write down what a rule should be learned from it (a map for a dependency)")
-        form = TextFormat(self.delimiter, self.encoding, self.missing_values, tuple(numbers))
-        return read_formatted(self.path, form)
-
-
-@dataclass(frozen=True)
-class ModelSource:
-    """The model of a project: a file, a name or an endpoint, and how it is wrapped.
-
-    `http`, `prepare` and `objects` hold only what the file sets.
-    """
-
-    path: Path | None = None
-    url: str | None = None
-    trusted: bool = False
-    takes: str | None = None
-    returns: str | None = None
-    threshold: float | str | None = None
-    classes: tuple[Value, ...] | None = None
-    http: Mapping[str, Any] = field(default_factory=dict)
-    prepare: Mapping[str, Any] = field(default_factory=dict)
-    objects: Mapping[str, Any] = field(default_factory=dict)
-    output: int | None = None
-
-
-@dataclass(frozen=True)
-class MethodChoice:
-    """A method by name, with the parameters that the file sets."""
-
-    name: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ScanSettings:
-    """How a project is searched; None leaves the choice to the scan."""
-
-    methods: tuple[MethodChoice, ...] = ()
-    candidates: int | None = None
-    model_rows: int | None = None
-    seconds: float | None = None
-    seed: int = 0
-    population: str | None = None
-    runs: Path = Path("runs")
-    rate_rows: int | None = None
-
-
-@dataclass(frozen=True)
-class GroupLimitSettings:
-    """What is tolerated in one group measure; by None for every attribute."""
-
-    metric: str
-    most: float | None = None
-    least: float | None = None
-    by: str | None = None
-
-
-@dataclass(frozen=True)
-class WaiverSettings:
-    """A violation that somebody answers for, until a day."""
-
-    of: str
-    owner: str
-    reason: str
-    expires: str
-
-
-@dataclass(frozen=True)
-class GateSettings:
-    """When a result passes.  All thresholds are engineering tolerances."""
-
-    max_rate: float = 0.0
-    confidence: float = 0.95
-    resolution: float = 0.001
-    groups: tuple[GroupLimitSettings, ...] = ()
-    classes: tuple[str, ...] = ("all",)
-    worst_gap: float | None = None
-    witnesses: Path | None = None
-    baseline: Path | None = None
-    waivers: tuple[WaiverSettings, ...] = ()
-
-
-@dataclass(frozen=True)
-class MediumSource:
-    """The medium of a project: its kind, the settings of that kind, and what the data is to be read for."""
-
-    kind: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    label: str | None = None
-    favourable: tuple[Value, ...] = ()
-    protected: tuple[str, ...] = ()
-    lines: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)  # of the settings in their file
-
-    def line(self, name: str) -> int:
-        """Where a setting stands; where the medium does, for one that is not there."""
-        return self.lines.get(name, self.lines.get("kind", 0))
-
-
-@dataclass(frozen=True)
-class Project:
-    """Everything that an evenhand.yaml says.  Paths are taken from the folder of the file.
-
-    A table declares its domain.  The domain of another medium is known once its data is opened.
-    """
-
-    declared: TabularDomain | None
-    data: DataSource | None = None
-    model: ModelSource | None = None
-    scan: ScanSettings = field(default_factory=ScanSettings)
-    gate: GateSettings = field(default_factory=GateSettings)
-    medium: MediumSource | None = None
-    oracle: str | Mapping[str, Any] | None = None
-
-    @property
-    def domain(self) -> TabularDomain:
-        """What a row may be."""
-        if self.declared is None:
-            raise DomainError("the domain of this project is made by its medium: open its data first")
-        return self.declared
-
-    def table(self) -> pd.DataFrame:
-        """The data of a table, whose declared numbers are read as numbers."""
-        if self.data is None:
-            raise DomainError("the file names no data; add `data: table.csv` (or .parquet)")
-        label = self.domain.label
-        numbers = [column.name for column in self.domain.columns if column.kind in ("integer", "real")]
-        if label is not None and all(isinstance(value, int) and not isinstance(value, bool) for value in label.values):
-            numbers.append(label.column)
-        return self.data.read(numbers)
+    pass
 
 
 def save(domain: TabularDomain, path: str | Path) -> None:
@@ -350,11 +212,15 @@ class _Reader:
         if section.column in [column.name for column in columns]:
             message = f"label {section.column!r} is declared as an input column too; remove it from columns"
             raise self.document.error(message, ("label", "column"))
-        if section.values is None and section.unit is None:
-            raise self.document.error("the key 'values' is missing in 'label'", ("label",))
+        unit = section.unit
+        if section.values is None and unit is None:
+            if section.favourable or (section.tolerance is None and section.share is None):
+                message = "the key 'values' is missing in 'label': list its classes, or write unit: EUR (or another) if it is an amount"
+                raise self.document.error(message, ("label",))
+            unit = ""  # only amounts have a tolerance
         classes = tuple(section.values or ()), tuple(section.favourable)
         return self._at(  # type: ignore[no-any-return]
-            ("label",), lambda: Label(section.column, *classes, section.unit, section.tolerance, section.share)
+            ("label",), lambda: Label(section.column, *classes, unit, section.tolerance, section.share)
         )
 
     def _comparisons(self, plain: TabularDomain) -> dict[str, Comparison]:
@@ -381,7 +247,7 @@ class _Reader:
     def _implied(self, plain: TabularDomain) -> tuple[Implied, ...]:
         rules = []
         for place, section in enumerate(self.content.twins.implied):
-            rule = Implied(section.column, section.source, section.target, section.changes)
+            rule = Implied(section.column, section.source, section.target, section.changes, section.learnt)
             self._at(("twins", "implied", place), lambda rule=rule: check_implied([rule], plain.columns, self.content.protected))
             rules.append(rule)
         return tuple(rules)

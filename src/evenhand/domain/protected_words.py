@@ -15,7 +15,7 @@ CONCEPTS: dict[str, tuple[str, ...]] = {
     ),
     "age": (
         "age", "dob", "birth", "birthday", "birthdate", "birthyear", "born", "alter", "geburtsdatum", "geburtsjahr", "geburtstag", "naissance",
-        "edad", "nacimiento", "idade", "nascimento", "eta", "nascita", "leeftijd", "geboortedatum", "geboortejaar", "alder", "aldern",
+        "geboren", "gebdatum", "nacido", "nascido", "edad", "nacimiento", "idade", "nascimento", "eta", "nascita", "leeftijd", "geboortedatum", "geboortejaar", "alder", "aldern",
         "wiek", "vek", "kor", "yas", "ika", "varsta", "возраст", "вік", "ηλικια", "年龄", "年齡", "年齢", "나이", "العمر", "उम्र", "usia", "umur", "tuoi",
     ),
     "race": (

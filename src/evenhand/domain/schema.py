@@ -55,7 +55,7 @@ class LabelSection(SchemaSection):
     column: StrictStr
     values: list[Cell] | None = Field(default=None, min_length=2, description="Needed for a table; a medium reads them from its data.")
     favourable: list[Cell] = Field(default_factory=list, description="The outcomes that a person hopes for.")
-    unit: StrictStr | None = Field(default=None, description="Makes it an amount, such as EUR; may be empty.")
+    unit: StrictStr | None = Field(default=None, description="Makes it an amount, such as EUR; empty, or left out beside a tolerance.")
     tolerance: AtLeastZero | None = Field(default=None, description="How far two amounts may be apart, in the unit.")
     share: AtLeastZero | None = Field(default=None, description="The same as a share of the larger amount.")
 
@@ -85,6 +85,7 @@ class ImpliedSection(SchemaSection):
     source: Cell = Field(alias="from")
     target: Cell = Field(alias="to")
     changes: dict[StrictStr, dict[Cell, Cell]]
+    learnt: StrictBool = Field(default=False, description="Whether this was learnt from data rather than known; every result says so.")
 
 
 class TwinsSection(SchemaSection):

@@ -61,7 +61,8 @@ class Label:
             self._check_amount()
             return
         if self.tolerance is not None or self.share is not None:
-            raise DomainError(f"label {self.column!r}: tolerance and share are for amounts; give a unit too")
+            cure = "leave them out, or the values" if self.values else "give a unit too, which may be empty: unit=''"
+            raise DomainError(f"label {self.column!r}: tolerance and share are for amounts; {cure}")
         if len(self.values) < 2:
             raise DomainError(f"label {self.column!r} has only the values {list(self.values)}; a model needs at least two classes")
         for value in self.favourable:
@@ -345,7 +346,7 @@ class TabularDomain:
         return pd.DataFrame({column.name: column.decode(rows[:, place]) for place, column in enumerate(self.columns)})
 
     def encode_labels(self, frame: object) -> Labels:
-        """The label column as positions in the label's values."""
+        """The label column as positions in the label's values; -1 where the cell is missing."""
         from evenhand.domain.frames import as_frame
 
         if self.label is None:
@@ -356,8 +357,8 @@ class TabularDomain:
         if self.label.column not in table.columns:
             raise DataError(f"the table lacks the label column {self.label.column!r}; it has {listing(list(table.columns))}")
         kind: Kind = "boolean" if len(self.label.values) == 2 else "category"  # no and yes may be truth values in the data
-        column = Column(self.label.column, kind, self.label.values)
-        return column.encode(table[self.label.column]).astype(np.intp)
+        codes = Column(self.label.column, kind, self.label.values, missing=1.0).encode(table[self.label.column])
+        return np.where(np.isnan(codes), -1, codes).astype(np.intp)
 
 
 def describe_combination(domain: TabularDomain, combination: int) -> dict[str, Value | None]:

@@ -30,11 +30,12 @@ class Implied:
     source: Value
     target: Value
     changes: Mapping[str, Mapping[Value, Value]]
+    is_learnt: bool = field(default=False, repr=False)  # from data, not known; the twins are the same
 
     def reversed(self) -> Implied:
         """The same rule read backwards."""
         back = {name: {new: old for old, new in cells.items()} for name, cells in self.changes.items()}
-        return Implied(self.column, self.target, self.source, back)
+        return Implied(self.column, self.target, self.source, back, self.is_learnt)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -25,6 +26,11 @@ _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _PLAIN = re.compile(r"[^\W\d_](?:[\w ./+<>=()-]*[\w./+<>=()-])?")
 _TAKEN = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
+_QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The same reader in C, ten times as quick, where PyYAML was built with it."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half of a character; no file can be written with it."""
+_ESCAPED = re.compile(r"\\U([0-9a-fA-F]{8})")
 _DEEPEST = 40
 _LONGEST_KEY = 120
 _WIDTH = 118
@@ -52,20 +58,35 @@ class Document:
 
 def read_yaml(text: str, file: str) -> Document:
     """The document in a text, or a DomainError that names file and line."""
-    document = Document(file)
     try:
-        _refuse_tricks(text, document)
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        if node is None:
-            raise DomainError("the file is empty; expected keys such as columns, label, protected", file=file, line=1)
-        document.value = _built(node, (), document)
+        return _read(text, file, yaml.SafeLoader if "\t" in text else _QUICK)  # in C, some tabs pass that are refused here
+    except (yaml.YAMLError, ValueError, OverflowError):
+        return _read_slowly(text, file)  # whose words for a mistake are the same everywhere
+
+
+def _read(text: str, file: str, loader: Any) -> Document:
+    document = Document(file)
+    _refuse_tricks(text, document, loader)
+    node = yaml.compose(text, Loader=loader)
+    if node is None:
+        raise DomainError("the file is empty; expected keys such as columns, label, protected", file=file, line=1)
+    document.value = _built(node, (), document)
+    return document
+
+
+def _read_slowly(text: str, file: str) -> Document:
+    try:
+        return _read(text, file, yaml.SafeLoader)
     except yaml.MarkedYAMLError as fault:
         mark = fault.problem_mark or fault.context_mark
         raise DomainError(_problem(fault), file=file, line=mark.line + 1 if mark else 1) from None
     except yaml.reader.ReaderError as fault:
         line = text[: fault.position].count("\n") + 1
         raise DomainError(f"character {fault.character!r} is not allowed in YAML; remove it", file=file, line=line) from None
-    return document
+    except (ValueError, OverflowError):  # from chr() inside the library
+        place = next((each.start() for each in _ESCAPED.finditer(text) if int(each.group(1), 16) > sys.maxunicode), 0)
+        message = f"{text[place : place + 10]!r} stands for no character; write the character itself"
+        raise DomainError(message, file=file, line=text[:place].count("\n") + 1) from None
 
 
 def _problem(fault: yaml.MarkedYAMLError) -> str:
@@ -79,9 +100,9 @@ def _problem(fault: yaml.MarkedYAMLError) -> str:
     return f"not valid YAML: {problem}" + (f" ({fault.context})" if fault.context and fault.context != problem else "")
 
 
-def _refuse_tricks(text: str, document: Document) -> None:
+def _refuse_tricks(text: str, document: Document, loader: Any) -> None:
     documents = depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+    for event in yaml.parse(text, Loader=loader):
         line = getattr(event.start_mark, "line", 0) + 1
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
@@ -120,17 +141,23 @@ def _built_mapping(node: yaml.MappingNode, path: Path, document: Document) -> di
 
 def _scalar(node: yaml.Node, document: Document) -> object:
     text: str = node.value
-    if getattr(node, "style", None) is not None:
+    if not text.isascii() and (half := _SURROGATE.search(text)):
+        raise DomainError(f"{half.group()!r} stands for no character; write the character itself", file=document.file, line=_line(node))
+    if getattr(node, "style", None):  # of plain text None, in C an empty one
         return text
     if _NULL.fullmatch(text):
         return None
     if _BOOL.fullmatch(text):
         return text.lower() == "true"
     if len(text) > 4_000 and text.lstrip("+-").isdigit():
-        raise DomainError("the number is too long", file=document.file, line=node.start_mark.line + 1)
+        raise DomainError("the number is too long", file=document.file, line=_line(node))
     if _INT.fullmatch(text):
         return int(text)
     return float(text) if _FLOAT.fullmatch(text) else text
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
 
 
 def flow(value: object) -> str:

@@ -80,11 +80,11 @@ class Baseline:
 
     def _rate(self, is_strict: bool) -> str:
         change, twice = self.change, self.twice_judged
-        if self.is_same_model:
+        if change is not None and change.low > self.tolerance:
+            return ""
+        if self.is_same_model and (twice is None or not twice.new):  # a digest of some answers does not see every change
             return "the model is the one of the baseline"
         if change is None:
-            return ""
-        if change.low > self.tolerance:
             return ""
         if not is_strict:
             return f"no worse than the baseline: {change.sentence}"

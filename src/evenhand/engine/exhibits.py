@@ -15,6 +15,7 @@ from evenhand.contract import Medium, Restoring
 from evenhand.disk import digest_of, read_bytes, write_whole
 from evenhand.errors import StoreError
 from evenhand.media.album import as_bytes
+from evenhand.media.album_medium import AlbumMedium
 from evenhand.media.pixel_differences import marked_difference
 from evenhand.media.png import data_uri, picture_of
 
@@ -28,12 +29,13 @@ DATA_URI = "data:image/png;base64,"
 class Exhibit:
     """Both sides of a pair as pictures (data URIs, with their difference) or as texts; empty where a row is a line of a table.
 
-    readings: what each reader of the user's jury sees in both pictures.
+    readings: what each reader of the user's jury sees in both pictures.  source: the file of the picture that both come from.
     """
 
     pictures: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     readings: dict[str, list[str]] = field(default_factory=dict)
+    source: str = ""
 
 
 def exhibit(pair: Rows, medium: Medium | None) -> Exhibit:
@@ -43,7 +45,7 @@ def exhibit(pair: Rows, medium: Medium | None) -> Exhibit:
     if sides and all(isinstance(side, str) for side in sides):
         return Exhibit(texts=dict(zip(SIDES, sides, strict=True)))
     if sides and all(isinstance(side, np.ndarray) and side.ndim == 3 for side in sides):
-        return Exhibit(_pictures([as_bytes(side) for side in sides]), readings=_readings(shown, medium))
+        return Exhibit(_pictures([as_bytes(side) for side in sides]), readings=_readings(shown, medium), source=_source(pair, medium))
     return Exhibit()
 
 
@@ -51,6 +53,11 @@ def _readings(shown: Any, medium: Medium | None) -> dict[str, list[str]]:
     """The values that the user's readers see, by what they read."""
     jury = getattr(medium, "jury", {}) if isinstance(shown, np.ndarray) else {}
     return {name: [str(reader.classes[code]) for code in reader.scores(shown).argmax(axis=1)] for name, reader in jury.items()}
+
+
+def _source(pair: Rows, medium: Medium | None) -> str:
+    """The file behind the pair, where the medium knows one."""
+    return medium.sources(pair[:1])[0] if isinstance(medium, AlbumMedium) else ""
 
 
 def _pictures(sides: list[NDArray[np.uint8]]) -> dict[str, str]:

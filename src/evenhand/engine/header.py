@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.contract import Medium, Method, Model, name_of, parameters
+from evenhand.domain.co_changes import co_change_words
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.digest import domain_digest, rows_digest
 from evenhand.engine.subject import Plan, Subject
@@ -104,6 +105,7 @@ def kind_of(model: Model) -> str:
     model = inner if isinstance(inner, Model) and type(model).__name__ == "Meter" else model
     seen = getattr(model, "reader", None)  # a model of pictures or texts has one that sees; of the others it only reads answers
     asked = getattr(model, "recogniser", model) if seen is None or isinstance(seen, Reader) else seen
+    asked = getattr(asked, "recogniser", asked)  # behind the answers that are kept of it
     given = next((part for name in GIVEN if (part := getattr(asked, name, None)) is not None and not isinstance(part, (str, Path))), asked)
     steps = getattr(given, "steps", None)
     return type(steps[-1][1] if isinstance(steps, list) and steps else given).__name__
@@ -111,12 +113,14 @@ def kind_of(model: Model) -> str:
 
 def domain_part(domain: TabularDomain, classes: Sequence[Any] = ()) -> dict[str, Any]:
     """A header's domain; the classes are the model's."""
+    learnt = [co_change_words(rule) for rule in domain.implied if rule.is_learnt and rule.column in domain.protected]
     return {
         "digest": domain_digest(domain),
         "protected": list(domain.protected),
         "label": domain.label.column if domain.label else None,
         "favourable": [str(c) for c in domain.label.favourable] if domain.label else [],
         "classes": [str(c) for c in classes],
+        **({"co_changed": learnt} if learnt else {}),
     }
 
 

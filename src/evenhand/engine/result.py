@@ -51,11 +51,16 @@ def result_dict(result: Ruled, told: Telling) -> dict[str, Any]:
         "header": result.header.as_dict(),
         "outcome": result.outcome,
         "reason": result.reason,
-        "sentences": list(told.sentences),
+        "sentences": [*told.sentences, *co_changed(result.header)],
         "checks": _plain(told.checks),
         "witnesses": _plain(told.witnesses),
         "body": _plain(told.body),
     }
+
+
+def co_changed(header: Header) -> list[str]:
+    """What twins change beside the protected columns because of something learnt from data: a reader must know."""
+    return list(header.domain.get("co_changed", ()))
 
 
 def _plain(value: Any) -> Any:

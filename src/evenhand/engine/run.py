@@ -20,6 +20,7 @@ from evenhand.engine.store import RunFolder
 from evenhand.engine.subject import Plan, Subject
 from evenhand.errors import BudgetSpent, EvenhandError, MethodError, MissingAbility, StoreError
 from evenhand.models.meter import assert_steady
+from evenhand.values import ability_name
 
 __all__ = ["Ending", "Plan", "Run", "Subject", "check_ability", "check_medium", "probe_steadiness", "run"]
 
@@ -134,7 +135,7 @@ def check_ability(method: Method, model: Model) -> None:
     """Raise before the run when the model lacks what the method needs."""
     if not isinstance(model, method.needs):
         raise MissingAbility(
-            f"method {name_of(method)} needs a {method.needs.__name__.lower()} model, which {type(model).__name__} is not; "
+            f"method {name_of(method)} needs a {ability_name(method.needs)} model, which {type(model).__name__} is not; "
             "choose a black-box method (`evenhand methods` lists what each one needs), or give a torch module or a dense net"
         )
 

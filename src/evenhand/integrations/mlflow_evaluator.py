@@ -1,4 +1,4 @@
-"""MLflow: an evaluator that `mlflow.evaluate` finds by its entry point, and results logged to a run."""
+"""MLflow: an evaluator that `mlflow.models.evaluate` finds by its entry point, and results logged to a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME = "evenhand"
 class FairnessEvaluator:
     """Judges a model on the data and by the policy of a project file, and logs rates, group gaps and the page to the run.
 
-    `mlflow.evaluate(..., evaluators="evenhand", evaluator_config={"project": "evenhand.yaml", "candidates": 5000})`.
+    `mlflow.models.evaluate(..., evaluators=["evenhand"], evaluator_config={"evenhand": {"project": "evenhand.yaml", "candidates": 5000}})`.
     """
 
     @classmethod

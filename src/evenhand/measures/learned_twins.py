@@ -62,7 +62,7 @@ class Turned:
     higher: Rows
     said_lower: Labels
     said_higher: Labels
-    is_still: bool = False  # whether it is to be claimed that the classifier stands still: no edit need then be outdone
+    has_moved: bool = True  # whether it is to be claimed that the classifier moves: edits that mean nothing must then be outdone
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ def weighed(case: StudyCase, turned: Turned, rng: np.random.Generator) -> Weighe
     other = Movement(readers.read(case.medium.show(turned.lower)), readers.read(case.medium.show(turned.higher)), len(classes))
     beyond, bounds = _bounds(own.steps - other.steps, case.confidence)
     reason, null = _doubt(case, other, right.astype(float) - read_right), 0.0
-    if not reason and not turned.is_still:  # the edits that mean nothing take longest, and are needed only where all else holds
+    if not reason and turned.has_moved:  # the edits that mean nothing take longest, and are needed only where all else holds
         null = _largest_null(case, turned, readers, other.lower, rng)
         reason = "" if float(np.abs(beyond).max()) > null else f"an edit of the same size that means nothing moves it as far ({null:.1%})"
     named = dict(zip(classes, beyond.tolist(), strict=True))

@@ -80,6 +80,7 @@ class RareRate:
     plain: Interval
     affected: int  # among plain draws
     levels: int  # 0 where plain draws were enough, or spoke alone
+    island_error: float = 0.0  # of the islands' mean, as a share of it, before it is stretched; 0 where plain draws spoke alone
 
     @property
     def sentence(self) -> str:
@@ -140,7 +141,7 @@ class RareSearch:
         plain = PlainStage(settings)
         while self.judged < settings.plain_share * settings.people or (plain.hits >= NOT_RARE and self.judged < settings.people):
             states = self._drawn(4096)
-            plain.add(states, self._nearness(states))
+            plain.add(states, self._asked(states))
         alone = clopper_pearson(plain.hits, plain.drawn, settings.confidence)
         if plain.hits >= NOT_RARE or (islands := plain.islands(self.rng)) is None:
             return RareRate(alone, alone, plain.hits, 0)
@@ -197,10 +198,14 @@ class RareSearch:
 
     def _nearness(self, states: LevelStates) -> Reals:
         """How near everybody is to different outcomes of the twins; infinite for the affected, minus infinite for who cannot be."""
-        self.judged += len(states)
         domain = self.chain.domain
-        told = nearness(states.rows, domain, self.model)
+        told = self._asked(states)
         return np.where(domain.keeps_constraints(states.rows), told, -np.inf) if domain.constraints else told
+
+    def _asked(self, states: LevelStates) -> Reals:
+        """The same of people who can be."""
+        self.judged += len(states)
+        return nearness(states.rows, self.chain.domain, self.model)
 
 
 def _way(before: Reals, after: Reals) -> float:
@@ -267,7 +272,7 @@ def rare_rate(chain: LevelChain, model: Model, rng: np.random.Generator, setting
     >>> rare_rate(chain, planted.model, rng, RareRateSettings(people=20_000)).interval.high < 0.01
     True
     """
-    return RareSearch(chain, model, settings or RareRateSettings(), rng).go()
+    return RareSearch(chain.unscored, model, settings or RareRateSettings(), rng).go()
 
 
 def nearness(rows: Rows, domain: TabularDomain, model: Model) -> Reals:
@@ -278,8 +283,8 @@ def nearness(rows: Rows, domain: TabularDomain, model: Model) -> Reals:
     scores = np.asarray(model.scores(twins.reshape(combinations * n, width)), dtype=np.float64)
     labels = labels_of(scores).reshape(combinations, n)
     margin = _margins(scores).reshape(combinations, n).min(axis=0)
-    apart = scores.reshape(combinations, n, -1)
-    gap = (apart.max(axis=0) - apart.min(axis=0)).max(axis=1)
+    columns = np.ascontiguousarray(scores.T).reshape(-1, combinations, n)
+    gap = np.max([column.max(axis=0) - column.min(axis=0) for column in columns], axis=0)
     told = np.log((gap + SMALLEST_GAP) / (margin + SMALLEST_MARGIN))
     return np.where((labels != labels[0]).any(axis=0), np.inf, told)
 
@@ -309,4 +314,4 @@ def _together(shares: Reals, plain: PlainStage, levels: int) -> RareRate | None:
     if low >= high:  # they contradict each other: the exact one is right
         return None
     told = Interval(float(np.clip(mean, low, high)), low, high, plain.drawn, confidence)
-    return RareRate(told, clopper_pearson(plain.hits, plain.drawn, confidence), plain.hits, levels)
+    return RareRate(told, clopper_pearson(plain.hits, plain.drawn, confidence), plain.hits, levels, error / mean / ALIKE)

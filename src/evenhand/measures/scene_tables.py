@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from evenhand.measures.class_counts import ClassRules
 from evenhand.measures.counted_changes import CountedChange, CountedScenes, judge
-from evenhand.measures.studies.classes import ClassRules
 from evenhand.statistics.intervals import Interval
 
 RESAMPLES = 1000

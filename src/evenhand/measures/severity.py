@@ -57,7 +57,7 @@ class Severity:
             parts = [f"{count:,} people get {number}" for number, count in sorted(self.outcomes.items())]
             told.append(f"Different outcomes over the protected values: {', '.join(parts)}")
         if self.together is not None and self.columns:
-            which = ", ".join(f"{name} {count:,}" for name, count in list(self.columns.items())[:3])
+            which = ", ".join(f"{name} ({count:,} people)" for name, count in list(self.columns.items())[:3])
             share = f"{self.together.estimate:.1%} of the affected people ({self.together.low:.1%} to {self.together.high:.1%})"
             told.append(f"For {share} no protected column makes a difference by itself, only several together: {which}")
         return told
@@ -65,7 +65,7 @@ class Severity:
     def _gaps(self) -> str:
         widest = f"the widest gap between two twins is {self.widest:.3g}"
         sure = (
-            f"; at most {self.wider_at_most:.2g} of the population has a wider one" if self.wider_at_most else ", and every row was asked"
+            f"; at most {self.wider_at_most:.2%} of the population has a wider one" if self.wider_at_most else ", and every row was asked"
         )
         parts = [
             f"{who} see answers at least {gap.estimate:.3g} apart ({gap.low:.3g} to {gap.high:.3g})"

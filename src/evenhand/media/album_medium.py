@@ -188,6 +188,11 @@ class AlbumMedium:
         """The picture of the album behind each row; -1 for one that was added as a whole."""
         return np.array([self._parent(int(code)) for code in np.asarray(rows)[:, 0]], dtype=np.intp)
 
+    def sources(self, rows: Rows) -> list[str]:
+        """The file of the picture behind each row; empty where it came from none."""
+        files = self.album.sources
+        return [files[place] if files and place >= 0 else "" for place in self.origins(rows)]
+
     def _parent(self, code: int) -> int:
         """The album's picture behind a code; -1 for a made one that has none."""
         if 0 <= code < len(self.album):

@@ -12,16 +12,18 @@ person.  What is sought is the population restricted to plausible findings; what
    run's facts say so.
 2. Walks.  Thousands of walks stand on findings.  A move draws one column again, near or far, or all columns from one on, by the
    population's own levels.  Moves are made from where the walks stand until there is enough to ask about at once; a new place that is
-   plausible and a finding is where a walk goes on, of several the last.  Some more walks make a move after every five, and go to findings
-   that are not plausible too.  Such moves leave the population as it is, so that the limit of these walks is the population restricted
-   to findings: where they stand is a sample of everybody who is treated so.  Nobody is asked about twice; known findings are walked
-   through for nothing.
+   plausible and a finding is where a walk goes on, of several the last.  A quarter as many walks make a move after every second one, and go
+   to findings that are not plausible too.  Such moves leave the population as it is, so that the limit of these walks is the population
+   restricted to findings: where they stand is a sample of everybody who is treated so, and what they come by is not forgotten: it is
+   listed where the pair is plausible, and set aside elsewhere.  Nobody is asked about twice; known findings are walked through for
+   nothing.
 3. Where a question is expensive, cheap trees screen the proposals, with delayed acceptance, which leaves that limit as it is.  Moves that
    bring more new findings for their cost are made more often, which changes the speed of the walks and not their limit.
 
 How much of it is known is told by fresh draws: the share of the affected ones among them who are in the list already.  Where that is about
-nine tenths, walks may also go to plausible people whose twins are not plausible, and where that holds of these too, to anybody of the
-population; they are set aside.  Where nearly all of the population's affected people are known, the search ends.
+nine tenths, or the sample's walks find five times as many new people for their cost, walks set out again from the sample: to people who
+are not among the unlikeliest twentieth, whatever their twins are, and by the same rule from there to anybody of the population.  They are
+set aside: the list holds plausible pairs only.  Where nearly all of the population's affected people are known, the search ends.
 
 With `anybody` none of this is done: walks over the findings of the whole domain change one cell at a time, and those that lose their
 finding go on from one that did not.  That lists the most in a second, and hardly anybody who could exist.
@@ -43,7 +45,7 @@ from evenhand.contract import Candidates, Model, Search, Task, Verdict
 from evenhand.limits import Count, Share, ShareAboveZero, check_limits
 from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.known_share import KnownShare
-from evenhand.methods.parts.move_shares import MoveShares
+from evenhand.methods.parts.move_shares import LatePace, MoveShares
 from evenhand.methods.parts.patience import PATIENCE
 from evenhand.methods.parts.plausible_walks import NOBODY, PAIR, PERSON, PlausibleSet, PlausibleStates, PlausibleStep
 from evenhand.methods.parts.roaming import Roaming, anywhere
@@ -65,7 +67,7 @@ class Evenhand:
     """Walks over the plausible findings.
 
     walks: how many walks advance together
-    seeds: how many findings are looked for before walking, and people in the sample at most
+    seeds: how many findings are looked for before walking, people in the sample at most, and verdicts from which on a screen is grown
     seed_share: of the budget at most this share goes into looking for them; of its seconds at most twice this share into learning
     learnt_cells: how many cells of the data, rows times columns, the population is learnt from at most; a domain of fewer people than
         such rows is judged whole
@@ -148,7 +150,7 @@ class Seeking:
 
     def __init__(self, task: Task, plausible: PlausibleSet, method: Evenhand, rng: np.random.Generator) -> None:
         self.task, self.plausible, self.method, self.rng = task, plausible, method, rng
-        self.known, self.screen = Known(task), Screen(task.domain)
+        self.known, self.screen = Known(task), Screen(task.domain, method.seeds)
         self.is_expensive = task.question_seconds > EXPENSIVE_SECONDS
         self.states: list[LevelStates] = []  # findings to walk from
         self.listed: list[LevelStates] = []  # those of them that plausible people show
@@ -220,6 +222,7 @@ class Walking:
         self.here = LevelWalks(self.plausible.chain, self._dealt(listed if len(listed) else seeds, self.count))
         self.sampling = LevelWalks(self.plausible.chain, self._dealt(seeds, min(len(seeds), method.seeds, max(1, self.count // 4))))
         self.moves = 0  # since the walks of the sample have moved
+        self.sampled = LatePace()  # what these walks find for their cost
         self.wanted = PAIR  # what walks want where they go
         self.shares = self._untried_moves()
         self.weights = self._weighed(self.here.states.copies)
@@ -239,11 +242,10 @@ class Walking:
             asked = yield from self._round(self.shares.far if is_due else None)
             rounds, price = (0, self.shares.spent) if is_due else (rounds + 1, price)
             stale = stale + 1 if asked <= 1 else 0
-            while self.moves > ROUNDS // 4:
-                self.moves -= ROUNDS // 4
+            for _ in range(self._due_moves()):
                 if self.task.fitting(len(self.sampling)) == len(self.sampling):
                     yield from self._sample()
-            if self.wanted != NOBODY and (stale >= PATIENCE or (is_due and self._is_time_for_others)):
+            if self.wanted != NOBODY and (stale >= PATIENCE or self._is_worth_less or (is_due and self._is_time_for_others)):
                 self._widen()
                 stale = 0
             if is_due and self.wanted == NOBODY and self.known_here.is_nearly_all and not self.plausible.is_everything:
@@ -252,13 +254,27 @@ class Walking:
         if stale >= PATIENCE and self.task.fitting(self.count) == self.count:
             self.task.facts["stopped"] = "hardly any new row can be reached from the findings: the plausible ones are known"
 
+    def _due_moves(self) -> int:
+        """How often the sample's walks are to move: once for every two moves of the others."""
+        due, self.moves = divmod(self.moves, 2)
+        return due
+
     @property
     def _is_time_for_others(self) -> bool:
         return self.known_here.is_nine_tenths(self.known_here.remembered // ROUNDS) and not self.plausible.is_everything
 
+    @property
+    def _is_worth_less(self) -> bool:
+        """Whether walks that go to anybody find so much more for their cost that being choosy is no longer worth it."""
+        return self.shares.lately.falls_behind(self.sampled, ROUNDS // 2, ROUNDS // 4) and not self.plausible.is_everything
+
     def _widen(self) -> None:
-        """On to plausible people whose twins are not, and from there to anybody; they are set aside."""
+        """On to plausible people whose twins are not, and from there to anybody; they are set aside.  Walks set out again from the
+        sample: around the pairs there may be nobody else."""
         self.wanted = PERSON if self.wanted == PAIR and not self.plausible.is_everything else NOBODY
+        wanted = self.plausible.among(self.sampling.states, self.wanted)
+        self.here = LevelWalks(self.plausible.chain, self._dealt(wanted if len(wanted) else self.sampling.states, self.count))
+        self.weights = self._weighed(self.here.states.copies)
         self.shares, self.known_here = self._untried_moves(), KnownShare(self.known_share.remembered)
         self.known_share.forget(self.known_share.remembered // ROUNDS)  # the list has grown: later draws say more
 
@@ -280,10 +296,12 @@ class Walking:
 
     def _sample(self) -> Search:
         """One move, any as often as any other, of the walks that may go to everybody who is treated so."""
-        move = self.shares.moves[int(self.rng.integers(len(self.shares.moves)))]
-        there = self.plausible.moved(self.sampling, move, NOBODY, self.rng)
+        number = int(self.rng.integers(len(self.shares.moves)))
+        there = self.plausible.moved(self.sampling, self.shares.moves[number], NOBODY, self.rng)
         unfair = yield from self.known.judge_likely(there.step.rows, "walk", there.likelihood)
         self.sampling.go(there.step, np.flatnonzero(unfair))
+        new = self.known.is_new
+        self.sampled.add(int((unfair & new).sum()), self.shares.price(number, len(self.sampling), int(new.sum())))
 
     def _dealt(self, seeds: LevelStates, count: int) -> LevelStates:
         """So many places to begin at, each seed as often as any other."""

@@ -40,12 +40,10 @@ class ConstantModel:
 
 
 @dataclass(frozen=True, eq=False)
-class Masked:
-    """A model that is always told the same protected values."""
+class _AroundOne:
+    """A model around another one, which answers in the same classes."""
 
     base: Model
-    places: tuple[int, ...]
-    codes: tuple[float, ...]
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -61,6 +59,14 @@ class Masked:
     def batch_rows(self) -> int:
         """As the base."""
         return self.base.batch_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Masked(_AroundOne):
+    """A model that is always told the same protected values."""
+
+    places: tuple[int, ...]
+    codes: tuple[float, ...]
 
     def scores(self, rows: Rows) -> Scores:
         """The base's answer to the row with its protected cells replaced."""
@@ -85,21 +91,15 @@ def masked(rows: Rows, places: tuple[int, ...], codes: tuple[float, ...]) -> Row
 
 
 @dataclass(frozen=True, eq=False)
-class Marginalised:
+class Marginalised(_AroundOne):
     """A model's answer averaged over all possible twins, weighted alike for everybody: no protected value can change it.
 
     `weights` has one number per protected combination.  With changes that must follow a protected one and cannot be undone, two twins
     may have different twins themselves; only then can answers differ.
     """
 
-    base: Model
     domain: TabularDomain
     weights: Reals
-
-    @property
-    def classes(self) -> tuple[Any, ...]:
-        """The base's label values."""
-        return self.base.classes
 
     @property
     def is_hard(self) -> bool:
@@ -158,29 +158,18 @@ class ThresholdRule:
 
 
 @dataclass(frozen=True, eq=False)
-class Thresholded:
+class Thresholded(_AroundOne):
     """A binary model with a rule of its own for each protected group; rows of other groups keep the base's answer."""
 
-    base: Model
     places: tuple[int, ...]
     groups: Rows  # (groups, protected columns): the codes of each group
     rule_of: tuple[int, ...]  # for each group the position of its rule
     rules: tuple[ThresholdRule, ...]
 
     @property
-    def classes(self) -> tuple[Any, ...]:
-        """The base's label values."""
-        return self.base.classes
-
-    @property
     def is_hard(self) -> bool:
         """Answers are chances."""
         return False
-
-    @property
-    def batch_rows(self) -> int:
-        """As the base."""
-        return self.base.batch_rows
 
     def scores(self, rows: Rows) -> Scores:
         """The rule's chance; the larger one is the label, where Fairlearn would draw lots."""
@@ -207,28 +196,12 @@ def group_of(cells: Rows, groups: Rows) -> Index:
 
 
 @dataclass(frozen=True, eq=False)
-class Shifted:
+class Shifted(_AroundOne):
     """A model that says amounts, with an amount of its own added for each protected group; rows of other groups stay as they are."""
 
-    base: Model
     places: tuple[int, ...]
     groups: Rows  # (groups, protected columns): the codes of each group
     shifts: Reals  # (groups,)
-
-    @property
-    def classes(self) -> tuple[Any, ...]:
-        """The base's."""
-        return self.base.classes
-
-    @property
-    def is_hard(self) -> bool:
-        """As the base."""
-        return self.base.is_hard
-
-    @property
-    def batch_rows(self) -> int:
-        """As the base."""
-        return self.base.batch_rows
 
     def scores(self, rows: Rows) -> Scores:
         """The base's amounts, shifted."""

@@ -1,4 +1,4 @@
-"""From rows of codes to what a model eats (a frame, a matrix), the fixed rows that models are probed with, and fingerprints."""
+"""From rows of codes to what a model takes (a frame, a matrix), the fixed rows that models are probed with, and fingerprints."""
 
 from __future__ import annotations
 

@@ -10,6 +10,8 @@ from urllib.parse import parse_qs
 from evenhand.errors import DataError
 
 SECONDS_FOR_A_REQUEST = 30
+LONGEST_LENGTH = 12
+"""Digits of the length of a request."""
 
 
 class LocalServer(ThreadingHTTPServer):
@@ -51,7 +53,7 @@ class LocalHandler(BaseHTTPRequestHandler):
     def content(self, most: int) -> bytes:
         """The request's body; DataError where its length is not told or too large."""
         told = self.headers.get("Content-Length", "")
-        if not (told.isascii() and told.isdigit() and int(told[:12]) <= most):
+        if not (told.isascii() and told.isdigit() and len(told) <= LONGEST_LENGTH and int(told) <= most):
             raise DataError(f"a request has a length of at most {most:,} bytes")
         return self.rfile.read(int(told))
 

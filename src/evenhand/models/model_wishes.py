@@ -24,7 +24,7 @@ from evenhand.models.shown import shown
 from evenhand.models.trial_rows import SHOWN_TRIAL, USUAL_TRIAL, TrialRows, trial_of
 
 if TYPE_CHECKING:
-    from evenhand.models.torch import TorchSettings
+    from evenhand.models.torch_adapter import TorchSettings
 
 Asked = Literal["rows", "pictures", "texts", "scenes"]
 """What a model is asked about."""

@@ -11,7 +11,8 @@ import numpy as np
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import MissingAbility, require
 from evenhand.models.quarantine import examine
-from evenhand.models.torch import TorchModel, TorchSettings, from_module
+from evenhand.models.torch import TorchModel, from_module
+from evenhand.models.torch_adapter import TorchSettings
 
 Step = Callable[[Sequence[Any], dict[str, Any]], Any]
 

@@ -33,6 +33,8 @@ KEYS_AT_ONCE = 500
 """In one question to the file; SQLite takes so many in all its versions."""
 FOLDER = "answers"
 """Where answers are kept, below the folder of the runs."""
+LONGEST_EDITION = 9
+"""Digits of the number of an edition."""
 EDITION = "edition"
 """The file there that says how often everything was asked afresh; none before the first time."""
 
@@ -253,7 +255,7 @@ def edition_of(folder: Path) -> int:
     """Which edition of their models' answers the runs in a folder are at."""
     file = folder / FOLDER / EDITION
     told = read_utf8(file).strip() if file.exists() else "1"
-    if not told.isdecimal():
+    if not (told.isascii() and told.isdecimal() and len(told) <= LONGEST_EDITION):
         raise StoreError(f"{file} holds {told[:20]!r} instead of a number; restore it, or remove it to go on with the first edition")
     return int(told)
 

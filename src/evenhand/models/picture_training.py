@@ -15,7 +15,7 @@ from evenhand.limits import Count, NotNegative, Positive, TwoOrMore, check_argum
 from evenhand.media.album import Album
 from evenhand.media.picture_tensors import to_tensor
 from evenhand.models.picture_networks import NETWORKS
-from evenhand.models.torch import TorchClassifier, torch_classifier
+from evenhand.models.torch_pictures import TorchClassifier, torch_classifier
 from evenhand.models.torch_training import reset
 from evenhand.values import tell_watcher
 

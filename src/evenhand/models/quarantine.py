@@ -23,8 +23,8 @@ SECONDS, SECONDS_A_MEGABYTE = 2.0, 1.0
 """CPU-seconds that a file may take, and as many more as it has megabytes."""
 PATIENCE = 4.0
 """How many times longer it may take by the clock, on a machine that is busy with other things."""
-LIBRARY_SECONDS = 90.0
-"""So long its library may take to be loaded, by the clock."""
+LIBRARY_SECONDS = 600.0
+"""So long its library may take to be loaded, by the clock: no file is open by then, and a machine may be very busy."""
 
 
 def seconds_for(path: Path) -> float:
@@ -65,16 +65,17 @@ class Quarantine:
     def _ask(self, kind: str, path: Path) -> str:
         process = self._running()
         to, back = _pipes(process)
+        patience, is_late = PATIENCE * seconds_for(path) + LIBRARY_SECONDS, False
         try:
             to.write(json.dumps({"kind": kind, "path": str(path.resolve())}).encode() + b"\n")
             to.flush()
-            patience = PATIENCE * seconds_for(path) + LIBRARY_SECONDS
-            line = back.readline() if select.select([back], [], [], patience)[0] else b""
+            is_late = not select.select([back], [], [], patience)[0]
+            line = b"" if is_late else back.readline()
         except OSError:
             line = b""
         if not line:
             self.close()
-            return "the process that opened it first did not survive"
+            return f"it was not opened within {patience:.0f} seconds" if is_late else "the process that opened it first did not survive"
         return str(json.loads(line)["fault"])
 
     def _running(self) -> subprocess.Popen[bytes]:

@@ -26,6 +26,7 @@ from evenhand.models.estimator import EstimatorModel
 from evenhand.models.inputs import first_line
 from evenhand.models.onnx import OnnxModel
 from evenhand.models.saved_estimators import Fixed, read_estimator, write_estimator, write_session
+from evenhand.models.torch import TorchModel
 
 DESCRIPTION = "evenhand-model.json"
 VERSION = 1
@@ -79,7 +80,7 @@ def _described(model: Model, folder: Path, fixed: Fixed) -> dict[str, Any] | Non
         return write_estimator(model, folder, fixed)
     if isinstance(model, OnnxModel):
         return write_session(model, folder, fixed)
-    if type(model).__module__ == "evenhand.models.torch":
+    if isinstance(model, TorchModel):
         written = _torch(model, folder)
         return {"kind": "torch", "classes": list(model.classes), "path": written.name} | _sum(written)
     return None
@@ -112,7 +113,7 @@ def _plain(model: Model, folder: Path) -> Path:
     )
 
 
-def _torch(model: Any, folder: Path) -> Path:
+def _torch(model: TorchModel, folder: Path) -> Path:
     """An ONNX graph from codes to scores, which needs none of the user's code; the bare weights where the module cannot be exported."""
     import torch
 
@@ -236,7 +237,7 @@ def _graph(file: Path, domain: TabularDomain, classes: list[Any]) -> Model:
     from evenhand.models.onnx import from_onnx
     from evenhand.models.onnx_torch import torch_from_onnx
     from evenhand.models.readings import Declared
-    from evenhand.models.torch import TorchSettings
+    from evenhand.models.torch_adapter import TorchSettings
     from evenhand.models.trial_rows import TrialRows
 
     try:

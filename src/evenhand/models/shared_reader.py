@@ -16,8 +16,8 @@ from evenhand.errors import InvalidArgument
 from evenhand.media.album import Album
 from evenhand.media.picture_tensors import to_tensor
 from evenhand.models.picture_training import Course, fit
-from evenhand.models.torch import TorchClassifier, torch_classifier
 from evenhand.models.torch_layers import watching
+from evenhand.models.torch_pictures import TorchClassifier, torch_classifier
 
 USUAL = Course(epochs=4)
 

@@ -164,6 +164,7 @@ class ShownRecogniser:
     recogniser: Recogniser | SeesScenes
     batch_rows: int = 32
     is_costly: bool = True
+    remembers: bool = True
     _answers: dict[bytes, Answer] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -185,18 +186,20 @@ class ShownRecogniser:
     def detections(self, rows: Rows) -> list[Answer]:
         """Everything that the recogniser sees in what each row shows."""
         keys = [row.tobytes() for row in self.medium.as_shown(rows)]
-        new = {key: place for place, key in enumerate(keys) if key not in self._answers}
+        known = self._answers if self.remembers else {}  # what is shown twice in one call is asked once in any case
+        new = {key: place for place, key in enumerate(keys) if key not in known}
         if new:
-            answers = self._ask(rows[list(new.values())])
-            if len(answers) != len(new):
-                raise WrongAnswer(f"recogniser {self.recogniser.name} answered {len(answers)} times to {len(new)} pictures")
-            self._answers.update(zip(new, answers, strict=True))
-        return [self._answers[key] for key in keys]
+            known.update(zip(new, self._ask(rows[list(new.values())]), strict=True))
+        return [known[key] for key in keys]
 
     def _ask(self, rows: Rows) -> list[Answer]:
         if isinstance(self.recogniser, SeesScenes):
-            return self.recogniser.recognise_scenes(self.medium.shown_scenes(rows))  # type: ignore[attr-defined]  # checked by `shown`
-        return self.recogniser.recognise(list(self.medium.show(rows)))
+            answers = self.recogniser.recognise_scenes(self.medium.shown_scenes(rows))  # type: ignore[attr-defined]  # checked by `shown`
+        else:
+            answers = self.recogniser.recognise(list(self.medium.show(rows)))
+        if len(answers) != len(rows):
+            raise WrongAnswer(f"recogniser {self.recogniser.name} answered {len(answers)} times to {len(rows)} pictures")
+        return answers
 
     def counts(self, rows: Rows) -> list[Counter[str]]:
         """Objects by class, whatever the class is."""
@@ -212,11 +215,11 @@ class ShownRecogniser:
         return table
 
     def without_memory(self) -> ShownRecogniser:
-        """The same model that asks again; a service that is paid for each picture keeps its answers, so that nothing is paid twice."""
+        """The same model that asks every time; a service that is paid for each picture keeps its answers, so that nothing is paid twice."""
         if getattr(self.recogniser, "price_per_thousand", 0.0):
             return self
         again: Callable[[], Recogniser] | None = getattr(self.recogniser, "without_memory", None)
-        return replace(self, recogniser=self.recogniser if again is None else again(), _answers={})
+        return replace(self, recogniser=self.recogniser if again is None else again(), remembers=False, _answers={})
 
     def keeping(self, book: AnswerBook, _occasion: str = "") -> ShownRecogniser:
         """The same model; what is asked over a network has its answers in a file beside the book's."""

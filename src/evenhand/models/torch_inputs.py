@@ -1,4 +1,4 @@
-"""How what is asked (rows of codes, pictures) becomes what a torch module eats, and how a gradient goes the way back."""
+"""How what is asked (rows of codes, pictures) becomes what a torch module takes, and how a gradient goes the way back."""
 
 from __future__ import annotations
 

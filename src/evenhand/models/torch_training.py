@@ -72,7 +72,7 @@ def _descend(model: TorchModel, rows: Rows, targets: Any, pairs: Pairs | None) -
 def _loss(model: TorchModel, inputs: Any, targets: Any) -> Any:
     import torch
 
-    values = flat(model._forward(inputs)).float()
+    values = flat(model.forward(inputs)).float()
     if model.reader.form == "favourable":
         towards = (targets == 1).float()
         chance = torch.sigmoid(values[:, 0]) if model.reader.logits else values[:, 0]
@@ -86,7 +86,7 @@ def _apart(model: TorchModel, first: Any, second: Any) -> Any:
     """The mean squared distance of the two sides' centred logits."""
     import torch
 
-    both = _centred(model, flat(model._forward(torch.cat([first, second]))).float())
+    both = _centred(model, flat(model.forward(torch.cat([first, second]))).float())
     return (both[: len(first)] - both[len(first) :]).square().mean()
 
 

@@ -5,7 +5,7 @@ The data's medium decides what the model is asked about; the kinds of models liv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -18,7 +18,7 @@ from evenhand.models.model_wishes import ModelWishes, ObjectSettings
 from evenhand.models.preparation import Preparation
 
 if TYPE_CHECKING:
-    from evenhand.models.torch import TorchSettings
+    from evenhand.models.torch_adapter import TorchSettings
 
 
 @runtime_checkable
@@ -72,12 +72,25 @@ def wrap(
     if classes is not None and (isinstance(classes, str) or len(classes) < 2):
         raise InvalidArgument(f"classes={classes!r} must be a list of at least two labels in the model's own order")
     medium, domain = _shown_by(data)
+    _check_amount(domain, {"returns": None if returns in ("amount", "counts") else returns, "threshold": threshold, "classes": classes})
     told = objects or ObjectSettings()
     holder = data if isinstance(data, _Data) else None
     wishes = ModelWishes(
         medium, domain, _dispatch, classes, check_takes(takes), returns, trusted, torch, prepare, told, threshold, holder, preset, output
     )  # fmt: skip
     return _dispatch(model, wishes)
+
+
+def _check_amount(domain: TabularDomain, declared: Mapping[str, Any]) -> None:
+    """A declaration that only classes have is no way to read amounts, and would be passed over in silence."""
+    if domain.label is None or not domain.label.is_amount:
+        return
+    for name, value in declared.items():
+        if value is not None:
+            label = domain.label.column
+            raise InvalidArgument(
+                f"{name}={value!r} is for a label with classes, but the label {label!r} is an amount; leave it out, or declare its values"
+            )
 
 
 def _shown_by(data: Any) -> tuple[Medium, TabularDomain]:

@@ -31,7 +31,8 @@ def sheet_of_witnesses(record: Record) -> dict[str, Any] | None:
     high, wide = (max(pair.shape[axis] for pair in pairs) for axis in (0, 1))
     padded = np.stack([_padded(pair, high, wide) for pair in pairs])
     in_a_row = min(PAIRS_IN_A_ROW, len(pairs))
-    told = "Each pair side by side: first as it is, then with only what is protected changed. In the order of the pairs above, row by row."
+    twin = "as a learned editor made it for another value" if record.header.medium.learned_twins else "with only what is protected changed"
+    told = f"Each pair side by side: first as it is, then {twin}. In the order of the pairs above, row by row."
     return {"title": f"{len(pairs)} pairs at a glance", "picture": data_uri(sheet(padded, in_a_row, gap=6)), "sentence": told}
 
 

@@ -10,11 +10,11 @@ from evenhand.report import words
 from evenhand.report.formats.md import code, prose, table
 from evenhand.report.record import Record
 
-WRITTEN = "2026-11-17"
+WRITTEN = "2026-11-18"
 """The day on which the packs' texts were written; laws change after it."""
 
-AS_READ = "written from secondary sources, that is copies and quotations of the texts"
-"""How the laws were read: not in the official journals themselves."""
+AS_READ = "each source with its date, its official address and how it was read, which was in copies and not in the journals themselves"
+"""How the laws were read."""
 
 NOT_ADVICE = (
     "**Not legal advice.** This is a rendering of measurements for those who prepare a legal assessment. It says nothing about whether a "
@@ -24,11 +24,18 @@ NOT_ADVICE = (
 
 @dataclass(frozen=True)
 class LegalSource:
-    """Where a demand is written, and as of when."""
+    """Where a demand is written, as of when, its official address, and in which copy it was read."""
 
     name: str
     place: str
     date: str
+    address: str
+    read: str
+
+    @property
+    def line(self) -> str:
+        """For a list of sources."""
+        return f"{self.name}, {self.place} ({self.date}): <{self.address}>; read in {self.read}"
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ def opening(title: str, record: Record, sources: Sequence[LegalSource]) -> str:
         NOT_ADVICE,
         measured,
         f"Sources (this text is of {WRITTEN}, {AS_READ}; look up the wording in force):\n\n"
-        + "\n".join(f"- {each.name}, {each.place} ({each.date})" for each in sources),
+        + "\n".join(f"- {each.line}" for each in sources),
     ]
     return "\n\n".join(lines)
 

@@ -30,7 +30,7 @@ def nouns(record: Record) -> tuple[str, str]:
 
 def lead(record: Record) -> str:
     """The sentence that leads."""
-    if classes_decide(record) or is_one_model(record):
+    if classes_decide(record) or leaning_decides(record) or is_one_model(record):
         return sentence(record.reason)
     rate = record.body.rates[0] if record.body.rates else None
     if rate is not None and rate.is_measured:
@@ -47,6 +47,11 @@ def classes_decide(record: Record) -> bool:
     return "classes" in record.body.studies and not record.gate.get("max_rate")
 
 
+def leaning_decides(record: Record) -> bool:
+    """Whether the verdict is about a leaning between pictures, or about groups: single flips near a border then decide nothing."""
+    return record.verb == "measure" and "leaning" in record.body.studies and not record.gate.get("max_rate")
+
+
 VERDICTS = {"better": "Better", "worse": "Worse", "not shown": "No change is shown"}
 AMONG = {"data": "among the real rows", "domain": "in everything that the domain allows"}
 
@@ -58,7 +63,7 @@ def _change(record: Record) -> str:
     if record.body.series or not all(isinstance(first.get(name), (int, float)) for name in ("before", "after", "low", "high")):
         return ""
     among = AMONG.get(str(first.get("population")), f"in the population “{words.text(first.get('population'), 60)}”")
-    points = " to ".join(f"{100 * float(first[name]):+.2f}".replace("-", "−") for name in ("low", "high"))
+    points = " and ".join(f"{100 * float(first[name]):+.2f}".replace("-", "−") for name in ("low", "high"))
     return (
         f"{VERDICTS.get(str(first.get('verdict')), 'Compared')}: {among}, {words.percent(first['before'])} are treated differently before, "
         f"{words.percent(first['after'])} after (the change lies between {points} points, n = {words.number(first.get('n'))})."
@@ -66,7 +71,7 @@ def _change(record: Record) -> str:
 
 
 def is_one_model(record: Record) -> bool:
-    """Whether two results of the very same model were compared: it cannot have become worse, whatever the two samples say."""
+    """Whether results of the very same model were compared, with every row judged as before: it cannot have become worse."""
     return record.verb == "compare" and record.reason.startswith(ONE_MODEL)
 
 

@@ -141,6 +141,7 @@ class WitnessRecord(RecordPart):
     pictures: dict[str, str] = Field(default_factory=dict)
     texts: dict[str, str] = Field(default_factory=dict)
     readings: dict[str, list[str]] = Field(default_factory=dict)
+    source: str = ""
 
     @property
     def differing(self) -> list[str]:
@@ -263,7 +264,7 @@ def load(path: Path) -> dict[str, Any]:
     try:
         _checked(plain(content))
     except _Fault as fault:
-        raise StoreError(f"{path} is not a result that can be rendered: {fault}") from None
+        raise StoreError(f"{path} is not a result that can be rendered: {_run_record(path) or fault}") from None
     return version_1.converted(content)
 
 
@@ -286,6 +287,13 @@ def plain(value: Any) -> Any:
         return float(value)
     item = getattr(value, "tolist", None)  # a NumPy scalar or array
     return plain(item()) if callable(item) else str(value)
+
+
+def _run_record(path: Path) -> str:
+    """Where the result stands that a single run is a part of; empty where the file is not the record of a run."""
+    whole = path.absolute().parent.parent / path.name
+    is_record = (path.parent / "header.json").exists() and whole.exists()
+    return f"it is the record of one run; the result of the whole command is {whole}" if is_record else ""
 
 
 class _Fault(Exception):

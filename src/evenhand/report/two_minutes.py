@@ -13,7 +13,7 @@ from evenhand.report import words
 from evenhand.report.charts.canvas import Axis, nice
 from evenhand.report.charts.tolerances import ToleranceRow, tolerances
 from evenhand.report.first_picture import FirstPicture, class_picture
-from evenhand.report.lead import classes_decide, is_one_model, listed, nouns
+from evenhand.report.lead import classes_decide, is_one_model, leaning_decides, listed, nouns
 from evenhand.report.record import RateRecord, Record
 from evenhand.report.sections.repair_lines import goal_changes, goal_is_a_share, is_of_amounts
 
@@ -121,7 +121,7 @@ def _next(record: Record) -> str:
 
 def _means(record: Record) -> str:
     if is_one_model(record):
-        return "The model is the same, so it has become no worse; what differs between the two results is chance in what each of them drew."
+        return "The model is the same, and every row that was asked is judged as before: it has become no worse."
     if record.verb in ("bench", "synth", "repair", "doctor"):
         return _own(record)
     if record.verb == "certify":
@@ -132,7 +132,7 @@ def _means(record: Record) -> str:
 def _of_a_round_number(record: Record) -> str:
     """The rate among the real rows as a count out of a round number, which most readers grasp faster; empty where it does not lead."""
     leading = [rate.estimate for rate in record.body.rates[:1] if rate.is_measured and rate.population == "data" and rate.estimate]
-    if not leading or record.outcome == "inconclusive" or classes_decide(record):
+    if not leading or record.outcome == "inconclusive" or classes_decide(record) or leaning_decides(record):
         return ""
     base = next((size for size in (100, 1_000, 10_000) if size * leading[0] >= 2), 100_000)
     return f"About {max(round(base * leading[0]), 1):,} of every {base:,} {nouns(record)[1]} like these are concerned. "
@@ -201,11 +201,18 @@ def strip(record: Record) -> FirstPicture | None:
         or _repair_rows(record)
         or _rate_rows(record)
     )
-    rows += _group_rows(record) if record.verb == "measure" and not record.body.studies.get("leaning") else []
+    if record.verb == "measure" and _groups_decide(record):
+        rows = _group_rows(record) + rows if record.body.studies.get("leaning") else rows + _group_rows(record)
     if not rows:
         return class_picture(record)
     marks = READ_STRIP if any(row.estimate is not None for row in rows) else READ_PROOF
     return FirstPicture(_strip(rows), f"{marks} {READ_BAND if any(row.tolerated for row in rows) else READ_NOTHING}")
+
+
+def _groups_decide(record: Record) -> bool:
+    """Whether groups belong into the first picture: of pictures with twins only where they, and no leaning, are the violation."""
+    study = record.body.studies.get("leaning")
+    return study is None or (record.outcome == "violation" and not any(check.outcome == "violation" for check in study.checks))
 
 
 def _strip(rows: list[ToleranceRow]) -> Markup:
@@ -263,10 +270,8 @@ def _change_row(record: Record) -> list[ToleranceRow]:
     tolerated = float(limit) if isinstance(limit, (int, float)) else 0.0
     told = [each for each in changes[:MOST_STRIPS] if isinstance(each, Mapping) and _has_bounds(each)]
     rows = [_change(each, tolerated) for each in told]
-    beside = "told beside, decides nothing: "
-    return [
-        row if place == 0 or told[place].get("name") else replace(row, caption=f"{beside}{row.caption}") for place, row in enumerate(rows)
-    ]
+    beside = "told beside, decides nothing"
+    return [row if place == 0 or told[place].get("name") else replace(row, allowed=beside) for place, row in enumerate(rows)]
 
 
 def _change(each: Mapping[str, Any], tolerated: float) -> ToleranceRow:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 Latents = NDArray[np.float64]  # (n, columns) standard normal
 
 _BATCH_ROWS = 50_000
+_WORTH_SORTING, _LARGE_TREE = 4096, 500
+"""Rows at once, and leaves of a tree, from which on rows are sorted before they go through the trees."""
 SECONDS_PER_PAIR = 1e-5
 """What two columns may take to be compared; where time is shorter, trees ask the columns before them in their order."""
 
@@ -49,6 +51,23 @@ RELATIONS_SHARE = 0.4
 """Of the time to learn, at most this much goes into looking for relations, where it is limited."""
 AGAIN = 4
 """Times that a row which breaks a relation is drawn again at most; fixed cells may leave no other."""
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Rows on their way through the chain.  Column after column is written and read, so each lies in one piece until all are there."""
+
+    levels: Rows  # (columns, n)
+    made: Rows
+    copies: Copies
+    fixed: Mapping[int, Reals]
+
+    def taken(self, order: Index, known: Sequence[int]) -> _Batch:
+        """The same rows in another order, of which these columns are made already."""
+        made, copies = np.empty_like(self.made), np.empty_like(self.copies)
+        for at in known:
+            made[:, at], copies[:, at] = self.made[order, at], self.copies[order, at]
+        return _Batch(self.levels.take(order, axis=1), made, copies, {at: codes[order] for at, codes in self.fixed.items()})
 
 
 @dataclass(frozen=True)
@@ -318,14 +337,35 @@ class ChainedTrees:
         return rows
 
     def _decode_levels(self, levels: Rows, rows: Rows, fixed: Mapping[int, Reals]) -> None:
-        levels = np.minimum(levels.T, BELOW_ONE, order="C")
-        # Column after column is written and read, so each lies in one piece until all are there.
-        made, copies = np.empty(rows.shape, order="F"), np.empty(rows.shape, dtype=np.float32, order="F")
-        for at, link in zip(self.order, self.links, strict=True):
-            codes = fixed[at] if at in fixed else self.bound(at, link, made).codes(levels[at], copies)
-            np.add(codes, 0.0, out=made[:, at])  # a negative zero, which rounding leaves behind, becomes a plain one
-            copies[:, at] = self._copy_of(made[:, at], at)
-        rows[:] = made
+        begun = self._sorted_from if len(rows) >= _WORTH_SORTING else len(self.order)
+        batch = _Batch(
+            np.minimum(levels.T, BELOW_ONE, order="C"),
+            np.empty(rows.shape, order="F"),
+            np.empty(rows.shape, dtype=np.float32, order="F"),
+            fixed,
+        )
+        self._decode_steps(batch, range(begun))
+        if begun == len(self.order):
+            rows[:] = batch.made
+            return
+        order = self.links[begun].in_order_of_leaves(batch.copies)
+        batch = batch.taken(order, self.order[:begun])
+        self._decode_steps(batch, range(begun, len(self.order)))
+        rows[order] = batch.made
+
+    def _decode_steps(self, batch: _Batch, steps: range) -> None:
+        """Decode some columns after each other."""
+        for at, link in zip(self.order[steps.start : steps.stop], self.links[steps.start : steps.stop], strict=True):
+            given = batch.fixed.get(at)
+            codes = given if given is not None else self.bound(at, link, batch.made).codes(batch.levels[at], batch.copies)
+            np.add(codes, 0.0, out=batch.made[:, at])  # a negative zero, which rounding leaves behind, becomes a plain one
+            batch.copies[:, at] = self._copy_of(batch.made[:, at], at)
+
+    @cached_property
+    def _sorted_from(self) -> int:
+        """The first column with a larger tree: from there on rows lie in the order of its leaves, as rows alike take the same ways."""
+        large = (step for step, link in enumerate(self.links) if len(link.share) >= _LARGE_TREE and self.order[step] not in self.guides)
+        return next(large, len(self.order))
 
     def _copy_of(self, codes: Reals, at: int) -> Reals:
         """What trees read of one column's codes, which are inside its range."""

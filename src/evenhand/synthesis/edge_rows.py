@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CARRIERS = 400
-"""Realistic rows that are tried for a cell before it is called impossible under the rules."""
+"""Realistic rows that are tried for a cell before it is given up."""
 MOVED = 40
 """The same where rows are moved to the nearest that keep the rules, which costs more."""
 NO_SUCH_VALUE = "no such value"
@@ -32,7 +32,7 @@ NO_SUCH_VALUE = "no such value"
 
 @dataclass(frozen=True, eq=False)
 class EdgeRows:
-    """Rows, what is special about each, and what the rules make impossible."""
+    """Rows, what is special about each, and the cells for which no row was found that keeps the rules."""
 
     rows: Rows
     reasons: tuple[str, ...]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.contract import Model, Outcome, Watch
-from evenhand.domain.project_file import GateSettings
+from evenhand.domain.project_sections import GateSettings
 from evenhand.engine.baseline import Baseline
 from evenhand.engine.gate import Gate
 from evenhand.engine.header import Header
@@ -24,7 +24,8 @@ from evenhand.measures.group import BY_NAME
 from evenhand.models.budget import Budget
 from evenhand.oracles import OracleChoice
 from evenhand.report.rendered import Rendered
-from evenhand.verbs.measure import MeasureOptions, measure
+from evenhand.verbs.measure import measure
+from evenhand.verbs.measure_result import MeasureOptions
 from evenhand.verbs.replay import replay
 from evenhand.verbs.scan import DEFAULT_METHODS, Options, scan
 

@@ -13,7 +13,7 @@ from evenhand.campaign.work_folder import WorkFolder, happened
 from evenhand.contract import Executor, Model, Oracle, Outcome, Watch
 from evenhand.engine.gate import Gate
 from evenhand.engine.header import Header, header_of
-from evenhand.engine.result import Telling, result_dict
+from evenhand.engine.result import Telling, co_changed, result_dict
 from evenhand.engine.subject import Data, Subject, oracle_for
 from evenhand.engine.witness import witness_id
 from evenhand.errors import InvalidArgument
@@ -61,7 +61,7 @@ class CertifyResult(Rendered):
 
     def summary(self) -> str:
         """A few lines for a person."""
-        return "\n".join([f"{self.outcome.upper()}: {self.reason}.", self.certificate.summary(), *self.notes])
+        return "\n".join([f"{self.outcome.upper()}: {self.reason}.", self.certificate.summary(), *co_changed(self.header), *self.notes])
 
     def frame(self) -> pd.DataFrame:
         """How the bounds came together: one row for each step."""

@@ -22,6 +22,7 @@ from evenhand.engine.findings import findings_of
 from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import COMMAND, Header, header_of, kind_of
 from evenhand.engine.result import Telling, result_dict
+from evenhand.engine.shrunk_findings import Hearing
 from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
 from evenhand.errors import DataError, InvalidArgument
 from evenhand.limits import ConfidenceLevel, Count, ShareBelowOne, check_limits
@@ -34,7 +35,7 @@ from evenhand.models.readings import reading_of, readings_told
 from evenhand.oracles import OracleChoice
 from evenhand.report.rendered import Rendered
 from evenhand.statistics.intervals import clopper_pearson
-from evenhand.verbs.compare_series import SeriesResult, SeriesTerms, reading_in, series_of_results
+from evenhand.verbs.compare_series import SeriesResult, SeriesTerms, point_of, reading_in, series_of_results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,6 +120,7 @@ class CompareResult(Rendered):
     outcome: Outcome
     reason: str
     classes: tuple[ClassChange, ...] = ()  # of scenes, what became of each class of objects
+    is_same: bool = False  # whether nothing can have changed: one model, and every row is judged as before
 
     def summary(self) -> str:
         """A few lines for a person."""
@@ -144,7 +146,7 @@ class CompareResult(Rendered):
 
     def as_dict(self) -> dict[str, Any]:
         """The versioned JSON that every rendering reads."""
-        checks = checks_of(change.claim for change in self.classes or self.changes)
+        checks = checks_of([Claim("rate", holds=self.reason)] if self.is_same else (each.claim for each in self.classes or self.changes))
         marked = {"new": self.witnesses.new, "gone": self.witnesses.gone}
         pairs = [{**pair, "method": f"{word}: {pair.get('method', '')}".rstrip(": ")} for word, each in marked.items() for pair in each]
         told = [*(change.sentence for change in self.changes), self.witnesses.sentence, *self._model_changed]
@@ -234,9 +236,9 @@ def _models(subject: Subject, second: Model, data: str, seed: int, options: Comp
     header = replace(header, details={**header.details, "reading": reading})
     changes = tuple(each.change for each in judged)
     classes = _classes(subject, second, seed)
-    is_same = subject.model.fingerprint() == second.fingerprint()
+    is_same = judged[0].is_unmoved and subject.model.fingerprint() == second.fingerprint()
     ruling = Gate.rule(classes_claim(classes) if classes and not is_same else _claim(changes[0], options, is_same=is_same))
-    return CompareResult(header, changes, judged[0].witnesses, ruling.outcome, ruling.reason, classes)
+    return CompareResult(header, changes, judged[0].witnesses, ruling.outcome, ruling.reason, classes, is_same)
 
 
 def _classes(subject: Subject, second: Model, seed: int) -> tuple[ClassChange, ...]:
@@ -253,6 +255,7 @@ class _Judged:
 
     change: RateChange
     witnesses: ComparedWitnesses
+    is_unmoved: bool  # whether every row of the data was asked, and none is judged otherwise by the second
 
 
 def _judged(sample: Sample, subject: Subject, second: Model, plan: Plan, options: CompareOptions) -> _Judged:
@@ -271,8 +274,8 @@ def _judged(sample: Sample, subject: Subject, second: Model, plan: Plan, options
         every = findings_of(sample.rows, verdict, domain, np.arange(len(sample.rows)), sample.population)
         found = every[np.isin(every.candidate, np.flatnonzero(mask))]
         chosen = found[witness.select(found, domain, MOST_WITNESSES)]
-        shown[word] = tuple(asdict(each) for each in witness.witnesses_of(chosen, None, witness.Hearing(domain, model, oracle)))
-    return _Judged(change, ComparedWitnesses(**shown))
+        shown[word] = tuple(asdict(each) for each in witness.witnesses_of(chosen, None, Hearing(domain, model, oracle)))
+    return _Judged(change, ComparedWitnesses(**shown), sample.is_whole and not (only["new"] | only["gone"]).any())
 
 
 def paired_difference(new: Mask, gone: Mask, confidence: float) -> tuple[float, float]:
@@ -326,11 +329,11 @@ def _results(first: Mapping[str, Any], second: Mapping[str, Any], options: Compa
         tuple(pair for name, pair in before.items() if name not in after),
         tuple(pair for name, pair in after.items() if name in before),
     )
-    models = [content["header"].get("model", {}).get("digest") for content in (first, second)]
-    is_same = models[0] is not None and models[0] == models[1]
+    points = [point_of(content, "", changes[0].population) for content in (first, second)]
+    is_same = first == second or points[1].is_as_before(points[0])
     classes = class_changes(*(content["body"].get("studies", {}).get("classes", {}).get("checks", ()) for content in (first, second)))
     ruling = Gate.rule(classes_claim(classes) if classes and not is_same else _claim(changes[0], options, is_same=is_same))
-    return CompareResult(header, changes, pairs, ruling.outcome, ruling.reason, classes)
+    return CompareResult(header, changes, pairs, ruling.outcome, ruling.reason, classes, is_same)
 
 
 def _check_comparable(first: Mapping[str, Any], second: Mapping[str, Any]) -> None:
@@ -352,9 +355,9 @@ def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> RateChange:
 
 
 def _claim(change: RateChange, options: CompareOptions, *, is_same: bool) -> Claim:
-    """That the rate does not rise, in the most realistic population."""
+    """That the rate does not rise, in the most realistic population.  is_same: nothing can have changed, so there is nothing to bound."""
     if is_same:
-        return Claim("rate", holds="both are of one and the same model")
+        return Claim("rate", holds=f"both are of one and the same model, and each of the {change.n:,} rows asked is judged as before")
     people, low, high = f"the rate among {population_words(change.population)}", 100 * change.low, 100 * change.high
     fall = f"falls by at least {-high:.2f} points" if high < 0 else f"rises by at most {high:.2f} points"
     between = f"{people} changes by {low:+.2f} to {high:+.2f} points, which may be more than the tolerated {100 * options.tolerance:.2f}"

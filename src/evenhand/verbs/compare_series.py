@@ -37,17 +37,32 @@ class SeriesPoint:
     data: str | None = None  # the digest of the rows
     rows: frozenset[int] | None = None  # the unfair rows among them, where every one was asked
     pairs: frozenset[str] = frozenset()
+    is_whole: bool = False  # whether every row of the data was asked
+    draw: str = ""  # equal where the same rows were drawn: seed, domain and version; empty where that is not known
 
     def rate(self, confidence: float) -> Interval:
         """The share of unfair rows."""
         return clopper_pearson(self.unfair, self.judged, confidence)
 
     def is_of_same(self, other: SeriesPoint) -> bool:
-        """Whether both asked one and the same model about one and the same data."""
+        """Whether model and data have the same digests, which are often only of the answers to a few hundred fixed rows."""
         return bool(self.model and self.data) and (self.model, self.data) == (other.model, other.data)
 
+    def is_as_before(self, other: SeriesPoint) -> bool:
+        """Whether the digests are the same and every row, asked both times, is judged the same: then the rate has not moved at all."""
+        is_equal = (self.judged, self.unfair, self.rows) == (other.judged, other.unfair, other.rows)
+        return self.is_of_same(other) and self.is_whole and other.is_whole and is_equal
+
+    def _drew_the_same(self, other: SeriesPoint) -> bool:
+        """Whether a model with the same digest was asked about the same drawn rows, and as many of them are unfair."""
+        is_equal = (self.judged, self.unfair) == (other.judged, other.unfair)
+        return self.is_of_same(other) and bool(self.draw) and self.draw == other.draw and is_equal
+
     def change_to(self, later: SeriesPoint, confidence: float) -> ShareChange:
-        """What has changed; row by row where both asked every one of the same rows."""
+        """What has changed; row by row where both asked every one of the same rows, or drew the same and nothing moved."""
+        if self._drew_the_same(later):
+            bounds = TwiceJudged(self.judged, 0, 0).bounds(confidence)
+            return ShareChange(self.unfair / self.judged, later.unfair / later.judged, bounds.low, bounds.high)
         if self.rows is None or later.rows is None or self.data is None or self.data != later.data:
             return independent_change(self.rate(confidence), later.rate(confidence))
         twice = TwiceJudged(self.judged, len(later.rows - self.rows), len(self.rows - later.rows))
@@ -109,16 +124,17 @@ class SeriesResult(Rendered):
 
     @property
     def newest(self) -> dict[str, ShareChange]:
-        """The changes that decide, by what they are measured from; a model that is the same on the same data cannot have become worse."""
+        """The changes that decide, by what they are measured from; where every row is judged as before, there is none."""
         last, first, before = self.steps[-1], self.steps[0], self.steps[-2]
         changes = (("the first", first, last.since_first), ("the one before", before, last.since_before))
-        return {name: each for name, other, each in changes if each is not None and not last.point.is_of_same(other.point)}
+        return {name: each for name, other, each in changes if each is not None and not last.point.is_as_before(other.point)}
 
     @property
     def claim(self) -> Claim:
         """That the newest is no worse than the first, and no worse than the one before."""
         if not self.newest:
-            return Claim("newest", holds="the newest is of the same model and the same data as the first and the one before")
+            every = f"each of the {self.steps[-1].point.judged:,} rows is judged as before"
+            return Claim("newest", holds=f"the newest is of the same model as the first and the one before, and {every}")
         spans = tuple(Span(each.low, each.high, self.tolerance) for each in self.newest.values())
         worse = [f"{name} by at least {100 * each.low:.2f} points" for name, each in self.newest.items() if each.low > self.tolerance]
         most = max(each.high for each in self.newest.values())
@@ -186,7 +202,7 @@ def series_of_results(contents: Sequence[Mapping[str, Any]], names: Sequence[str
     """Results of one thing as a series, by the rate of the first population that all have measured."""
     _check_alike(contents)
     population = _shared_population(contents)
-    points = [_point(content, name, population) for content, name in zip(contents, names, strict=True)]
+    points = [point_of(content, name, population) for content, name in zip(contents, names, strict=True)]
     reading = readings_told(zip(names, (reading_in(content) for content in contents), strict=True))
     header = Header(**{
         **contents[-1]["header"], "verb": "compare", "command": COMMAND.get(),
@@ -203,7 +219,8 @@ def reading_in(content: Mapping[str, Any]) -> str:
     return str(content["header"].get("details", {}).get("reading") or "")
 
 
-def _point(content: Mapping[str, Any], name: str, population: str) -> SeriesPoint:
+def point_of(content: Mapping[str, Any], name: str, population: str) -> SeriesPoint:
+    """What a series needs to know of a result."""
     header, body = content["header"], content["body"]
     rate = next(each for each in body["rates"] if each["population"] == population)
     unfair = rate["unfair"] if rate.get("unfair") is not None else round(rate["estimate"] * rate["n"])
@@ -217,7 +234,15 @@ def _point(content: Mapping[str, Any], name: str, population: str) -> SeriesPoin
         (header.get("data") or {}).get("digest"),
         None if rows is None else frozenset(rows),
         frozenset(str(pair["id"]) for pair in content["witnesses"]),
+        population == "data" and bool(rate.get("whole")),
+        _draw(header),
     )
+
+
+def _draw(header: Mapping[str, Any]) -> str:
+    """What fixes the rows that were drawn; empty where a part of it is not known."""
+    parts = (header.get("seed"), (header.get("domain") or {}).get("digest"), header.get("evenhand"))
+    return "" if None in parts else ":".join(map(str, parts))
 
 
 def _shared_population(contents: Sequence[Mapping[str, Any]]) -> str:

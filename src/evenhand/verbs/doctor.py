@@ -15,7 +15,8 @@ from evenhand.contract import Model, Outcome
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import Header, header_of
-from evenhand.engine.preflight import COSTLY_ROWS, FIRST_ROWS, Check, Patient, RowsAtHand, Status, look, trial_size, unused_columns
+from evenhand.engine.model_checks import COSTLY_ROWS, Check, Patient, Status, unused_columns
+from evenhand.engine.preflight import FIRST_ROWS, RowsAtHand, look, trial_size
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data, Subject
 from evenhand.errors import InvalidArgument, ModelError
@@ -80,7 +81,7 @@ class DoctorResult(Rendered):
     examination: Examination
     candidates: int
     broken_rules: Mapping[str, float]  # the domain's rules, and the share of the data's rows that break each
-    left_out: int = 0  # rows of the data outside the domain
+    left_out: int = 0  # rows of the data outside the domain or without a label
     proposed: tuple[str, ...] = ()  # lines of evenhand.yaml that declare how answers are read
 
     @property
@@ -106,7 +107,7 @@ class DoctorResult(Rendered):
             return f"{len(self.failed)} of {count} checks fail: {', '.join(check.name for check in self.failed)}"
         warned = sum(check.status == "warn" for check in self.examination.checks)
         doubted = f": {', '.join(check.name for check in self.doubtful)} would keep it from passing" if self.doubtful else ""
-        return f"none of {count} checks fails" + (f"; {warned} warn" if warned else "") + doubted
+        return f"none of {count} checks fails" + (f"; {warned} warn{'s' if warned == 1 else ''}" if warned else "") + doubted
 
     @property
     def cost(self) -> Cost:
@@ -117,7 +118,7 @@ class DoctorResult(Rendered):
         """One line for each check."""
         lines = [f"{check.status:4} {check.name}: {check.sentence}" for check in self.examination.checks]
         lines += [f"data {rule}: broken by {share:.2%} of the rows" for rule, share in self.broken_rules.items()]
-        lines += [f"data {self.left_out:,} rows lie outside the domain and are left out"] if self.left_out else []
+        lines += [f"data {self.left_out:,} rows lie outside the domain or have no label, and are left out"] if self.left_out else []
         lines += [f"cost {self.cost}"]
         lines += [
             "below `model:` in evenhand.yaml, these lines make the reading certain:",
@@ -194,7 +195,8 @@ def _examined(model: Model, domain: TabularDomain, given: RowsAtHand) -> Examina
         patient = looked.patient
         said = "one finite score per class" if patient.scores.shape[1] > 1 else "one finite amount each"
         checks = [Check("answers", "ok", f"it answered {len(patient.rows):,} rows with {said}."), *looked.checks]
-        checks.append(unused_columns(patient, _rows_for_columns(model)))
+        if not patient.is_counting:  # a scene's columns say which change is made to which picture
+            checks.append(unused_columns(patient, _rows_for_columns(model)))
         latency, speed = _latency(patient), _speed(patient, bool(getattr(model, "is_costly", False)))
     except ModelError as fault:
         return Examination((Check("answers", "fail", f"it does not answer as a model should: {fault}"),), rows_per_candidate=per_candidate)

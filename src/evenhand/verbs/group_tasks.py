@@ -18,6 +18,8 @@ from evenhand.verbs.measurement import Answer
 
 BY_CLASS = ("statistical_parity", "equal_opportunity", "predictive_equality", "calibration")
 """What is measured of each class against all others where there are more than two."""
+OF_TWO = ("equal_opportunity",)
+"""The same where there are two and neither is favourable: whatever else is asked of one is told by the other."""
 METRICS = (*SHARES, *AMOUNTS)
 
 
@@ -43,10 +45,12 @@ class FigureWork:
 
     def every(self) -> list[FigureTask]:
         """All tasks, in the order of their figures."""
+        metrics = range(len(METRICS)) if self.answer.has_favourable else ()
         found = []
         for place in range(len(self.groupings)):
-            found += [FigureTask("metric", place, metric) for metric in range(len(METRICS))] + [FigureTask("classes", place)]
-        return found + [FigureTask("curve", place, metric) for place in range(len(self.numbers)) for metric in range(len(METRICS))]
+            found += [FigureTask("metric", place, metric) for metric in metrics] + [FigureTask("classes", place)]
+        along = metrics or (METRICS.index(BY_NAME["accuracy"]),)
+        return found + [FigureTask("curve", place, metric) for place in range(len(self.numbers)) for metric in along]
 
     def open(self) -> Callable[[FigureTask], list[Figure]]:
         """One task after the other."""
@@ -55,25 +59,40 @@ class FigureWork:
     def _made(self, task: FigureTask) -> list[Figure]:
         if task.kind == "classes":
             return self._by_class(self.groupings[task.place], task.rng)
-        metric, outcomes = METRICS[task.metric], self.answer.outcomes
+        metric = METRICS[task.metric]
         if task.kind == "curve":
-            made = curve_figure(metric, outcomes, self.numbers[task.place], self.settings, task.rng)
+            outcomes = self.answer.outcomes if self.answer.has_favourable else self.answer.rightness
+            made = curve_figure(metric, outcomes, self.numbers[task.place], self.settings, task.rng) if outcomes else None
         else:
-            made = figure(metric, outcomes, self.groupings[task.place], self.settings, task.rng)
+            made = figure(metric, self.answer.outcomes, self.groupings[task.place], self.settings, task.rng)
         return [made] if made else []
 
     def _by_class(self, grouping: Grouping, rng: np.random.Generator) -> list[Figure]:
-        """More than two outcomes: whether their distribution differs, and each of them against the others."""
-        if len(self.classes) < 3:
+        """More than two outcomes, or none favourable: whether their distribution differs, and each of them against the others."""
+        if len(self.classes) < 3 and self.answer.has_favourable:
             return []
-        found = [self._distribution(grouping, rng)]
+        found = [self._distribution(grouping, rng)] if self._counts_how_often else []
         if (right := self.answer.rightness) and (each := figure(BY_NAME["accuracy"], right, grouping, self.settings, rng)):
             found += [replace(each, metric="label_accuracy", title="Accuracy of the label", meaning="share whose label is said")]
         for name, outcomes in self.answer.by_class(self.classes):
-            for metric in BY_CLASS:
+            for metric in self._of_each_class:
                 each = figure(BY_NAME[metric], outcomes, grouping, self.settings, rng)
-                found += [replace(each, metric=f"{metric}[{name}]", title=f"{each.title}: {name}")] if each else []
+                found += [replace(each, metric=f"{metric}[{name}]", title=f"{self._titled(each)}: {name}")] if each else []
         return found
+
+    @property
+    def _counts_how_often(self) -> bool:
+        """Whether it matters how often a class is said: not where nobody hopes for one and the truth is known."""
+        return self.answer.has_favourable or self.answer.truth is None
+
+    @property
+    def _of_each_class(self) -> tuple[str, ...]:
+        named = BY_CLASS if len(self.classes) > 2 else OF_TWO
+        return named if self._counts_how_often else tuple(name for name in named if name != "statistical_parity")
+
+    def _titled(self, each: Figure) -> str:
+        """Where nobody hopes for an outcome, no opportunity is at stake."""
+        return "Recall" if each.metric == "equal_opportunity" and not self.answer.has_favourable else each.title
 
     def _distribution(self, grouping: Grouping, rng: np.random.Generator) -> Figure:
         table = np.zeros((len(grouping.names), len(self.classes)), dtype=np.int64)

@@ -11,13 +11,16 @@ from evenhand.contract import DataWishes, Loader, NeedsRecogniser, ProposingLoad
 from evenhand.datasets.dataset import Dataset, from_frame
 from evenhand.datasets.large_dataset import is_large, propose_large
 from evenhand.disk import write_whole
+from evenhand.domain.co_changes import co_change_pairs
 from evenhand.domain.databases import database_file, is_database, seen_from
 from evenhand.domain.infer import InferWishes, Proposal, propose
-from evenhand.domain.project_file import DataSource, MediumSource, ModelSource, Project, read_project, save_project
+from evenhand.domain.project_file import read_project, save_project
+from evenhand.domain.project_sections import DataSource, MediumSource, ModelSource, Project
 from evenhand.errors import EvenhandError, InvalidArgument, StoreError, UnclearAnswers
 from evenhand.models.readings import proposed_for, reading_of
 from evenhand.verbs.open import PROJECT, as_tuple, loader_for
 
+NOTHING_ALONG = "no values of other columns occur with one protected value only, in pairs: nothing was found that changes along with it"
 ASKED_ROWS = 20_000
 """Rows of a table that the model is asked about at most, to see how its answers are read."""
 
@@ -50,6 +53,7 @@ def init(
     output: int | None = None,
     file: str | Path = PROJECT,
     tone: bool = False,
+    co_changed: bool = False,
 ) -> WrittenProject:
     """Write a project file for a table, a folder of pictures, templates of texts, or whatever else a loader can propose.
 
@@ -57,6 +61,7 @@ def init(
     the answer.  model: the model's file or URL.  keep, numbers: as for `infer`, of a table.  returns, threshold, classes, output: how the
     model's answers are read, as for `wrap`; they are written into the file.  file: what is written; never overwritten.
     tone: of pictures of people, read skin tones from the pixels and propose them as protected.
+    co_changed: of a table, put into force what seems to change along with a protected value; otherwise it is proposed only.
     """
     source, file = source if isinstance(source, str) and is_database(source) else Path(source), Path(file)
     if file.exists():
@@ -64,7 +69,8 @@ def init(
     wanted = _model(model, _Reading(returns, threshold, classes, output))
     loader: Loader = loader_for(source).make()
     if isinstance(source, str):
-        return _of_table(source, InferWishes(label, favourable, tuple(protected), tuple(keep), tuple(numbers)), wanted, file)
+        wishes = InferWishes(label, favourable, tuple(protected), tuple(keep), tuple(numbers))
+        return _of_table(source, wishes, wanted, file, co_changed)
     if isinstance(loader, NeedsRecogniser) and model is not None:
         loader = loader.with_recogniser(source, str(model))
     if tone:
@@ -73,7 +79,7 @@ def init(
         loader = loader.with_tone()
     if loader.kind in ("table", "large_table"):
         wishes = InferWishes(label, favourable, tuple(protected), tuple(keep), tuple(numbers))
-        return _of_table(source, wishes, wanted, file)
+        return _of_table(source, wishes, wanted, file, co_changed)
     if not isinstance(loader, ProposingLoader):
         raise InvalidArgument(f"source={str(source)!r}: no project file can be proposed for data of the kind {loader.kind!r}")
     proposed = loader.propose(source, DataWishes(editor_tools(0), label, as_tuple(favourable), tuple(protected)))
@@ -83,8 +89,12 @@ def init(
     return _with_reading(WrittenProject(file, project, proposed.lines))
 
 
-def _of_table(source: str | Path, wishes: InferWishes, model: ModelSource | None, file: Path) -> WrittenProject:
+def _of_table(source: str | Path, wishes: InferWishes, model: ModelSource | None, file: Path, co_changed: bool) -> WrittenProject:
     proposal = propose_large(source, wishes) if is_large(source) else propose(source, wishes)
+    if co_changed:
+        accepted = tuple(each.rule for each in proposal.co_changes)
+        notes = proposal.notes if accepted else (*proposal.notes, NOTHING_ALONG)
+        proposal = replace(proposal, domain=replace(proposal.domain, implied=accepted), notes=notes)
     data = _database(source, file) if isinstance(source, str) else DataSource(source)
     project = Project(proposal.domain, data, _as_labels(model, proposal))
     save_project(project, file, proposal)
@@ -187,6 +197,9 @@ def _lines(proposal: Proposal) -> tuple[str, ...]:
     lines += [f"note: {note}" for note in proposal.notes]
     if proposal.protected_candidates:
         lines.append(f"columns that look protected: {', '.join(proposal.protected_candidates)}")
+    state = "in force" if domain.implied else "proposed in the file, not in force"
+    lines += [f"seems to change along: {co_change_pairs(one.rule)}  ({state}: {one.reason})" for one in proposal.co_changes]
     lines += [f"relation in the data: {one.text}  (kept by {one.support:.2%} of the rows)" for one in proposal.relations[:10]]
+    lines += [f"and {len(proposal.relations) - 10} relations more, in the project file"] * (len(proposal.relations) > 10)
     lines += [f"constraint suggested by the data: {one.text}  (broken by {one.broken:.2%} of the rows)" for one in proposal.further[:10]]
     return tuple(lines)

@@ -5,9 +5,8 @@ Searches for nothing that a rate would rest on; `scan` searches.  Where differen
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,22 +14,18 @@ import numpy as np
 from evenhand.arrays import Labels
 from evenhand.campaign.work_folder import WorkFolder, happened
 from evenhand.claims import Claim
-from evenhand.contract import Executor, Headway, Medium, Model, Oracle, Outcome, StudyCase, StudySection, Watch, has_twins, words_of
+from evenhand.contract import Headway, Medium, Model, Oracle, StudyCase, StudySection, has_twins, words_of
 from evenhand.datasets.large_dataset import LargeDataset
-from evenhand.domain.causal_graph import CausalGraph
 from evenhand.domain.tabular import TabularDomain
 from evenhand.domain.twins import Comparison as ComparedValues
 from evenhand.engine.digest import domain_digest, rows_digest
-from evenhand.engine.gate import Gate, checks_of, section_dict
+from evenhand.engine.gate import Gate
 from evenhand.engine.header import Header, header_of
 from evenhand.engine.preflight import preflight
-from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.engine.samples import JudgedSample, judged_sample
 from evenhand.engine.subject import Data
-from evenhand.engine.witness import Witness
 from evenhand.errors import DataError, EvenhandError, InvalidArgument
-from evenhand.limits import ConfidenceLevel, Count, InnerShare, RandomDeals, ShareBelowOne, WholeNumber, check_limits
 from evenhand.measures.every_row import EveryRow, every_row
 from evenhand.measures.exchanged_words import doubt_about, exchanges_of, held_by_words
 from evenhand.measures.group_curve import ProtectedNumber
@@ -40,10 +35,9 @@ from evenhand.measures.groups import continua, groupings
 from evenhand.measures.oracles_side_by_side import CompareSettings, OracleComparison, compare_oracles
 from evenhand.measures.rare_rate import RareRateSettings, rare_rate
 from evenhand.measures.rate_stream import RateStream
-from evenhand.measures.rates import DRAWN, Rate, Sample, comparable, discrimination_rate, real_sample, uniform_sample
+from evenhand.measures.rates import DRAWN, Sample, comparable, discrimination_rate, real_sample, uniform_sample
 from evenhand.measures.reweighted_rate import RateQuestion, WeightedRate, natural_rate
 from evenhand.measures.studies import sections_of
-from evenhand.measures.studies.classes import ALL_CLASSES
 from evenhand.media.table import Table
 from evenhand.methods import METHODS
 from evenhand.models.amount_models import is_regressor, wrap_amounts
@@ -53,166 +47,22 @@ from evenhand.models.paid_answers import is_asked_remotely, paid_once
 from evenhand.oracles import OracleChoice, oracle_of, ready, usual_oracle
 from evenhand.oracles.flip import LabelFlip
 from evenhand.oracles.parts.tolerated import usual_tolerance
-from evenhand.report.rendered import Rendered
 from evenhand.shared_work import Sharing
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.level_chain import LevelChain
 from evenhand.verbs.group_tasks import FigureWork
+from evenhand.verbs.measure_claims import claim_by_studies, whole_claim
+from evenhand.verbs.measure_result import IndividualRate, Measurement, MeasureOptions
 from evenhand.verbs.measured_evidence import MeasuredEvidence, evidence_of
-from evenhand.verbs.measurement import Answer, answer_of, summary_of
+from evenhand.verbs.measurement import Answer, answer_of
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 FEWEST_FOR_TREES = 50
 STREAM_STEP = 1_000
-LEADING = ("label_accuracy", "accuracy", "statistical_parity")
-"""The figure of groups that leads where nothing is said about individuals: the first of these that was measured."""
 OTHER_PARTS = 6
 """Parts of a measurement beside groups: individuals, plausible people, a natural search, oracles, studies, pairs."""
-
-
-@dataclass(frozen=True)
-class MeasureOptions:
-    """What is measured, and how finely.
-
-    labels, weights: one per row of the data, instead of what the data holds; a missing label is allowed.  weights may name a column.
-    smallest_gap: the gap between groups that matters; groups too small to show it are named insufficient.
-    max_gap, max_rate: what is tolerated; 0 means that any proven difference is a violation.
-    tolerance: for amounts, how far two answers must be apart to count; None takes a tenth of their standard deviation.
-    graph: a causal graph for the resampled oracle; None learns the chain.  extra: more metrics of Fairlearn or scikit-learn by name.
-    natural_candidates: budget of the natural search behind the weighted rate; 0 leaves it out.  null_draws: 0 leaves the null out.
-    leaning: the net change of a class between two protected values of a picture that is tolerated.
-    rate_rows: people judged for each rate; None for 10,000, and for all real rows where they can be asked.
-    rare_people: plausible people judged to tell a share down to one in a million, by splitting; 0 leaves it out.  For labels only.
-    studies: names of studies to make beside those that always fit the data; `evenhand methods --studies` lists them.
-    ordered: whether the classes have an order, as age groups have.
-    groups_only: leave out plausible people, the oracles side by side and studies, which no group needs.
-    draws: random deals behind a permutation test; the smallest p-value that it can give is one over their number.
-    executor: who shares the figures, the shuffles and, of pictures and scenes, the batches; what is measured is the same whoever it is.
-    folder: where the answers of a model that is costly to ask (pictures, scenes, endpoints) are kept until all is measured, so that the
-    same call goes on after an interruption.
-    fresh: ask a model behind a network everything again, for it was changed; what was kept before stays aside in the folder.
-
-    >>> MeasureOptions(max_gap=0.05, groups_only=True).confidence
-    0.95
-    """
-
-    labels: Sequence[Any] | None = None
-    weights: Sequence[float] | str | None = None
-    confidence: ConfidenceLevel = 0.95
-    smallest_gap: InnerShare = 0.1
-    max_gap: ShareBelowOne = 0.0
-    max_rate: ShareBelowOne = 0.0
-    rate_rows: Count | None = None
-    rare_people: WholeNumber = 0
-    tolerance: float | None = None
-    amounts: bool = False
-    graph: CausalGraph | None = None
-    compare_rows: WholeNumber = 2_000
-    null_draws: WholeNumber = 19
-    natural_candidates: WholeNumber = 20_000
-    extra: tuple[str, ...] = ()
-    studies: tuple[str, ...] = ()
-    draws: RandomDeals = 4_999
-    leaning: ShareBelowOne = 0.05
-    ordered: bool = False
-    groups_only: bool = False
-    watch: Watch | None = None
-    executor: Executor | None = None
-    folder: Path | None = None
-    fresh: bool = False
-
-    def __post_init__(self) -> None:
-        check_limits(self)
-
-
-@dataclass(frozen=True)
-class IndividualRate:
-    """A rate under the name that the papers give it."""
-
-    name: str
-    meaning: str
-    rate: Rate
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"name": self.name, "meaning": self.meaning, **self.rate.as_dict()}
-
-
-@dataclass(frozen=True, repr=False)
-class Measurement(Rendered):
-    """Everything that was measured; reports are renderings of it."""
-
-    header: Header
-    individual: tuple[IndividualRate, ...]
-    anytime: dict[str, Any] | None
-    weighted: WeightedRate | None
-    figures: tuple[Figure, ...]
-    fairlearn: tuple[FairlearnFigure, ...]
-    comparison: OracleComparison | None
-    outcome: Outcome
-    reason: str
-    alarms: tuple[str, ...]
-    notes: tuple[str, ...]
-    studies: Mapping[str, StudySection] = field(default_factory=dict)  # of what the rows show, by name
-    evidence: MeasuredEvidence = field(
-        default_factory=MeasuredEvidence
-    )  # pairs of real rows, where they concentrate, and the model as a tree
-
-    @property
-    def witnesses(self) -> tuple[Witness, ...]:
-        """Pairs of real rows that are treated differently, for people to look at and to replay."""
-        return self.evidence.witnesses
-
-    def figure(self, metric: str, attribute: str | None = None) -> Figure:
-        """One figure by its metric, and by the attribute where there are several."""
-        for each in self.figures:
-            if each.metric == metric and attribute in (None, each.attribute):
-                return each
-        known = ", ".join(sorted({f"{each.metric} by {each.attribute}" for each in self.figures}))
-        raise InvalidArgument(f"metric={metric!r}, attribute={attribute!r} was not measured; there are: {known}")
-
-    def summary(self) -> str:
-        """A page of text for a person."""
-        return summary_of(self.as_dict())
-
-    def frame(self) -> pd.DataFrame:
-        """One row for each figure of groups, with its interval, its corrected p-value and its verdict."""
-        import pandas as pd
-
-        told = [{name: value for name, value in each.as_dict().items() if name != "groups"} for each in self.figures]
-        return pd.DataFrame(told or [each.as_dict() for each in self.individual])
-
-    def as_dict(self) -> dict[str, Any]:
-        """The versioned JSON that every rendering reads."""
-        body = {
-            "rates": [each.as_dict() for each in self.individual],
-            "anytime": self.anytime,
-            "weighted": self.weighted.as_dict() if self.weighted else None,
-            "groups": [each.as_dict() for each in self.figures],
-            "fairlearn": [each.as_dict() for each in self.fairlearn],
-            "oracles": self.comparison.as_dict() if self.comparison else None,
-            "studies": {name: section_dict(section) for name, section in self.studies.items()},
-            "alarms": list(self.alarms),
-            "notes": list(self.notes),
-            **self.evidence.body,
-        }
-        first = [each.rate.sentence for each in self.individual[:1]] or [
-            sentence for sentence in (worst_sentence(self.figures),) if sentence
-        ]
-        sentences = [*first, *(told for section in self.studies.values() for told in section.sentences)]
-        return result_dict(self, Telling(sentences, self._checks(), self.evidence.pairs, body))
-
-    def _checks(self) -> list[dict[str, Any]]:
-        """What each figure of groups and each study decides; a difference is a violation unless the whole tolerated it."""
-        figures = [self._claim(each) for each in self.figures]
-        return checks_of([*figures, *(claim for section in self.studies.values() for claim in section.claims)])
-
-    def _claim(self, each: Figure) -> Claim:
-        is_broken = each.verdict == "different" and self.outcome != "pass"
-        unclear = each.meaning if each.verdict == "insufficient" else ""
-        return Claim(f"{each.title} by {each.attribute}", each.meaning if is_broken else "", unclear, each.meaning)
 
 
 def measure(
@@ -380,7 +230,7 @@ class _Measurer:
         return evidence_of(subject, real, oracle, self._rng(12))
 
     def _labels(self) -> Labels | None:
-        """The data's labels, where every row has one."""
+        """The data's labels, where it has any; -1 for a row without one."""
         try:
             return self.data.labels if self.domain.has_classes else None
         except EvenhandError:
@@ -543,119 +393,3 @@ class _Measurer:
         plan = Plan(self.seed, Budget(model_rows=self._drawn), oracle)
         chosen = ("confidence", "smallest_gap", "max_gap", "max_rate", "draws", "null_draws", "natural_candidates")
         return header_of("measure", subject, self.data.name, plan, {name: getattr(self.options, name) for name in chosen})
-
-
-def whole_claim(individual: Sequence[IndividualRate], figures: Sequence[Figure], options: MeasureOptions) -> Claim:
-    """That no real person and no group is treated differently beyond what is tolerated."""
-    real = individual[0].rate if individual else None
-    unclear = [each for each in figures if _is_open(each, options.max_gap)]
-    return Claim(
-        "measure",
-        "; ".join(filter(None, (_beyond(real, options.max_rate) if real else "", _groups_beyond(figures, options.max_gap)))),
-        f"no difference is proven, but {len(unclear)} of {len(figures)} figures cannot be judged from so few rows"
-        if unclear or not figures
-        else "",
-        f"{'no person and no group' if real else 'no group'} was seen to be treated differently beyond what is tolerated",
-    )
-
-
-def worst_sentence(figures: Sequence[Figure]) -> str:
-    """The group that fares worst in the leading figure, over every value and intersection; empty where no group has enough rows."""
-    leading = next((name for name in LEADING if any(each.metric == name for each in figures)), "")
-    parts = [(each, each.worst) for each in figures if each.metric == leading]
-    known = [(each, part) for each, part in parts if part is not None and part.estimate is not None]
-    if not known:
-        return ""
-    figure, worst = min(known, key=lambda one: one[1].estimate or 0.0)
-    bounds = f"{worst.low:.1%} to {worst.high:.1%}, {worst.rows:,} rows"
-    return f"{figure.title} is lowest for {figure.attribute} = {worst.name}: {worst.estimate:.1%} ({bounds})"
-
-
-def _beyond(real: Rate, tolerated: float) -> str:
-    is_beyond = real.interval.low > tolerated if tolerated else real.unfair > 0
-    limit = f"at most {tolerated:.2%} is" if tolerated else "none is"
-    return f"{real.interval.estimate:.2%} of the real people {real.words}, and {limit} tolerated" if is_beyond else ""
-
-
-def _groups_beyond(figures: Sequence[Figure], tolerated: float) -> str:
-    worst = [each for each in figures if _exceeds(each, tolerated)]
-    named = ", ".join(f"{each.title} by {each.attribute}" for each in worst[:3])
-    more = f" and {len(worst) - 3} more" if len(worst) > 3 else ""
-    return f"groups differ in {len(worst)} of {len(figures)} figures: {named}{more}" if worst else ""
-
-
-def claim_by_studies(
-    studies: Mapping[str, StudySection], individual: Sequence[IndividualRate], figures: Sequence[Figure], options: MeasureOptions
-) -> Claim:
-    """Where studies judge what rows show, they decide about individuals: single flips near a border are no bias by themselves.
-
-    A leaning counts only where every other check holds: twins that are not what they claim prove nothing.
-    """
-    claims = [claim for section in studies.values() for claim in section.claims]
-    overall = next((claim for claim in claims if claim.name == ALL_CLASSES and not claim.failed), None)
-    if overall is not None:  # of scenes, the classes of objects decide, and whatever else was studied of the same objects
-        return _with_others(overall, [section for section in studies.values() if overall not in section.claims])
-    checks = [Gate.check(claim) for claim in claims]
-    worst = next((check.message for check in checks if check.outcome == "violation"), "")
-    doubtful = next((check.message for check in checks if check.outcome in ("inconclusive", "failed")), "")
-    if worst:
-        jury = [Gate.check(claim) for claim in studies["jury"].claims] if "jury" in studies else []
-        unproven = next((check.message for check in jury if check.outcome != "pass"), "")
-        return Claim("measure", "" if unproven else worst, unproven)
-    if checks and not (individual or figures):  # nothing but studies was asked for
-        rest = Claim("measure", holds=checks[0].message)
-    else:
-        rest = whole_claim(individual, figures, replace(options, max_rate=options.max_rate or 0.999))
-    return replace(rest, open=doubtful or rest.open or _too_few_confirmed(studies))  # a doubt about the twins explains what leads the page
-
-
-CONFIRMED_TO_PASS = 0.8
-"""Twins that do not show the other value hide a leaning: where fewer are surely confirmed, a learned editor's prove no fairness."""
-
-
-def _too_few_confirmed(studies: Mapping[str, StudySection]) -> str:
-    """Why twins of a learned editor, under which a classifier stands still, prove nothing; empty where they do."""
-    leanings = [each for each in studies["leaning"].figures["leanings"] if each["weighed"]] if "leaning" in studies else []
-    if "jury" not in studies or not leanings:
-        return ""
-    for each in studies["jury"].figures["editors"]:
-        name, low = each["attribute"], each["confirmed"]["low"] if "confirmed" in each else 1.0
-        if low < CONFIRMED_TO_PASS:
-            return f"surely only {low:.1%} of the twins in {name} show the other value, and a pass needs {CONFIRMED_TO_PASS:.0%}"
-        hidden = max((_most(one) / low for one in leanings if one["along"].startswith(f"{name} goes")), default=0.0)
-        if hidden > leanings[0]["tolerance"]:
-            return (
-                f"surely {low:.1%} of the twins in {name} show the other value: what the others hide allows a change of up to {hidden:.1%}"
-            )
-    return ""
-
-
-def _most(leaning: Mapping[str, Any]) -> float:
-    """How far a class may have moved, by itself or beside the readers."""
-    weighed = leaning["weighed"]
-    bounds = [*leaning["low"].values(), *leaning["high"].values(), *weighed["low"].values(), *weighed["high"].values()]
-    return max(abs(float(bound)) for bound in bounds)
-
-
-def _with_others(overall: Claim, sections: Sequence[StudySection]) -> Claim:
-    """The claim over all classes, broken or left open by what other studies claim."""
-    others = [claim for section in sections for claim in section.claims]
-    broken = next((claim.broken for claim in others if claim.broken), "")
-    unsettled = next((claim.open for claim in others if claim.open), "")
-    return replace(overall, broken=overall.broken or broken, open=overall.open or unsettled)
-
-
-def _exceeds(each: Figure, tolerated: float) -> bool:
-    if tolerated == 0.0 or each.unit == "amount":
-        return each.verdict == "different"
-    if each.size.low is None or each.size.high is None:
-        return False
-    return (1 - each.size.high if each.unit == "ratio" else each.size.low) > tolerated
-
-
-def _is_open(each: Figure, tolerated: float) -> bool:
-    """Whether a figure leaves open what it should settle."""
-    if tolerated == 0.0 or each.unit == "amount":
-        return each.verdict == "insufficient"
-    bound = each.size.low if each.unit == "ratio" else each.size.high
-    return bound is None or (1 - bound if each.unit == "ratio" else bound) > tolerated

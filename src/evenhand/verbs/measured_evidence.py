@@ -1,4 +1,4 @@
-"""What a measurement shows beside its figures: pairs of real rows, where they concentrate, and the model as a small tree."""
+"""What a measurement shows beside its figures: pairs of real rows, where they concentrate, how severe it is, and the model as a tree."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from evenhand.contract import Oracle
 from evenhand.engine import witness
 from evenhand.engine.inner_view import inner_view
 from evenhand.engine.samples import JudgedSample
+from evenhand.engine.shrunk_findings import Hearing
 from evenhand.engine.subject import Subject
 from evenhand.measures.rules import Rules
+from evenhand.measures.severity import Severity
+from evenhand.media.scenes import Scenes
 from evenhand.verbs.scan import where
 
 MOST_PAIRS = 12
@@ -26,6 +29,7 @@ class MeasuredEvidence:
     witnesses: tuple[witness.Witness, ...] = ()
     rules: Rules | None = None
     inner: Mapping[str, Any] = field(default_factory=dict)
+    severity: Severity | None = None
 
     @property
     def pairs(self) -> list[dict[str, Any]]:
@@ -35,16 +39,18 @@ class MeasuredEvidence:
     @property
     def body(self) -> dict[str, Any]:
         """What it adds to the body of a result."""
-        return {"where": None if self.rules is None else self.rules.as_dict(), **self.inner}
+        told = None if self.severity is None else self.severity.as_dict()
+        return {"where": None if self.rules is None else self.rules.as_dict(), "severity": told, **self.inner}
 
 
 def evidence_of(subject: Subject, sample: JudgedSample, oracle: Oracle, rng: np.random.Generator) -> MeasuredEvidence:
     """Of the real rows that were judged: the pairs with the widest gaps, rules about them, and the paths that they take."""
     chosen = sample.unfair[witness.select(sample.unfair, subject.domain, MOST_PAIRS)]
-    hearing = witness.Hearing(subject.domain, subject.model, oracle, subject.medium)
+    hearing = Hearing(subject.domain, subject.model, oracle, subject.medium)
     view = inner_view(subject, sample, rng)
     return MeasuredEvidence(
         tuple(witness.witnesses_of(chosen, subject.rows, hearing)),
         where([sample], subject, rng),
         view.as_dict(view.paths(sample.unfair, rng)),
+        None if isinstance(subject.medium, Scenes) else sample.severity,
     )

@@ -29,6 +29,7 @@ class Answer:
     is_probability: bool
     notes: tuple[str, ...]
     scores: Scores | None = None  # (n, classes), where they are probabilities
+    has_favourable: bool = True  # some outcomes are better to get than others, or the answer is an amount
 
     def by_class(self, classes: Sequence[Any]) -> Iterator[tuple[str, Outcomes]]:
         """Each class against all others."""
@@ -66,7 +67,8 @@ def answer_of(
     score = None if model.is_hard else scores[:, favourable].sum(axis=1).astype(np.float64)
     outcomes = Outcomes(favourable[said], deserved, score if is_probability else None, weights=heavy)
     notes = tuple(_notes(model, truth, favourable, is_probability))
-    return Answer(outcomes, said, truth, is_probability, notes, scores if is_probability else None)
+    some = bool(favourable.any() and not favourable.all())
+    return Answer(outcomes, said, truth, is_probability, notes, scores if is_probability else None, some)
 
 
 def _favourable(domain: TabularDomain, classes: Sequence[Any]) -> Mask:
@@ -86,7 +88,10 @@ def _notes(model: Meter, truth: NDArray[np.intp] | None, favourable: Mask, is_pr
     elif not is_probability:
         yield "the model's scores are no probabilities: calibration and mean scores are not measured"
     if not favourable.any() or favourable.all():
-        yield "no class, or every class, is favourable: declare which outcomes a person would hope for"
+        yield (
+            "no outcome is better to get than another: how often the label is right is compared, or said where it is not known; "
+            "declare `favourable` where a person would hope for one"
+        )
 
 
 def _inside(data: Data, values: Any, name: str) -> Any:
@@ -185,6 +190,8 @@ def summary_of(result: Mapping[str, Any]) -> str:
         lines.append(f"  anytime  {body['anytime']['sentence']}")
     if body["weighted"]:
         lines += _weighted_lines(body["weighted"])
+    lines += [f"  {sentence}." for sentence in (body["severity"] or {}).get("sentences", ())]
+    lines += [f"  {sentence}" for sentence in result["header"]["domain"].get("co_changed", ())]
     lines += ["", f"Groups (a difference counts at {1 - details['confidence']:.2g} after correction for {len(body['groups'])} figures)"]
     lines += [_group_line(each) for each in body["groups"]]
     lines += _small_lines(body["groups"], details["smallest_gap"])

@@ -36,6 +36,7 @@ from evenhand.engine.pace import cost_in_words, with_cost
 from evenhand.engine.preflight import preflight
 from evenhand.engine.run import Run, check_ability, check_medium, run
 from evenhand.engine.samples import JudgedSample, Sampling, judged_samples
+from evenhand.engine.shrunk_findings import Hearing
 from evenhand.engine.store import RunFolder
 from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
 from evenhand.errors import EvenhandError
@@ -222,7 +223,7 @@ def _scanned(model: Model, data: Data, order: _Order, options: Options) -> ScanR
     )
     ruling = ruling.if_proven(doubt_about(words, options.gate.confidence))
     ruling = ruling.unless(searched.doubt).unless(looked.doubt).set_aside(looked.drifted())
-    hearing = witness.Hearing(subject.domain, subject.model, plan.oracle, subject.medium, time_plan.for_evidence())
+    hearing = Hearing(subject.domain, subject.model, plan.oracle, subject.medium, time_plan.for_evidence())
     witnesses = _evidence(samples[0].unfair, found, subject, hearing, options.most_witnesses)
     paths = view.paths(found, np.random.default_rng([seed, 10]), time_plan.deadline)
     return ScanResult(
@@ -393,7 +394,7 @@ def _worst(seen: Sequence[Findings], subject: Subject, names: Sequence[Any]) -> 
     return {"person": cells[0], "twin": cells[1], "outcome": labels[0], "twin_outcome": labels[1], "gap": float(worst.gap[0])}
 
 
-def _evidence(real: Findings, found: Findings, subject: Subject, hearing: witness.Hearing, most: int) -> list[witness.Witness]:
+def _evidence(real: Findings, found: Findings, subject: Subject, hearing: Hearing, most: int) -> list[witness.Witness]:
     """Witnesses for people to look at: real rows for one half, the methods' findings for the other."""
     real = real if subject.rows is not None else Findings.none(len(subject.domain.columns))
     shown_real = witness.select(real, subject.domain, max(most // 2, most - len(found)))

@@ -15,8 +15,9 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import Findings
 from evenhand.engine.gate import Gate, checks_of, section_dict
 from evenhand.engine.header import Header
-from evenhand.engine.preflight import Check, doubts
-from evenhand.engine.result import Telling, result_dict
+from evenhand.engine.model_checks import Check
+from evenhand.engine.preflight import doubts
+from evenhand.engine.result import Telling, co_changed, result_dict
 from evenhand.engine.run import Run
 from evenhand.engine.witness import Witness
 from evenhand.errors import InvalidArgument
@@ -91,7 +92,7 @@ class ScanResult(Rendered):
     def summary(self) -> str:
         """A few lines for a person."""
         lines = [f"{self.outcome.upper()}: {self.reason}."]
-        lines += self._sentences
+        lines += [*self._sentences, *co_changed(self.header)]
         lines += [f"{sentence}." for sentence in (self.severity.sentences if self.severity is not None else [])]
         lines += [f"While searching, from people drawn beside the search: {self.anytime['sentence']}."] if self.anytime else []
         lines += [_run_line(r) for r in self.runs]

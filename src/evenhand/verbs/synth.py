@@ -161,7 +161,7 @@ class SynthResult(Rendered):
         quality = {"quality": self.quality.as_dict()} if self.quality is not None else {}
         body = {"synthesis": {"sentence": f"{self.reason}.", "rows": self.rows, **self._fit(), **quality}}
         told = [f"{self.reason}.", *([f"{self.caution}."] if self.caution else []), *self.notes] + (
-            [f"{self.quality.sentence()}.", *self.quality.warnings] if self.quality is not None else []
+            [f"The rows are {self.quality.sentence()}.", *self.quality.warnings] if self.quality is not None else []
         )
         return result_dict(self, Telling(told, (), (), body))
 

@@ -86,6 +86,7 @@ def album_from(listing: Listing, reading: Reading) -> Album:
     """An album of the listed pictures; those that cannot be read are left out and named."""
     if reading.label is not None and reading.label not in listing.words and listing.files:
         raise UnknownName("label", reading.label, listing.words)
+    _check_names(listing, reading)
     order = np.arange(len(listing.files))
     if reading.limit is not None:
         order = np.random.default_rng(reading.seed).permutation(order)
@@ -98,6 +99,17 @@ def album_from(listing: Listing, reading: Reading) -> Album:
     sources = tuple(listing.files[place].name for place in kept)
     label = Attribute((), np.full(len(kept), UNKNOWN)) if reading.label is None else attributes[reading.label]
     return Album(listing.name, pictures, attributes, label, sources=sources, left_out=missed)
+
+
+def _check_names(listing: Listing, reading: Reading) -> None:
+    """Refuse new names for an attribute, or for a value, that no picture has: they were mistyped."""
+    for attribute, values in reading.names.items() if listing.files else ():
+        if attribute not in listing.words:
+            raise UnknownName("attribute in names", attribute, listing.words)
+        known = set(listing.words[attribute]) - {""}
+        for old in values:
+            if str(old) not in known:
+                raise UnknownName(f"value of {attribute!r} in names", str(old), known)
 
 
 def _readable(listing: Listing, order: Index, reading: Reading) -> tuple[list[int], NDArray[np.uint8]]:

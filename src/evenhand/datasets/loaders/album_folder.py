@@ -136,7 +136,8 @@ class AlbumFolder:
         if named or album.is_synthetic:
             return str(named) or "rerender"
         has_many = any(len(album.attribute(name).values) > 2 for name in wishes.protected_names)
-        return NONE if has_many else LEARNED
+        height, width = album.pictures.shape[1:3]  # two pictures side by side show two people, of whom no editor can change one
+        return NONE if has_many or height != width else LEARNED
 
     def _made(self, each: str | Editor, album: Album, wishes: DataWishes, parts: GivenParts) -> Editor:
         if not isinstance(each, str):

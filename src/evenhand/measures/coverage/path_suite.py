@@ -58,5 +58,5 @@ def path_suite(model: Model, real: Rows, population: Sampler, domain: TabularDom
     held = np.arange(len(real)) % HELD_OUT == 0
     settings = SurrogateSettings(leaves=min(MOST_PATHS, n))
     surrogate = grow(Imitated(answers, domain, model.classes), drawer(population), real[~held], rng, settings)
-    suite = cover(surrogate, drawer(population), n, rng)  # wished shares are counted anew: those of the growing tree are not tests
+    suite = cover(surrogate, drawer(population), n, rng)  # wished shares are counted again: those of the growing tree are not tests
     return PathSuite(domain, surrogate, suite, answers(suite.rows), surrogate.fidelity(real[held], answers(real[held])))

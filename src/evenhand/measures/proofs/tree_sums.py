@@ -41,8 +41,10 @@ class Question:
             inside = np.isin(known, np.array(self.members, dtype=np.int64))
             answer = inside if self.kind == "among" else ~inside
         else:
+            # A bare Python number would be rounded to single precision beside single floats; the libraries compare in double.
+            threshold = np.float64(self.threshold)
             with np.errstate(invalid="ignore"):
-                answer = values <= self.threshold if self.kind == "at_most" else values < self.threshold
+                answer = values <= threshold if self.kind == "at_most" else values < threshold
         absent = missing | (np.abs(values) <= ZERO) if self.zero_is_missing else missing
         if self.known is not None:
             absent = absent | ~np.isin(values, np.array(self.known, dtype=np.float64))

@@ -20,6 +20,7 @@ import numpy as np
 from evenhand.contract import Recogniser, SeesScenes, StudyCase, StudySection
 from evenhand.errors import InvalidArgument
 from evenhand.limits import Count, check_limits
+from evenhand.measures.class_counts import ClassRules
 from evenhand.measures.counted_changes import EXCLUSION, INCLUSION, KINDS, CountedChange, CountedScenes, counted_scenes, judge, reference
 from evenhand.measures.picture_quality import is_installed, learnt_quality
 from evenhand.measures.scene_tables import (
@@ -30,7 +31,7 @@ from evenhand.measures.scene_tables import (
     unfair_on_originals,
     untouched_accuracy,
 )
-from evenhand.measures.studies.classes import ClassPart, ClassRules, class_part
+from evenhand.measures.studies.classes import ClassPart, class_part
 from evenhand.media.operators import PAPER
 from evenhand.media.operators.insert import Insert
 from evenhand.media.operators.parts.mutated import Mutation

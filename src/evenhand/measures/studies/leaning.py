@@ -39,7 +39,7 @@ class Leaning:
     confidence: float
     pairs: int
     along: str = ""  # from which of the attribute's values to which
-    weighed: Weighed | None = None  # where the twins are a learned editor's, and moving or standing still could be claimed
+    weighed: Weighed | None = None  # where the twins are a learned editor's
 
     @property
     def found(self) -> bool:
@@ -81,7 +81,13 @@ class Leaning:
         )
 
     def _doubt(self, weighed: Weighed) -> str:
-        """Why a movement is no leaning of the classifier's, or why standing still is no fairness; empty where it is."""
+        """Why a movement is no leaning of the classifier's, or why standing still is no fairness; empty where it is.
+
+        Where there are too few pairs for either, what would stand against a verdict on more of them is told as well.
+        """
+        if not (self.found or self.is_still):
+            besides = f"; besides, {weighed.reason}" if weighed.reason else ""
+            return f"too few pairs to say, and {self.tolerance:.1%} is tolerated{besides}"
         if weighed.reason:
             return weighed.reason
         if self.is_still:
@@ -150,10 +156,11 @@ class LeaningStudy:
     def _one(self, case: StudyCase, said: Labels, values: Values, rule: LeaningRule, rng: np.random.Generator) -> Leaning:
         lower, higher = said[values.one], said[values.other]
         leaning = leaning_of(lower, higher, _words(case), rule, _along(case, values.name, values.one, values.other))
-        if values.name not in learned_attributes(case.medium) or not (leaning.found or leaning.is_still):
+        is_decided = leaning.found or leaning.is_still
+        if values.name not in learned_attributes(case.medium) or not (is_decided or len(said) == 2):  # many values take long
             return leaning
         rows = [_with(case.rows, case.domain.place(values.name), _codes(case, values.name)[at]) for at in (values.one, values.other)]
-        return replace(leaning, weighed=weighed(case, Turned(values.name, rows[0], rows[1], lower, higher, leaning.is_still), rng))
+        return replace(leaning, weighed=weighed(case, Turned(values.name, rows[0], rows[1], lower, higher, leaning.found), rng))
 
 
 @dataclass(frozen=True)

@@ -80,14 +80,19 @@ class CycleGan:
 
     @classmethod
     def made(cls, album: Album, attribute: str, tools: EditorTools) -> CycleGan:
-        """The translators that the tools' folder keeps, else new ones, learned from the album and kept there."""
+        """The translators that the tools' folder keeps, else new ones, learned from the album and kept there.
+
+        A training that was interrupted is finished first: half-trained translators are no editor.
+        """
+        workshop = TranslatorWorkshop(tools.folder, reader=tools.reader)
         if tools.folder is not None and (tools.folder / "checkpoint.pt").exists():
             kept = load_cyclegan(tools.folder)
             if kept.attribute != attribute:
                 raise StoreError(f"{tools.folder} translates {kept.attribute!r}, not {attribute!r}; give another folder")
-            return kept.turned_for(album)
-        settings = chosen_settings(tools.settings, album, attribute)
-        return train_cyclegan(album, attribute, tools.rng, settings, TranslatorWorkshop(tools.folder, reader=tools.reader))
+            if (unfinished := _unfinished(tools.folder)) is None:
+                return kept.turned_for(album)
+            return train_cyclegan(album, attribute, tools.rng, unfinished, replace(workshop, resume=True))
+        return train_cyclegan(album, attribute, tools.rng, chosen_settings(tools.settings, album, attribute), workshop)
 
     def turned_for(self, album: Album) -> CycleGan:
         """The editor for an album whose values may stand in the other order; refuses other values, and pictures of another size."""
@@ -261,6 +266,13 @@ def _read_checkpoint(folder: Path) -> dict[str, Any]:
     if not isinstance(saved, dict) or set(saved) != CHECKPOINT_PARTS:
         raise StoreError(f"{file} is no checkpoint of this training; remove it to begin again")
     return saved
+
+
+def _unfinished(folder: Path) -> CycleSettings | None:
+    """The settings of a saved training that has steps left; None where it was finished."""
+    saved = _read_checkpoint(folder)
+    settings = CycleSettings(**saved["settings"])
+    return settings if int(saved["step"]) < settings.steps else None
 
 
 def first_words(fault: BaseException) -> str:

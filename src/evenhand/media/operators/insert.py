@@ -13,12 +13,13 @@ from evenhand.limits import Count, check_argument, check_limits
 from evenhand.media.operators.parts.cutout import MARGIN, Cutout, contact_shadow, grain, ground_light, paste, regrained
 from evenhand.media.operators.parts.donors import Donor, DonorBank, backdrop_layers, pick
 from evenhand.media.operators.parts.mutated import INSERT, Became, Mutation, Skipped, covered, finished
+from evenhand.media.operators.parts.open_sky import found_flight, open_sky
 from evenhand.media.operators.parts.order import ChangeOrder
-from evenhand.media.operators.parts.perspective import SizeLaw, fit_law
+from evenhand.media.operators.parts.perspective import SizeLaw, fit_law, stands
 from evenhand.media.operators.parts.seams import noise_ratio
 from evenhand.media.operators.parts.set_down import ROUGH_MASKS
-from evenhand.media.operators.parts.standing import allowed
-from evenhand.media.scene import Instance, Scene, Stencil, union
+from evenhand.media.operators.parts.standing import allowed, is_guessed, like_ground
+from evenhand.media.scene import Instance, Scene, Stencil, grown, union
 
 PROPOSALS = 240
 LOOKED_AT = 4000  # ground pixels for each donor, of which the proposals are drawn
@@ -89,25 +90,53 @@ def insert(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random
         return Skipped(INSERT, label, scene.name, ROUGH_MASKS)
     if not bank.of(label):
         return Skipped(INSERT, label, scene.name, "the data set has no whole object of this class to insert")
+    flown = _flown(scene, label, count, bank, rng)
+    if flown is not None:
+        return flown
     law = fit_law(scene, labels, bank.prior)
     ground = allowed(scene, label, labels)
-    if ground.sum() < 200:
+    if ground.sum() < 200 or (is_guessed(scene) and not stands(label, labels)):
         return Skipped(INSERT, label, scene.name, "no ground on which this class may stand")
-    if scene.regions is None and count > MOST_GUESSED:
+    if is_guessed(scene) and count > MOST_GUESSED:
         return Skipped(INSERT, label, scene.name, f"{count} objects would stand on ground that is only guessed")
     site = Site(scene, ground)
     spots: list[StandingSpot] = []
     used = set(bank.looks.get(scene.name, ()))
     footing = _footing(site, law, labels.relative_height.get(labels.canonical(label), 1.0))
+    standing = _standing(scene, label, bank, ground)
     for _ in range(count):
-        spot = _find(site, footing, pick(bank.for_scene(scene, label), used, rng)[:DONORS_TRIED], spots, rng)
+        spot = _find(site, footing, pick(standing, used, rng)[:DONORS_TRIED], spots, rng)
         if spot is None:
             return Skipped(INSERT, label, scene.name, f"room for {len(spots)} of the {count} objects that are needed")
         spots.append(spot)
         used.add(spot.donor.appearance)
     made = _compose(scene, label, spots, rng)
-    is_guessed = scene.regions is None
-    return Skipped(INSERT, label, scene.name, OTHER_GRAIN) if is_guessed and not _grain_fits(made) else made
+    return Skipped(INSERT, label, scene.name, OTHER_GRAIN) if is_guessed(scene) and not _grain_fits(made) else made
+
+
+def _standing(scene: Scene, label: str, bank: DonorBank, ground: Stencil) -> list[Donor]:
+    """The donors that stand; where ground is only guessed, those whose own ground looks like it."""
+    donors = [one for one in bank.for_scene(scene, label) if one.sky is None]
+    if not is_guessed(scene):
+        return donors
+    return [one for one, is_like in zip(donors, like_ground(scene, ground, [one.ground for one in donors]), strict=True) if is_like]
+
+
+def _flown(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random.Generator) -> Mutation | None:
+    """The scene with so many more in its sky; None where the class does not fly, or where there is no sky that is like the donors' own."""
+    donors = [one for one in bank.for_scene(scene, label) if one.sky is not None]
+    sky = open_sky(scene) if donors else np.zeros(scene.shape, bool)
+    used, spots = set(bank.looks.get(scene.name, ())), list[StandingSpot]()
+    for donor in pick(donors, used, rng):
+        found = None if donor.sky is None else found_flight(scene, sky, donor.cutout.shape, donor.sky, rng)
+        if found is None or donor.appearance in used or len(spots) == count:
+            continue
+        cutout = donor.cutout.scaled(found.scale)
+        spots.append(StandingSpot(donor, cutout, found.left, found.top, found.top + cutout.shape[0], found.scale))
+        used.add(donor.appearance)
+        left, top, right, bottom = grown(spots[-1].box, MARGIN, scene.shape)
+        sky[top:bottom, left:right] = False
+    return _compose(scene, label, spots, rng) if len(spots) == count else None
 
 
 def _grain_fits(made: Mutation) -> bool:
@@ -251,7 +280,8 @@ def _compose(scene: Scene, label: str, spots: list[StandingSpot], rng: np.random
         front = union([one for one, flag in zip(scene.instances, is_front, strict=True) if flag], scene.shape)
         left, _, right, bottom = spot.box
         here = ground_light(scene.picture, scene.occupied, (max(0, left), min(bottom, scene.shape[0]), right))
-        contact_shadow(picture, spot.cutout, (spot.left, spot.top), front)
+        if spot.donor.sky is None:
+            contact_shadow(picture, spot.cutout, (spot.left, spot.top), front)
         owned = paste(picture, regrained(spot.cutout, spot.donor.cutout, texture, rng), (spot.left, spot.top), front, here)
         old = covered(old, owned, [not flag for flag in is_front])
         new = covered(new, owned, [True] * len(new))

@@ -12,6 +12,7 @@ from evenhand.arrays import Rows
 from evenhand.contract import Candidates, Method, Search, Task, Verdict
 from evenhand.errors import InvalidArgument, MissingAbility
 from evenhand.methods import METHODS
+from evenhand.values import ability_name
 
 GLOBAL_PHASE = {"iterations": 0, "global_samples": 0}
 """Parameters under which a two-phase method takes its seeds as they are."""
@@ -40,7 +41,7 @@ def local_phase(name: str, seeds: Rows, task: Task, rng: np.random.Generator) ->
     """The local phase of the method called `name`, from these seeds."""
     kind = method_class(name)
     if not isinstance(task.model.model, kind.needs):
-        raise MissingAbility(f"local={name!r} needs a {kind.needs.__name__.lower()} model, which {type(task.model.model).__name__} is not")
+        raise MissingAbility(f"local={name!r} needs a {ability_name(kind.needs)} model, which {type(task.model.model).__name__} is not")
     known = {field.name for field in fields(kind)}
     method: Method = kind(**{parameter: value for parameter, value in GLOBAL_PHASE.items() if parameter in known})
     yield from method.search(replace(task, rows=seeds, labels=None), rng)

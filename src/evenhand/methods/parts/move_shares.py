@@ -6,6 +6,7 @@ Costs are declared, or measured once before the run; no clock is read here, so t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,6 +38,7 @@ class MoveShares:
         self.question_seconds = question_seconds
         self.columns = np.array([chain.decoded(move) for move in self.moves], dtype=np.float64)
         self.spent = 0.0  # since somebody last looked
+        self.lately = LatePace()
         self.found: Reals = walks / self.columns
         self.cost: Reals = walks * (COLUMN_SECONDS * self.columns + self.question_seconds)
 
@@ -57,6 +59,7 @@ class MoveShares:
     def pay(self, move: int, walks: int, asked: int, found: int) -> None:
         """Book one round."""
         price = self.price(move, walks, asked)
+        self.lately.add(found, price)
         self.spent += price
         self.cost[move] += price
         self.found[move] += found
@@ -64,6 +67,33 @@ class MoveShares:
     def price(self, move: int, walks: int, asked: int) -> float:
         """What it costs to make a move with so many walks, and to ask about so many people."""
         return float(walks * COLUMN_SECONDS * self.columns[move] + asked * self.question_seconds)
+
+
+@dataclass
+class LatePace:
+    """New findings for their cost, over about so many of the latest rounds.
+
+    >>> walks, others = LatePace(), LatePace()
+    >>> for _ in range(10):
+    ...     walks.add(found=1, cost=1.0)
+    ...     others.add(found=9, cost=1.0)
+    >>> walks.falls_behind(others, rounds=5, times=8), others.falls_behind(walks, rounds=5, times=8)
+    (True, False)
+    """
+
+    rounds: int = 0
+    found: float = 0.0
+    cost: float = 0.0
+
+    def add(self, found: int, cost: float) -> None:
+        """Book one round."""
+        self.rounds += 1
+        self.found += found - EVEN_SHARE * self.found
+        self.cost += cost - EVEN_SHARE * self.cost
+
+    def falls_behind(self, others: LatePace, rounds: int, times: int) -> bool:
+        """Whether others bring more than so many times as much, as so many rounds of both tell."""
+        return min(self.rounds, others.rounds) >= rounds and others.found * self.cost > times * self.found * others.cost
 
 
 def favoured(worth: Reals) -> Reals:

@@ -24,6 +24,9 @@ nobody is odd."""
 PAIR, PERSON, NOBODY = 2, 1, 0
 """How many plausible people a walk wants where it goes: somebody with a twin, somebody whose twin may be anything, or none."""
 
+ALONE = 0.25
+"""Somebody whose twin may be anything is held against this part of the shares: real people lie there too, and nothing is told of a pair."""
+
 
 class Demanding(Protocol):
     """What says who is plausible: how many draws are looked at, and which shares of them are left out."""
@@ -60,16 +63,17 @@ ANYBODY = Least(-np.inf, -np.inf)
 
 @dataclass(frozen=True)
 class PlausibleSet:
-    """A chain, and what a person must have at least to count as plausible; a twin must have no less."""
+    """A chain, and what a person must have at least to count as plausible; a twin must have no less.  Less is asked of people alone."""
 
     chain: LevelChain
     least: Least
+    alone: Least
 
     @classmethod
     def drawn(cls, chain: LevelChain, demands: Demanding, rng: np.random.Generator) -> PlausibleSet:
         """Without the unlikeliest share of the population, and without the share whose cells go together least."""
         told = chain.drawn(demands.seeds, rng).likelihood
-        return cls(chain, Least.of(told, demands.too_rare))
+        return cls(chain, Least.of(told, demands.too_rare), Least.of(told, ALONE * demands.too_rare))
 
     @property
     def is_everything(self) -> bool:
@@ -78,7 +82,7 @@ class PlausibleSet:
 
     def everything(self) -> PlausibleSet:
         """The same chain with everybody plausible."""
-        return replace(self, least=ANYBODY)
+        return replace(self, least=ANYBODY, alone=ANYBODY)
 
     def kept(self, states: LevelStates) -> PlausibleStates:
         """Those inside the domain who are plausible and have a plausible twin."""
@@ -101,12 +105,21 @@ class PlausibleSet:
         """The walks that a move leads to where so many are plausible, of the people who differ in the protected values alone; and where."""
         step = walks.step(move, rng)
         if wanted:
-            step = step.only(step.base.density >= self.least.density)  # nobody is likelier than without a part
+            least = self.least if wanted == PAIR else self.alone
+            step = step.only(step.base.density >= least.density)  # nobody is likelier than without a part
         if self.chain.domain.constraints:
             step = step.only(self.chain.domain.keeps_constraints(step.rows))
         told = self.chain.others_by_copies(step.copies, step.base) if self.chain.twins_are_plain else self.chain.others(step.states)
-        going = PlausibleStep(step, self._believed(told))
-        return going.only(has_plausible(going.likelihood, wanted))
+        return PlausibleStep(step, self._believed(told)).only(self._wanted(told, wanted))
+
+    def among(self, states: LevelStates, wanted: int) -> LevelStates:
+        """Those of whom so many are plausible."""
+        return states[np.flatnonzero(self._wanted(self.chain.others(states), wanted))]
+
+    def _wanted(self, told: Likelihood, wanted: int) -> Mask:
+        if wanted == PERSON:
+            return np.asarray(self.alone.passed(told).any(axis=1))
+        return has_plausible(self._believed(told), wanted)
 
     def likeliest(self, rows: Rows, likelihood: NDArray[np.float32]) -> Rows:
         """The same people, of every pair the likelier one; where constraints speak of protected values, as they are."""

@@ -19,17 +19,18 @@ from evenhand.synthesis.links import Copies
 TREES = 6
 """More trees guess hardly better and cost as much as the question that they save."""
 
-VERDICTS = 20_000
-"""The latest verdicts that the trees are grown from at most; first from a tenth of them, and again whenever they have doubled."""
-
 LEAST = 0.01
 """The weight of a row that the trees think impossible, so that nothing is ruled out."""
 
 
 class Screen:
-    """Collects verdicts, and weighs rows once there are enough of both kinds."""
+    """Collects verdicts, and weighs rows once there are enough of both kinds.
 
-    def __init__(self, domain: TabularDomain) -> None:
+    first: how many verdicts the trees are grown from at first, again whenever they have doubled, and from ten times as many at most
+    """
+
+    def __init__(self, domain: TabularDomain, first: int) -> None:
+        self._first = first
         self._places = np.array(domain.free_places, dtype=np.intp)
         self._copies: list[Copies] = []
         self._unfair: list[Mask] = []
@@ -49,7 +50,7 @@ class Screen:
         self._size += len(unfair)
         share = float(unfair.mean()) if len(unfair) else 0.0
         self._pace = share if not self._pace else 0.95 * self._pace + 0.05 * share
-        if self._size < max(VERDICTS // 10, 2 * self._learnt_at):
+        if self._size < max(self._first, 2 * self._learnt_at):
             return False
         return self._grow()
 
@@ -66,7 +67,8 @@ class Screen:
         from sklearn.ensemble import ExtraTreesClassifier
 
         self._learnt_at = self._size
-        copies, unfair = np.concatenate(self._copies)[-VERDICTS:], np.concatenate(self._unfair)[-VERDICTS:]
+        latest = slice(-10 * self._first, None)
+        copies, unfair = np.concatenate(self._copies)[latest], np.concatenate(self._unfair)[latest]
         self._copies, self._unfair = [copies], [unfair]
         if unfair.all() or not unfair.any() or not self._places.size:
             return False

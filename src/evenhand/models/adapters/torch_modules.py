@@ -23,7 +23,7 @@ def accepts(given: Any) -> bool:
 
 def _settings(wishes: ModelWishes) -> Any:
     """The caller's settings; what `returns` says decides where they leave the outputs open."""
-    from evenhand.models.torch import TorchSettings
+    from evenhand.models.torch_adapter import TorchSettings
 
     settings = wishes.torch or TorchSettings()
     if settings.outputs != "auto" or wishes.returns not in ("logit", "probability"):
@@ -34,8 +34,10 @@ def _settings(wishes: ModelWishes) -> Any:
 def adapt(given: Any, wishes: ModelWishes) -> Model:
     """With the front that the medium calls for."""
     from evenhand.models.recognisers.detectors import COCO_80
-    from evenhand.models.torch import from_module, picture_module, torch_amounts, torch_detector
+    from evenhand.models.torch import from_module, torch_amounts
+    from evenhand.models.torch_detector import torch_detector
     from evenhand.models.torch_inputs import PictureFront
+    from evenhand.models.torch_pictures import picture_module
 
     if wishes.asked == "rows" and wishes.domain.label is not None and wishes.domain.label.is_amount:
         asked = torch_amounts(given, wishes.domain, wishes.torch)

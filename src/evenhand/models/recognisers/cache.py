@@ -95,17 +95,31 @@ class Kept:
         with self._file() as file:
             for key, picture in new.items():
                 (answer,) = self.recogniser.recognise([picture])
-                file.write(_line(key, answer))
-                file.flush()
+                self._append(file, _line(key, answer))
                 self._answers[key] = answer
                 self.asked += 1
         return [self._answers[key] for key in keys]
 
+    def _append(self, file: IO[str], line: str) -> None:
+        try:
+            file.write(line)
+            file.flush()
+        except OSError as fault:
+            raise _unwritten(self.path, fault) from fault
+
     def _file(self) -> IO[str]:
         if os.getpid() != self.home:
             return io.StringIO()
-        private_folder(self.path.parent)
-        return os.fdopen(os.open(self.path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600), "a", encoding="utf-8")
+        try:
+            private_folder(self.path.parent)
+            return os.fdopen(os.open(self.path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600), "a", encoding="utf-8")
+        except OSError as fault:
+            raise _unwritten(self.path, fault) from fault
+
+
+def _unwritten(path: Path, fault: OSError) -> StoreError:
+    told = fault.strerror or fault
+    return StoreError(f"answers cannot be kept in {path}: {told}; those before are intact: make room, or name another folder")
 
 
 def _line(key: str, answer: Answer) -> str:
@@ -135,7 +149,10 @@ def _read(path: Path) -> dict[str, Answer]:
         raise StoreError(f"{path} cannot be read as kept answers ({fault}); remove it to ask again") from fault
     if content and not content.endswith("\n"):
         content = content[: content.rfind("\n") + 1]
-        write_whole(path, content, private=True)
+        try:
+            write_whole(path, content, private=True)
+        except OSError as fault:
+            raise _unwritten(path, fault) from fault
     answers: dict[str, Answer] = {}
     for number, line in enumerate(content.splitlines(), 1):
         try:

@@ -51,7 +51,10 @@ class StandIn:
         with self._lock:
             if self.fails_after is not None and self.billed >= self.fails_after:
                 return None
-            decoded = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR) if content else None
+            try:
+                decoded = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR) if content else None
+            except cv2.error as fault:
+                raise DataError(f"the content is no picture: {fault}") from None
             if decoded is None:
                 raise DataError("the content is no picture")
             picture = np.ascontiguousarray(decoded[..., ::-1])
@@ -95,6 +98,7 @@ class _Handler(LocalHandler):
         return self._write(200, WIRES[service](*result))
 
     def _write(self, status: int, body: Any) -> None:
+        self.close_connection = status >= 400  # what was not read of a refused request is not the next one
         content = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

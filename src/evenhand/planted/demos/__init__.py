@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from evenhand.domain.project_file import Project
+from evenhand.domain.project_sections import Project
 from evenhand.registry import Registry
 
 

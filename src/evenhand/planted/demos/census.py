@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand import datasets
 from evenhand.disk import whole_file
-from evenhand.domain.project_file import DataSource, ModelSource, Project
+from evenhand.domain.project_sections import DataSource, ModelSource, Project
 from evenhand.models import zoo
 from evenhand.planted.demos import DemoProject
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.disk import whole_file
-from evenhand.domain.project_file import MediumSource, ModelSource, Project, ScanSettings
+from evenhand.domain.project_sections import MediumSource, ModelSource, Project, ScanSettings
 from evenhand.media.portraits.factors import draw_factors
 from evenhand.media.portraits.painting import render
 from evenhand.planted.demos import DemoProject

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from evenhand.domain.project_file import MediumSource, ModelSource, Project
+from evenhand.domain.project_sections import MediumSource, ModelSource, Project
 from evenhand.errors import require
 from evenhand.planted.demos import DemoProject
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.disk import whole_file
-from evenhand.domain.project_file import DataSource, MediumSource, ModelSource, Project
+from evenhand.domain.project_sections import DataSource, MediumSource, ModelSource, Project
 from evenhand.media.text_medium import WordLists
 from evenhand.planted.demos import DemoProject
 from evenhand.planted.letters import ANSWERS, TEMPLATES, WORDS, LetterReader, letters

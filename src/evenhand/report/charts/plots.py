@@ -103,7 +103,8 @@ def plot(chart: Plot) -> Markup:
         "chart wide-chart" if is_wide else "chart",
     )
     # On a narrow screen a wide picture keeps a readable size and scrolls in its frame; a file of its own has no frame.
-    return Markup(f'<div class="scroll">{drawn}</div>') if is_wide and not chart.names_inside else drawn  # noqa: S704 - escaped above
+    frame = '<div class="scroll" tabindex="0" role="group" aria-label="A picture that scrolls sideways on a narrow screen">'
+    return Markup(f"{frame}{drawn}</div>") if is_wide and not chart.names_inside else drawn  # noqa: S704 - escaped above
 
 
 def _at(chart: Plot, x: float, y: float) -> tuple[float, float]:

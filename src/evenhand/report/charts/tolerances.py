@@ -13,6 +13,10 @@ from evenhand.report.charts.rows import place
 TALL = 74
 """Height of a row in pixels: its name, the figures in words, and the marks below them."""
 
+LINE = 17
+MOST_ON_A_LINE = 44
+"""Letters of figures that a phone shows on one line; where a row has more, what is tolerated gets a line of its own in every row."""
+
 
 @dataclass(frozen=True)
 class ToleranceRow:
@@ -29,8 +33,11 @@ class ToleranceRow:
 
 def tolerances(rows: Sequence[ToleranceRow], axis: Axis) -> Markup:
     """The picture."""
-    height = TALL * len(rows) + 26
-    drawn = [_row(number, row, axis) for number, row in enumerate(rows)]
+    is_split = any(len(f"{row.caption}; {_allowed(row, axis)}") > MOST_ON_A_LINE for row in rows)
+    tall = TALL + (LINE if is_split else 0)
+    height = tall * len(rows) + 26
+    drawn = [f'<svg y="{tall * at}" width="100%" height="{tall}">{_words(row, axis, is_split)}</svg>' for at, row in enumerate(rows)]
+    drawn += [f'<svg y="{tall * at + tall - TALL}" width="100%" height="{TALL}">{_marks(row, axis)}</svg>' for at, row in enumerate(rows)]
     ticks = [
         f'<text class="tick" x="{place(axis, tick.value)}%" y="{height - 6}" text-anchor="{_side(place(axis, tick.value))}">'
         f"{escape(tick.label)}</text>"
@@ -57,18 +64,23 @@ def _side(at: float) -> str:
     return "start" if at < 8 else "end" if at > 92 else "middle"
 
 
-def _row(number: int, row: ToleranceRow, axis: Axis) -> str:
+def _words(row: ToleranceRow, axis: Axis, is_split: bool) -> str:
+    name, caption, allowed = escape(row.name), escape(row.caption), escape(_allowed(row, axis))
+    first = caption if is_split else f"{caption}; {allowed}"
+    second = f'<text class="figures" x="0" y="{33 + LINE}">{allowed}</text>' if is_split else ""
+    return f'<text class="name" x="0" y="16">{name}</text><text class="figures" x="0" y="33">{first}</text>{second}'
+
+
+def _marks(row: ToleranceRow, axis: Axis) -> str:
     low, high, limit = (place(axis, value) for value in (row.low, row.high, row.tolerated))
     end = place(axis, axis.high)
     begin = place(axis, axis.low)
     dot = "" if row.estimate is None else f'<circle class="estimate" cx="{place(axis, row.estimate)}%" cy="58" r="5"/>'
     return (
-        f'<svg y="{TALL * number}" width="100%" height="{TALL}"><text class="name" x="0" y="16">{escape(row.name)}</text>'
-        f'<text class="figures" x="0" y="33">{escape(row.caption)}; {escape(_allowed(row, axis))}</text>'
         f'<rect class="tolerated" x="{begin}%" y="46" width="{max(0.0, limit - begin):.3f}%" height="24"/>'
         f'<rect class="beyond" fill="url(#beyond)" x="{limit}%" y="46" width="{max(0.0, end - limit):.3f}%" height="24"/>'
         f'<line class="limit" x1="{limit}%" x2="{limit}%" y1="42" y2="74"/>'
         f'<line class="interval" x1="{low}%" x2="{high}%" y1="58" y2="58"/>'
         f'<line class="cap" x1="{low}%" x2="{low}%" y1="50" y2="66"/><line class="cap" x1="{high}%" x2="{high}%" y1="50" y2="66"/>'
-        f"{dot}</svg>"
+        f"{dot}"
     )

@@ -16,9 +16,15 @@ from evenhand.report.record import Record
 endings = (".eu-ai-act.md",)
 
 SOURCES = (
-    LegalSource("Regulation (EU) 2024/1689 (Artificial Intelligence Act)", "Articles 9, 10, 12, 13, 15 and Annex IV", "OJ L, 2024-07-12"),
-    LegalSource("Regulation (EU) 2026/1744 (Digital Omnibus on AI), amending it", "dates of application", "OJ L, 2026-07-24"),
-)
+    LegalSource(
+        "Regulation (EU) 2024/1689 (Artificial Intelligence Act)", "Articles 9, 10, 12, 13, 15 and Annex IV", "OJ L, 2024-07-12",
+        "http://data.europa.eu/eli/reg/2024/1689/oj", "copies of the text",
+    ),
+    LegalSource(
+        "Regulation (EU) 2026/1744 (Digital Omnibus on AI), amending it", "Article 1(40), dates of application", "OJ L, 2026-07-24",
+        "http://data.europa.eu/eli/reg/2026/1744/oj", "summaries",
+    ),
+)  # fmt: skip
 NOTHING = "not measured in this result"
 MOST_GROUPS = 8
 

@@ -13,10 +13,21 @@ endings = (".twin-tests.md",)
 tells_outcome = False  # evidence for others to judge: it has no pass mark
 
 SOURCES = (
-    LegalSource("Title VII of the Civil Rights Act of 1964", "42 U.S.C. § 2000e-2(a), disparate treatment", "as amended 1991"),
-    LegalSource("Equal Credit Opportunity Act, Regulation B", "12 CFR § 1002.4(a) and its official interpretation", "1974, 2011"),
-    LegalSource("Directive 2000/43/EC", "Article 2(2)(a), direct discrimination", "2000-06-29"),
-)
+    LegalSource(
+        "Title VII of the Civil Rights Act of 1964", "42 U.S.C. § 2000e-2(a)", "as in effect on 2025-08-27",
+        "https://uscode.house.gov/view.xhtml?req=granuleid:USC-prelim-title42-section2000e-2", "a copy of the Code",
+    ),
+    LegalSource(
+        "Equal Credit Opportunity Act, Regulation B", "12 CFR § 1002.4(a) and its official interpretation, on disparate treatment",
+        "amended 2026-04-22, effective 2026-07-21: the effects test of § 1002.6(a) is gone, § 1002.4(a) stands",
+        "https://www.consumerfinance.gov/rules-policy/regulations/1002/4/",
+        "a copy of the Bureau's page, and notes of law firms on the change",
+    ),
+    LegalSource(
+        "Directive 2000/43/EC", "Article 2(2)(a), direct discrimination", "2000-06-29, OJ L 180 of 2000-07-19",
+        "http://data.europa.eu/eli/dir/2000/43/oj", "a copy of the text",
+    ),
+)  # fmt: skip
 MOST_PAIRS = 50
 
 WHAT = (

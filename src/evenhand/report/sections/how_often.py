@@ -23,7 +23,7 @@ def section(record: Record) -> Section | None:
         return None
     html = filled(
         "sections/how_often.html.j2",
-        oracle=words.oracle(record.header.oracle, nouns(record)) if record.header.oracle else "",
+        oracle=_counted(record),
         rates=[_told(rate) for rate in body.rates],
         anytime=_anytime(body.anytime),
         closing=closing_in(body.anytime),
@@ -32,6 +32,19 @@ def section(record: Record) -> Section | None:
         tolerated=_tolerated(record),
     )
     return Section("often", "How often it happens", "How often", html)
+
+
+def _counted(record: Record) -> str:
+    """What counts as unfair; twins of a learned editor differ in more than that."""
+    if not record.header.oracle:
+        return ""
+    if record.header.medium.learned_twins:
+        one, _ = nouns(record)
+        return (
+            f"A {one} counts here when its twin gets another outcome. A learned editor made the twins, and may have changed more than what "
+            "is protected."
+        )
+    return words.oracle(record.header.oracle, nouns(record))
 
 
 def _told(rate: RateRecord) -> dict[str, Any]:

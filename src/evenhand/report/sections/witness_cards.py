@@ -239,7 +239,8 @@ def _cell(name: str, witness: WitnessRecord, protected: Sequence[str]) -> CardCe
 def _origin(witness: WitnessRecord, is_implied: bool) -> str:
     if witness.real_row is None:
         return "Not compared with a real row"
-    row = f"a real row (row {witness.real_row:,} of the data)"
+    file = f", file {words.text(witness.source, 120)}" if witness.source else ""
+    row = f"a real row (row {witness.real_row:,} of the data{file})"
     if not witness.changed:
         also = " and what they imply" if is_implied else ""
         return f"{row[0].upper()}{row[1:]}, {ONLY_PROTECTED}{also}"

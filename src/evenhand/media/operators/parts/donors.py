@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 from evenhand.contract import Recogniser
 from evenhand.errors import require
 from evenhand.media.operators.parts.cutout import Cutout, cut
+from evenhand.media.operators.parts.open_sky import FLYING, Colour, flies, open_sky, sky_colour
 from evenhand.media.operators.parts.perspective import SizeLaw, calibrated, fit_law, pooled_law
 from evenhand.media.operators.parts.same_object import identities
+from evenhand.media.operators.parts.standing import ground_below, is_guessed
 from evenhand.media.operators.parts.upright import is_upright
 from evenhand.media.scene import Instance, Scene, grown, overlap
 from evenhand.media.vocabulary import Labels
 
 LEAST_HEIGHT = 26
+LEAST_FLYING = 150  # pixels of what flies
 DARK, FLAT = 45.0, 20.0  # grey levels: what is darker on average and varies less is a silhouette, and looks like a hole elsewhere
 SLENDER = {"person": 1.9}  # least height over width of a donor: wider masks hold two people, or somebody with what they push
 HEAD, MOST_HEAD = (
@@ -40,6 +43,8 @@ class Donor:
     appearance: int
     behind: tuple[float, float]  # lightness and edge strength of what stood around it
     is_grey: bool = False  # whether its picture is black and white
+    sky: Colour | None = None  # of the sky around it, where it flies
+    ground: NDArray[np.float64] | None = None  # what the ground below its feet looks like, where nobody marked it
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +75,7 @@ def collect(scenes: Iterable[Scene], labels: Labels, reader: Recogniser | None =
     if not outside:
         return own
     others = _bank(outside, labels, reader).donors
-    # Who is who is counted anew in other scenes: negative numbers cannot be taken for somebody of the data set.
+    # Who is who is counted again in other scenes: negative numbers cannot be taken for somebody of the data set.
     added = {label: tuple(replace(one, appearance=-1 - one.appearance) for one in found) for label, found in others.items()}
     return replace(own, donors=added | own.donors)
 
@@ -82,7 +87,8 @@ def _bank(scenes: Sequence[Scene], labels: Labels, reader: Recogniser | None) ->
     who, grey = identities(scenes), frozenset(scene.name for scene in scenes if is_grey(scene))
     for scene, known in zip(scenes, who, strict=True):
         law = fit_law(scene, labels, prior)
-        usable = [place for place in known if is_usable(scene, place, law, labels)]
+        flying = flying_places(scene, labels)
+        usable = [place for place in known if place in flying or is_usable(scene, place, law, labels)]
         if reader is not None and usable and not scene.is_drawn:
             usable = read_as_labelled(scene, usable, labels, reader)
         for place in usable:
@@ -90,9 +96,21 @@ def _bank(scenes: Sequence[Scene], labels: Labels, reader: Recogniser | None) ->
             across = (one.box[0] + one.box[2]) / 2 / scene.shape[1]
             foot = one.foot / scene.shape[0]
             made = Donor(cut(scene, one), one.height, across, foot, scene.name, known[place], _behind(scene, one), scene.name in grey)
+            made = replace(made, sky=flying.get(place), ground=ground_below(scene, one) if is_guessed(scene) else None)
             gathered.setdefault(one.label, []).append(made)
     looks = {scene.name: frozenset(known.values()) for scene, known in zip(scenes, who, strict=True)}
     return DonorBank({label: tuple(found) for label, found in gathered.items()}, prior, labels, looks, grey)
+
+
+def flying_places(scene: Scene, labels: Labels) -> dict[int, Colour]:
+    """Whole objects with nothing but sky around them, and the colour of that sky."""
+    places = [k for k, one in enumerate(scene.instances) if labels.canonical(one.label) in FLYING and one.area >= LEAST_FLYING]
+    places = [place for place in places if is_whole(scene, place)]
+    if not places:
+        return {}
+    sky = open_sky(scene)
+    found = {place: sky_colour(scene, scene.instances[place].box, sky) for place in places if flies(scene.instances[place], sky)}
+    return {place: colour for place, colour in found.items() if colour is not None}
 
 
 def read_as_labelled(scene: Scene, places: Sequence[int], labels: Labels, reader: Recogniser) -> list[int]:

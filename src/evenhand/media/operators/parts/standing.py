@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import require
 from evenhand.media.operators.parts.upright import is_upright
-from evenhand.media.scene import ROAD, UNKNOWN, Instance, Regions, Scene, Stencil
+from evenhand.media.scene import ROAD, SAID_BY, UNKNOWN, Instance, Picture, Regions, Scene, Stencil, grown
 from evenhand.media.vocabulary import Labels
 
 ON_THE_GROUND = ("car", "truck", "bus", "person", "motorcycle", "bicycle", "cyclist", "rider", "dog", "cow", "horse", "sheep", "stop sign")
 LEAST_STANDING = 2
 """Without regions, so many objects of the class must stand free in the picture: one alone may be on a table or in water, and a lawn on
 which people stand is no road."""
+SEEN_FEET, MOST_FEET = 0.06, 0.6  # of a person's height, and of its greatest width: what is wider there ends at a table or a skirting board
+OTHER_GROUND = np.array([24.0, 9.0, 12.0, 0.7])  # colour and roughness by which a donor's ground may differ from where it is to stand
+ROOM_TO_LOOK, LEAST_STRIP = 12, 20  # pixels around a strip of ground, so that its edges are not those of the cut; pixels that tell anything
 ROOM_BELOW, ROOM_ABOVE = 0.12, 0.02  # of the picture's height: how far from the rows of known feet others may stand
 LEAST_FEET = 0.06  # of the picture's width: fewer or smaller objects tell too little about the ground
 MOST_BELOW = 0.1  # of the strip below the feet may belong to other objects
@@ -30,6 +35,11 @@ def allowed(scene: Scene, label: str, labels: Labels) -> Stencil:
     return np.asarray(np.isin(regions, codes) & ~scene.occupied, bool)
 
 
+def is_guessed(scene: Scene) -> bool:
+    """Whether nobody marked its ground: it is inferred from the objects, or from a net that was asked about points."""
+    return scene.regions is None or SAID_BY in scene.facts
+
+
 def _standing(scene: Scene, label: str, labels: Labels) -> int:
     """How many objects of this class stand free."""
     mine = [one for one in scene.instances if labels.canonical(one.label) == labels.canonical(label)]
@@ -38,17 +48,42 @@ def _standing(scene: Scene, label: str, labels: Labels) -> int:
 
 def stands_free(scene: Scene, one: Instance) -> bool:
     """Whether its feet are seen, and nothing is below them: not a board, a horse, a chair, or a table that hides the legs."""
-    if one.touches_border(scene.shape) or not is_upright(one):
+    if one.touches_border(scene.shape) or not is_upright(one) or not has_feet(one):
         return False
     left, _, right, bottom = one.box
     return bool(scene.occupied[bottom : bottom + max(3, one.height // 8), left:right].mean() < MOST_BELOW)
 
 
-def _look(scene: Scene) -> NDArray[np.float32]:
+def has_feet(one: Instance) -> bool:
+    """Whether a person's mask is narrow at its lower end; other things stand on whatever they have."""
+    wide = one.stencil.sum(axis=1)
+    return one.label != "person" or bool(wide[-max(1, round(SEEN_FEET * one.height)) :].mean() <= MOST_FEET * wide.max())
+
+
+def ground_below(scene: Scene, one: Instance) -> NDArray[np.float64] | None:
+    """Colour and roughness of the free strip below an object that stands on feet; None where there is none."""
+    left, _, right, bottom = one.box
+    deep = max(4, one.height // 8)
+    x0, y0, x1, y1 = grown((left, bottom, right, bottom + deep), ROOM_TO_LOOK, scene.shape)
+    strip = np.zeros((y1 - y0, x1 - x0), bool)
+    strip[bottom + 1 - y0 : bottom + deep - y0, left - x0 : right - x0] = True
+    strip &= ~scene.occupied[y0:y1, x0:x1]
+    if strip.sum() < LEAST_STRIP or not has_feet(one):
+        return None
+    return np.asarray(np.median(_look(scene.picture[y0:y1, x0:x1])[strip], axis=0), np.float64)
+
+
+def like_ground(scene: Scene, ground: Stencil, donors: Sequence[NDArray[np.float64] | None]) -> list[bool]:
+    """Of each donor's own ground, whether it looks like this ground."""
+    here = np.median(_look(scene.picture)[ground], axis=0)
+    return [own is not None and bool((np.abs(own - here) <= OTHER_GROUND).all()) for own in donors]
+
+
+def _look(picture: Picture) -> NDArray[np.float32]:
     """(rows, columns, 4): colour, and how rough the surface is."""
     cv2 = require("cv2", "image")
-    lab = cv2.cvtColor(cv2.GaussianBlur(scene.picture, (0, 0), 2.0), cv2.COLOR_RGB2LAB).astype(np.float32)
-    grey = cv2.cvtColor(scene.picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    lab = cv2.cvtColor(cv2.GaussianBlur(picture, (0, 0), 2.0), cv2.COLOR_RGB2LAB).astype(np.float32)
+    grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
     slope = np.log1p(np.abs(cv2.Sobel(grey, cv2.CV_32F, 1, 0)) + np.abs(cv2.Sobel(grey, cv2.CV_32F, 0, 1)))
     return np.concatenate([lab, cv2.GaussianBlur(slope, (0, 0), 4.0)[..., None]], axis=2)
 
@@ -60,7 +95,7 @@ def ground_from_feet(scene: Scene, labels: Labels) -> Regions:
     feet = [one for one in scene.instances if labels.canonical(one.label) in ON_THE_GROUND and stands_free(scene, one)]
     if sum(one.width for one in feet) < LEAST_FEET * scene.shape[1]:
         return regions
-    layers = _look(scene)
+    layers = _look(scene.picture)
     seeds = np.zeros(scene.shape, bool)
     for one in feet:
         left, _, right, bottom = one.box
