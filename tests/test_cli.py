@@ -248,3 +248,23 @@ def test_a_table_without_a_label_can_be_looked_at(tmp_path):
     done = evenhand("init", "t.csv", cwd=tmp_path, check=0)
     assert "no label" in done.stdout
     assert "columns that look protected: age, sex" in done.stdout
+
+
+def test_several_protected_columns_are_named_with_commas_or_with_the_option_repeated(tmp_path):
+    pd.DataFrame({"sex": ["f", "m"] * 20, "race": ["a", "b", "b", "a"] * 10, "pay": range(40), "hired": ["n", "y"] * 20}).to_csv(
+        tmp_path / "staff.csv", index=False
+    )
+    for words in (["--protected", "sex", "--protected", "race"], ["--protected", "sex,race"]):
+        evenhand("init", "staff.csv", "--label", "hired", *words, "--out", f"{len(words)}.yaml", cwd=tmp_path, check=0)
+        assert "protected: [sex, race]" in (tmp_path / f"{len(words)}.yaml").read_text()
+
+
+def test_an_option_for_one_value_that_is_given_twice_is_refused():
+    from typer.testing import CliRunner
+
+    from evenhand.cli.main import build
+
+    told = CliRunner().invoke(build(), ["scan", "--seed", "1", "--quiet", "--quiet", "--seed", "2"])
+    assert told.exit_code == 2
+    assert "--seed takes one value and was given 2 times" in " ".join(told.output.replace("│", " ").split())
+    assert "--quiet takes" not in told.output

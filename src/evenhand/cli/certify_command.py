@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 
 def certify_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
-    protected: str = PROTECTED,
+    protected: list[str] = PROTECTED,
     *,
     wired: ModelFlags,
     seconds: float = typer.Option(60.0, min=0.001, help="Time for tightening the bounds."),

@@ -25,7 +25,7 @@ def compare_command(
     second: str = typer.Argument(..., help="After: the same kind of thing."),
     further: list[str] = typer.Argument(None, help="Later results, the newest last: shown as a trend, in which the newest is judged."),
     file: Path = typer.Option(DEFAULT_FILE, "--project", "-p", help="The project file whose data two models are asked about."),
-    protected: str = PROTECTED,
+    protected: list[str] = PROTECTED,
     *,
     wired: ModelFlags,
     tolerance: float = typer.Option(0.001, min=0.0, max=0.999, help="By how much the rate may rise."),

@@ -24,7 +24,7 @@ def gate_command(
     baseline: Path = typer.Option(None, help="An earlier result of `gate`, `scan` or `measure`: only what is new or worse fails."),
     witnesses: Path = typer.Option(None, help="A folder of kept pairs that are asked again first, instead of the file's."),
     tolerance: float = typer.Option(0.0, min=0.0, max=0.999, help="By how much a rate may rise above the baseline's."),
-    protected: str = PROTECTED,
+    protected: list[str] = PROTECTED,
     oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP, autocompletion=oracle_names),
     *,
     wired: ModelFlags,

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from evenhand.cli.flags import Classes, ModelOutput, Returns, Threshold, classes_of, threshold_of
-from evenhand.cli.output import opening, out
+from evenhand.cli.output import names_in, opening, out
 from evenhand.cli.project import DEFAULT_FILE
 
 
@@ -22,7 +22,7 @@ def init(
     ),
     label: str = typer.Option(None, help="The column or attribute that the model predicts."),
     favourable: str = typer.Option(None, help="The outcome that a person hopes for."),
-    protected: str = typer.Option(None, help="Protected columns or attributes, separated by commas."),
+    protected: list[str] = typer.Option(None, help="Protected columns or attributes, separated by commas or with the option repeated."),
     model: str = typer.Option(None, help="The model file or URL."),
     keep: list[str] = typer.Option(None, help="A column to keep although it looks useless; repeat for several."),
     numbers: list[str] = typer.Option(None, help="A column of few whole numbers that are counts, not codes; repeat for several."),
@@ -39,13 +39,12 @@ def init(
     """Look at data and write evenhand.yaml: columns or medium, ranges, protected candidates, constraints."""
     from evenhand.verbs import init as verb
 
-    names = tuple(name.strip() for name in protected.split(",")) if protected else ()
     with opening():
         written = verb.init(
             data,
             label=label,
             favourable=favourable,
-            protected=names,
+            protected=names_in(protected) or (),
             model=model,
             keep=keep or (),
             numbers=numbers or (),

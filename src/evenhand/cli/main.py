@@ -17,6 +17,7 @@ import typer
 import evenhand
 from evenhand import cli
 from evenhand.cli.output import INTERNAL, INTERRUPTED, USAGE, err, exit_code, tell_choices
+from evenhand.cli.single_values import hear_every_option
 from evenhand.engine.header import COMMAND, command_line
 from evenhand.errors import EvenhandError
 
@@ -39,6 +40,7 @@ def build() -> typer.Typer:
         module = importlib.import_module(f"{cli.__name__}.{info.name}")
         if hasattr(module, "register"):
             module.register(app)
+    hear_every_option(app)
     return app
 
 

@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 def measure_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
     oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP, autocompletion=oracle_names),
-    protected: str = PROTECTED,
+    protected: list[str] = PROTECTED,
     *,
     wired: ModelFlags,
     pictures: PictureFlags,

@@ -195,9 +195,10 @@ def tell(text: str) -> None:
     out.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def names_in(text: str | None) -> list[str] | None:
-    """Names separated by commas; None where nothing was given."""
-    return [name.strip() for name in text.split(",")] if text else None
+def names_in(given: Sequence[str] | None) -> list[str] | None:
+    """The names that an option was given, each time one or several separated by commas; None where nothing was given."""
+    found = [name.strip() for text in given or () for name in text.split(",")]
+    return found or None
 
 
 def as_budget(candidates: int | None, model_rows: int | None, seconds: float | None) -> Budget:

@@ -36,7 +36,9 @@ class Loaded:
     place: Mapping[str, Any] = field(default_factory=dict)  # the file as another tool names it, and the lines of its parts
 
 
-PROTECTED: Any = typer.Option(None, "--protected", help="Protected columns, separated by commas, instead of the file's.")
+PROTECTED: Any = typer.Option(
+    None, "--protected", help="Protected columns instead of the file's, separated by commas or with the option repeated."
+)
 """The option of every command that compares people."""
 
 

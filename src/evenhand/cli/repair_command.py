@@ -53,7 +53,7 @@ def repair_command(
         autocompletion=repair_names,
     ),
     write: str = typer.Option(None, "--write", help="The repair whose model is written; default: the one shown to be best, else none."),
-    protected: str = PROTECTED,
+    protected: list[str] = PROTECTED,
     *,
     wired: ModelFlags,
     train_method: str = typer.Option(None, help="The method whose findings train."),

@@ -53,7 +53,7 @@ def scan_command(
     file: Path = typer.Argument(DEFAULT_FILE, help="The project file."),
     method: list[str] = typer.Option(None, "--method", "-m", help="Search method; repeat for several.", autocompletion=method_names),
     oracle: str = typer.Option(None, "--oracle", "-o", help=ORACLE_HELP, autocompletion=oracle_names),
-    protected: str = PROTECTED,
+    protected: list[str] = PROTECTED,
     *,
     wired: ModelFlags,
     pictures: PictureFlags,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from evenhand.cli.flags import Trusted
-from evenhand.cli.output import CLUSTER, REPORTS, WORKERS, free_path, opening, out, tell, watching, written
+from evenhand.cli.output import CLUSTER, REPORTS, WORKERS, free_path, names_in, opening, out, tell, watching, written
 from evenhand.cli.stored_draws import PATHS, StoredDraw, TableAsked, complete, draw_from, keep_model, open_table, write_paths, write_suite
 from evenhand.disk import write_whole
 
@@ -36,8 +36,8 @@ def synth_command(
     unfitted: str = typer.Option("range", help="graph: numbers that no distribution fits come from their range, or by quantiles."),
     explain: Path | None = typer.Option(None, help="Write the graph as picture and editable table into this folder, and no rows."),
     label: str | None = typer.Option(None, help="The label column of a table file; it is not synthesised."),
-    protected: str | None = typer.Option(
-        None, help="Protected columns, separated by commas: their gaps in the label are kept and told of."
+    protected: list[str] = typer.Option(
+        None, help="Protected columns, separated by commas or with the option repeated: their gaps in the label are kept and told of."
     ),
     most_rows: int = typer.Option(1_000_000, min=1, help="Rows to learn from at most, drawn evenly; a larger file is read in pieces."),
     seed: int = typer.Option(0, help="The same seed gives the same rows."),
@@ -69,7 +69,7 @@ def synth_command(
     if model is not None:
         draw_from(model, draw)
         return
-    names = tuple(name.strip() for name in (protected or "").split(",") if name.strip())
+    names = tuple(names_in(protected) or ())
     if suite == PATHS:
         write_paths(data, SynthOptions(synthesiser, wishes, tuple(preset), unfitted), draw, trusted)  # type: ignore[arg-type]  # checked there
         return
