@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
+import weakref
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -75,6 +77,19 @@ def test_the_alarm_waits_for_what_must_not_be_left_by_half() -> None:
     with pytest.raises(TimeOver), stopping(Deadline.after(0.02)):
         work()
     assert whole == ["kept"]
+
+
+def test_an_alarm_that_nobody_can_be_given_rings_again_and_is_not_told_as_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    with pytest.raises(TimeOver), stopping(Deadline.after(seconds=0.02)):
+        gone = threading.local()
+        watch = weakref.ref(gone, lambda _: busy(0.1))  # what a weak reference's callback raises, Python can only ignore
+        del gone
+        busy(5.0)
+    assert watch() is None
+    assert told == []
+    assert sys.unraisablehook == told.append
 
 
 def test_an_alarm_of_the_processors_clock_rings_too() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -118,7 +119,9 @@ def stopping(deadline: Deadline) -> Iterator[Alarm]:
             raise TimeOver
 
     before, rest, started = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL), time.monotonic()
+    told = sys.unraisablehook
     try:
+        sys.unraisablehook = _ringing_again(told)
         signal.signal(signal.SIGALRM, ring)
         _set_timer(deadline.soonest)  # inside, because a deadline that has passed already may ring before the next line
         yield alarm
@@ -126,6 +129,7 @@ def stopping(deadline: Deadline) -> Iterator[Alarm]:
         alarm.is_off = True  # first, and without a call: whatever is called could be interrupted once more
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        sys.unraisablehook = told
         # Whoever had set the timer before gets what is left of it.  Nobody else has one: the alarm of a block inside that was left by half
         # may have set it once more, and without a handler it would end the process.
         left = max(SHORTEST_SECONDS, rest[0] - (time.monotonic() - started)) if rest[0] else 0.0
@@ -149,12 +153,22 @@ def _set_timer(seconds: float) -> Any:
     return signal.setitimer(signal.ITIMER_REAL, max(SHORTEST_SECONDS, seconds))
 
 
+def _ringing_again(told: Callable[[Any], Any]) -> Callable[[Any], None]:
+    """What is done with an exception that nobody can be given, as in a callback of the garbage collector: an alarm just rings once more."""
+
+    def unraisable(found: Any) -> None:
+        if found.exc_type is not TimeOver:
+            told(found)
+
+    return unraisable
+
+
 def _is_delicate(frame: FrameType | None) -> bool:
-    """Whether a module is being imported, or something entered or tidied away: none of these survives being left by half."""
+    """Whether a module is being imported, something entered or tidied away, or a fault told: none of these survives being left by half."""
     if frame is not None and frame.f_code.co_name == "__enter__":
         return True
     while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib") or frame.f_code.co_name in ("__exit__", "__del__"):
+        if frame.f_code.co_filename.startswith("<frozen importlib") or frame.f_code.co_name in ("__exit__", "__del__", "unraisable"):
             return True
         frame = frame.f_back
     return False
