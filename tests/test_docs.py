@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from evenhand.domain import project_file
 
@@ -50,6 +51,7 @@ def test_the_page_of_the_oracles_names_every_one():
     assert [name for name in ORACLES.entries() if f"| `{name}` |" not in page] == []
 
 
+@pytest.mark.slow
 def test_the_method_of_the_contributing_guide_keeps_every_promise(tmp_path):
     shutil.copytree(ROOT / "src" / "evenhand", tmp_path / "evenhand", ignore=shutil.ignore_patterns("__pycache__", "tables"))
     (tmp_path / "evenhand" / "methods" / "walk.py").write_text(blocks("CONTRIBUTING.md", "python")[0])

@@ -58,6 +58,7 @@ def build(*options: str, gate: str = "") -> int:
     return run([*judge.split(), *gate.split()])
 
 
+@pytest.mark.slow
 def test_the_workflow_passes_on_a_fair_model_and_leaves_what_it_uploads(repository: Path) -> None:
     assert build() == 0
     uploads = [step for step in WORKFLOW["jobs"]["gate"]["steps"] if "upload-sarif" in step.get("uses", "")]

@@ -45,6 +45,7 @@ def look(browser: Browser, page: Path, width: int, dark: bool = False) -> None:
     assert all(after <= before + 1 for before, after in pairwise(levels)), (page.name, levels)
 
 
+@pytest.mark.slow
 def test_attacks_in_the_page_of_every_verb_do_nothing(browser: Browser, tmp_path: Path) -> None:
     from parts.report_grid import of_verb, poisoned, verbs
 

@@ -120,6 +120,7 @@ def test_a_continued_campaign_makes_only_what_is_missing(given, tmp_path, monkey
     assert curves.groupby("seed")["findings"].max().tolist() == [r["findings"] for r in both]
 
 
+@pytest.mark.slow
 def test_another_budget_or_parameter_is_another_run(given, tmp_path):
     settings = Settings(folder=tmp_path)
     small = conduct(["themis"], [given], [0], TERMS, settings)

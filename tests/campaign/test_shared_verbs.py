@@ -92,6 +92,7 @@ def test_shared_bounds_hold_what_is_exact(tree, data):
     assert shared.lower == pytest.approx(alone.lower, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_proof_that_was_broken_off_goes_on_with_what_is_missing(forest, tmp_path, monkeypatch):
     monkeypatch.setattr(front, "ROUNDS_BETWEEN", 3)
     whole, every = proved(forest, executor=Serial()), Counting()
@@ -123,6 +124,7 @@ def test_a_comparison_of_repairs_is_the_same_whoever_works(tree, data, executor)
     np.testing.assert_equal(figures(repaired(tree, data, executor=executor)), figures(repaired(tree, data)))
 
 
+@pytest.mark.slow
 def test_finished_seeds_are_not_tried_again(tree, data, tmp_path):
     with pytest.raises(Broken):
         repaired(tree, data, executor=Counting(1), folder=tmp_path)

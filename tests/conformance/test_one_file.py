@@ -12,6 +12,8 @@ from one_file_of_each_kind import FILES
 
 ROOT = Path(__file__).parents[2]
 
+pytestmark = pytest.mark.slow
+
 PLUGINS = {
     "method": "lucky",
     "oracle": "strict",

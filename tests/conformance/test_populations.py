@@ -47,7 +47,7 @@ def kept(name):
 
 
 @pytest.mark.parametrize("check", checks.for_population(), ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", SYNTHESISERS.entries())
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in BRIEF)) for name in SYNTHESISERS.entries()])
 def test_every_synthesiser_keeps_every_promise(name, check):
     check(kind_of(name) if check.__name__ in OF_FITTING else kept(name), np.array(ROWS), DATA.domain)
 

@@ -215,6 +215,7 @@ def test_other_verbs_ask_afresh_too(verb, service, data, tmp_path):
     assert set(service.paid) == set(first)
 
 
+@pytest.mark.slow
 def test_a_campaign_is_made_afresh_and_keeps_what_was_made_before(service, data, tmp_path):
     first = bench(data, tmp_path)
     asked, service.paid, service.shift = service.paid.copy(), Counter(), 0.3

@@ -54,6 +54,7 @@ def test_every_shared_figure_equals_fairlearns(weighted):
         assert figure(BY_NAME[name], outcomes, grouping, SETTINGS, rng).every == pytest.approx(value, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_fair_models_pass_and_unfair_ones_do_not():
     rng = np.random.default_rng(1)
     convicted = 0

@@ -67,6 +67,7 @@ def test_a_model_that_reads_the_group_is_a_violation():
     assert "whenever you stop" in result.summary()
 
 
+@pytest.mark.slow
 def test_a_proxy_passes_the_direct_flip_and_is_found_by_the_others():
     result = eh.measure(by_district, data(), options=eh.MeasureOptions(rate_rows=500, natural_candidates=0, null_draws=19))
     views = {view.name: view for view in result.comparison.views}
@@ -176,6 +177,7 @@ def test_a_real_number_needs_no_bins():
     assert "fifth of the people" in result.notes[-1]
 
 
+@pytest.mark.slow
 def test_many_classes_and_several_protected_columns():
     car = eh.datasets.car()
     first, second = car.domain.names[:2]

@@ -50,6 +50,7 @@ def test_a_planted_leaning_is_a_violation_once_the_jury_confirms_the_twins(biase
     assert "leans" in biased.reason
 
 
+@pytest.mark.slow
 def test_a_fair_classifier_is_not_blamed_and_gets_its_adequacy_report(fair):
     assert checks(fair, "leaning") == {"tone goes from lighter to darker": "pass"}
     assert fair.outcome != "violation"
@@ -91,6 +92,7 @@ def test_twins_that_no_jury_confirms_prove_nothing():
     assert "does not confirm" in result.reason
 
 
+@pytest.mark.slow
 def test_every_two_values_of_an_attribute_are_compared():
     data = labelled_portraits(60, 3, protected=("glasses", "gender_cue"))
     result = measured(0.25, data=data)

@@ -137,7 +137,7 @@ def test_unfairness_is_found_and_replayed(home, scanned):
 
 
 @pytest.mark.parametrize(
-    "home", [pytest.param(kind, marks=() if kind in ("table", "scenes") else pytest.mark.slow) for kind in PROJECTS], indirect=True
+    "home", [pytest.param(kind, marks=() if kind == "table" else pytest.mark.slow) for kind in PROJECTS], indirect=True
 )
 def test_a_killed_scan_goes_on_and_finds_the_same(home, scanned, tmp_path):
     broken = home.copy(tmp_path / "broken")

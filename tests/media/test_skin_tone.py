@@ -86,6 +86,7 @@ def _study(unfair: bool, seed: int = 1, count: int = 500) -> StudySection:
     return ToneGaps().study(case, np.random.default_rng(seed))
 
 
+@pytest.mark.slow
 def test_the_light_is_no_gap_and_a_planted_gap_is_found() -> None:
     fair, unfair = _study(unfair=False), _study(unfair=True)
     assert Gate.rule(fair.claims[0]).outcome != "violation"

@@ -68,6 +68,7 @@ def search(subject: Subject, candidates: int = 6000, method: Evenhand | None = N
     return run(method or Evenhand(), subject, Plan(seed, Budget(candidates=candidates)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "times"), [("narrow_band", 2.4), ("pocket", 10.0)])
 def test_finds_several_times_as_much_as_chance_where_findings_are_rare(shape, times):
     planted = shapes()[shape]

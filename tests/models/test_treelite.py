@@ -55,6 +55,7 @@ def test_a_booster_and_a_regression_say_the_same(tmp_path: Path) -> None:
     assert np.allclose(eh.wrap(tmp_path / "pay.tl", PAY, takes="matrix").scores(PAY.rows)[:, 0], own.predict(cells), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_files_that_are_cut_or_changed_end_in_one_line_and_never_in_a_crash(tmp_path: Path) -> None:
     own = forest("RandomForestClassifier", (LABELLED["granted"] == "yes").astype(int))
     whole = bytes(treelite.sklearn.import_model(own).serialize_bytes())

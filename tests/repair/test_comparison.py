@@ -213,6 +213,7 @@ QUICK = RepairOptions(
 )
 
 
+@pytest.mark.slow
 def test_a_whole_comparison_has_controls_and_baselines_and_leaves_the_model_alone(tmp_path):
     model = tree_subject(DATA).model
     before = model.fingerprint()

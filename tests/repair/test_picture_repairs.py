@@ -56,6 +56,7 @@ def test_a_torch_classifier_behind_an_album_can_be_fitted_again(case, data):
     assert torch.equal(state, torch.random.get_rng_state())
 
 
+@pytest.mark.slow
 def test_a_made_picture_has_the_label_of_the_one_that_it_comes_from(case, data):
     made = case.findings[case.findings[:, 0] >= len(data.rows)]
     assert len(made)

@@ -39,6 +39,7 @@ def test_the_reference_joins_the_truth_and_every_recognisers_answer():
     assert reference([outcome])["s"] == Counter(car=2, bus=1)
 
 
+@pytest.mark.slow
 def test_every_table_names_every_recogniser(told):
     names = told.figures["recognisers"]
     assert len(names) == 2
@@ -49,6 +50,7 @@ def test_every_table_names_every_recogniser(told):
     assert sum(name in " ".join(told.sentences) for name in names) == 2
 
 
+@pytest.mark.slow
 def test_insertion_is_repeated_and_only_its_first_turn_stands_beside_the_distribution(told, medium):
     rows = [row for row in told.figures["violations"] if row["oracle"] == "exclusion" and row["change"] == "insert"]
     first = [

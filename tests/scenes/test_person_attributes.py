@@ -44,6 +44,7 @@ def simulated(seed, factor=1.0, people=700):
     return PeopleTrials(trials, told, brightness, np.full(people, 0.2), np.arange(people))
 
 
+@pytest.mark.slow
 def test_people_who_are_alike_but_for_light_and_distance_are_not_called_worse_off():
     blamed = sum(bool(person_verdicts(simulated(seed)).blamed) for seed in range(60))
     assert blamed <= 6

@@ -45,6 +45,7 @@ def planted(rate, n, rng):
     return Draws(target / (0.5 * target + 0.5 * np.where(unfair, 0.9, 0.1)), unfair, 2.0)
 
 
+@pytest.mark.slow
 def test_weighted_draws_cover_the_rate_and_beat_plain_ones():
     rng = np.random.default_rng(2)
     intervals = [weighted_interval(planted(0.05, 1_000, rng)) for _ in range(60)]

@@ -84,6 +84,7 @@ def test_same_seed_gives_the_same_space_and_leaves_the_global_state_alone(kind: 
     assert any(not np.array_equal(array, other.weights[name]) for name, array in space.weights.items())
 
 
+@pytest.mark.slow
 def test_resumed_training_equals_uninterrupted(kind: str, space: Any, tmp_path: Path) -> None:
     schedule = Schedule(checkpoint=tmp_path / "half.npz", save_every=2)
 
