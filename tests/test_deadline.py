@@ -82,12 +82,16 @@ def test_the_alarm_waits_for_what_must_not_be_left_by_half() -> None:
 def test_an_alarm_that_nobody_can_be_given_rings_again_and_is_not_told_as_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", told.append)
-    with pytest.raises(TimeOver), stopping(Deadline.after(seconds=0.02)):
+
+    def work() -> None:
         gone = threading.local()
-        watch = weakref.ref(gone, lambda _: busy(0.1))  # what a weak reference's callback raises, Python can only ignore
+        watched = weakref.ref(gone, lambda _: busy(0.1))  # what a weak reference's callback raises, Python can only ignore
         del gone
+        assert watched() is None
         busy(5.0)
-    assert watch() is None
+
+    with pytest.raises(TimeOver), stopping(Deadline.after(seconds=0.02)):
+        work()
     assert told == []
     assert sys.unraisablehook == told.append
 
