@@ -17,8 +17,8 @@ from evenhand.claims import Claim
 from evenhand.contract import CountsObjects, LabelledRows, Medium, Model, labels_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.gate import checks_of
-from evenhand.engine.wiring_checks import COSTLY_ROWS, LOOKS, Check, Patient
 from evenhand.engine.subject import Subject
+from evenhand.engine.wiring_checks import COSTLY_ROWS, LOOKS, Check, Patient
 from evenhand.errors import InvalidArgument, ModelError, UnsteadyModel, WrongAnswer
 from evenhand.models.inputs import probe_places, probe_rows
 from evenhand.models.meter import Meter

@@ -15,10 +15,10 @@ from evenhand.contract import Model, Outcome
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import Header, header_of
-from evenhand.engine.wiring_checks import COSTLY_ROWS, Check, Patient, Status, unused_columns
 from evenhand.engine.preflight import FIRST_ROWS, RowsAtHand, look, trial_size
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data, Subject
+from evenhand.engine.wiring_checks import COSTLY_ROWS, Check, Patient, Status, unused_columns
 from evenhand.errors import InvalidArgument, ModelError
 from evenhand.limits import TwoOrMore, check_argument
 from evenhand.models.readings import proposed_for

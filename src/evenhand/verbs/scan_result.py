@@ -15,10 +15,10 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import Findings
 from evenhand.engine.gate import Gate, checks_of, section_dict
 from evenhand.engine.header import Header
-from evenhand.engine.wiring_checks import Check
 from evenhand.engine.preflight import doubts
 from evenhand.engine.result import Telling, co_changed, result_dict
 from evenhand.engine.run import Run
+from evenhand.engine.wiring_checks import Check
 from evenhand.engine.witness import Witness
 from evenhand.errors import InvalidArgument
 from evenhand.measures.rates import Rate
