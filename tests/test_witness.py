@@ -153,3 +153,31 @@ def test_a_real_row_is_recognised_when_there_is_no_time_to_shrink():
     kept = witness.witnesses_of(FOUND[3:4], real, over)[0]
     assert (real[kept.real_row] == FOUND.rows[3]).all()
     assert kept.changed == {}
+
+
+def three_groups():
+    """A model that gives groups a, b and c of one person .9, .2 and .05, and says yes from .5 on."""
+    import pandas as pd
+
+    import evenhand as eh
+
+    frame = pd.DataFrame({"group": ["a", "b", "c"] * 40, "size": [at % 50 for at in range(120)], "answer": ["yes", "no", "no"] * 40})
+    data = eh.open(frame, label="answer", favourable="yes", protected=["group"])
+    scores = {"a": 0.9, "b": 0.2, "c": 0.05}
+    return eh.wrap(lambda given: given["group"].map(scores).to_numpy(dtype=float), data, returns="probability", classes=["no", "yes"]), data
+
+
+@pytest.mark.parametrize("oracle", ["flip", "gap:threshold=0.3"])
+def test_the_gap_of_a_pair_is_that_of_its_two_people_and_not_of_other_twins(oracle):
+    import evenhand as eh
+
+    model, data = three_groups()
+    found = eh.scan(model, data, methods=["themis"], oracle=oracle, budget=Budget(candidates=200), seed=0)
+    apart = {frozenset("ab"): 0.7, frozenset("ac"): 0.85, frozenset("bc"): 0.15}
+    assert len(found.witnesses) > 2
+    for each in found.witnesses:
+        assert each.gap == pytest.approx(apart[frozenset([each.person["group"], each.twin["group"]])]), each
+    worst = found.where.worst
+    assert worst["gap"] == pytest.approx(0.85)
+    assert {worst["person"]["group"], worst["twin"]["group"]} == {"a", "c"}
+    assert (worst["outcome"], worst["twin_outcome"]) == ("yes", "no")

@@ -61,7 +61,7 @@ def test_a_proved_violation_exits_with_1_and_says_the_exact_share(project: Path)
 
 def test_a_proved_absence_exits_with_0(project: Path) -> None:
     said = run(project, 0, "certify", "--model", "fair.joblib", "--trusted", "--text")
-    assert "Exactly 0 %" in said
+    assert "Exactly 0%" in said
     assert "PASS" in said
 
 

@@ -75,3 +75,39 @@ def test_a_number_stays_behind_a_name_from_right_to_left() -> None:
     figure = {"metric": "f1_score", "attribute": "origin", "difference": 0.1, "by_group": {"DE": 0.5, "سوريا": 0.4}}
     page = report.render({**content, "body": {**content["body"], "fairlearn": [figure]}})
     assert "DE 0.500; \u2068سوريا\u2069 0.400" in page
+
+
+def test_pairs_that_are_asked_again_are_no_sample() -> None:
+    content = told("scan")
+    page = report.render({**content, "verb": "replay", "outcome": "violation", "body": {"replays": [{"id": "a", "gap": 0.4}]}})
+    assert f"{len(content['witnesses'])} pairs that an earlier run kept" in page
+    assert "chance in drawing" not in page
+    assert "Further figures" not in page
+
+
+def test_an_examination_says_nothing_about_fairness_and_tells_its_cost_once() -> None:
+    content = {**told("doctor"), "outcome": "pass"}
+    content["body"] = {**content["body"], "cost": {"candidates": 7, "rows": 14, "seconds": 1.0}, "left_out": 0}
+    page = report.render(content)
+    assert "That says nothing about whether it is fair." in page
+    assert "Further figures" not in page
+    assert "Left out" in report.render({**content, "body": {**content["body"], "left_out": 3}})
+
+
+@pytest.mark.parametrize("classes", [["invited", "rejected"], ["rejected", "invited"]])
+def test_what_people_hope_for_has_one_colour_in_whatever_order_the_classes_stand(classes: list[str]) -> None:
+    content = told("scan")
+    content["header"]["domain"] |= {"classes": classes, "favourable": ["invited"]}
+    content["witnesses"] = [{**content["witnesses"][0], "outcome": "invited", "twin_outcome": "rejected"}]
+    page = report.render(content)
+    assert '<span class="outcome-chip tone-1">invited</span>' in page
+    assert '<span class="outcome-chip tone-0">rejected</span>' in page
+
+
+def test_proved_bounds_are_rounded_outwards_and_the_same_wherever_they_stand() -> None:
+    content = told("certify")
+    proof = {**content["body"]["certificate"], "exact": False, "lower": 0.106753, "upper": 0.201679}
+    page = report.render({**content, "body": {**content["body"], "certificate": proof}})
+    assert "at least 10.67%, at most 20.17%" in page
+    assert ">10.67%<" in page
+    assert "10.68%" not in page

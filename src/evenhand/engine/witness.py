@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.arrays import Index, Rows
+from evenhand.arrays import Index, Reals, Rows
 from evenhand.contract import Model, Oracle, PairOracle, Verdict, outcome_names
 from evenhand.disk import private_folder, read_sealed, sealed, write_whole
 from evenhand.domain.tabular import TabularDomain
@@ -136,6 +136,7 @@ def witnesses_of(findings: Findings, real: Rows | None, hearing: Hearing) -> lis
     rows, twins = shrunk.rows, shrunk.twins
     people, partners, real_people = (_cells(each, domain) for each in (rows, twins, cells))
     differs, every = differing(rows, cells, domain), np.array(domain.names)
+    gaps = _pair_gaps(shrunk, hearing)
     for place, (person, twin, real_cells) in enumerate(zip(people, partners, real_people, strict=True)):
         changed = {}
         if real_rows[place] >= 0:
@@ -149,7 +150,7 @@ def witnesses_of(findings: Findings, real: Rows | None, hearing: Hearing) -> lis
             twin=twin,
             outcome=first,
             twin_outcome=second,
-            gap=float(shrunk.gap[place]),
+            gap=float(gaps[place]),
             changed=changed,
             real_row=int(real_rows[place]) if real_rows[place] >= 0 else None,
             method=str(findings.phase[place]),
@@ -160,6 +161,14 @@ def witnesses_of(findings: Findings, real: Rows | None, hearing: Hearing) -> lis
         )
         kept.setdefault(witness.id, witness)
     return list(kept.values())
+
+
+def _pair_gaps(findings: Findings, hearing: Hearing) -> Reals:
+    """How far apart the answers to the two of every pair are; a finding's own gap is that of the furthest two of all its twins."""
+    has_one_twin = len(hearing.domain.combinations) == 2 and hearing.oracle.rows_per_candidate(hearing.domain) == 2
+    if has_one_twin or not len(findings) or not isinstance(hearing.oracle, PairOracle):
+        return findings.gap
+    return hearing.oracle.judge_pairs(findings.rows, findings.twins, hearing.domain, hearing.model).gap
 
 
 def witness_id(protected: tuple[str, ...], person: dict[str, Any], twin: dict[str, Any]) -> str:

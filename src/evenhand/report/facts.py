@@ -13,7 +13,7 @@ UNTOLD = ("known_share", "question_seconds")
 
 NAMES = {
     "population": "How plausible people were learnt",
-    "known": "How much of it is in the list",
+    "known": "How much of what there is was listed",
     "set_aside": "Set aside",
     "enumerated": "Every input was judged",
     "cut": "Cut short",

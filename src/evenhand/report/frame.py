@@ -68,7 +68,15 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"percent": words.percent, "number": words.number, "text": words.text, "level": words.level, "coded": coded}
+    made.filters |= {
+        "percent": words.percent,
+        "at_least": words.at_least,
+        "at_most": words.at_most,
+        "number": words.number,
+        "text": words.text,
+        "level": words.level,
+        "coded": coded,
+    }
     made.filters["breakable"] = breakable
     made.filters["sentence_case"] = words.sentence_case
     return made

@@ -41,11 +41,26 @@ DECIDED = {
     "inconclusive": "Neither could be shown: this is no pass.",
 }
 
+ASKED_AGAIN = {
+    "pass": "The model gives the two of every pair that was asked the same outcome now. That says nothing about other pairs.",
+    "violation": "Each of these pairs is a proof by itself: the model still gives the two different outcomes. No sample was drawn.",
+    "inconclusive": "Not every pair could be asked: this is no pass.",
+}
+
+EXAMINED = {
+    "pass": "The model can be asked, and its answers are read as they are meant. That says nothing about whether it is fair.",
+    "violation": "What the model answers cannot be trusted as it is wired now, so no verdict on its fairness could be either.",
+    "inconclusive": "What the model answers may be misread as it is wired now: a verdict on its fairness would be in doubt.",
+}
+
 PROVED = {
     "pass": "No more of the domain than is tolerated is treated differently. That is proved from the model itself, not estimated.",
     "violation": "More of the domain than is tolerated is treated differently. That is proved from the model itself, not estimated.",
     "inconclusive": "The proof was not finished: the share may lie anywhere between the two bounds. This is no pass.",
 }
+
+SETTLED = {"certify": PROVED, "doctor": EXAMINED, "replay": ASKED_AGAIN}
+"""What an outcome means where no sample was drawn."""
 
 NEXT = {
     "violation": (
@@ -122,10 +137,10 @@ def _next(record: Record) -> str:
 def _means(record: Record) -> str:
     if is_one_model(record):
         return "The model is the same, and every row that was asked is judged as before: it has become no worse."
-    if record.verb in ("bench", "synth", "repair", "doctor"):
+    if record.verb in ("bench", "synth", "repair"):
         return _own(record)
-    if record.verb == "certify":
-        return PROVED[record.outcome]
+    if record.verb in SETTLED:
+        return SETTLED[record.verb][record.outcome]
     return f"{_of_a_round_number(record)}{DECIDED[record.outcome]}"
 
 
@@ -159,6 +174,8 @@ def _whom(record: Record) -> str:
     data = record.header.data
     if record.verb == "certify" and record.body.certificate:
         return "Every combination of values that the domain allows, most of which nobody has; no sample was drawn."
+    if record.verb == "replay":
+        return f"{words.plural(len(record.witnesses), 'pair', 'pairs')} that an earlier run kept, and nobody else."
     name = f"The data “{words.text(data.name, 80)}”" if data.name else "The data"
     rows = f" of {words.plural(data.rows, 'row', 'rows')}" if data.rows else ""
     rate = record.body.rates[0] if record.body.rates else None
@@ -248,7 +265,7 @@ def _proof_row(record: Record) -> list[ToleranceRow]:
     low, high = proof.get("lower"), proof.get("upper")
     if not isinstance(low, (int, float)) or not isinstance(high, (int, float)):
         return []
-    caption = f"proved: at least {words.percent(low)}, at most {words.percent(high)}"
+    caption = f"proved: at least {words.at_least(low)}, at most {words.at_most(high)}"
     return [ToleranceRow("The whole domain", caption, low, high, None, _tolerated(record)), *_likely_row(record, proof)]
 
 
@@ -258,7 +275,7 @@ def _likely_row(record: Record, proof: Mapping[str, Any]) -> list[ToleranceRow]:
     low, high = likely.get("lower"), likely.get("upper")
     if not isinstance(low, (int, float)) or not isinstance(high, (int, float)) or proof.get("exact"):
         return []
-    caption = f"likely, no proof: {words.percent(low)} to {words.percent(high)}, from {words.number(likely.get('rows'))} questions"
+    caption = f"likely, no proof: {words.at_least(low)} to {words.at_most(high)}, from {words.number(likely.get('rows'))} questions"
     return [ToleranceRow("The whole domain, by asking", caption, low, high, None, _tolerated(record))]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -87,6 +88,16 @@ def percent(share: float | None) -> str:
     if 0.9999 < share < 1.0:
         return f"{100 * share:.6g}%"
     return f"{100 * share:.2f}%" if share not in (0.0, 1.0) else f"{share:.0%}"
+
+
+def at_least(share: float) -> str:
+    """A proved lower bound: rounded down, so that what is said holds as surely as the bound does."""
+    return percent(math.floor(1e4 * share) / 1e4 if share >= 1e-4 else share)
+
+
+def at_most(share: float) -> str:
+    """A proved upper bound: rounded up."""
+    return percent(math.ceil(1e4 * share) / 1e4 if share >= 1e-4 else share)
 
 
 def level(confidence: float | None) -> str:

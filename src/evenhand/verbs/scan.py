@@ -54,6 +54,9 @@ from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.models.paid_answers import paid_once
 from evenhand.oracles import OracleChoice
+from evenhand.oracles.flip import LabelFlip
+from evenhand.oracles.gap import ScoreGap
+from evenhand.oracles.parts.people import twins_of
 from evenhand.statistics.anytime import AnytimeShare
 from evenhand.verbs.scan_result import ScanResult
 from evenhand.verbs.time_plan import TimePlan, timed_budget
@@ -238,7 +241,7 @@ def _scanned(model: Model, data: Data, order: _Order, options: Options) -> ScanR
         failures=searched.failures,
         folders=tuple(searched.folders),
         anytime=stream.as_dict() if stream is not None and stream.share.n else None,
-        where=replace(rules, worst=_worst([*(each.unfair for each in samples), found], subject, names)),
+        where=replace(rules, worst=_worst([*(each.unfair for each in samples), found], hearing, names)),
         outcomes=names,
         classes=classes,
         looked=looked.checks,
@@ -383,14 +386,18 @@ def where(samples: Sequence[JudgedSample], subject: Subject, rng: np.random.Gene
     return next((rules for rules in mined if rules.rules), mined[0])
 
 
-def _worst(seen: Sequence[Findings], subject: Subject, names: Sequence[Any]) -> dict[str, Any]:
+def _worst(seen: Sequence[Findings], hearing: Hearing, names: Sequence[Any]) -> dict[str, Any]:
     """The pair with the widest gap of scores among all that were seen."""
     if not any(len(found) for found in seen):
         return {}
     found = max((found for found in seen if len(found)), key=lambda found: float(found.gap.max()))
     worst = found[[int(np.argmax(found.gap))]]
-    cells = [{c.name: c.value(code) for c, code in zip(subject.domain.columns, rows[0], strict=True)} for rows in (worst.rows, worst.twins)]
-    labels = worst.said(0, names)
+    pair, labels = (worst.rows[0], worst.twins[0]), worst.said(0, names)
+    if isinstance(hearing.oracle, LabelFlip | ScoreGap) and len(hearing.domain.combinations) > 2:
+        # A finding shows the row itself and one twin, while its gap is that of the furthest two of all its twins.
+        apart = twins_of(worst.rows, hearing.domain).ask(hearing.model).furthest()
+        pair, labels = (apart.rows[0], apart.partners[0]), [names[label] for label in apart.labels[0]]
+    cells = [{c.name: c.value(code) for c, code in zip(hearing.domain.columns, row, strict=True)} for row in pair]
     return {"person": cells[0], "twin": cells[1], "outcome": labels[0], "twin_outcome": labels[1], "gap": float(worst.gap[0])}
 
 

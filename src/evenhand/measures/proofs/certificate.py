@@ -20,7 +20,7 @@ from evenhand.statistics.intervals import Interval
 ENDINGS = {
     "exact": "every input of the domain is decided",
     "gap": "the bounds are as close as was asked for",
-    "seconds": "the time was over",
+    "seconds": "the time ran out",
     "boxes": "the number of boxes was reached",
     "resolution": "the rest lies in intervals of real numbers that are cut no further",
     "interrupted": "it was interrupted",
@@ -188,13 +188,13 @@ class Certificate:
 
 def share(value: float) -> str:
     """A share in percent with as many digits as it takes."""
-    return f"{100 * value:.6g} %"
+    return f"{100 * value:.6g}%"
 
 
 def between(lower: float, upper: float) -> str:
     """Two bounds in percent with two decimals, rounded outwards, so that what is said holds as surely as the bounds do."""
     low, high = (f"{rounding(1e4 * value) / 100:g}" for rounding, value in ((math.floor, lower), (math.ceil, upper)))
-    return f"between {low} % and {high} %"
+    return f"between {low}% and {high}%"
 
 
 def _shown(value: Any) -> str:

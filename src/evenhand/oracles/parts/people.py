@@ -81,6 +81,13 @@ class Answers:
         pairs = self._pairs(unfair, first, second, None if apart is None else values[:, unfair])
         return Verdict(unfair, gap, self.labels.T, pairs)
 
+    def furthest(self) -> ShownPairs:
+        """Of every candidate the two people whose numbers are furthest apart, the higher one first."""
+        watched = self.scores[:, :, 1:] if self.scores.shape[2] == 2 else self.scores
+        values, _ = _widest(watched, self.people.possible)
+        high, low = _extremes(values, self.people.possible)
+        return self._pairs(np.ones(values.shape[1], dtype=bool), high, low, values)
+
     def _pairs(self, unfair: Mask, first: Index, second: Index, values: Reals | None) -> ShownPairs:
         chosen, line = np.flatnonzero(unfair), np.arange(len(first))
         labels = np.stack([self.labels[which, chosen] for which in (first, second)], axis=1)

@@ -28,4 +28,7 @@ def section(record: Record) -> Section | None:
 
 def _row(check: CheckRecord) -> TableRow:
     shown, kind = OUTCOMES[check.outcome]
-    return TableRow(words.text(check.name, 100), [TableCell(shown, kind=kind), TableCell(words.text(check.message, 600), kind="words")])
+    return TableRow(
+        words.text(check.name, 100),
+        [TableCell(shown, kind=kind), TableCell(words.sentence_case(words.text(check.message, 600)), kind="words")],
+    )

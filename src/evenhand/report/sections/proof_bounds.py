@@ -30,7 +30,10 @@ def section(record: Record) -> Section | None:
         read_from="trees" if "trees" in told else "weights",
         sample=proof.get("sample") or {},
         curve=bounds_picture(proof.get("curve") or []),
-        facts=[(words.title(name), words.text(value)) for name, value in told.items()],
+        facts=[
+            (words.title(name), words.number(value) if isinstance(value, (int, float)) else words.text(value))
+            for name, value in told.items()
+        ],
     )
     return Section("bounds", "The exact share" if proof.get("exact") else "Bounds that hold for certain", "Bounds", html)
 

@@ -11,8 +11,8 @@ from evenhand.report.figures import ShownFigures, shown
 from evenhand.report.frame import DataTable, Section, TableCell, TableRow, filled
 from evenhand.report.record import Record
 
-UNTOLD = ("records", "pairs", "classes", "changes")
-"""Parts of a body that are kept for programs alone, or told as a study, as checks and in the first picture."""
+UNTOLD = ("records", "pairs", "classes", "changes", "replays")
+"""Parts of a body that are kept for programs alone, or told as a study, as checks, as pairs and in the first picture."""
 
 
 def contact_sheets(record: Record) -> Section | None:
@@ -34,10 +34,16 @@ def contact_sheets(record: Record) -> Section | None:
 def further(record: Record) -> Section | None:
     """Tables with titles of their own; None where there are none."""
     tables = [table for each in record.body.tables if (table := _table(each)) is not None]
-    tables += [_other(each) for each in shown({n: v for n, v in (record.body.model_extra or {}).items() if n not in UNTOLD})]
+    tables += [_other(each) for each in shown(_untold(record))]
     if not tables:
         return None
     return Section("further", "Further figures", "Further figures", filled("sections/further.html.j2", tables=tables))
+
+
+def _untold(record: Record) -> dict[str, Any]:
+    """What of the body no other section tells; the cost that `doctor` foresees stands among its checks."""
+    told = (*UNTOLD, "cost") if record.verb == "doctor" else UNTOLD
+    return {name: value for name, value in (record.body.model_extra or {}).items() if name not in told and (name, value) != ("left_out", 0)}
 
 
 def _other(each: ShownFigures) -> dict[str, Any]:

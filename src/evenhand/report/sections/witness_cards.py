@@ -171,8 +171,7 @@ def _difference_row(name: str, twins: int, real: int, total: int) -> BarRow:
 
 def pairs_of(record: Record, most: int | None = None) -> list[PairCard]:
     """All witnesses, or the first ones, as cards in the result's order; pictures of the first ones, as many as a page may hold."""
-    classes = [words.text(name) for name in record.header.domain.classes]
-    cards = [_pair(place, witness, record.protected, classes) for place, witness in enumerate(record.witnesses[:most], 1)]
+    cards = [_pair(place, witness, record.protected, _toned(record)) for place, witness in enumerate(record.witnesses[:most], 1)]
     if not _were_asked(record):
         cards = [replace(card, fate=LISTED_FATES[card.fate[: card.fate.index(":")].lower()]) if card.fate else card for card in cards]
     if record.header.medium.learned_twins:
@@ -249,6 +248,14 @@ def _origin(witness: WitnessRecord, is_implied: bool) -> str:
 
 def _tone(outcome: str, classes: Sequence[str]) -> int:
     return min(classes.index(outcome), TONES - 1) if outcome in classes else TONES - 1
+
+
+def _toned(record: Record) -> list[str]:
+    """The classes in the order of the tones: what nobody hopes for is warm and comes first, what people hope for is cool."""
+    domain = record.header.domain
+    classes, hoped = [words.text(name) for name in domain.classes], {words.text(name) for name in domain.favourable}
+    others = [name for name in classes if name not in hoped]
+    return [*others[:1], *(name for name in classes if name in hoped), *others[1:]]
 
 
 def directions(record: Record) -> list[Direction]:
