@@ -396,7 +396,7 @@ def _worst(seen: Sequence[Findings], hearing: Hearing, names: Sequence[Any]) -> 
     if isinstance(hearing.oracle, LabelFlip | ScoreGap) and len(hearing.domain.combinations) > 2:
         # A finding shows the row itself and one twin, while its gap is that of the furthest two of all its twins.
         apart = twins_of(worst.rows, hearing.domain).ask(hearing.model).furthest()
-        pair, labels = (apart.rows[0], apart.partners[0]), [names[label] for label in apart.labels[0]]
+        pair, labels = (apart.rows[0], apart.partners[0]), (names[apart.labels[0, 0]], names[apart.labels[0, 1]])
     cells = [{c.name: c.value(code) for c, code in zip(hearing.domain.columns, row, strict=True)} for row in pair]
     return {"person": cells[0], "twin": cells[1], "outcome": labels[0], "twin_outcome": labels[1], "gap": float(worst.gap[0])}
 
