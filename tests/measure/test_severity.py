@@ -50,7 +50,7 @@ def test_people_whom_only_two_columns_together_change_are_counted_by_these_colum
     assert dict(found.columns) == {"sex and race": 30}  # a man of race a becomes a woman of race c; a woman only changes her race
     assert found.together is not None
     assert found.together.estimate == pytest.approx(0.5)
-    assert any("sex and race (30 people)" in sentence for sentence in found.sentences)
+    assert any("sex and race (30 of them)" in sentence for sentence in found.sentences)
 
 
 def test_one_protected_column_has_nothing_together():

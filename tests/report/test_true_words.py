@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ import evenhand as eh
 from evenhand import report
 from evenhand.engine.header import kind_of
 from evenhand.report import record, words
+from evenhand.report.sections.repair_lines import goal_changes
 
 
 def told(verb: str) -> dict[str, Any]:
@@ -111,3 +114,25 @@ def test_proved_bounds_are_rounded_outwards_and_the_same_wherever_they_stand() -
     assert "at least 10.67%, at most 20.17%" in page
     assert ">10.67%<" in page
     assert "10.68%" not in page
+
+
+def test_a_page_of_texts_speaks_of_texts() -> None:
+    content = told("scan")
+    texts = {**content, "header": {**content["header"], "medium": {"kind": "text"}}}
+    assert "whether or not it occurs in the data" in report.render(texts)
+    assert "people do not exist" not in report.render(texts)
+    assert "people do not exist" in report.render(content)
+
+
+def test_repairs_that_a_model_cannot_have_are_no_failures_and_the_best_come_first() -> None:
+    found = replace(verb_results.result("repair"), refused={"damp_neurons": "it has no neurons"})
+    content: dict[str, Any] = record.plain(found.as_dict())
+    line = next(each for each in content["body"]["repairs"]["lines"] if each["role"] == "repair")
+    better = copy.deepcopy(line) | {"name": "another"}
+    for change in better["changes"].values():
+        change["estimate"] = -0.9
+    content["body"]["repairs"]["lines"].append(better)
+    page = report.render(content)
+    assert "it has no neurons" in page
+    assert "What failed" not in page
+    assert [name for name, _, _ in goal_changes(record.read(content))] == ["another", line["name"]]

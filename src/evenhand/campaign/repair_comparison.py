@@ -221,7 +221,7 @@ class RepairComparison(Rendered):
 
     def _checks(self) -> list[dict[str, Any]]:
         """What each repair is worth; one that could not be made decides nothing."""
-        refused = [Claim(name, failed=f"not possible: {why}") for name, why in self.refused.items()]
+        refused = [Claim(name, open=f"not possible: {why}") for name, why in self.refused.items()]
         return checks_of([*(each.claim for each in self.lines if each.role == "repair"), *refused])
 
     def frame(self) -> pd.DataFrame:
@@ -381,7 +381,9 @@ class _Desk:
             missing = [m for m in needed if changes[m].falls > alpha]
             what = f"a fall of {_listed(missing or needed, self.card)} is not shown against {reference} over {len(self.outcomes)} seeds"
             chance = f" (p = {adjusted['improvement']:.2g}, corrected for all repairs)"
-            return "no evidence of improvement", what + chance
+            # What would be shown of this repair alone is lost among the others: the reader can do something about that.
+            cure = "" if missing else "; by itself it would be: try fewer repairs (--repair), or allow more seeds (--seeds)"
+            return "no evidence of improvement", what + chance + cure
         improved = _listed([m for m in self.goal.guarded if changes[m].falls <= alpha], self.card)
         return self.price(changes, improved, self.means(name))
 

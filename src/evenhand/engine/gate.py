@@ -88,7 +88,7 @@ class Gate:
         high, population = rate.interval.high, population_words(rate.population)
         broken = f"{rate.unfair:,} of {rate.interval.n:,} of {population} are treated differently" if rate.unfair else ""
         if findings:
-            broken = f"no such case is tolerated, and pairs prove that there are people who {rate.words}"
+            broken = f"pairs prove that there are cases that {rate.words}, and none is tolerated"
         doubt = f"nothing found, but with {rate.interval.n:,} judged the rate may still be {high:.3%}, above {self.resolution:.3%}"
         holds = f"nothing found, and at most {high:.3%} of {population} can be affected"
         nothing = () if broken else (Span(0.0, high, self.resolution),)

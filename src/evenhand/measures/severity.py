@@ -54,11 +54,11 @@ class Severity:
             return []
         told = [self._gaps()]
         if len(self.outcomes) > 1 or max(self.outcomes, default=2) > 2:
-            parts = [f"{count:,} people get {number}" for number, count in sorted(self.outcomes.items())]
+            parts = [f"{count:,} get {number}" for number, count in sorted(self.outcomes.items())]
             told.append(f"Different outcomes over the protected values: {', '.join(parts)}")
         if self.together is not None and self.columns:
-            which = ", ".join(f"{name} ({count:,} people)" for name, count in list(self.columns.items())[:3])
-            share = f"{self.together.estimate:.1%} of the affected people ({self.together.low:.1%} to {self.together.high:.1%})"
+            which = ", ".join(f"{name} ({count:,} of them)" for name, count in list(self.columns.items())[:3])
+            share = f"{self.together.estimate:.1%} of those affected ({self.together.low:.1%} to {self.together.high:.1%})"
             told.append(f"For {share} no protected column makes a difference by itself, only several together: {which}")
         return told
 
@@ -68,11 +68,11 @@ class Severity:
             f"; at most {self.wider_at_most:.2%} of the population has a wider one" if self.wider_at_most else ", and every row was asked"
         )
         parts = [
-            f"{who} see answers at least {gap.estimate:.3g} apart ({gap.low:.3g} to {gap.high:.3g})"
-            for who, gap in (("half of them", self.middle), ("one in twenty", self.severe))
+            f"{who} {see} answers at least {gap.estimate:.3g} apart ({gap.low:.3g} to {gap.high:.3g})"
+            for who, see, gap in (("half of them", "see", self.middle), ("one in twenty", "sees", self.severe))
             if gap is not None
         ]
-        among = f"Severity among {self.affected:,} affected people: "
+        among = f"Severity among the {self.affected:,} affected: "
         return f"{among}{' and '.join(parts)}; {widest}{sure}" if parts else f"{among}{widest}{sure}"
 
     def as_dict(self) -> dict[str, Any]:

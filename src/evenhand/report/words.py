@@ -29,6 +29,7 @@ _WHOLE = (
     "Every combination of values that the domain allows, all equally likely. Most of these people do not exist, so this "
     "measures how large the unfair region is, not how many people live in it."
 )
+_EVERY = "Every combination that the domain allows, all equally likely, whether or not it occurs in the data."
 POPULATIONS = {"data": ("Real rows", _REAL), "domain": ("The whole domain", _WHOLE)}
 
 ENDINGS = {
@@ -125,12 +126,16 @@ def title(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def population(name: str) -> tuple[str, str]:
-    """A population's heading and what it is, in plain words."""
+def population(name: str, many: str = "people") -> tuple[str, str]:
+    """A population's heading and what it is, in plain words; `many` is what its rows show."""
     first, _, further = name.partition(", ")
     if first not in POPULATIONS:
-        return f"Population “{text(name, 60)}”", "People drawn from a population that this scan brought along under this name."
+        return (
+            f"Population “{text(name, 60)}”",
+            f"{sentence_case(many)} drawn from a population that this scan brought along under this name.",
+        )
     heading, explanation = POPULATIONS[first]
+    explanation = _EVERY if first == "domain" and many != "people" else explanation
     return (f"{heading}, {text(further, 40)} rows" if further else heading), explanation
 
 

@@ -35,7 +35,7 @@ def whole_claim(individual: Sequence[IndividualRate], figures: Sequence[Figure],
 def _beyond(real: Rate, tolerated: float) -> str:
     is_beyond = real.interval.low > tolerated if tolerated else real.unfair > 0
     limit = f"at most {tolerated:.2%} is" if tolerated else "none is"
-    return f"{real.interval.estimate:.2%} of the real people {real.words}, and {limit} tolerated" if is_beyond else ""
+    return f"{real.interval.estimate:.2%} of the real rows {real.words}, and {limit} tolerated" if is_beyond else ""
 
 
 def _groups_beyond(figures: Sequence[Figure], tolerated: float) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evenhand.report import facts, words
-from evenhand.report.lead import lead, sentence
+from evenhand.report.lead import lead, nouns, sentence
 from evenhand.report.provenance import gate_sentence, provenance
 from evenhand.report.record import CheckRecord, Record, RunRecord, StudyRecord
 from evenhand.report.sections import concentration, policy_conditions, standings, witness_cards
@@ -207,7 +207,7 @@ def _check(check: CheckRecord) -> list[str]:
 def _rates(record: Record) -> str:
     lines = []
     for rate in record.body.rates:
-        heading, explanation = words.population(rate.population)
+        heading, explanation = words.population(rate.population, nouns(record)[1])
         shown = [words.percent(rate.estimate), f"{words.percent(rate.low)} to {words.percent(rate.high)} ({words.level(rate.confidence)})"]
         shown = shown if rate.is_measured else ["not measured", "may be anything"]
         lines.append([prose(heading), *shown, words.number(rate.n), prose(explanation)])

@@ -24,7 +24,7 @@ def section(record: Record) -> Section | None:
     html = filled(
         "sections/how_often.html.j2",
         oracle=_counted(record),
-        rates=[_told(rate) for rate in body.rates],
+        rates=[_told(rate, nouns(record)[1]) for rate in body.rates],
         anytime=_anytime(body.anytime),
         closing=closing_in(body.anytime),
         weighted=body.weighted,
@@ -47,8 +47,8 @@ def _counted(record: Record) -> str:
     return words.oracle(record.header.oracle, nouns(record))
 
 
-def _told(rate: RateRecord) -> dict[str, Any]:
-    heading, explanation = words.population(rate.population)
+def _told(rate: RateRecord, many: str) -> dict[str, Any]:
+    heading, explanation = words.population(rate.population, many)
     meaning = f"{words.text(rate.meaning, 300).rstrip('.')}. " if rate.meaning else ""
     called = f" In the papers: {words.text(rate.name, 40)}." if rate.name else ""
     return {"rate": rate, "heading": heading, "explanation": f"{meaning[:1].upper()}{meaning[1:]}{explanation}{called}"}
@@ -85,7 +85,7 @@ def _tolerated(record: Record) -> float:
 
 def picture(record: Record) -> Markup | None:
     """All measured rates on one axis, those of the methods beside those of the verb; None when there are none."""
-    named = [(_told(rate)["heading"], rate) for rate in record.body.rates if rate.is_measured]
+    named = [(words.population(rate.population)[0], rate) for rate in record.body.rates if rate.is_measured]
     for run in record.body.runs:
         named += [
             (f"{words.population(str(fact['population']))[0]}, by {words.text(run.method, 20)}", RateRecord.model_validate(fact))

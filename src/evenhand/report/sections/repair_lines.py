@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -58,13 +59,19 @@ def _aim(record: Record) -> tuple[str, str]:
 
 
 def goal_changes(record: Record) -> list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    """Of every repair: its name, its change of the figure that the goal is about, and its change of accuracy."""
+    """Of every repair: its name, its change of the figure that the goal is about, and its change of accuracy; the largest fall first."""
     lines = (record.body.repairs or {}).get("lines") or []
     figure, kept = _aim(record)[0], EXPLAINED if is_of_amounts(record) else RIGHT
     told = [(line, line.get("changes") or {}) for line in lines if line.get("role") == "repair"]
-    return [
+    found = [
         (words.text(line["name"], 40), changes[figure], changes[kept]) for line, changes in told if figure in changes and kept in changes
     ]
+    return sorted(found, key=lambda each: _estimate(each[1]))
+
+
+def _estimate(change: Mapping[str, Any]) -> float:
+    value = change.get("estimate")
+    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else math.inf
 
 
 def section(record: Record) -> Section | None:
