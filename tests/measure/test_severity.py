@@ -68,7 +68,7 @@ def test_different_outcomes_are_counted_and_impossible_twins_are_none():
     assert dict(found.outcomes) == {2: 2, 3: 1}
     assert found.widest == 0.9
     assert found.middle is None  # three people are too few for a quantile
-    assert any("1 people get 3" in sentence for sentence in found.sentences)
+    assert any("1 get 3" in sentence for sentence in found.sentences)
 
 
 def test_a_wider_gap_is_ruled_out_only_where_everybody_was_asked():

@@ -210,3 +210,14 @@ def test_a_mask_that_nobody_drew_is_not_taken_from_behind_a_nearer_object():
     named = delete(Scene("bare", picture, things, facts={SAID_BY: "a detector"}), "car")
     assert isinstance(named, Skipped)
     assert named.reason == TOUCHED
+
+
+def test_a_function_of_the_users_own_names_what_bare_pictures_show(folder, tmp_path, monkeypatch):
+    """The newcomer's case: a folder of pictures, no annotations, and a detector that is a Python function."""
+    (tmp_path / "my_detector.py").write_text("def detect(picture):\n    return [('car', 0.9, (2, 2, 30, 20))]\n\n\nTHRESHOLD = 3\n")
+    monkeypatch.chdir(tmp_path)
+    written = init(folder, model="my_detector:detect", file=tmp_path / "evenhand.yaml")
+    assert "show: car" in written.summary()
+    assert 'recogniser: "my_detector:detect"' in (tmp_path / "evenhand.yaml").read_text()
+    with pytest.raises(InvalidArgument, match="must be a function of one picture, got int"):
+        init(folder, model="my_detector:THRESHOLD", file=tmp_path / "other.yaml")
