@@ -14,6 +14,7 @@ from evenhand import report
 from evenhand.engine.header import kind_of
 from evenhand.report import record, words
 from evenhand.report.sections.repair_lines import goal_changes
+from evenhand.report.two_minutes import strip
 
 
 def told(verb: str) -> dict[str, Any]:
@@ -136,3 +137,23 @@ def test_repairs_that_a_model_cannot_have_are_no_failures_and_the_best_come_firs
     assert "it has no neurons" in page
     assert "What failed" not in page
     assert [name for name, _, _ in goal_changes(record.read(content))] == ["another", line["name"]]
+
+
+def test_the_first_picture_of_a_measurement_shows_what_decides_where_no_outcome_is_hoped_for() -> None:
+    content = told("measure")
+    figure = {"metric": "label_accuracy", "title": "Accuracy of the label", "attribute": "skin", "unit": "share", "verdict": "different",
+              "low": 0.22, "high": 0.43, "estimate": 0.33, "groups": []}  # fmt: skip
+    leaning = {"along": "skin", "strongest": "yes", "net": {"yes": 0.2}, "low": {"yes": 0.1}, "high": {"yes": 0.3}, "tolerance": 0.05}
+    study = {"sentences": [], "figures": {"leanings": [leaning]}, "checks": [{"name": "skin", "outcome": "inconclusive", "message": ""}]}
+    body = {**content["body"], "groups": [figure], "studies": {"leaning": study}}
+    picture = strip(record.read({**content, "outcome": "violation", "body": body}))
+    assert picture is not None
+    shown = str(picture.picture)
+    assert shown.index("Gap between groups, accuracy of the label, by skin") < shown.index("told beside, decides nothing")
+
+
+def test_a_search_among_learned_twins_is_followed_by_a_measurement() -> None:
+    content = told("scan")
+    header = {**content["header"], "medium": {"kind": "album", "learned_twins": ["skin"]}}
+    page = report.render({**content, "outcome": "inconclusive", "header": header})
+    assert "Look at the pairs as leads." in page

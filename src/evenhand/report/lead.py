@@ -98,5 +98,5 @@ def listed(names: list[str]) -> str:
 
 def sentence(told: str) -> str:
     """Words as a sentence: shortened, with a capital and one full stop."""
-    shown = words.text(told, 600).rstrip(".")
+    shown = words.text(told, 600).strip().rstrip(".")
     return f"{shown[:1].upper()}{shown[1:]}."

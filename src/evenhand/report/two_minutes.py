@@ -96,6 +96,12 @@ NEXT_BY_MEDIUM = {
 }
 """What to do about a violation where the repairs of tables do not apply."""
 
+NEXT_OF_LEADS = (
+    "Run `evenhand measure`: it weighs what all pairs show against independent readers of the pictures, and compares groups, which needs "
+    "no twins. Look at the pairs as leads."
+)
+"""After a search among twins that a learned editor made."""
+
 NEXT_OVER_TIME = {
     "pass": "Keep the newest as the baseline of the next (`evenhand gate --baseline`).",
     "violation": "Find the step at which it became worse below, and compare the two results around it (`evenhand compare`).",
@@ -131,6 +137,8 @@ def _next(record: Record) -> str:
         return "Nothing: there is only one model to choose from."
     medium, told = record.header.medium.kind or "table", NEXT_BY_VERB.get((record.verb, record.outcome))
     is_broken = record.outcome == "violation"
+    if record.verb == "scan" and record.outcome == "inconclusive" and record.header.medium.learned_twins:
+        return NEXT_OF_LEADS
     return told or (NEXT_BY_MEDIUM.get(medium, NEXT[record.outcome]) if is_broken else NEXT[record.outcome])
 
 
@@ -219,7 +227,8 @@ def strip(record: Record) -> FirstPicture | None:
         or _rate_rows(record)
     )
     if record.verb == "measure" and _groups_decide(record):
-        rows = _group_rows(record) + rows if record.body.studies.get("leaning") else rows + _group_rows(record)
+        groups = _group_rows(record)
+        rows = [*groups, *(_beside(row) for row in rows)] if groups and record.body.studies.get("leaning") else rows + groups
     if not rows:
         return class_picture(record)
     marks = READ_STRIP if any(row.estimate is not None for row in rows) else READ_PROOF
@@ -287,8 +296,11 @@ def _change_row(record: Record) -> list[ToleranceRow]:
     tolerated = float(limit) if isinstance(limit, (int, float)) else 0.0
     told = [each for each in changes[:MOST_STRIPS] if isinstance(each, Mapping) and _has_bounds(each)]
     rows = [_change(each, tolerated) for each in told]
-    beside = "told beside, decides nothing"
-    return [row if place == 0 or told[place].get("name") else replace(row, allowed=beside) for place, row in enumerate(rows)]
+    return [row if place == 0 or told[place].get("name") else _beside(row) for place, row in enumerate(rows)]
+
+
+def _beside(row: ToleranceRow) -> ToleranceRow:
+    return replace(row, allowed="told beside, decides nothing")
 
 
 def _change(each: Mapping[str, Any], tolerated: float) -> ToleranceRow:
@@ -353,16 +365,23 @@ MOST_GROUP_STRIPS = 3
 
 
 def _group_rows(record: Record) -> list[ToleranceRow]:
-    """The widest gaps in the share with the favourable outcome, against the gap that is tolerated."""
-    figures = [each for each in record.body.groups if each.get("metric") == "statistical_parity" and _has_bounds(each)]
+    """The widest gaps in the share with the favourable outcome, against what is tolerated; without such a share, in what differs."""
+    shares = [each for each in record.body.groups if each.get("unit", "share") == "share" and _has_bounds(each)]
+    figures = [each for each in shares if each.get("metric") == "statistical_parity"]
+    figures = figures or [each for each in shares if each.get("verdict") == "different"]
     figures.sort(key=lambda each: -float(each["low"]))
     limit = record.header.details.get("max_gap")
     tolerated = float(limit) if isinstance(limit, (int, float)) else 0.0
     return [
-        ToleranceRow(f"Gap between groups by {words.text(each.get('attribute'), 60)}", _caption(each), each["low"], each["high"],
+        ToleranceRow(f"{_gap_name(each)} by {words.text(each.get('attribute'), 60)}", _caption(each), each["low"], each["high"],
                      each.get("estimate"), tolerated)
         for each in figures[:MOST_GROUP_STRIPS]
     ]  # fmt: skip
+
+
+def _gap_name(each: Mapping[str, Any]) -> str:
+    is_parity = each.get("metric") == "statistical_parity"
+    return "Gap between groups" if is_parity else f"Gap between groups, {words.text(each.get('title'), 60).lower()},"
 
 
 def _tolerated(record: Record) -> float:

@@ -28,7 +28,7 @@ class Interval:
         return self.low <= share <= self.high
 
     def __str__(self) -> str:
-        return f"{self.estimate:.2%} ({self.confidence:.4g} interval {self.low:.2%} to {self.high:.2%}, n = {self.n:,})"
+        return f"{self.estimate:.2%} ({100 * self.confidence:.6g}% interval {self.low:.2%} to {self.high:.2%}, n = {self.n:,})"
 
     def as_dict(self) -> dict[str, float | int]:
         """For JSON."""

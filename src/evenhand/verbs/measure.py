@@ -38,6 +38,7 @@ from evenhand.measures.rate_stream import RateStream
 from evenhand.measures.rates import DRAWN, Sample, comparable, discrimination_rate, real_sample, uniform_sample
 from evenhand.measures.reweighted_rate import RateQuestion, WeightedRate, natural_rate
 from evenhand.measures.studies import sections_of
+from evenhand.media.scenes import Scenes
 from evenhand.media.table import Table
 from evenhand.methods import METHODS
 from evenhand.models.amount_models import is_regressor, wrap_amounts
@@ -200,7 +201,8 @@ class _Measurer:
         figures = held_by_words(self._figures(answer), words)
         comparison = self._comparison()
         alarms = comparison.alarms if comparison else ()
-        notes = [*answer.notes, *notes, *(comparison.notes if comparison else ())]
+        told_of_answers = () if isinstance(self._medium, Scenes) else answer.notes  # counts of objects have no labels of their own
+        notes = [*told_of_answers, *notes, *(comparison.notes if comparison else ())]
         notes += (
             [] if has_twins(self._medium) else ["the pictures have no twins: groups are compared, and nothing is said about individuals"]
         )

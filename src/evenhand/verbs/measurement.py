@@ -192,13 +192,15 @@ def summary_of(result: Mapping[str, Any]) -> str:
         lines += _weighted_lines(body["weighted"])
     lines += [f"  {sentence}." for sentence in (body["severity"] or {}).get("sentences", ())]
     lines += [f"  {sentence}" for sentence in result["header"]["domain"].get("co_changed", ())]
-    lines += ["", f"Groups (a difference counts at {1 - details['confidence']:.2g} after correction for {len(body['groups'])} figures)"]
+    if body["groups"]:
+        lines += ["", f"Groups (a difference counts at {1 - details['confidence']:.2g} after correction for {len(body['groups'])} figures)"]
     lines += [_group_line(each) for each in body["groups"]]
     lines += _small_lines(body["groups"], details["smallest_gap"])
     if body["oracles"]:
         lines += ["", "Oracles side by side"] + [_view_line(view) for view in body["oracles"]["views"]]
     for name, section in body["studies"].items():
-        lines += ["", name.capitalize(), *(f"  {sentence}" for sentence in section["sentences"])]
+        if section["sentences"]:
+            lines += ["", name.replace("_", " ").capitalize(), *(f"  {sentence}" for sentence in section["sentences"])]
     lines += [f"Note: {note}." for note in body["notes"]]
     return "\n".join(lines)
 
