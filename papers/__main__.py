@@ -58,15 +58,18 @@ def chosen_items(chosen: argparse.Namespace) -> list[PaperItem]:
 def redo(item: PaperItem, chosen: argparse.Namespace) -> float:
     """Compute one, write its page; returns the CPU-seconds that its cells have cost."""
     from cells import Cells
-    from redone import Effort, PageFacts, page, yardstick
+    from pace import PACE
+    from redone import Effort, PageFacts, page
 
     from evenhand.disk import write_whole
 
     effort = Effort(chosen.quick, Cells(is_fresh=chosen.again))
-    begun = time.process_time()
+    begun, looking = time.process_time(), PACE.spent
     done = item.make()(effort)
-    spent = max(time.process_time() - begun, effort.cells.spent)
-    facts = PageFacts(item.heading, f"{item.line}{' --quick' if chosen.quick else ''}", spent, yardstick(), item.note)
+    here = time.process_time() - begun - (PACE.spent - looking)
+    spent, unit = max(here, effort.cells.spent), PACE.now()
+    sorts = effort.cells.sorts(unit) + (spent - effort.cells.spent) / unit
+    facts = PageFacts(item.heading, f"{item.line}{' --quick' if chosen.quick else ''}", spent, sorts, item.note)
     chosen.to.mkdir(parents=True, exist_ok=True)
     write_whole(chosen.to / f"{item.stem}.md", page(done, facts))
     for name, picture in done.pictures.items():

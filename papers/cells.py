@@ -19,6 +19,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from pace import PACE
+
 from evenhand.disk import write_whole
 from evenhand.synthesis.learning import cache_folder
 
@@ -87,6 +89,7 @@ class Cell:
     value: Any
     rests_on: Mapping[str, str]
     cpu_seconds: float
+    unit: float = 0.0  # CPU-seconds of the yardstick about the time when it was computed; 0 where that is not known
 
     @property
     def holds(self) -> bool:
@@ -106,6 +109,10 @@ class Cells:
     def spent(self) -> float:
         """CPU-seconds of all cells taken."""
         return sum(cell.cpu_seconds for cell in self._taken.values())
+
+    def sorts(self, unit: float) -> float:
+        """What they cost in sorts, each by the pace of its own time; by this unit where that is not known."""
+        return sum(cell.cpu_seconds / (cell.unit or unit) for cell in self._taken.values())
 
     def take(self, name: str, parameters: Mapping[str, Any], work: Callable[[], Any], data: Iterable[Path] = ()) -> Any:
         """The value under these parameters: kept, or computed now and kept."""
@@ -136,4 +143,5 @@ class Cells:
     def _computed(work: Callable[[], Any], data: Iterable[Path]) -> Cell:
         begun = time.process_time()
         value = json.loads(json.dumps(work(), default=float))  # what a kept cell would give
-        return Cell(value, files_used(work, data), time.process_time() - begun)
+        spent = time.process_time() - begun
+        return Cell(value, files_used(work, data), spent, PACE.now())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -114,14 +113,6 @@ def either(holds: bool, words: str) -> tuple[bool, str, str]:
     return holds, words, words
 
 
-def yardstick() -> float:
-    """CPU-seconds of a fixed piece of work (sorting ten million doubles): the unit in which costs can be compared between machines."""
-    values = np.random.default_rng(0).random(10_000_000)
-    begun = time.process_time()
-    np.sort(values)
-    return time.process_time() - begun
-
-
 @dataclass(frozen=True)
 class PageFacts:
     """What a page says about its run."""
@@ -129,7 +120,7 @@ class PageFacts:
     title: str
     command: str
     cpu_seconds: float
-    unit: float
+    sorts: float  # the same in units of the yardstick, each part by the pace of the machine while it was computed
     note: str = ""
 
 
@@ -161,7 +152,7 @@ def _note_page(note: FieldNote, facts: PageFacts) -> str:
 
 
 def _item_page(done: Redone, facts: PageFacts) -> str:
-    cost = f"{_spent(facts.cpu_seconds)} CPU-seconds of one core, {facts.cpu_seconds / facts.unit:,.0f} times sorting ten million doubles"
+    cost = f"{_spent(facts.cpu_seconds)} CPU-seconds of one core, {facts.sorts:,.0f} times sorting ten million doubles"
     run = f"`{facts.command}`, seeds {done.seeds}, {datetime.now(UTC).date().isoformat()}. Cost: {cost}. {done.interval}"
     drawn = "\n\n".join(f"![{name}]({name})" for name in done.pictures)
     grids = [("Published", done.published), ("Redone", done.ours)]

@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cells import Cells, content_of, files_used
 from inventory import ITEMS, NOTES, TITLES, WrittenPage, coverage_page, find
+from pace import PACE
 from redone import Grid, PageFacts, Redone, page, ranked, sorted_by_truth, told
 
 ROOT = Path(__file__).parents[1]
@@ -93,6 +95,19 @@ def test_a_cell_is_computed_once(tmp_path):
     assert len(asked) == 1
 
 
+def test_a_cell_costs_as_many_sorts_as_the_machine_made_in_its_time(tmp_path, monkeypatch):
+    """A cell of a busy machine is not told in the sorts of a quiet one."""
+    clock = iter([0.0, 12.0])
+    monkeypatch.setattr(time, "process_time", lambda: next(clock, 12.0))
+    monkeypatch.setattr(PACE, "now", lambda: 0.5)
+    Cells(tmp_path).take("slow", {}, lambda: 1)
+    monkeypatch.undo()
+    kept = Cells(tmp_path)
+    kept.take("slow", {}, lambda: 1)
+    assert kept.spent == 12.0
+    assert kept.sorts(unit=0.2) == 24.0
+
+
 def test_a_cell_with_other_parameters_is_another(tmp_path):
     cells = Cells(tmp_path)
     assert [cells.take("n", {"n": n}, lambda n=n: n) for n in (1, 2, 1)] == [1, 2, 1]
@@ -156,7 +171,7 @@ def test_a_broken_cell_is_computed_again(tmp_path):
 
 def test_a_page_shows_everything():
     done = Redone([Grid("Ours", ["a"], [["1"]])], [Grid("Theirs", ["a"], [["2"]])], ["One."], ["Two."], "0 to 2", {"x.svg": "<svg/>"})
-    text = page(done, PageFacts("LIMI, table 1", "python -m papers limi table-1", 30.0, 0.5, "fewer rows"))
+    text = page(done, PageFacts("LIMI, table 1", "python -m papers limi table-1", 30.0, 60.0, "fewer rows"))
     for part in (
         "Published",
         "Redone",
