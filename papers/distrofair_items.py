@@ -272,7 +272,8 @@ def table_10(effort: Effort) -> Redone:
         for data, each in found.items()
         for operator, scores in each.items()
     ]
-    order = sorted(OPERATORS, key=lambda name: -_mean_changed(list(found.values()), name))
+    judged = [name for name in OPERATORS if any(name in each for each in found.values())]
+    order = sorted(judged, key=lambda name: -_mean_changed(list(found.values()), name))
     holds, asked = order[-1] == "insert", people_marks(TABLE_10_HEAD, OPERATORS)
     return Redone(
         (
@@ -288,6 +289,7 @@ def table_10(effort: Effort) -> Redone:
         ),
         seeds="0",
         interval="One sample of regions; no interval is given for a mean of classifier scores.",
+        set_up="told by a classifier, and by the people whose marks are shown" if asked else "",
     )
 
 

@@ -66,6 +66,7 @@ class Redone:
     seeds: str = "0"
     pictures: Mapping[str, str] = field(default_factory=dict)
     interval: str = "Intervals are 95 % of the mean over seeds (Student's t)."
+    set_up: str = ""  # how this run differs from the paper's, where that is not what the inventory says
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ def _item_page(done: Redone, facts: PageFacts) -> str:
     parts = [
         f"# {facts.title}",
         run,
-        f"What differs in the set-up: {facts.note}." if facts.note else "",
+        f"What differs in the set-up: {done.set_up or facts.note}." if done.set_up or facts.note else "",
         *(f"## {title}\n\n" + "\n\n".join(map(str, shown)) for title, shown in grids if shown),
         drawn,
         _list("What agrees", done.agrees),

@@ -263,7 +263,7 @@ def _objects_open(found: ObjectVerdicts, vocabulary: SharedVocabulary | None) ->
     if never:
         return f"{', '.join(never[:4])}: never recognised; no other class is shown to be treated worse"
     weak = sorted({one.label for one in judged if one.power < found.rules.power})
-    wanted = f"a factor of {found.rules.factor:g} would have been found with less than {found.rules.power:.0%}"
+    wanted = f"a factor of {found.rules.factor:g} would have been found with a chance of less than {found.rules.power:.0%}"
     return f"no class is shown to be treated worse, but for {_some(weak)} {wanted}; more scenes would tell" if weak else ""
 
 

@@ -122,7 +122,7 @@ def _worst(told: Mapping[str, Any]) -> dict[str, str] | None:
     person, twin = worst["person"], worst.get("twin") or {}
     differs = [name for name in person if person[name] != twin.get(name)]
     return {
-        "gap": f"{worst.get('gap') or 0:.3f}",
+        "gap": words.number(worst.get("gap") or 0.0),
         "changes": ", ".join(f"{words.text(name, 60)} {words.text(person[name])} → {words.text(twin.get(name))}" for name in differs),
         "outcome": f"{words.text(worst.get('outcome'))} → {words.text(worst.get('twin_outcome'))}",
         "person": ", ".join(f"{words.text(name, 60)} {words.rounded(cell)}" for name, cell in person.items() if name not in differs),
