@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import threading
 from datetime import date
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +26,7 @@ from evenhand.integrations.mlflow_evaluator import figures_of
 from evenhand.integrations.sklearn_scorer import fairness_scorer
 from evenhand.planted import shapes
 from evenhand.report import render
+from evenhand.verbs.init import init
 
 PLANTED = shapes()["wide_band"]
 QUICK = eh.GateOptions(budget=eh.Budget(candidates=300), rate_rows=1_500)
@@ -184,3 +188,37 @@ def test_named_classes_are_held_beside_a_tolerated_share_of_losses() -> None:
     assert [(each.name, each.outcome) for each in both.held] == [("class sign", "violation"), ("rate", "pass")]
     assert both.outcome == "violation"
     assert car.outcome == "pass"
+
+
+def test_a_project_is_asserted_about_with_its_own_endpoint_settings(people, tmp_path, monkeypatch):
+    """The header that a service demands, the shape of its requests and of its answers are the project file's, as on the command line."""
+    label, columns = PLANTED.domain.label, [column.name for column in PLANTED.domain.columns]
+
+    class Scoring(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            is_known = self.headers.get("X-Key") == "a-secret"
+            answer = json.dumps({"found": [{"says": label.values[0]} for _ in body["people"]]} if is_known else {}).encode()
+            self.send_response(200 if is_known else 401)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Scoring)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    people.frame[[*columns, label.column]][:200].to_csv(tmp_path / "people.csv", index=False)
+    address = f"http://127.0.0.1:{server.server_port}/"
+    file = tmp_path / "evenhand.yaml"
+    wishes = {"label": label.column, "favourable": label.favourable[0], "protected": PLANTED.domain.protected}
+    init(tmp_path / "people.csv", **wishes, model=address, file=file)
+    text = file.read_text()
+    http = 'http: {request: {people: "$rows"}, answer: "found[*].says", headers: {X-Key: "${KEY_OF_A_TEST}"}}'
+    file.write_text(text[: text.index("model:")] + f"model:\n  url: {address}\n  {http}\n")
+    monkeypatch.setenv("KEY_OF_A_TEST", "a-secret")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NotFair, match="gives the same scores to all"):
+        assert_fair(file, candidates=20)
+    server.shutdown()

@@ -141,7 +141,10 @@ class PolicyRuling:
             return Claim("policy", open="no condition could be held against what was measured")
         failing = [each for each in self.held if each.fails]
         unclear = [each for each in self.held if each.outcome == "inconclusive"]
+        forgiven = [each for each in self.held if each.outcome == "violation"]  # where none fails, these are known or waived
         holds = f"all {len(self.held)} conditions hold" if len(self.held) > 1 else self.held[0].message
+        if forgiven:
+            holds = f"nothing fails that is not known or waived: {forgiven[0].name}: {forgiven[0].message}"
         return Claim("policy", self._told(failing), self._told(unclear), f"{holds}{self._forgiven}")
 
     def _told(self, decisive: Sequence[Held]) -> str:

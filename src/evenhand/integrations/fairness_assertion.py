@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evenhand.campaign.opened_project import OpenedProject, open_project
+from evenhand.campaign.opened_project import OpenedProject, open_project, project_model
 from evenhand.contract import Model
 from evenhand.engine.policy import Policy
 from evenhand.errors import DomainError, InvalidArgument
@@ -66,8 +66,7 @@ def _named_model(opened: OpenedProject, file: str) -> Model:
     source = opened.project.model
     if source is None or (source.path is None and source.url is None):
         raise DomainError("the file names no model; add `model: model.skops` (or .onnx, a URL, ...)", file=file)
-    return wrap(source.path or source.url, opened.data, classes=source.classes, takes=source.takes, returns=source.returns,
-                threshold=source.threshold, trusted=source.trusted)  # fmt: skip
+    return project_model(source, opened.data)
 
 
 def _checked(result: GateResult) -> GateResult:

@@ -52,7 +52,7 @@ class Severity:
         """For a reader; none where nobody is affected."""
         if not self.affected:
             return []
-        told = [self._gaps()]
+        told = [] if self.is_of_labels else [self._gaps()]
         if len(self.outcomes) > 1 or max(self.outcomes, default=2) > 2:
             parts = [f"{count:,} get {number}" for number, count in sorted(self.outcomes.items())]
             told.append(f"Different outcomes over the protected values: {', '.join(parts)}")
@@ -61,6 +61,11 @@ class Severity:
             share = f"{self.together.estimate:.1%} of those affected ({self.together.low:.1%} to {self.together.high:.1%})"
             told.append(f"For {share} no protected column makes a difference by itself, only several together: {which}")
         return told
+
+    @property
+    def is_of_labels(self) -> bool:
+        """Whether every gap is that of two labels without scores, which says nothing about how severe it is."""
+        return self.widest == 1.0 and self.middle is not None and self.middle.low == 1.0
 
     def _gaps(self) -> str:
         widest = f"the widest gap between two twins is {self.widest:.3g}"
