@@ -208,7 +208,8 @@ def test_a_project_is_asserted_about_with_its_own_endpoint_settings(people, tmp_
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Scoring)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    serving = threading.Thread(target=server.serve_forever, daemon=True)
+    serving.start()
     people.frame[[*columns, label.column]][:200].to_csv(tmp_path / "people.csv", index=False)
     address = f"http://127.0.0.1:{server.server_port}/"
     file = tmp_path / "evenhand.yaml"
@@ -222,3 +223,5 @@ def test_a_project_is_asserted_about_with_its_own_endpoint_settings(people, tmp_
     with pytest.raises(NotFair, match="gives the same scores to all"):
         assert_fair(file, candidates=20)
     server.shutdown()
+    serving.join()
+    server.server_close()
