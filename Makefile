@@ -73,12 +73,15 @@ docs: $(VENV)/docs.stamp
 papers: $(VENV)/test.stamp
 	$(BIN)/python -m papers --all $(PAPERS)
 
-# Every script to its end, whatever another one does; the failed ones are named last.
+# Every script to its end, whatever another one does, JOBS at a time; what each printed is kept beside its figures, and the failed ones
+# are named last.
+JOBS ?= 1
+
 bench: $(VENV)/test.stamp
-	@mkdir -p bench-results; failed=; for script in benchmarks/*.py; do \
-		echo "== $$script"; \
-		OMP_NUM_THREADS=1 $(BIN)/python $$script --quick --json bench-results/$$(basename $$script .py).json || failed="$$failed $$script"; \
-	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
+	@mkdir -p bench-results; rm -f bench-results/failed
+	@ls benchmarks/*.py | OMP_NUM_THREADS=1 xargs -P $(JOBS) -I % sh -c 'kept=bench-results/$$(basename % .py); echo "== %"; \
+		$(BIN)/python % --quick --json $$kept.json > $$kept.txt 2>&1 || { tail -n 5 $$kept.txt; echo % >> bench-results/failed; }'
+	@[ ! -e bench-results/failed ] || { echo "failed:"; cat bench-results/failed; exit 1; }
 
 format: $(VENV)/check.stamp
 	$(BIN)/ruff format .
