@@ -24,7 +24,7 @@ from evenhand.synthesis.leaf_sizes import LeafSizes
 from evenhand.synthesis.leaves import Branches, node_shares
 from evenhand.synthesis.links import BELOW_ONE, Asked, Copies, GroupBorders, Link, Tilt, make_link, parted, tree_copy
 from evenhand.synthesis.pilot_rows import LearntGroups, PilotRows
-from evenhand.synthesis.tree_settings import TreeSettings
+from evenhand.synthesis.tree_settings import LARGER_LEAVES, TreeSettings
 from evenhand.synthesis.trends import Trend, fit_trend, rest_cells
 from evenhand.values import tell_watcher
 
@@ -40,6 +40,8 @@ RESTS = 3
 GAIN = 0.05
 """Nats for each held-out row that a trend must bring."""
 _MOST_CLASSES = 24
+LEAF_STEP = 4
+"""How many times as large the leaves of a tree are that is tried next, when one is cut back."""
 FEWEST_ASKED, LEAST_TOLD = 4, 0.002
 """Columns that a tree asks though they tell next to nothing; and nats that any further one must tell, or splits on it learn chance."""
 
@@ -271,13 +273,22 @@ class TreeGrowth:
         shape = Shape(cut(column, codes, self.settings.cells), codes, None)
         numbers = [place for place in parents if not self.domain.columns[place].is_listed or len(self.domain.columns[place].values) == 2]
         trend = fit_trend(codes[self.structure], self._visible, column, numbers, self.lowest) if numbers else None
+        cuts = self.settings.cuts_protected and at in self.domain.protected_places and len(self.held) >= FEWEST_HELD_OUT
         if trend is None or len(self.held) < FEWEST_HELD_OUT:
-            return self._on_all._grown(shape, parents, rng)
+            return self._cut_back(self._grown(shape, parents, rng)) if cuts else self._on_all._grown(shape, parents, rng)
         rests = codes - trend.expected(self.copies)
         trended = self._grown(Shape(rest_cells(rests, trend, self.settings.cells, column.missing > 0), rests, trend), parents, rng)
         plain = self._grown(shape, parents, rng)
         pays = trended.likelihood(self) > plain.likelihood(self) + GAIN * len(self.held)
-        return trended if pays else plain
+        better = trended if pays else plain
+        return self._cut_back(better) if cuts else better
+
+    def _cut_back(self, grown: Grown) -> Grown:
+        """The same tree with leaves of the size that makes held-out rows likeliest, down to a single leaf: a few rows that happen to lack
+        a value say little about it."""
+        sizes = [LARGER_LEAVES[0] * LEAF_STEP**step for step in range(1 + int(np.log(len(self.structure)) / np.log(LEAF_STEP)))]
+        tried = [grown, *(grown.cut(size) for size in sizes)]
+        return tried[-1 - int(np.argmax([each.likelihood(self) for each in reversed(tried)]))]
 
     @cached_property
     def _on_all(self) -> TreeGrowth:
