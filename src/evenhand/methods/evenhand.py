@@ -222,7 +222,8 @@ class Walking:
         self.here = LevelWalks(self.plausible.chain, self._dealt(listed if len(listed) else seeds, self.count))
         self.sampling = LevelWalks(self.plausible.chain, self._dealt(seeds, min(len(seeds), method.seeds, max(1, self.count // 4))))
         self.moves = 0  # since the walks of the sample have moved
-        self.sampled = LatePace()  # what these walks find for their cost
+        self.met, self.sampled = LatePace(), LatePace()  # plausible people in what walks find for their cost, and in what these find
+        self.others = LatePace()  # everybody whom these find
         self.wanted = PAIR  # what walks want where they go
         self.shares = self._untried_moves()
         self.weights = self._weighed(self.here.states.copies)
@@ -235,8 +236,10 @@ class Walking:
         """Round after round, until the budget is spent, the plausible ones are known, or nothing new turns up."""
         stale = rounds = 0  # rounds since everybody was drawn afresh
         price = self.shares.price(self.shares.far, self.count, 0)  # what this cost the last time; at first nobody knows how many are new
+        left = 1.0
         while self.task.fitting(1) and stale < PATIENCE:
-            self._double()
+            self._double(left - self.task.left())
+            left = self.task.left()
             is_due = self.shares.spent >= ROUNDS * price or rounds >= ROUNDS * ROUNDS or self._is_last_chance
             self.shares.spent = 0.0 if is_due else self.shares.spent
             asked = yield from self._round(self.shares.far if is_due else None)
@@ -265,8 +268,12 @@ class Walking:
 
     @property
     def _is_worth_less(self) -> bool:
-        """Whether walks that go to anybody find so much more for their cost that being choosy is no longer worth it."""
-        return self.shares.lately.falls_behind(self.sampled, ROUNDS // 2, ROUNDS // 4) and not self.plausible.is_everything
+        """Whether being choosy is no longer worth it: walks that go to anybody come by more plausible people for their cost; or, where
+        twins do not matter any more, by so many times as many people of any kind."""
+        if self.plausible.is_everything:
+            return False
+        more, times = (self.sampled, 1) if self.wanted == PAIR else (self.others, ROUNDS // 4)
+        return self.met.falls_behind(more, ROUNDS // 2, times)
 
     def _widen(self) -> None:
         """On to plausible people whose twins are not, and from there to anybody; they are set aside.  Walks set out again from the
@@ -275,16 +282,16 @@ class Walking:
         wanted = self.plausible.among(self.sampling.states, self.wanted)
         self.here = LevelWalks(self.plausible.chain, self._dealt(wanted if len(wanted) else self.sampling.states, self.count))
         self.weights = self._weighed(self.here.states.copies)
-        self.shares, self.known_here = self._untried_moves(), KnownShare(self.known_share.remembered)
+        self.shares, self.known_here, self.met = self._untried_moves(), KnownShare(self.known_share.remembered), LatePace()
         self.known_share.forget(self.known_share.remembered // ROUNDS)  # the list has grown: later draws say more
 
     def _untried_moves(self) -> MoveShares:
         return MoveShares(self.plausible.chain, max(1, self.count // ROUNDS), min(self.task.question_seconds, 1.0))
 
-    def _double(self) -> None:
-        """Twice as many walks, where the budget has room for enough rounds of them: moves turn out to cost less than the draws before."""
+    def _double(self, taken: float) -> None:
+        """Twice as many walks, where the budget has room for enough rounds of them; the last round has taken such a share of it."""
         more = 2 * self.count
-        if more > self.most or self.task.fitting(2 * ROUNDS * more) < 2 * ROUNDS * more:
+        if more > self.most or self.task.left() < 4 * ROUNDS * taken:
             return
         self.here, self.count = LevelWalks(self.plausible.chain, self.here.states[np.arange(more) % self.count]), more
         self.weights = self._weighed(self.here.states.copies)
@@ -301,7 +308,10 @@ class Walking:
         unfair = yield from self.known.judge_likely(there.step.rows, "walk", there.likelihood)
         self.sampling.go(there.step, np.flatnonzero(unfair))
         new = self.known.is_new
-        self.sampled.add(int((unfair & new).sum()), self.shares.price(number, len(self.sampling), int(new.sum())))
+        people = int((unfair & new & there.has_somebody).sum())
+        price = self.shares.price(number, len(self.sampling), int(new.sum()))
+        self.sampled.add(people, price)
+        self.others.add(int((unfair & new).sum()), price)
 
     def _dealt(self, seeds: LevelStates, count: int) -> LevelStates:
         """So many places to begin at, each seed as often as any other."""
@@ -316,11 +326,13 @@ class Walking:
         rows, likelihood = (np.concatenate(told) for told in zip(*((each.rows, each.there.likelihood) for each in tries), strict=True))
         unfair = yield from self.known.judge_likely(rows, "walk", likelihood)
         new, listed = self.known.is_new, self.known.is_listed
+        people, spent = int((unfair & new).sum()), self.shares.spent
         unfair = listed if self.wanted == PAIR else unfair
         for each, part in zip(tries, _parts(tries), strict=True):
             self.shares.pay(each.number, self.count, int(new[part].sum()), int((unfair & new)[part].sum()))
             if each.number == self.shares.far:
                 self._note_known(listed[part], unfair[part], new[part])
+        self.met.add(people, self.shares.spent - spent)
         self._go_on(tries, unfair)
         if self.screen is not None and self._learns(tries, unfair, new):
             self.weights = self._weighed(self.here.states.copies)
@@ -374,12 +386,14 @@ class Walking:
         return unfair[accepted_then(self.weights[tried.there.places[unfair]], tried.weights[unfair], self.rng)]
 
     def _unknown(self, tries: Sequence[Try], most: int) -> list[Try]:
-        """So many of the places that nobody has asked about: all that matters in the last round."""
+        """All places, where so many questions suffice; else so many that nobody has asked about: all that matters in the last round."""
+        unknown = [np.flatnonzero(~self.known.knows(self.task.domain.keys(each.rows))) for each in tries]
+        if sum(map(len, unknown)) <= most:
+            return list(tries)
         kept = []
-        for each in tries:
-            chosen = np.flatnonzero(~self.known.knows(self.task.domain.keys(each.rows)))[:most]
-            kept.append(each[chosen])
-            most -= len(chosen)
+        for each, places in zip(tries, unknown, strict=True):
+            kept.append(each[places[:most]])
+            most -= len(kept[-1])
         return kept
 
     def _first(self, tried: Try, most: int) -> Try:

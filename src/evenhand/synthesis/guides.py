@@ -164,6 +164,20 @@ class Guided:
 
     def codes(self, levels: Reals, copies: Copies) -> Reals:
         """The cell of every level: the derived one, one inside the window, or for the smallest part any."""
+        if self.link.cells.has_missing or not self.guide.derivations:
+            return self._any_codes(levels, copies)
+        others = np.flatnonzero(~(self._told.known & (levels >= LEAK)))  # whoever's cell follows needs no look into the tree
+        codes = self._told.codes.copy()
+        codes[others] = self._of(others)._any_codes(levels[others], copies[others])
+        return codes
+
+    def _of(self, chosen: Index) -> Guided:
+        """The same for some of the rows."""
+        some = Guided(self.link, self.guide, self.rows[chosen])
+        some.__dict__["_told"] = Told(self._told.known[chosen], self._told.codes[chosen])
+        return some
+
+    def _any_codes(self, levels: Reals, copies: Copies) -> Reals:
         plain = ~self._is_guided(copies)
         is_free = levels < LEAK
         inner = np.where(is_free, levels / LEAK, (levels - LEAK) / (1 - LEAK))
@@ -189,6 +203,16 @@ class Guided:
 
     def log_share(self, codes: Reals, copies: Copies) -> Reals:
         """Log-probability of each code, a density inside real intervals."""
+        if self.link.cells.has_missing or not self.guide.derivations:
+            return self._any_log_share(codes, copies)
+        with np.errstate(invalid="ignore"):
+            follows = self._told.known & (codes == self._told.codes)
+        others = np.flatnonzero(~follows)
+        shares = np.where(self.guide.column.inside(codes), np.log1p(-LEAK), -np.inf)
+        shares[others] = self._of(others)._any_log_share(codes[others], copies[others])
+        return shares
+
+    def _any_log_share(self, codes: Reals, copies: Copies) -> Reals:
         found = self.link.log_share(self._to_link(codes), copies, self._leaves(copies))
         guided, follows = self._is_guided(copies), self._follows(codes, copies)
         top, told = self._top(copies), self._told.known

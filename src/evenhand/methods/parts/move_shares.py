@@ -38,7 +38,6 @@ class MoveShares:
         self.question_seconds = question_seconds
         self.columns = np.array([chain.decoded(move) for move in self.moves], dtype=np.float64)
         self.spent = 0.0  # since somebody last looked
-        self.lately = LatePace()
         self.found: Reals = walks / self.columns
         self.cost: Reals = walks * (COLUMN_SECONDS * self.columns + self.question_seconds)
 
@@ -59,7 +58,6 @@ class MoveShares:
     def pay(self, move: int, walks: int, asked: int, found: int) -> None:
         """Book one round."""
         price = self.price(move, walks, asked)
-        self.lately.add(found, price)
         self.spent += price
         self.cost[move] += price
         self.found[move] += found
@@ -71,13 +69,13 @@ class MoveShares:
 
 @dataclass
 class LatePace:
-    """New findings for their cost, over about so many of the latest rounds.
+    """What is found for its cost, in the latest rounds most of all.
 
     >>> walks, others = LatePace(), LatePace()
     >>> for _ in range(10):
     ...     walks.add(found=1, cost=1.0)
-    ...     others.add(found=9, cost=1.0)
-    >>> walks.falls_behind(others, rounds=5, times=8), others.falls_behind(walks, rounds=5, times=8)
+    ...     others.add(found=2, cost=1.0)
+    >>> walks.falls_behind(others, rounds=5, times=1), walks.falls_behind(others, rounds=5, times=3)
     (True, False)
     """
 

@@ -110,7 +110,8 @@ class PlausibleSet:
         if self.chain.domain.constraints:
             step = step.only(self.chain.domain.keeps_constraints(step.rows))
         told = self.chain.others_by_copies(step.copies, step.base) if self.chain.twins_are_plain else self.chain.others(step.states)
-        return PlausibleStep(step, self._believed(told)).only(self._wanted(told, wanted))
+        somebody: Mask = np.ones(len(step), dtype=bool) if wanted else np.asarray(self.alone.passed(told).any(axis=1))
+        return PlausibleStep(step, self._believed(told), somebody).only(self._wanted(told, wanted))
 
     def among(self, states: LevelStates, wanted: int) -> LevelStates:
         """Those of whom so many are plausible."""
@@ -151,10 +152,11 @@ class PlausibleStates:
 
 @dataclass(frozen=True)
 class PlausibleStep:
-    """Where some walks would go, and how likely each of them is then under every protected combination."""
+    """Where some walks would go, how likely each of them is then under every protected combination, and whether one is plausible alone."""
 
     step: LevelStep
     likelihood: NDArray[np.float32]
+    has_somebody: Mask
 
     @property
     def places(self) -> Index:
@@ -166,7 +168,7 @@ class PlausibleStep:
         return self if wanted.all() else self[np.flatnonzero(wanted)]
 
     def __getitem__(self, chosen: Any) -> PlausibleStep:
-        return PlausibleStep(self.step[chosen], self.likelihood[chosen])
+        return PlausibleStep(self.step[chosen], self.likelihood[chosen], self.has_somebody[chosen])
 
 
 def has_plausible(likelihood: NDArray[np.float32], wanted: int) -> Mask:
