@@ -21,9 +21,10 @@ person.  What is sought is the population restricted to plausible findings; what
    bring more new findings for their cost are made more often, which changes the speed of the walks and not their limit.
 
 How much of it is known is told by fresh draws: the share of the affected ones among them who are in the list already.  Where that is about
-nine tenths, or the sample's walks find five times as many new people for their cost, walks set out again from the sample: to people who
-are not among the unlikeliest twentieth, whatever their twins are, and by the same rule from there to anybody of the population.  They are
-set aside: the list holds plausible pairs only.  Where nearly all of the population's affected people are known, the search ends.
+nine tenths, or the sample's walks, which go to anybody, come by more plausible people for their cost, walks set out again from the sample:
+to people who are not among the unlikeliest twentieth, whatever their twins are.  From there they go on to anybody of the population, where
+again nine tenths are known, or five times as many people of any kind are found.  They are set aside: the list holds plausible pairs
+only.  Where nearly all of the population's affected people are known, the search ends.
 
 With `anybody` none of this is done: walks over the findings of the whole domain change one cell at a time, and those that lose their
 finding go on from one that did not.  That lists the most in a second, and hardly anybody who could exist.
@@ -289,9 +290,11 @@ class Walking:
         return MoveShares(self.plausible.chain, max(1, self.count // ROUNDS), min(self.task.question_seconds, 1.0))
 
     def _double(self, taken: float) -> None:
-        """Twice as many walks, where the budget has room for enough rounds of them; the last round has taken such a share of it."""
+        """Twice as many walks, where the budget has room for enough rounds of them.  Of time the last round has taken such a share,
+        however many of its people were known; questions are counted."""
         more = 2 * self.count
-        if more > self.most or self.task.left() < 4 * ROUNDS * taken:
+        rounds = self.task.left() / (2 * taken) if self.task.deadline.is_set and taken > 0 else self.task.fitting(2 * ROUNDS * more) / more
+        if more > self.most or rounds < 2 * ROUNDS:
             return
         self.here, self.count = LevelWalks(self.plausible.chain, self.here.states[np.arange(more) % self.count]), more
         self.weights = self._weighed(self.here.states.copies)

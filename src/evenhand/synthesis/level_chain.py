@@ -108,7 +108,7 @@ class LevelChain:
     @classmethod
     def fit(cls, rows: Rows, domain: TabularDomain, rng: np.random.Generator, until: Deadline = NEVER) -> LevelChain:
         """Learn the chain, quiet columns first: a move in a lively column at the end changes that column alone."""
-        settings = TreeSettings(rarer_copies=False, cuts_protected=True, until=until)
+        settings = TreeSettings(rarer_copies=False, doubts_protected=True, until=until)
         quiet = sorted(domain.free_places, key=lambda at: entropy(rows[:, at]))
         order = [domain.names[at] for at in (*quiet, *domain.protected_places)]
         trees = ChainedTrees.fit(rows, domain, rng, settings, order=order)

@@ -38,10 +38,10 @@ FEWEST_HELD_OUT = 40
 RESTS = 3
 """How many times larger the leaves are where a trend was taken off: what it leaves is mostly chance."""
 GAIN = 0.05
-"""Nats for each held-out row that a trend must bring."""
+"""Nats for each held-out row that a trend must bring, or a tree that is asked whether it tells anything."""
 _MOST_CLASSES = 24
 LEAF_STEP = 4
-"""How many times as large the leaves of a tree are that is tried next, when one is cut back."""
+"""How many times as large the leaves are that are tried next, where it is asked whether a tree tells anything at all."""
 FEWEST_ASKED, LEAST_TOLD = 4, 0.002
 """Columns that a tree asks though they tell next to nothing; and nats that any further one must tell, or splits on it learn chance."""
 
@@ -273,22 +273,23 @@ class TreeGrowth:
         shape = Shape(cut(column, codes, self.settings.cells), codes, None)
         numbers = [place for place in parents if not self.domain.columns[place].is_listed or len(self.domain.columns[place].values) == 2]
         trend = fit_trend(codes[self.structure], self._visible, column, numbers, self.lowest) if numbers else None
-        cuts = self.settings.cuts_protected and at in self.domain.protected_places and len(self.held) >= FEWEST_HELD_OUT
+        doubted = self.settings.doubts_protected and at in self.domain.protected_places and len(self.held) >= FEWEST_HELD_OUT
         if trend is None or len(self.held) < FEWEST_HELD_OUT:
-            return self._cut_back(self._grown(shape, parents, rng)) if cuts else self._on_all._grown(shape, parents, rng)
+            return self._borne_out(self._grown(shape, parents, rng)) if doubted else self._on_all._grown(shape, parents, rng)
         rests = codes - trend.expected(self.copies)
         trended = self._grown(Shape(rest_cells(rests, trend, self.settings.cells, column.missing > 0), rests, trend), parents, rng)
         plain = self._grown(shape, parents, rng)
         pays = trended.likelihood(self) > plain.likelihood(self) + GAIN * len(self.held)
         better = trended if pays else plain
-        return self._cut_back(better) if cuts else better
+        return self._borne_out(better) if doubted else better
 
-    def _cut_back(self, grown: Grown) -> Grown:
-        """The same tree with leaves of the size that makes held-out rows likeliest, down to a single leaf: a few rows that happen to lack
-        a value say little about it."""
+    def _borne_out(self, grown: Grown) -> Grown:
+        """The tree, where its own leaves or larger ones tell something of held-out rows; else none: a few rows that happen to lack a value
+        say nothing about it."""
+        alone = replace(grown, tree=None)
         sizes = [LARGER_LEAVES[0] * LEAF_STEP**step for step in range(1 + int(np.log(len(self.structure)) / np.log(LEAF_STEP)))]
-        tried = [grown, *(grown.cut(size) for size in sizes)]
-        return tried[-1 - int(np.argmax([each.likelihood(self) for each in reversed(tried)]))]
+        least = alone.likelihood(self) + GAIN * len(self.held)
+        return grown if any(grown.cut(size).likelihood(self) > least for size in reversed(sizes)) else alone
 
     @cached_property
     def _on_all(self) -> TreeGrowth:

@@ -32,7 +32,7 @@ class TreeSettings:
     relations: whether sums, orders, dependencies and other relations are looked for and kept
     tilts: whether what groups differ in beyond the trees is put back
     rarer_copies: whether rows that repeat a learnt one are thinned to as many as fresh real rows would be
-    cuts_protected: whether the tree of a protected column keeps only the splits that held-out rows bear out: for who judges twins by it
+    doubts_protected: whether a protected column gets no tree where none of any size tells of held-out rows: for who judges twins by it
     cells: most cells of one numeric column
     structure_rows: most rows that the splits are chosen on; leaf frequencies always use all rows
     structure_cells: the same in cells of all columns together, so that wide tables stay affordable; never below 10,000 rows
@@ -48,7 +48,7 @@ class TreeSettings:
     relations: bool = True
     tilts: bool = True
     rarer_copies: bool = True
-    cuts_protected: bool = False
+    doubts_protected: bool = False
     cells: TwoOrMore = 256
     structure_rows: TwoOrMore = 20_000
     structure_cells: TwoOrMore = 700_000

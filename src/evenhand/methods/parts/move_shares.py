@@ -73,8 +73,8 @@ class LatePace:
 
     >>> walks, others = LatePace(), LatePace()
     >>> for _ in range(10):
-    ...     walks.add(found=1, cost=1.0)
-    ...     others.add(found=2, cost=1.0)
+    ...     walks.add(found=10, cost=1.0)
+    ...     others.add(found=20, cost=1.0)
     >>> walks.falls_behind(others, rounds=5, times=1), walks.falls_behind(others, rounds=5, times=3)
     (True, False)
     """
@@ -90,8 +90,11 @@ class LatePace:
         self.cost += cost - EVEN_SHARE * self.cost
 
     def falls_behind(self, others: LatePace, rounds: int, times: int) -> bool:
-        """Whether others bring more than so many times as much, as so many rounds of both tell."""
-        return min(self.rounds, others.rounds) >= rounds and others.found * self.cost > times * self.found * others.cost
+        """Whether others bring more than so many times as much, beyond what chance would do, as so many rounds of both tell."""
+        ahead = others.found * self.cost - times * self.found * others.cost
+        variance = others.found * self.cost**2 + self.found * (times * others.cost) ** 2  # of counts
+        # Three standard deviations, about: the same rounds are looked at again and again, until they are forgotten.
+        return min(self.rounds, others.rounds) >= rounds and ahead > 0 and ahead**2 > variance / EVEN_SHARE
 
 
 def favoured(worth: Reals) -> Reals:
