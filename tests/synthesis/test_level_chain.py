@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from evenhand import datasets
+from evenhand.domain.columns import Column
+from evenhand.domain.tabular import TabularDomain
 from evenhand.synthesis.level_chain import LevelChain, LevelMove, LevelStates, same_codes
 
 TABLES = {"adult": "sex", "bank": "age", "compas": "race"}  # implied changes, relations, several groups
@@ -63,3 +65,30 @@ def test_moves_leave_the_population_as_it_is(chain):
         first, second = (np.nan_to_num(rows[:, at], nan=-1.0) for rows in (before, states.rows))
         spread = max(first.std(), 0.3)
         assert abs(first.mean() - second.mean()) < 0.12 * spread
+
+
+@pytest.mark.parametrize("goes_along", [False, True])
+def test_a_protected_column_gets_a_tree_only_where_one_tells_of_rows_that_it_has_not_seen(goes_along):
+    rng = np.random.default_rng(5)
+    columns = (Column("band", "integer", low=1, high=9), *(Column(f"f{at}", "integer", low=0, high=9) for at in range(4)))
+    rows = np.column_stack([rng.integers(1, 10, 800), rng.integers(0, 10, (800, 4))]).astype(float)
+    if goes_along:
+        rows[:, 0] = np.clip(rows[:, 1] + rng.integers(0, 2, 800), 1, 9)
+    chain = LevelChain.fit(rows, TabularDomain(columns, ("band",)), rng)
+    assert (len(chain.trees.links[-1].share) > 1) == goes_along
+
+
+def test_cells_that_follow_are_told_without_a_look_into_the_tree_as_with_one():
+    rng = np.random.default_rng(3)
+    first, second = rng.integers(0, 20, (2, 600)).astype(float)
+    columns = (Column("sex", "category", ("f", "m")), Column("a", "integer", low=0, high=19), Column("b", "integer", low=0, high=19),
+               Column("sum", "integer", low=0, high=38))  # fmt: skip
+    rows = np.column_stack([rng.integers(0, 2, 600), first, second, first + second])
+    chain = LevelChain.fit(rows, TabularDomain(columns, ("sex",)), rng)
+    (at, guide), states = next(iter(chain.trees.guides.items())), chain.drawn(400, rng)
+    link = chain.trees.links[chain.trees.order.index(at)]
+    levels = np.concatenate([rng.random(200), 2e-5 * rng.random(200)])  # of the lowest ones some cells break the relation
+    bound = guide.bound(link, states.rows)
+    codes = bound.codes(levels, states.copies)
+    np.testing.assert_array_equal(codes, bound._any_codes(levels, states.copies))
+    np.testing.assert_allclose(bound.log_share(codes, states.copies), bound._any_log_share(codes, states.copies))

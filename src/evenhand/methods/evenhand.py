@@ -46,7 +46,7 @@ from evenhand.contract import Candidates, Model, Search, Task, Verdict
 from evenhand.limits import Count, Share, ShareAboveZero, check_limits
 from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.known_share import KnownShare
-from evenhand.methods.parts.move_shares import LatePace, MoveShares
+from evenhand.methods.parts.move_shares import FindingPace, MoveShares
 from evenhand.methods.parts.patience import PATIENCE
 from evenhand.methods.parts.plausible_walks import NOBODY, PAIR, PERSON, PlausibleSet, PlausibleStates, PlausibleStep
 from evenhand.methods.parts.roaming import Roaming, anywhere
@@ -223,8 +223,9 @@ class Walking:
         self.here = LevelWalks(self.plausible.chain, self._dealt(listed if len(listed) else seeds, self.count))
         self.sampling = LevelWalks(self.plausible.chain, self._dealt(seeds, min(len(seeds), method.seeds, max(1, self.count // 4))))
         self.moves = 0  # since the walks of the sample have moved
-        self.met, self.sampled = LatePace(), LatePace()  # plausible people in what walks find for their cost, and in what these find
-        self.others = LatePace()  # everybody whom these find
+        self.met = FindingPace()  # plausible people in what walks find for their cost
+        self.sampled = FindingPace(forgets=False)  # the same of the sample's few walks
+        self.others = FindingPace(forgets=False)  # everybody in what these find
         self.wanted = PAIR  # what walks want where they go
         self.shares = self._untried_moves()
         self.weights = self._weighed(self.here.states.copies)
@@ -283,7 +284,7 @@ class Walking:
         wanted = self.plausible.among(self.sampling.states, self.wanted)
         self.here = LevelWalks(self.plausible.chain, self._dealt(wanted if len(wanted) else self.sampling.states, self.count))
         self.weights = self._weighed(self.here.states.copies)
-        self.shares, self.known_here, self.met = self._untried_moves(), KnownShare(self.known_share.remembered), LatePace()
+        self.shares, self.known_here, self.met = self._untried_moves(), KnownShare(self.known_share.remembered), FindingPace()
         self.known_share.forget(self.known_share.remembered // ROUNDS)  # the list has grown: later draws say more
 
     def _untried_moves(self) -> MoveShares:
@@ -293,8 +294,10 @@ class Walking:
         """Twice as many walks, where the budget has room for enough rounds of them.  Of time the last round has taken such a share,
         however many of its people were known; questions are counted."""
         more = 2 * self.count
-        rounds = self.task.left() / (2 * taken) if self.task.deadline.is_set and taken > 0 else self.task.fitting(2 * ROUNDS * more) / more
-        if more > self.most or rounds < 2 * ROUNDS:
+        if more > self.most:
+            return
+        is_timed = self.task.deadline.is_set and taken > 0
+        if self.task.left() < 2 * ROUNDS * taken if is_timed else self.task.fitting(2 * ROUNDS * more) < 2 * ROUNDS * more:
             return
         self.here, self.count = LevelWalks(self.plausible.chain, self.here.states[np.arange(more) % self.count]), more
         self.weights = self._weighed(self.here.states.copies)

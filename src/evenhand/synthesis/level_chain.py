@@ -127,8 +127,9 @@ class LevelChain:
         return LevelChain(self.trees, self.alone, is_scored=False)
 
     def decoded(self, move: LevelMove) -> int:
-        """How many columns a move decodes."""
-        return len(self.positions(move))
+        """How many columns a move decodes; one that follows from others counts with those that are read for it."""
+        guides = (self.trees.guides.get(self.trees.order[position]) for position in self.positions(move))
+        return sum(1 if guide is None else 1 + len(guide.reads) for guide in guides)
 
     def drawn(self, n: int, rng: np.random.Generator) -> LevelStates:
         """Fresh people of the population; constraints are not looked at."""

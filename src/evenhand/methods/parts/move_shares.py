@@ -68,10 +68,10 @@ class MoveShares:
 
 
 @dataclass
-class LatePace:
-    """What is found for its cost, in the latest rounds most of all.
+class FindingPace:
+    """What is found for its cost, in the latest rounds most of all where earlier ones are forgotten.
 
-    >>> walks, others = LatePace(), LatePace()
+    >>> walks, others = FindingPace(), FindingPace()
     >>> for _ in range(10):
     ...     walks.add(found=10, cost=1.0)
     ...     others.add(found=20, cost=1.0)
@@ -79,17 +79,18 @@ class LatePace:
     (True, False)
     """
 
+    forgets: bool = True
     rounds: int = 0
     found: float = 0.0
     cost: float = 0.0
 
     def add(self, found: int, cost: float) -> None:
         """Book one round."""
+        kept = 1.0 - EVEN_SHARE if self.forgets else 1.0
         self.rounds += 1
-        self.found += found - EVEN_SHARE * self.found
-        self.cost += cost - EVEN_SHARE * self.cost
+        self.found, self.cost = kept * self.found + found, kept * self.cost + cost
 
-    def falls_behind(self, others: LatePace, rounds: int, times: int) -> bool:
+    def falls_behind(self, others: FindingPace, rounds: int, times: int) -> bool:
         """Whether others bring more than so many times as much, beyond what chance would do, as so many rounds of both tell."""
         ahead = others.found * self.cost - times * self.found * others.cost
         variance = others.found * self.cost**2 + self.found * (times * others.cost) ** 2  # of counts
