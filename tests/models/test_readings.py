@@ -211,3 +211,28 @@ def test_classes_with_names_of_the_models_own_are_asked_for_where_no_label_tells
         wrap(lambda X: np.where(X[:, 0] % 2 == 0, "yes", "no"), DATA, takes="codes")
     declared = wrap(tree, DOMAIN, takes="codes", classes=["refused", "granted"])
     np.testing.assert_array_equal(labels_of(declared.scores(DATA.rows)), (tree.predict(DATA.rows) == "yes").astype(int))
+
+
+CODINGS = {"0 and 1 for 1 and 2": (0, 1), "False and True": (False, True), "-1 and 1": (-1, 1), "2 and 10": (2, 10)}
+
+
+@pytest.mark.parametrize("own", CODINGS.values(), ids=CODINGS)
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_another_coding_is_found_by_agreement_or_taken_from_a_declaration(own: tuple[object, object], is_swapped: bool) -> None:
+    coded = data(Label("loan", (1, 2), (2,)))
+    says = lambda X: np.array(own)[((chance(X) >= 0.5) ^ is_swapped).astype(int)]  # noqa: E731
+    order = [2, 1] if is_swapped else [1, 2]
+    for declared in (None, order):
+        model = wrap(says, coded, takes="codes", classes=declared)
+        assert (labels_of(model.scores(coded.rows)) == TRUTH).all()
+        assert model.reader.spoken == own
+
+
+def test_a_score_of_the_other_class_is_told_as_such() -> None:
+    with pytest.raises(UnclearAnswers, match=r"are 'refused', 86% balanced agreement.*speak for 'refused'"):
+        wrap(lambda X: 850 - 550 * chance(X), DATA, takes="codes")
+
+
+def test_numbers_in_quotes_are_named() -> None:
+    with pytest.raises(WrongAnswer, match="number in quotes"):
+        wrap(lambda X: [f"{value:.3f}" for value in chance(X)], DATA, takes="codes")

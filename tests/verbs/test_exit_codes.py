@@ -12,7 +12,7 @@ from evenhand.cli import main as entrance
 
 
 def called(monkeypatch, fault):
-    def build():
+    def build(_asked):
         def crash(**_):
             raise fault
 

@@ -28,11 +28,12 @@ def doctor_command(
 
     Exits with 0 when every check holds, 2 usage, 3 where one keeps it from passing, 4 where one fails.
     """
-    from evenhand.verbs.doctor import doctor, most_rows_asked
+    from evenhand.verbs.announced_rows import examined_rows
+    from evenhand.verbs.doctor import doctor
 
     loaded = load_all(file, wired)
     if getattr(loaded.model, "is_costly", False):
-        err.print(f"The model is asked about at most {most_rows_asked(loaded.model, loaded.data):,} rows.", soft_wrap=True)
+        err.print(f"The model is asked about at most {examined_rows(loaded.model, loaded.data):,} rows.", soft_wrap=True)
     result = doctor(loaded.model, loaded.data, candidates=candidates)
     where = Leaving(loaded.project.scan.runs, place=loaded.place)
     pages = written(result, report, where)

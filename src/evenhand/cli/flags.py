@@ -78,6 +78,7 @@ Classes = Annotated[str | None, _of_the_model("--classes", "The model's classes 
 ModelOutput = Annotated[
     int | None, _of_the_model("--model-output", "Which label or amount, counted from 0, of a model that predicts several.", min=0)
 ]
+Preset = Annotated[str | None, _of_the_model("--preset", f"The format in which a URL is spoken to: {', '.join(PRESETS)}.")]
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class ModelFlags:
     returns: Returns = None
     threshold: Threshold = None
     classes: Classes = None
-    preset: Annotated[str | None, _of_the_model("--preset", f"The format in which a URL is spoken to: {', '.join(PRESETS)}.")] = None
+    preset: Preset = None
     model_output: ModelOutput = None
 
     def over(self, source: ModelSource | None, label: Sequence[Any]) -> ModelSource | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.flags import Classes, ModelOutput, Returns, Threshold, classes_of, threshold_of
+from evenhand.cli.flags import Classes, ModelOutput, Preset, Returns, Threshold, Trusted, classes_of, threshold_of
 from evenhand.cli.output import names_in, opening, out
 from evenhand.cli.project import DEFAULT_FILE
 
@@ -30,6 +30,8 @@ def init(
     threshold: Threshold = None,
     classes: Classes = None,
     model_output: ModelOutput = None,
+    preset: Preset = None,
+    trusted: Trusted = False,
     tone: bool = typer.Option(False, "--tone", help="Pictures of aligned faces: read skin tones from the pixels, and protect them."),
     co_changed: bool = typer.Option(
         False, "--co-changed", help="Put into force what the data says changes along with a protected value (Husband, Wife)."
@@ -52,6 +54,8 @@ def init(
             threshold=threshold_of(threshold) if threshold is not None else None,
             classes=classes_of(classes, ()) if classes is not None else None,
             output=model_output,
+            preset=preset,
+            trusted=trusted,
             file=out_file,
             tone=tone,
             co_changed=co_changed,

@@ -25,8 +25,11 @@ from evenhand.errors import EvenhandError
 UsageFault: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
 
-def build() -> typer.Typer:
-    """The whole command: every module here that offers `register(app)` adds its own, so that a new command is one file."""
+def build(asked: str = "") -> typer.Typer:
+    """The whole command: every module here that offers `register(app)` adds its own, so that a new command is one file.
+
+    Where the command that is asked for is known, its own file is loaded alone: what the others need is no concern of it.
+    """
     app = typer.Typer(
         name="evenhand",
         help="Finds where a model treats people differently, proves it with pairs, and says how often.",
@@ -36,8 +39,10 @@ def build() -> typer.Typer:
         epilog="Exit codes: 0 pass, 1 violation, 2 usage, 3 inconclusive, 4 model failed, 5 internal error, 130 interrupted (resumable).",
     )
     app.callback(invoke_without_command=True)(root)
-    for info in pkgutil.iter_modules(cli.__path__):
-        module = importlib.import_module(f"{cli.__name__}.{info.name}")
+    names = [info.name for info in pkgutil.iter_modules(cli.__path__)]
+    own = f"{asked}_command"
+    for name in [own] if own in names else names:
+        module = importlib.import_module(f"{cli.__name__}.{name}")
         if hasattr(module, "register"):
             module.register(app)
     hear_every_option(app)
@@ -58,7 +63,7 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.showwarning = _tell  # type: ignore[assignment]  # it needs no more than the message
             COMMAND.set(command_line())
-            code = build()(standalone_mode=False)
+            code = build(next(iter(sys.argv[1:]), ""))(standalone_mode=False)
     except EvenhandError as fault:
         err.print(f"[bold red]error:[/] {_escaped(str(fault))}", soft_wrap=True)
         tell_choices(fault)

@@ -11,10 +11,25 @@ import typer
 from evenhand.campaign.executors import executor_for
 from evenhand.cli.completion import oracle_names, study_names
 from evenhand.cli.flags import PICTURE_PANEL, ModelFlags, PictureFlags, unfolded
-from evenhand.cli.output import AS_JSON, CLUSTER, FRESH, QUIET, REPORTS, WORKERS, Leaving, leave, names_in, tell, wants_json, watching
+from evenhand.cli.output import (
+    AS_JSON,
+    CLUSTER,
+    FRESH,
+    QUIET,
+    REPORTS,
+    WORKERS,
+    Leaving,
+    announce,
+    leave,
+    names_in,
+    tell,
+    wants_json,
+    watching,
+)
 from evenhand.cli.project import DEFAULT_FILE, ORACLE_HELP, PROTECTED, load_all
 from evenhand.domain.causal_graph import CausalGraph
 from evenhand.engine import witness
+from evenhand.verbs.announced_rows import measurement_in_words
 from evenhand.verbs.build_gate import every_group, policy_of, ruled
 from evenhand.verbs.measure import measure
 from evenhand.verbs.measure_result import MeasureOptions
@@ -81,6 +96,7 @@ def measure_command(
     with watching(quiet or as_json) as watch:
         executor = executor_for(workers, cluster, loaded.model)
         options = MeasureOptions(**chosen, watch=watch, executor=executor, folder=settings.runs, fresh=fresh)
+        announce(measurement_in_words(loaded.model, loaded.data, options))
         result = measure(loaded.model, loaded.data, protected=names_in(protected), oracle=judge, seed=used_seed, options=options)
     if save_pairs is not None:
         from evenhand.verbs.save_pairs import save_pairs as saved

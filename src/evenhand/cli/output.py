@@ -53,7 +53,9 @@ QUIET: Any = typer.Option(False, "--quiet", "-q", help="No progress.", rich_help
 
 BUDGET = "Budget"
 CANDIDATES: Any = typer.Option(None, min=1, help="Judge at most this many candidates.", rich_help_panel=BUDGET)
-MODEL_ROWS: Any = typer.Option(None, min=1, help="Ask the model about at most this many rows.", rich_help_panel=BUDGET)
+MODEL_ROWS: Any = typer.Option(
+    None, min=1, help="Ask the model about at most this many rows in the search; checks and rates come on top.", rich_help_panel=BUDGET
+)
 SECONDS: Any = typer.Option(None, min=0.001, help="Stop after this many seconds.", rich_help_panel=BUDGET)
 """The options of every command with a budget; the first one reached ends a run."""
 WORK = "Work sharing"
@@ -231,6 +233,12 @@ def watching(quiet: bool, only: str | None = None) -> Iterator[Watch | None]:
     else:
         with _progress() as progress, watched(Bars(progress, only, PATIENCE).show):
             yield Bars(progress, only).show
+
+
+def announce(sentence: str) -> None:
+    """Something to know before a model is asked; nothing where there is nothing to say."""
+    if sentence:
+        err.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager

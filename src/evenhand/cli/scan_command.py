@@ -22,6 +22,7 @@ from evenhand.cli.output import (
     SECONDS,
     WORKERS,
     Leaving,
+    announce,
     as_budget,
     err,
     leave,
@@ -37,6 +38,7 @@ from evenhand.engine import witness
 from evenhand.engine.gate import Gate
 from evenhand.errors import InvalidArgument
 from evenhand.methods import METHODS
+from evenhand.verbs.announced_rows import scan_in_words
 from evenhand.verbs.build_gate import policy_of, ruled
 from evenhand.verbs.scan import DEFAULT_METHODS, Options, scan
 
@@ -84,6 +86,7 @@ def scan_command(
         model_rows or (None if candidates or seconds else settings.model_rows),
         seconds or (None if candidates or model_rows else settings.seconds),
     )
+    announce(scan_in_words(loaded.model, loaded.data, given, settings.rate_rows))
     with watching(quiet or as_json) as watch:
         result = scan(
             loaded.model,

@@ -100,8 +100,7 @@ class Reader:
             row = int(np.flatnonzero(table[places] < 0)[0])
             raise WrongAnswer(
                 f"the model answered row {row} with {wrong!r}, which is no label; expected one of {listing(self.classes)}.  "
-                "Declare the label's values in the domain (an answer that means `no decision` is one of them: evenhand.open(..., "
-                "abstention=...)), or pass classes=[...] in the model's own order"
+                + ("It is a number in quotes: let the model return numbers" if _is_quoted_number(wrong) else _UNKNOWN_LABEL)
             )
         return table[places] if len(table) else np.zeros(0, dtype=np.intp)
 
@@ -174,6 +173,19 @@ class Reader:
         return numbers if self.scale == "score" else self._within(numbers, 1.0)
 
 
+_UNKNOWN_LABEL = (
+    "Declare the label's values in the domain (an answer that means `no decision` is one of them: evenhand.open(..., abstention=...)), or "
+    "pass classes=[...] in the model's own order"
+)
+
+
+def _is_quoted_number(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(np.isfinite(float(value)))
+    except ValueError:
+        return False
+
+
 _SCALES: dict[Scale, str] = {"percent": "percentage"}
 _MATCHES: dict[Match, str] = {
     "name": "its classes {} were found by name",
@@ -234,18 +246,36 @@ def _in_other_words(domain: TabularDomain, own: tuple[Any, ...] | None) -> Reade
 
 
 def _is_foreign(own: tuple[Any, ...], classes: tuple[Any, ...]) -> bool:
-    """Whether there are as many names as classes, none of which is a class's own, and which are more than its numbers."""
-    is_other = len(set(own)) == len(own) == len(classes) and all(place_of(value, classes, ()) < 0 for value in own)
-    return is_other and own != tuple(range(len(classes)))
+    """Whether there are as many names as classes, and they are others than the classes' own, and more than places among texts.
+
+    Numbers of two codings may overlap (0 and 1 for what the table calls 1 and 2): a number that both know proves nothing.
+    """
+    if len(set(own)) < len(own) or len(own) != len(classes):
+        return False
+    places = [place_of(value, classes, ()) for value in own]
+    if max(places) < 0:
+        return not (_are_numbers(own) and all(isinstance(name, str) for name in classes))
+    return min(places) < 0 and not any(isinstance(value, str) for value in (*own, *classes))
+
+
+def _are_numbers(own: tuple[Any, ...]) -> bool:
+    """Whether a model only numbers its classes 0, 1, 2, ...; False and True are words for them."""
+    return own == tuple(range(len(own))) and not any(isinstance(value, bool) for value in own)
 
 
 def in_its_own_words(reader: Reader, answers: NDArray[Any]) -> Reader:
     """The reader of labels with the words in which they are said, in their order, where all of them are other than the label's."""
     distinct, _ = factorized(answers)
-    own = tuple(sorted(distinct, key=str))
+    own = tuple(sorted(distinct, key=_by_size))
     if reader.spoken or not _is_foreign(own, reader.columns) or any(not isinstance(value, str | int | float) for value in own):
         return reader
     return replace(reader, spoken=own, match="declared" if reader.match == "declared" else "words")
+
+
+def _by_size(value: Any) -> tuple[bool, float, str]:
+    """Numbers by their size, before texts."""
+    is_number = isinstance(value, int | float)
+    return not is_number, float(value) if is_number else 0.0, str(value)
 
 
 def _classes(domain: TabularDomain, own: tuple[Any, ...] | None) -> tuple[Any, ...]:
@@ -269,7 +299,7 @@ def _by_name(own: tuple[Any, ...], classes: tuple[Any, ...]) -> tuple[tuple[Any,
     places = [place_of(value, classes, ()) for value in own]
     if min(places) >= 0 and len(set(places)) == len(places):
         return tuple(classes[place] for place in places), "name"
-    if own == tuple(range(len(classes))) and max(places) < 0:
+    if len(own) == len(classes) and _are_numbers(own) and max(places) < 0:
         return classes, "number"
     strange = own[places.index(-1)] if -1 in places else own[0]
     raise WrongAnswer(

@@ -155,7 +155,10 @@ class Meter:
             )
         if not np.isfinite(scores).all():
             row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
-            raise WrongAnswer(f"the model answered row {at + row} with {scores[row].tolist()}; scores must be finite numbers")
+            raise WrongAnswer(
+                f"the model answered row {at + row} with {scores[row].tolist()}; scores must be finite numbers"
+                " (a model that may decide nothing says so by a label of its own: evenhand.open(..., abstention=...))"
+            )
         return scores
 
     def gradient(self, rows: Rows, cotangent: NDArray[Any], layer: str = SCORES) -> Rows:

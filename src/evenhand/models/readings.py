@@ -213,10 +213,13 @@ class _Cut:
 
 def balanced(said: Mask, truly: Mask) -> float:
     """The mean of the two shares that are told right, whichever way round; one half for no agreement."""
-    if truly.all() or not truly.any():
-        return 0.5
-    right = (float(said[truly].mean()) + float((~said[~truly]).mean())) / 2
+    right = _told_right(said, truly)
     return max(right, 1 - right)
+
+
+def _told_right(said: Mask, truly: Mask) -> float:
+    """The same, this way round."""
+    return 0.5 if truly.all() or not truly.any() else (float(said[truly].mean()) + float((~said[~truly]).mean())) / 2
 
 
 def _best_cut(numbers: NDArray[Any], truly: Mask) -> _Cut:
@@ -246,7 +249,7 @@ class _Way:
         told = f"{self.kind} (cut at {self.cut:.6g}): {share:.0%} of rows are {reader.classes[reader.single]!r}"
         if labels is None:
             return told
-        return f"{told}, {balanced(numbers >= self.cut, _speaks_for(reader, labels)):.0%} balanced agreement with the labels"
+        return f"{told}, {_told_right(numbers >= self.cut, _speaks_for(reader, labels)):.0%} balanced agreement with the labels"
 
 
 def _ways(reader: Reader, numbers: NDArray[Any], labels: Labels | None) -> list[_Way]:
@@ -260,6 +263,8 @@ def _ways(reader: Reader, numbers: NDArray[Any], labels: Labels | None) -> list[
 
 def _unclear(reader: Reader, numbers: NDArray[Any], labels: Labels | None) -> UnclearAnswers:
     """The readings of one number per row, each with its evidence and the line that chooses it."""
+    if labels is not None and reader.match in ("number", "order"):
+        reader = _confirmed_single(reader, numbers, labels)  # high numbers may be those of the other class
     finite, name = numbers[np.isfinite(numbers)], reader.classes[reader.single]
     ways = _ways(reader, numbers, labels)
     told = [way.told(numbers, labels, reader) for way in ways]

@@ -15,20 +15,18 @@ from evenhand.contract import Model, Outcome
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.gate import Gate, checks_of
 from evenhand.engine.header import Header, header_of
-from evenhand.engine.preflight import FIRST_ROWS, RowsAtHand, look, trial_size
+from evenhand.engine.preflight import RowsAtHand, look, trial_size
 from evenhand.engine.result import Telling, result_dict
 from evenhand.engine.subject import Data, Subject
-from evenhand.engine.wiring_checks import COSTLY_ROWS, Check, Patient, Status, unused_columns
+from evenhand.engine.wiring_checks import Check, Patient, Status, unused_columns
 from evenhand.errors import InvalidArgument, ModelError
 from evenhand.limits import TwoOrMore, check_argument
 from evenhand.models.readings import proposed_for
 from evenhand.report.rendered import Rendered
+from evenhand.verbs.announced_rows import LATENCY_TIMES, rows_for_columns
 
 if TYPE_CHECKING:
     import pandas as pd
-
-LATENCY_TIMES = 5
-"""How often one row alone is asked for the time that it takes."""
 
 
 @dataclass(frozen=True)
@@ -196,25 +194,12 @@ def _examined(model: Model, domain: TabularDomain, given: RowsAtHand) -> Examina
         said = "one finite score per class" if patient.scores.shape[1] > 1 else "one finite amount each"
         checks = [Check("answers", "ok", f"it answered {len(patient.rows):,} rows with {said}."), *looked.checks]
         if not patient.is_counting:  # a scene's columns say which change is made to which picture
-            checks.append(unused_columns(patient, _rows_for_columns(model)))
+            checks.append(unused_columns(patient, rows_for_columns(model)))
         latency, speed = _latency(patient), _speed(patient, bool(getattr(model, "is_costly", False)))
     except ModelError as fault:
         return Examination((Check("answers", "fail", f"it does not answer as a model should: {fault}"),), rows_per_candidate=per_candidate)
     result = Examination(tuple(checks), latency, speed, per_candidate, patient.model.rows_asked)
     return replace(result, checks=(*checks, _speed_check(result)))
-
-
-def _rows_for_columns(model: Model) -> int:
-    """How many rows may be spent on finding out which columns are used."""
-    return COSTLY_ROWS if getattr(model, "is_costly", False) else 20_000
-
-
-def most_rows_asked(model: Model, data: Data) -> int:
-    """How many rows an examination sends at most, to be announced where they cost something."""
-    size = min(len(data.rows), trial_size(model, getattr(data, "medium", None)))
-    twins = max(2 * len(data.domain.combinations), size // 2) if data.domain.protected else 0
-    columns = max(_rows_for_columns(model), 2 * len(data.domain.columns))
-    return 3 * size + FIRST_ROWS + 8 + twins + columns + LATENCY_TIMES
 
 
 def _latency(patient: Patient, times: int = LATENCY_TIMES) -> float:

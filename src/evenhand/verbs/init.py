@@ -17,6 +17,7 @@ from evenhand.domain.infer import InferWishes, Proposal, propose
 from evenhand.domain.project_file import read_project, save_project
 from evenhand.domain.project_sections import DataSource, MediumSource, ModelSource, Project
 from evenhand.errors import EvenhandError, InvalidArgument, StoreError, UnclearAnswers
+from evenhand.models.http_presets import PRESETS
 from evenhand.models.readings import proposed_for, reading_of
 from evenhand.verbs.open import PROJECT, as_tuple, loader_for
 
@@ -51,6 +52,8 @@ def init(
     threshold: float | str | None = None,
     classes: Sequence[object] | None = None,
     output: int | None = None,
+    preset: str | None = None,
+    trusted: bool = False,
     file: str | Path = PROJECT,
     tone: bool = False,
     co_changed: bool = False,
@@ -59,14 +62,15 @@ def init(
 
     source: the data.  label: what the model predicts.  favourable: the outcome that a person hopes for.  protected: what must not change
     the answer.  model: the model's file or URL.  keep, numbers: as for `infer`, of a table.  returns, threshold, classes, output: how the
-    model's answers are read, as for `wrap`; they are written into the file.  file: what is written; never overwritten.
+    model's answers are read, preset: the format in which a URL is spoken to, trusted: whether a file that can run code may be loaded, all
+    as for `wrap`; they are written into the file.  file: what is written; never overwritten.
     tone: of pictures of people, read skin tones from the pixels and propose them as protected.
     co_changed: of a table, put into force what seems to change along with a protected value; otherwise it is proposed only.
     """
     source, file = source if isinstance(source, str) and is_database(source) else Path(source), Path(file)
     if file.exists():
         raise StoreError(f"{file} exists already and is not overwritten; move it away, or write elsewhere with --out")
-    wanted = _model(model, _Reading(returns, threshold, classes, output))
+    wanted = _model(model, _Wiring(returns, threshold, classes, output, preset, trusted))
     loader: Loader = loader_for(source).make()
     if isinstance(source, str):
         wishes = InferWishes(label, favourable, tuple(protected), tuple(keep), tuple(numbers))
@@ -160,24 +164,35 @@ def _read(written: WrittenProject, data: Dataset | None) -> _ReadModel:
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """What the caller declares of the model's answers."""
+class _Wiring:
+    """What the caller declares of the model."""
 
     returns: str | None = None
     threshold: float | str | None = None
     classes: Sequence[object] | None = None
     output: int | None = None
+    preset: str | None = None
+    trusted: bool = False
 
 
-def _model(given: str | Path | None, reading: _Reading) -> ModelSource | None:
+def _model(given: str | Path | None, said: _Wiring) -> ModelSource | None:
     if given is None:
-        if reading != _Reading():
-            raise InvalidArgument("returns, threshold, classes and output say how a model's answers are read; name the model too (--model)")
+        if said != _Wiring():
+            raise InvalidArgument("returns, threshold, classes, output, preset and trusted are said of a model; name it too (--model)")
         return None
     is_url = str(given).startswith(("http://", "https://"))
-    source = ModelSource(url=str(given)) if is_url else ModelSource(path=Path(given))
-    classes = None if reading.classes is None else tuple(reading.classes)
-    return replace(source, returns=reading.returns, threshold=reading.threshold, classes=classes, output=reading.output)  # type: ignore[arg-type]
+    source = ModelSource(url=str(given), http=_spoken_to(said)) if is_url else ModelSource(path=Path(given), trusted=said.trusted)
+    if said.preset is not None and not is_url:
+        raise InvalidArgument(f"preset={said.preset!r} is for a model behind a URL")
+    classes = None if said.classes is None else tuple(said.classes)
+    return replace(source, returns=said.returns, threshold=said.threshold, classes=classes, output=said.output)  # type: ignore[arg-type]
+
+
+def _spoken_to(said: _Wiring) -> dict[str, str]:
+    """The settings of an endpoint."""
+    if said.preset is not None and said.preset not in PRESETS:
+        raise InvalidArgument(f"preset={said.preset!r} must be one of {', '.join(PRESETS)}")
+    return {} if said.preset is None else {"preset": said.preset}
 
 
 def _as_labels(model: ModelSource | None, proposal: Proposal) -> ModelSource | None:
