@@ -23,6 +23,7 @@ bit_flips_noticed_share  share of single flipped bits, anywhere in the files of 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ from parts.hostile import CASES, Ending, run_in_a_child
 from parts.sensible_models import sensible_figures
 from parts.time_budgets import FULL, QUICK, init_figures, overrun_figures
 from parts.wirings import kind_figures, miswiring_figures
+
+PARTS = ("million", "budgets", "kinds", "miswired", "sensible", "hostile", "flips")
 
 
 def hostile_figures() -> dict[str, Any]:
@@ -114,10 +117,19 @@ def _read_everything(home: Path) -> None:
 
 def main() -> None:
     """Print the figures; write them where the user wants them."""
-    chosen = options(__doc__ or "")
-    figures = init_figures(seed=chosen.seed) | overrun_figures(QUICK if chosen.quick else FULL, chosen.seed)
-    figures |= kind_figures() | miswiring_figures() | sensible_figures(60 if chosen.quick else 200, chosen.seed)
-    figures |= hostile_figures() | flip_figures(300 if chosen.quick else 1000, chosen.seed)
+    chosen = options(__doc__ or "", PARTS)
+    parts: dict[str, Callable[[], dict[str, Any]]] = {
+        "million": lambda: init_figures(seed=chosen.seed),
+        "budgets": lambda: overrun_figures(QUICK if chosen.quick else FULL, chosen.seed),
+        "kinds": kind_figures,
+        "miswired": miswiring_figures,
+        "sensible": lambda: sensible_figures(60 if chosen.quick else 200, chosen.seed),
+        "hostile": hostile_figures,
+        "flips": lambda: flip_figures(300 if chosen.quick else 1000, chosen.seed),
+    }
+    figures: dict[str, Any] = {}
+    for name in PARTS:
+        figures |= parts[name]() if not chosen.only or name in chosen.only else {}
     write_figures(figures, chosen.json)
 
 

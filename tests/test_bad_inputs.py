@@ -352,3 +352,11 @@ def test_a_missing_extra_is_named(monkeypatch):
 
     with pytest.raises(MissingExtra, match=r"pip install 'evenhand\[onnx\]'"):
         require("onnxruntime", "onnx")
+
+
+@pytest.mark.parametrize("name", ["nowhere.csv", "nowhere.parquet", "nowhere"])
+def test_init_names_a_table_that_is_not_there(tmp_path, name):
+    from evenhand.verbs.init import init
+
+    with pytest.raises(EvenhandError, match=rf"{name}"):
+        init(tmp_path / name, file=tmp_path / "evenhand.yaml")

@@ -138,10 +138,33 @@ def test_the_favourable_answer_is_found_however_it_is_written(given, values, fou
         "Staatsangehörigkeit",
         "raça",
         "estado_civil",
+        "جنس",
+        "الديانة_الدين",
     ],
 )
 def test_what_is_protected_is_recognised_in_many_languages(name):
     assert concept_of(name) is not None
+
+
+def test_an_arabic_article_and_a_longer_word_change_nothing_or_the_meaning():
+    assert concept_of("العمر") == concept_of("عمر") == "age"
+    assert concept_of("الجنسية") == "nationality"
+
+
+@pytest.mark.parametrize("is_missing", [False, True])
+def test_whole_numbers_whose_digits_are_dates_are_dates_and_come_back_as_numbers(tmp_path, is_missing):
+    cells = series(pd.to_datetime(RNG.integers(0, 9_000, 300), unit="D").strftime("%Y%m%d").astype("int64"), "day")
+    cells = cells.where(cells.index % 5 > 0) if is_missing else cells
+    column = guess(cells).column
+    assert (column.kind, column.dtype) == ("date", "number:%Y%m%d")
+    pd.testing.assert_series_equal(column.decode(column.encode(cells)), cells)
+    assert guess(cells, as_number=True).column.kind == "integer"
+    assert guess(series(RNG.integers(19_000_000, 21_000_000, 300), "price")).column.kind == "integer"
+
+
+def test_numbers_of_many_digits_of_which_no_two_are_alike_are_identifiers():
+    frame = pd.DataFrame({"account": RNG.integers(10**16, 10**17, 300), "sex": RNG.choice(["f", "m"], 300), "y": RNG.integers(0, 2, 300)})
+    assert "identifier" in propose(frame, InferWishes("y", 1, ("sex",)), suggestions=False).left_out["account"]
 
 
 @pytest.mark.parametrize("name", ["wage", "page", "income", "balance", "home_owner", "package", "colony", "address", "duration", "general"])

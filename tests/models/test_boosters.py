@@ -6,6 +6,7 @@ be the library's own.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -259,3 +260,14 @@ def test_a_file_that_is_read_for_ever_is_given_up(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(ward, "EXAMINERS", {"onnx": _for_ever})
     (tmp_path / "a.onnx").write_bytes(b"x")
     assert ward._opened_by_a_child("onnx", tmp_path / "a.onnx") == "it did not open within 1 seconds"
+
+
+def test_a_file_whose_reader_only_waits_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from evenhand.models import ward
+
+    monkeypatch.setattr(ward, "PREPARED", {"onnx": ()})
+    monkeypatch.setattr(ward, "PATIENCE", 0.1)
+    monkeypatch.setattr(ward, "seconds_for", lambda path: 2.0)
+    monkeypatch.setattr(ward, "EXAMINERS", {"onnx": lambda path: time.sleep(60)})
+    (tmp_path / "a.onnx").write_bytes(b"x")
+    assert ward._opened_by_a_child("onnx", tmp_path / "a.onnx") == "it did not open within 2 seconds"

@@ -82,7 +82,7 @@ def is_large(source: str | Path) -> bool:
         return True
     path = Path(source)
     ending = format_of(path)
-    if ending is None:
+    if ending is None or not path.exists():  # whoever reads it says so
         return False
     if path.is_dir() or ending in (".arrow", ".feather", ".ipc"):
         return True

@@ -69,6 +69,11 @@ def _once_each(present: pd.Series) -> pd.Series:
 
 def _of_numbers(present: pd.Series, missing: float, dtype: str, as_number: bool) -> KindGuess:
     column = _whole_column(present, missing, dtype) if is_whole(present) else _real_column(present, missing, dtype)
+    is_usual = dtype == ("float64" if missing else "int64")  # as a file gives them
+    if column.kind == "integer" and is_usual and not as_number and moments.is_packed(present):
+        dates = _moments(present, missing, moments.NUMBER + moments.PACKED, "date")
+        form = f"whole numbers in the form {moments.PACKED}"
+        return KindGuess(dates, f"{form}, read as a date; if they are amounts or counts, say so with numbers: {column.name}")
     codes = () if as_number or column.kind != "integer" else _codes(present)
     if not codes and not as_number and column.kind == "integer" and is_named_postcode(column.name):
         return _of_postcodes(present, column)

@@ -17,7 +17,7 @@ import numpy as np
 from evenhand.domain.co_changes import CoChange, learn_co_changes
 from evenhand.domain.code_texts import MOST_DIFFERENT, is_named_postcode, kind_of_codes
 from evenhand.domain.column_kinds import KindGuess, distinct_count, guess, is_float, is_whole, moments_in, same_answer, values_of
-from evenhand.domain.columns import Column, listing
+from evenhand.domain.columns import LARGEST_EXACT_INTEGER, Column, listing
 from evenhand.domain.frames import as_frame, read_table, suspected_missing
 from evenhand.domain.protected_words import concept_of, concept_of_values, meant
 from evenhand.domain.relations import Relation, find_relations
@@ -227,8 +227,9 @@ def _useless(cells: pd.Series) -> str:
         return "" if distinct <= MOST_DIFFERENT else f"it has {distinct:,} different {codes}, more than can be listed"
     is_named = bool(_IDENTIFIER.search(_words(str(cells.name))))
     if is_whole(cells):
-        is_sequence = int(present.max()) - int(present.min()) + 1 == len(present)
-        return "every row has its own value, as an identifier has" if distinct == len(present) and (is_named or is_sequence) else ""
+        low, high = int(present.min()), int(present.max())
+        is_given = is_named or high - low + 1 == len(present) or max(-low, high) > LARGEST_EXACT_INTEGER
+        return "every row has its own value, as an identifier has" if distinct == len(present) and is_given else ""
     if moments_in(present):
         return ""
     if distinct == len(present) or (is_named and distinct > 0.9 * len(present)):

@@ -22,6 +22,20 @@ DATES = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y",
 TIMES = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%SZ", "%d.%m.%Y %H:%M", "%d/%m/%Y %H:%M")
 TEXT = "text:"
 """A dtype that begins so is text in the format that follows."""
+NUMBER = "number:"
+"""A dtype that begins so is a whole number whose digits are in the format that follows."""
+PACKED = "%Y%m%d"
+_PACKED_RANGE = (18_000_101, 22_001_231)
+
+
+def is_packed(numbers: pd.Series) -> bool:
+    """Whether whole numbers, several different ones, are all dates such as 20240331."""
+    import pandas as pd
+
+    if not len(numbers) or int(numbers.min()) < _PACKED_RANGE[0] or int(numbers.max()) > _PACKED_RANGE[1]:
+        return False
+    distinct = pd.Series(numbers.unique()).astype("int64")
+    return len(distinct) > 2 and bool(pd.to_datetime(distinct.astype(str), format=PACKED, errors="coerce").notna().all())
 
 
 def format_of(texts: pd.Series) -> tuple[MomentKind, str] | None:
@@ -61,6 +75,8 @@ def _seconds(cells: pd.Series, dtype: str) -> np.ndarray[Any, np.dtype[np.int64]
     import pandas as pd
 
     form = dtype.removeprefix(TEXT) if dtype.startswith(TEXT) else None
+    if dtype.startswith(NUMBER):
+        form, cells = dtype.removeprefix(NUMBER), cells.astype("int64").astype(str)
     read = cells if cells.dtype.kind == "M" else pd.to_datetime(cells, format=form or "ISO8601")
     if getattr(read.dtype, "tz", None) is not None:
         read = read.dt.tz_convert("UTC").dt.tz_localize(None)
@@ -68,7 +84,7 @@ def _seconds(cells: pd.Series, dtype: str) -> np.ndarray[Any, np.dtype[np.int64]
 
 
 def decode(codes: Reals, kind: str, dtype: str, name: str) -> pd.Series:
-    """Codes to cells as the table had them: text in its format, datetime64, or Python's own dates."""
+    """Codes to cells as the table had them: text or digits in their format, datetime64, or Python's own dates."""
     import pandas as pd
 
     missing = np.isnan(codes)
@@ -76,6 +92,9 @@ def decode(codes: Reals, kind: str, dtype: str, name: str) -> pd.Series:
     moments = pd.Series(whole, name=name).mask(missing)
     if dtype.startswith(TEXT):
         return moments.dt.strftime(dtype.removeprefix(TEXT)).astype(object).mask(missing, np.nan)
+    if dtype.startswith(NUMBER):
+        digits = moments.dt.strftime(dtype.removeprefix(NUMBER))
+        return digits.astype("float64" if missing.any() else "int64")
     if dtype == "object":
         own = moments.dt.date if kind == "date" else pd.Series(moments.dt.to_pydatetime(), dtype=object, name=name)
         return own.astype(object).mask(missing, np.nan)

@@ -74,9 +74,9 @@ def plain_words(name: str) -> str:
 
 def concept_of(name: str) -> str | None:
     """What a column's name means; None where no known word stands in it."""
-    words = f" {plain_words(name)} "
+    words = f" {_without_article(plain_words(name))} "
     for concept, known in CONCEPTS.items():
-        if any(f" {unicodedata.normalize('NFC', _bare(word))} " in words or (not word.isascii() and word in words) for word in known):
+        if any(f" {_bare(word)} " in words or (_may_be_part(word) and word in words) for word in known):
             return concept
     if any(f" {beginning}" in words for beginning in _EXTENDED):
         return "other"
@@ -85,7 +85,19 @@ def concept_of(name: str) -> str | None:
 
 @cache
 def _bare(word: str) -> str:
-    return "".join(letter for letter in unicodedata.normalize("NFKD", word) if not unicodedata.combining(letter))
+    """A known word as it is compared: without accents, and without the Arabic article."""
+    plain = "".join(letter for letter in unicodedata.normalize("NFKD", word) if not unicodedata.combining(letter))
+    return _without_article(unicodedata.normalize("NFC", plain))
+
+
+def _without_article(words: str) -> str:
+    return re.sub(r"(?<!\w)ال(?=\w{2})", "", words)
+
+
+@cache
+def _may_be_part(word: str) -> bool:
+    """Whether a word counts inside a longer one too, as in scripts without spaces; Arabic stems stand for several things."""
+    return not word.isascii() and not re.search("[\u0600-\u06ff]", word)
 
 
 def concept_of_values(values: Iterable[object]) -> str | None:

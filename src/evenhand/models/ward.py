@@ -103,13 +103,14 @@ def _be_the_child(kind: str, path: Path, write: int) -> None:
 
 
 def _awaited(child: int, read: int, seconds: float) -> str:
-    deadline, told = time.monotonic() + PATIENCE * seconds, b""
+    deadline, told, is_over = time.monotonic() + PATIENCE * seconds, b"", False
     while (left := deadline - time.monotonic()) > 0 and select.select([read], [], [], left)[0]:
         part = os.read(read, 4096)
         if not part:
             break
         told += part
     else:
+        is_over = True  # a child that is given no processor uses no time of it
         os.kill(child, signal.SIGKILL)
     os.close(read)
     _, status, used = os.wait4(child, 0)
@@ -117,7 +118,7 @@ def _awaited(child: int, read: int, seconds: float) -> str:
         return told[1:].decode("utf-8", "replace")
     killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     is_spent = killed == signal.SIGKILL and used.ru_utime + used.ru_stime > 0.9 * seconds  # the signal before may come too late
-    if left <= 0 or is_spent or killed == signal.SIGXCPU:
+    if is_over or is_spent or killed == signal.SIGXCPU:
         return f"it did not open within {seconds:.0f} seconds"
     return f"opening it kills the process ({signal.Signals(killed).name})" if killed else "opening it ends the process"
 
