@@ -97,6 +97,8 @@ def synth_command(
     tell(f"{result.reason}: {left.path}")
     if result.caution:
         tell(f"Warning: {result.caution}")
+    for override in result.overridden:
+        tell(f"Warning: {override}")
     for each in result.companions:
         tell(f"note: {each.note}")
     if quality and result.quality is not None:

@@ -25,8 +25,9 @@ from evenhand.errors import ConstraintError, DataError, InvalidArgument
 from evenhand.synthesis.associations import associations
 from evenhand.synthesis.box import Box
 from evenhand.synthesis.copy_limit import CopyLimit
-from evenhand.synthesis.derivations import read_rules
+from evenhand.synthesis.derivations import Derivation, InOrder, read_rules
 from evenhand.synthesis.guides import Guided, RelationGuide, plan_chain
+from evenhand.synthesis.implied_boxes import implied_box, limits_in
 from evenhand.synthesis.last_column import LastCells, can_be_settled, chances_of, rows_to_draw, settled
 from evenhand.synthesis.links import BELOW_ONE, LARGEST_COPY, Asked, Copies, Link, make_link, tree_copy
 from evenhand.synthesis.pilot_rows import Chosen
@@ -82,6 +83,7 @@ class ChainedTrees:
     relations: tuple[Relation, ...] = field(default=(), repr=False)  # found in the rows that it was learnt from
     cut: str = field(default="", repr=False)  # what was learnt more coarsely because time was short
     copies: CopyLimit | None = field(default=None, repr=False)  # how often `sample` may repeat a row that it was learnt from
+    repeats: bool = field(default=False, repr=False)  # whether rows may repeat where few keep the constraints, as in a narrow box
     is_shared: ClassVar[bool] = True  # whether an executor can take a part in learning it
 
     @classmethod
@@ -171,15 +173,37 @@ class ChainedTrees:
         return SteeredTrees.of(rows, domain, wishes, rng, executor=executor)
 
     def within(self, box: Box) -> ChainedTrees:
-        """The same chain cut to a box: each column is drawn among its allowed cells, given the columns before it."""
-        links, guides = list(self.links), dict(self.guides)
+        """The same chain cut to a box: each column is drawn among its allowed cells, given the columns before it.
+
+        What the box asks of the columns that its own follow from is cut as well; relations of every learnt row are rules there.
+        """
+        cut = implied_box(box, self._derivations, self._orders, self.domain)
+        if cut.is_empty:
+            raise ConstraintError(f"no row lies in the box {box.text(self.domain)}")
+        limits = limits_in(cut, self.domain)
+        guides = {at: guide.cut(cut, limits) for at, guide in self.guides.items()}
+        links = list(self.links)
         for step, at in enumerate(self.order):
-            if at in guides:
-                guides[at] = _cut_guide(guides[at], box)
-            if (at in box.values or at in box.intervals) and not (at in guides and guides[at].is_distance):
-                links[step] = _cut_link(links[step], box, at)
+            if (at in cut.values or at in cut.intervals) and not (at in guides and guides[at].is_distance):
+                links[step] = _cut_link(links[step], cut, at)
         name = f"{self.name} where {box.text(self.domain)}"
-        return replace(self, links=tuple(links), guides=guides, domain=box.domain(self.domain), name=name)
+        whole = box.domain(self.under_relations)
+        return replace(self, links=tuple(links), guides=guides, domain=whole, relations=(), repeats=True, name=name)
+
+    @property
+    def under_relations(self) -> TabularDomain:
+        """The domain, in which the relations of every learnt row are rules."""
+        declared = {rule.text for rule in self.domain.constraints}
+        always = (each.rule for each in self.relations if each.support == 1.0 and each.text not in declared)
+        return replace(self.domain, constraints=(*self.domain.constraints, *always))
+
+    @property
+    def _derivations(self) -> list[Derivation]:
+        return [each for guide in self.guides.values() for each in guide.derivations]
+
+    @property
+    def _orders(self) -> list[InOrder]:
+        return [each for guide in self.guides.values() for each in (*guide.above, *guide.below)]
 
     def bound(self, at: int, link: Link, rows: Rows) -> Link | Guided:
         """The link of a column, under its guide where it has one."""
@@ -203,7 +227,7 @@ class ChainedTrees:
         def draw(places: Index) -> Rows:
             return self._draw(len(places), rng, {at: cells[places] for at, cells in codes.items()})
 
-        return keep_constraints(draw, n, self.domain, tuple(codes))
+        return keep_constraints(draw, n, self.domain, tuple(codes), self.repeats)
 
     def resample(self, rows: Rows, keep: Sequence[str], rng: np.random.Generator) -> Rows:
         """The same rows with every column drawn again except those kept, each given the columns before it in the chain."""
@@ -396,13 +420,6 @@ def _telling_first(rows: Rows, domain: TabularDomain) -> list[int]:
         return can_be and 2 * len(np.unique(rows[:, at])) > len(rows)
 
     return sorted(range(len(domain.columns)), key=is_mostly_distinct)
-
-
-def _cut_guide(guide: RelationGuide, box: Box) -> RelationGuide:
-    """A guide whose column stays in its part of the box; one listed value or more is left to the link."""
-    if guide.at in box.values:
-        return replace(guide, derivations=())
-    return replace(guide, within=box.intervals[guide.at]) if guide.at in box.intervals else guide
 
 
 def _cut_link(link: Link, box: Box, at: int) -> Link:

@@ -6,7 +6,7 @@ Rules are read from the tree of their text, declared ones and found ones alike. 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -75,6 +75,12 @@ class Computation:
         codes = np.rint(codes) if self.column.is_integral else codes if self.decimals is None else np.round(codes, self.decimals)
         known = self.column.inside(codes) & ~np.isnan(codes)
         return Told(known | (np.isnan(rows[:, self.inputs]).any(axis=1) & self.empties), np.where(known, codes, np.nan))
+
+    def between(self, low: float, high: float) -> Computation:
+        """The same, whose result must lie between two ends that it is rounded to."""
+        half = 0.5 if self.column.is_integral else 0.0 if self.decimals is None else 0.5 * 10.0**-self.decimals
+        ends = max(low, self.column.lowest) - half, min(high, self.column.highest) + half
+        return replace(self, column=replace(self.column, kind="real", values=(), low=ends[0], high=ends[1]))
 
     def room(self, at: int, rows: Rows, later: frozenset[int], limits: tuple[Reals, Reals]) -> tuple[Reals, Reals]:
         """The range that is left to an input, given the inputs before it, so that the result can still lie in its column's range."""

@@ -179,20 +179,22 @@ def _rule_breakers(domain: TabularDomain, carriers: Rows, rng: np.random.Generat
     anything = np.vstack(
         [replace(domain, constraints=()).sample(2_000, rng), _shuffled(carriers[rng.integers(0, len(carriers), 2_000)], rng)]
     )
+    follows = Following.of(domain, carriers)
     for number, rule in enumerate(domain.constraints):
-        tried = np.vstack([*_one_cell_wrong(carriers, rule, rng), anything])
+        tried = np.vstack([*_one_cell_wrong(carriers, rule, follows, rng), anything])
         kept = np.stack([other.holds(tried) for other in domain.constraints], axis=1)
         alone = np.flatnonzero(~kept[:, number] & (kept.sum(axis=1) == kept.shape[1] - 1))
         if alone.size:
             yield tried[alone[0]], f"breaks the rule {rule.text}"
 
 
-def _one_cell_wrong(carriers: Rows, rule: Constraint, rng: np.random.Generator) -> Iterator[Rows]:
-    """Realistic rows with another row's cell in one of the columns that a rule speaks of."""
+def _one_cell_wrong(carriers: Rows, rule: Constraint, follows: Following, rng: np.random.Generator) -> Iterator[Rows]:
+    """Realistic rows with another row's cell in one of the columns that a rule speaks of, as they are and with what follows from it."""
     for at in rule.columns if isinstance(rule, CompiledConstraint) else ():
         tried = carriers[rng.integers(0, len(carriers), CARRIERS)]
         tried[:, at] = carriers[rng.integers(0, len(carriers), CARRIERS), at]
         yield tried
+        yield follows.computed(tried, keep=at)
 
 
 def _shuffled(rows: Rows, rng: np.random.Generator) -> Rows:

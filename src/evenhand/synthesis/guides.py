@@ -15,6 +15,7 @@ import numpy as np
 from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.domain.columns import Column, Kind
 from evenhand.domain.tabular import TabularDomain
+from evenhand.synthesis.box import Box
 from evenhand.synthesis.cells import Cells, cut, grid_of
 from evenhand.synthesis.derivations import Computation, Derivation, InOrder, RulesRead, Told
 from evenhand.synthesis.links import BELOW_ONE, Copies, Link
@@ -39,6 +40,7 @@ class RelationGuide:
     totals: tuple[tuple[Computation, frozenset[int]], ...] = ()  # with the inputs that come later
     limits: tuple[Reals, Reals] | None = field(default=None, repr=False)  # of all columns
     within: tuple[float, float] | None = None
+    allowed: Mask | None = field(default=None, repr=False)  # which listed values, where a box leaves some of them
     middle: float = 0.0  # stands for a missing reference
     fills: bool = False  # whether a cell that follows from others is never missing
     by_distance: bool = True  # whether the distance from its neighbour in order says more than the number itself
@@ -82,6 +84,19 @@ class RelationGuide:
         ]
         return replace(near, by_distance=bits[1] <= bits[0])
 
+    def cut(self, box: Box, limits: tuple[Reals, Reals]) -> RelationGuide:
+        """The guide under which its column, and the totals that it is a part of, stay in a box."""
+        totals = tuple(
+            (each.between(*box.intervals[each.target]) if each.target in box.intervals else each, later) for each, later in self.totals
+        )
+        return replace(
+            self,
+            totals=totals,
+            limits=limits if self.limits is not None else None,
+            within=box.intervals.get(self.at, self.within),
+            allowed=box.values.get(self.at, self.allowed),
+        )
+
     @property
     def reads(self) -> set[int]:
         """The columns that it looks at."""
@@ -117,6 +132,9 @@ class RelationGuide:
             if self.within is not None:
                 with np.errstate(invalid="ignore"):
                     fresh &= (found.codes >= self.within[0]) & (found.codes <= self.within[1])
+            if self.allowed is not None:
+                fresh &= ~np.isnan(found.codes)
+                fresh[fresh] = self.allowed[found.codes[fresh].astype(np.intp)]
             codes[fresh] = found.codes[fresh]
             known |= fresh
         return Told(known, codes)

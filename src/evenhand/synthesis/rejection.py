@@ -17,28 +17,55 @@ from evenhand.synthesis.derivations import Computation, Following
 DRAWS_PER_ROW = 40
 FEWEST_DRAWS = 40_000
 """Rows that are drawn again at most, per row that is wanted and in all; after that the nearest valid rows are taken."""
+ENOUGH_TO_REPEAT, MOST_PROJECTED = 0.1, 4
+"""Where rows may repeat: the part of these draws that is enough, and how many rows are projected where no draw keeps the constraints."""
 MOST_TURNED = 5
 """Numbers that are rounded up and down in all ways."""
 
 
-def keep_constraints(draw: Callable[[Index], Rows], n: int, domain: TabularDomain, fixed: Sequence[int] = ()) -> Rows:
+def keep_constraints(
+    draw: Callable[[Index], Rows], n: int, domain: TabularDomain, fixed: Sequence[int] = (), repeats: bool = False
+) -> Rows:
     """n rows of `draw` that keep every constraint, or a ConstraintError that names the rules in the way.
 
     `draw` makes one row for each of the given places.  What redrawing does not settle is projected, the fixed columns
-    being left alone, and what projection cannot mend ends in the error.
+    being left alone, and what projection cannot mend ends in the error.  Where rows may repeat, a small part of the draws is enough
+    as soon as there is one row to repeat, and no more than a few are projected.
     """
     rows = draw(np.arange(n))
     wanting = np.flatnonzero(~domain.keeps_constraints(rows))
-    left = max(DRAWS_PER_ROW * n, FEWEST_DRAWS)
-    while wanting.size and left > 0:
-        repeats = int(np.clip(max(n, 2_000) // wanting.size, 1, 200))
-        left -= repeats * wanting.size
-        places = np.repeat(wanting, repeats)
+    left = most = max(DRAWS_PER_ROW * n, FEWEST_DRAWS)
+    enough = (1.0 - ENOUGH_TO_REPEAT) * most if repeats else 0.0
+    while wanting.size and left > (enough if wanting.size < n else 0):
+        each = int(np.clip(max(n, 2_000) // wanting.size, 1, 200))
+        left -= each * wanting.size
+        places = np.repeat(wanting, each)
         served = _serve(rows, places, draw(places), domain)
         wanting = np.setdiff1d(wanting, served, assume_unique=True)
-    if wanting.size:
+    if wanting.size and repeats:
+        wanting = _repeat(rows, wanting, fixed)
+    if wanting.size and repeats and not fixed:
+        _project(rows, few := wanting[:MOST_PROJECTED], domain, ())
+        rows[wanting] = rows[np.resize(few, len(wanting))]
+    elif wanting.size:
         _project(rows, wanting, domain, fixed)
     return rows
+
+
+def _repeat(rows: Rows, wanting: Index, fixed: Sequence[int]) -> Index:
+    """Give every place a row that keeps the constraints and has the same fixed cells; return the places that got none."""
+    valid = np.setdiff1d(np.arange(len(rows)), wanting, assume_unique=True)
+    known: dict[bytes, list[int]] = {}
+    for at in valid.tolist():
+        known.setdefault(rows[at, list(fixed)].tobytes(), []).append(at)
+    left = []
+    for turn, at in enumerate(wanting.tolist()):
+        same = known.get(rows[at, list(fixed)].tobytes())
+        if same is None:
+            left.append(at)
+        else:
+            rows[at] = rows[same[turn % len(same)]]
+    return np.array(left, dtype=np.intp)
 
 
 def _serve(rows: Rows, places: Index, drawn: Rows, domain: TabularDomain) -> Index:

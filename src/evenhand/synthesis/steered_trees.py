@@ -27,6 +27,9 @@ from evenhand.synthesis.steering import wished_domain
 from evenhand.synthesis.tree_settings import TreeSettings
 from evenhand.synthesis.wishes import Wish, Wishes
 
+PILOT_ROWS, HELD = 400, 0.5
+"""Rows that tell which relations the wishes are against, and the share of them that must keep a relation."""
+
 
 @dataclass(frozen=True)
 class SteeredTrees:
@@ -42,6 +45,7 @@ class SteeredTrees:
     drawn: dict[int, Reals] | None = field(default=None, repr=False, compare=False)  # cells of decided categories so far, if counted
     conditionals: tuple[ConditionalWish, ...] = field(default=(), repr=False)  # columns decided for one value of another
     finishing: Finishing = field(default_factory=Finishing, repr=False)
+    overridden: tuple[str, ...] = ()  # relations of every learnt row that the wishes are against
 
     def balanced(self) -> SteeredTrees:
         """The same trees, whose rows of several draws have the wished shares together, to the row wherever the boxes allow it."""
@@ -76,7 +80,7 @@ class SteeredTrees:
         trees = ChainedTrees.fit(rows, plain, rng, settings, first=leaders_first, executor=executor)
         moves = _moves(graph, decided)
         changed = frozenset({*moves, *(at for _, at in graph.value_scalings)})
-        return cls(
+        found = cls(
             _roomy(wished, following(trees, changed), wishes),
             trees,
             leaders,
@@ -84,6 +88,26 @@ class SteeredTrees:
             graph.value_scalings,
             conditionals=conditionals,
             finishing=Finishing.of(wishes, wished),
+        )
+        return found.under_relations(rng)
+
+    def under_relations(self, rng: np.random.Generator) -> SteeredTrees:
+        """The same, with the relations of every learnt row as rules, but for those that the wishes are against: they take precedence."""
+        always = tuple(each for each in self.trees.relations if each.support == 1.0)
+        if not always:
+            return self
+        try:
+            rows = self.sample(PILOT_ROWS, rng)
+        except ConstraintError:  # told of when rows are drawn
+            return self
+        held = tuple(each for each in always if each.rule.holds(rows).mean() >= HELD)
+        declared = {rule.text for rule in self.domain.constraints}
+        rules = (each.rule for each in held if each.text not in declared)
+        return replace(
+            self,
+            domain=replace(self.domain, constraints=(*self.domain.constraints, *rules)),
+            trees=replace(self.trees, relations=held),
+            overridden=tuple(each.text for each in always if each not in held),
         )
 
     def within(self, box: Box) -> SteeredTrees:
@@ -111,7 +135,7 @@ class SteeredTrees:
                 {at: cells[places] for at, cells in kept.items()}, {at: each.at(places) for at, each in partly.items()}, len(places), rng
             )
 
-        rows = keep_constraints(draw, n, domain, tuple(kept)) if domain.constraints else draw(np.arange(n))
+        rows = keep_constraints(draw, n, domain, tuple(kept), self.trees.repeats) if domain.constraints else draw(np.arange(n))
         self._note(kept)
         return self.finishing.finish(rows, self.domain, rng)
 

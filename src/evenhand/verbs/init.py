@@ -215,6 +215,7 @@ def _lines(proposal: Proposal) -> tuple[str, ...]:
     state = "in force" if domain.implied else "proposed in the file, not in force"
     lines += [f"seems to change along: {co_change_pairs(one.rule)}  ({state}: {one.reason})" for one in proposal.co_changes]
     lines += [f"relation in the data: {one.text}  (kept by {one.support:.2%} of the rows)" for one in proposal.relations[:10]]
-    lines += [f"and {len(proposal.relations) - 10} relations more, in the project file"] * (len(proposal.relations) > 10)
+    more = len(proposal.relations) - 10
+    lines += [f"and {more} more relation{'s' * (more != 1)}, in the project file"] * (more > 0)
     lines += [f"constraint suggested by the data: {one.text}  (broken by {one.broken:.2%} of the rows)" for one in proposal.further[:10]]
     return tuple(lines)

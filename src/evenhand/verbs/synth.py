@@ -33,6 +33,7 @@ from evenhand.synthesis import fit_steered, synthesiser
 from evenhand.synthesis.chunks import Source, Stream, Written, write_rows
 from evenhand.synthesis.companions import Companion, beside
 from evenhand.synthesis.constraint_graph import ConstraintGraph
+from evenhand.synthesis.steered_trees import SteeredTrees
 from evenhand.synthesis.wishes import Wishes
 
 if TYPE_CHECKING:
@@ -151,9 +152,16 @@ class SynthResult(Rendered):
         return left
 
     @property
+    def overridden(self) -> tuple[str, ...]:
+        """What every row of the data keeps, and these rows do not, because a wish is against it."""
+        rules = self.source.overridden if isinstance(self.source, SteeredTrees) else ()
+        return tuple(f"the wishes are against a relation that every row of the data keeps, and take precedence: {rule}" for rule in rules)
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        """What the rows rest on where the table was not read whole, and what happened on the way."""
+        """What the rows rest on where the table was not read whole, what wishes override, and what happened on the way."""
         drawn = (self.data.note,) if isinstance(self.data, LargeDataset) else ()
+        drawn += self.overridden
         return drawn if self.place is None or not self.place.path.exists() else (*drawn, *happened(self.place.events()))
 
     def as_dict(self) -> dict[str, Any]:
