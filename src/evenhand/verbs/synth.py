@@ -160,8 +160,7 @@ class SynthResult(Rendered):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the rows rest on where the table was not read whole, what wishes override, and what happened on the way."""
-        drawn = (self.data.note,) if isinstance(self.data, LargeDataset) else ()
-        drawn += self.overridden
+        drawn = ((self.data.note,) if isinstance(self.data, LargeDataset) else ()) + self.overridden
         return drawn if self.place is None or not self.place.path.exists() else (*drawn, *happened(self.place.events()))
 
     def as_dict(self) -> dict[str, Any]:
