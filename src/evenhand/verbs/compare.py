@@ -341,7 +341,7 @@ def _check_comparable(first: Mapping[str, Any], second: Mapping[str, Any]) -> No
         values = [content["header"].get(part, {}).get(field) for content in (first, second)]
         if None not in values and values[0] != values[1]:
             raise DataError(
-                f"the two results differ in their {part} ({field} {values[0]} and {values[1]}); only results on the same {part} can be compared"
+                f"the two results differ in their {part} ({field} {values[0]} and {values[1]}); only results on one {part} can be compared"
             )
     if first["header"].get("oracle") != second["header"].get("oracle"):
         raise DataError(f"the two results have different oracles: {first['header'].get('oracle')} and {second['header'].get('oracle')}")
