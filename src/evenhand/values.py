@@ -164,16 +164,20 @@ class Candidates:
     places: where `task.heard` keeps these rows, for a method that has entered them there; the engine then does not key them again.
     likelihood: (n, combinations) how plausible each row is under each protected combination; of several twins with another outcome the most
     plausible one is shown.  Minus infinity: nobody would believe in such a person.  Where only they differ, the finding is set aside.
+    proven: (n, combinations) labels that a proof says, two different ones in every row, -1 where it says nothing.  Where labels decide,
+    such rows are findings without a question; one of a batch is asked about all the same, and a run whose model answers otherwise ends.
+    No gap of scores is known of them: it is told as 0.
     """
 
     rows: Rows
     phase: str = "search"
     places: Index | None = None
     likelihood: NDArray[np.floating] | None = None
+    proven: NDArray[np.int16] | None = None
 
     def __getitem__(self, chosen: Any) -> Candidates:
-        places, likelihood = (None if each is None else each[chosen] for each in (self.places, self.likelihood))
-        return Candidates(self.rows[chosen], self.phase, places, likelihood)
+        told = (None if each is None else each[chosen] for each in (self.places, self.likelihood, self.proven))
+        return Candidates(self.rows[chosen], self.phase, *told)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ from evenhand.engine.store import Journal, RunFolder
 from evenhand.engine.subject import Plan, Subject
 from evenhand.errors import BudgetSpent, MethodError
 from evenhand.models.meter import Meter
+from evenhand.oracles.flip import LabelFlip
+from evenhand.oracles.parts.people import labels_differ
 
 ROWS_AT_ONCE = 32_768
 """Model rows judged in one go: enough to amortise a call, small enough to stay in the cache and to keep Ctrl-C prompt."""
@@ -229,7 +231,7 @@ class Court:
         places, new = self._placed(candidates)
         fresh = np.flatnonzero(new) if not new.all() else np.arange(len(rows))
         charged = self.meter.rows_asked
-        verdict = self._judge(rows if len(fresh) == len(rows) else rows[fresh], self.heard.keys[before : before + len(fresh)])
+        verdict = self._verdict(candidates if len(fresh) == len(rows) else candidates[fresh], self.heard.keys[before : before + len(fresh)])
         with uninterrupted():
             self.heard.record(verdict)
             self._note_cost(len(fresh), self.meter.rows_asked - charged)
@@ -306,6 +308,18 @@ class Court:
             pile.add(findings_of(rows, verdict, self.domain, numbers, phase, np.concatenate(told) if told else None))
         self._waiting.clear()
         self._waiting_rows = 0
+
+    def _verdict(self, candidates: Candidates, keys: Keys) -> Verdict:
+        """By proof, where there is one and labels decide; else by the model."""
+        labels = candidates.proven
+        if labels is None or not len(labels) or not isinstance(self.plan.oracle, LabelFlip):
+            return self._judge(candidates.rows, keys)
+        first = self._judge(candidates.rows[:1], keys[:1])
+        if not (labels_differ(labels).all() and first.unfair.all() and ((labels[:1] == first.labels) | (labels[:1] < 0)).all()):
+            raise MethodError(
+                "the method brought a proof that the model's own answer contradicts; was the model changed since it was read?"
+            )
+        return Verdict(np.ones(len(labels), dtype=bool), np.append(first.gap, np.zeros(len(labels) - 1)), labels)
 
     def _judge(self, rows: Rows, keys: Keys) -> Verdict:
         """The archive's verdict where an earlier, interrupted run has one; the model's elsewhere.  Both are charged."""

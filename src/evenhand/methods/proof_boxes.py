@@ -1,7 +1,9 @@
 """Proof boxes: the trees of a model are read, the domain is split into boxes, and rows are proposed where a box is unfair or undecided.
 
 Unlike every other method it looks inside: `certify`'s boxes say where all inputs are treated unfairly, where none is, and where it is
-not known yet.  Rows of unfair boxes are findings before the model is asked; rows of undecided ones are found more often than elsewhere.
+not known yet.  Rows of unfair boxes are findings without asking, by the labels that the proof gives them; only the first of a batch is
+asked about, in case the trees are not those of the model.  Rows of undecided ones are found more often than elsewhere.  Where something
+else than labels decides, all are asked about.
 For a tree ensemble that certify reads (scikit-learn, XGBoost, LightGBM, CatBoost); any other model is asked about random rows, and the
 run's facts say so.
 
@@ -10,20 +12,19 @@ Its rows are spread over the whole domain as the domain's own measure has it.  M
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand.arrays import Rows
-from evenhand.contract import Candidates, Model, Search, Task, Verdict
+from evenhand.contract import Model, Search, Task
 from evenhand.errors import EvenhandError
 from evenhand.limits import Count, check_limits
 from evenhand.measures.proofs import tree_judge
 from evenhand.measures.proofs.branch_and_bound import Frontier
 from evenhand.measures.proofs.undecided import Region
 from evenhand.methods.parts.patience import PatientKnown, while_patient
+from evenhand.oracles.parts.people import labels_differ
 
 MOST_OPEN = 500_000
 """No box is split while so many are open."""
@@ -54,7 +55,7 @@ class ProofBoxes:
             task.facts["proof_boxes"] = f"no trees were read, random rows were asked about instead: {fault}"
             yield from while_patient(self._random(task, rng))
             return
-        task.facts["proof_boxes"] = {"kind": kind, "boxes": 0, "proven": 0.0, "undecided": 1.0}
+        task.facts["proof_boxes"] = {"kind": kind, "boxes": 0, "proven": 0.0, "undecided": 1.0, "found_without_asking": 0}
         yield from while_patient(self._rounds(task, judge, rng))
 
     def _random(self, task: Task, rng: np.random.Generator) -> Search:
@@ -67,12 +68,21 @@ class ProofBoxes:
         frontier.put(*judge.start())
         while True:
             undecided = self._split(task, judge, frontier)
-            for phase, region in (("proven", judge.proven), ("undecided", undecided)):
-                if region is not None and len(region.weights):
-                    yield from self._ask(known, region.draw(self.rows, rng), phase)
+            if len(judge.proven.weights):
+                yield from self._take(task, known, judge, rng)
+            if undecided is not None and len(undecided.weights):
+                yield from known.judge(undecided.draw(self.rows, rng), "undecided")
 
-    def _ask(self, known: PatientKnown, rows: Rows, phase: str) -> Generator[Candidates, Verdict, None]:
-        yield from known.judge(rows, phase)
+    def _take(self, task: Task, known: PatientKnown, judge: Any, rng: np.random.Generator) -> Search:
+        """Rows of proven boxes: findings by the labels that the proof gives them; where it leaves those open, by the model's."""
+        boxes = judge.proven.some(self.rows, rng)
+        rows, labels = judge.draw(boxes, rng), judge.labels(boxes)
+        is_told = labels_differ(labels)
+        if is_told.any():
+            yield from known.take_proven(rows[is_told], "proven", labels[is_told])
+            task.facts["proof_boxes"]["found_without_asking"] += max(0, int(known.is_new.sum()) - 1)
+        if not is_told.all():
+            yield from known.judge(rows[~is_told], "proven")
 
     def _split(self, task: Task, judge: Any, frontier: Frontier[Any]) -> Region | None:
         """Some batches of boxes judged; the halves of the last one, which are undecided."""

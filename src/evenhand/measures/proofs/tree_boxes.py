@@ -171,6 +171,17 @@ class TreeJudge:
         fair, unfair = settled_labels(low, high, possible, self.orbits)
         return fair | ~apart, unfair & apart, spread
 
+    def labels(self, boxes: Boxes) -> NDArray[np.int16]:
+        """(n, combinations): the label that everybody of a box surely has under each protected combination, -1 where none is sure."""
+        low, high = (np.empty((self.orbits.combinations, len(self.orbits.pairs), len(boxes[0]))) for _ in range(2))
+        low[:] = high[:] = self.orbits.offset[:, None]
+        for tree in self.orbits.trees:
+            lowest, highest, _ = tree.bounds(boxes)
+            add_bounds(low, lowest, tree)
+            add_bounds(high, highest, tree)
+        labels = np.stack([_only_label(possible_labels(low[k], high[k], self.orbits)) for k in range(len(low))], axis=1)
+        return np.where(self._possible[boxes[-1]], labels, np.int16(-1))
+
     def _choose(self, boxes: Boxes, spread: NDArray[np.float32]) -> tuple[Index, list[tuple[Index, TwinTree, int]]]:
         """For every box the axis to halve it on, -1 where nothing is open; and the boxes by tree and node that halve them."""
         axis = np.full(len(boxes[0]), -1, dtype=np.intp)
@@ -277,10 +288,7 @@ def settled_labels(low: Reals, high: Reals, possible: NDArray[np.bool_] | None, 
     every = np.uint64((1 << margins.classes) - 1)
     union, common = np.zeros(low.shape[2], dtype=np.uint64), np.full(low.shape[2], every)
     for k in range(len(low)):
-        can = np.full(low.shape[2], every)
-        for p, (first, second) in enumerate(margins.pairs):
-            can &= ~(np.where(high[k, p] < -margins.tolerance, np.uint64(1 << first), np.uint64(0)))
-            can &= ~(np.where(low[k, p] > margins.tolerance, np.uint64(1 << second), np.uint64(0)))
+        can = possible_labels(low[k], high[k], margins)
         here = np.True_ if possible is None else possible[:, k]
         union |= np.where(here, can, np.uint64(0))
         common &= np.where(here, can, every)
@@ -289,6 +297,21 @@ def settled_labels(low: Reals, high: Reals, possible: NDArray[np.bool_] | None, 
         one |= possible.sum(axis=1) < 2
     # If all twins had one label, every twin could have it: a label in common.
     return one, (common == 0) & ~one
+
+
+def possible_labels(low: Reals, high: Reals, margins: Margins) -> NDArray[np.uint64]:
+    """The labels that bounds of the margins (margins, n) leave to each box, a bit for each."""
+    can = np.full(low.shape[1], np.uint64((1 << margins.classes) - 1))
+    for p, (first, second) in enumerate(margins.pairs):
+        can &= ~(np.where(high[p] < -margins.tolerance, np.uint64(1 << first), np.uint64(0)))
+        can &= ~(np.where(low[p] > margins.tolerance, np.uint64(1 << second), np.uint64(0)))
+    return can
+
+
+def _only_label(can: NDArray[np.uint64]) -> NDArray[np.int16]:
+    """The label where one is left, else -1."""
+    is_one = (can != 0) & ((can & (can - np.uint64(1))) == 0)
+    return np.where(is_one, np.log2(np.maximum(can, np.uint64(1))), -1).astype(np.int16)
 
 
 def add_bounds(total: Reals, part: Reals, tree: TwinTree) -> None:

@@ -51,9 +51,13 @@ class Region:
 
     def draw(self, n: int, rng: np.random.Generator) -> Rows:
         """Rows of the domain inside these boxes, drawn by its own measure."""
+        return self.judge.draw(self.some(n, rng), rng)
+
+    def some(self, n: int, rng: np.random.Generator) -> Any:
+        """So many of the boxes, each as often as its weight says."""
         running = np.cumsum(self.weights)
         chosen = np.searchsorted(running, rng.random(n) * running[-1], side="right")
-        return self.judge.draw(self.judge.take(self.boxes, np.minimum(chosen, len(running) - 1)), rng)
+        return self.judge.take(self.boxes, np.minimum(chosen, len(running) - 1))
 
 
 @dataclass(frozen=True)

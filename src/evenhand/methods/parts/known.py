@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -41,16 +42,26 @@ class Known:
 
     def judge_likely(self, rows: Rows, phase: str, likelihood: NDArray[np.floating] | None) -> Judging:
         """The same for rows of which it is known how likely they are under each protected combination."""
-        places, entered = self._heard.enter(self.domain.keys(rows))
-        new = self.is_new = self._claimed(places, entered)
-        if new.any():
-            candidates = Candidates(rows, phase, places, likelihood)
-            verdict = yield candidates if new.all() else candidates[new]
-            if self._is_alone:
-                self._heard.record(verdict)
+        places = yield from self._propose(Candidates(rows, phase, None, likelihood))
         unfair = self._heard.unfair(places)
         self.is_listed = unfair if likelihood is None else unfair & self._believable(places, likelihood)
         return unfair
+
+    def take_proven(self, rows: Rows, phase: str, labels: NDArray[np.int16]) -> Judging:
+        """The same for rows whose labels are proven."""
+        places = yield from self._propose(Candidates(rows, phase, None, None, labels))
+        return self._heard.unfair(places)
+
+    def _propose(self, candidates: Candidates) -> Generator[Candidates, Verdict, Index]:
+        """What is new goes to the engine; the place of every row."""
+        places, entered = self._heard.enter(self.domain.keys(candidates.rows))
+        new = self.is_new = self._claimed(places, entered)
+        if new.any():
+            candidates = replace(candidates, places=places)
+            verdict = yield candidates if new.all() else candidates[new]
+            if self._is_alone:
+                self._heard.record(verdict)
+        return places
 
     def _believable(self, places: Index, likelihood: NDArray[np.floating]) -> Mask:
         if self._heard.combinations == 2:
