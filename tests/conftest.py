@@ -22,12 +22,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory):
-    """Models that tests train are kept for this run only."""
-    kept = os.environ.get("EVENHAND_CACHE")
-    os.environ["EVENHAND_CACHE"] = str(tmp_path_factory.mktemp("evenhand-cache"))
-    yield
-    if kept is None:
-        del os.environ["EVENHAND_CACHE"]
-    else:
-        os.environ["EVENHAND_CACHE"] = kept
+def own_folders(tmp_path_factory):
+    """Models that tests train, and the secret of their seals, are kept for this run only."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EVENHAND_CACHE", str(tmp_path_factory.mktemp("evenhand-cache")))
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("evenhand-state")))
+        yield

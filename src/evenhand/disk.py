@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
 import re
+import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ LINE_DIGITS = 16
 _FIRST_TEXT = re.compile(r'\{\s*"([^"]*)":\s*"([^"]*)"')
 MOST_JSON_BYTES = 1 << 30
 MOST_TEXT_BYTES = 1 << 26
+KEY_BYTES = 32
 DEEPEST = 200
 """So deep JSON may nest; what Evenhand writes is far from it, and Python's own reader would exhaust the stack."""
 
@@ -58,6 +62,25 @@ def whole_file(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
         raise
     _settle(path.parent)
+
+
+def own_seal(content: bytes) -> str:
+    """A seal that only this user on this computer can make: what a stranger packed into a folder does not have it."""
+    return hmac.new(_own_key(), content, hashlib.sha256).hexdigest()
+
+
+@cache
+def _own_key() -> bytes:
+    """This user's secret, made when it is first needed; one for this process alone where none can be kept."""
+    try:
+        state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+        file = private_folder(Path(state) / "evenhand") / "seal.key"
+        with suppress(FileExistsError), os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as new:
+            new.write(secrets.token_bytes(KEY_BYTES))
+        key = file.read_bytes()
+    except (OSError, RuntimeError):  # no home, or no room in it
+        key = b""
+    return key if len(key) == KEY_BYTES else secrets.token_bytes(KEY_BYTES)
 
 
 def private_folder(path: Path) -> Path:

@@ -1,5 +1,7 @@
 """Whoever works and however often it is broken off, every verb says the same, and nothing that was finished is made again."""
 
+import os
+import pickle
 import sys
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from evenhand.campaign.executors.threads import Threads
 from evenhand.campaign.repair_trial import Effort
 from evenhand.checks.examples import recogniser_subject
 from evenhand.checks.method_checks import picture_subject
+from evenhand.disk import digest_of
 from evenhand.errors import StoreError
 from evenhand.measures.proofs import ProofLimits
 from evenhand.measures.proofs import shared_front as front
@@ -147,6 +150,34 @@ def test_a_damaged_part_is_told_and_made_again(tree, data, tmp_path):
     found = repaired(tree, data, executor=rest, folder=tmp_path)
     assert rest.tasks == 2
     assert any("damaged" in note for note in found.notes)
+
+
+class Biting:
+    def __reduce__(self):
+        return os.mkdir, ("bitten",)
+
+
+def test_what_a_stranger_sealed_is_not_run(tree, data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Broken):
+        repaired(tree, data, executor=Counting(1), folder=tmp_path)
+    (kept,) = tmp_path.rglob("task-*.kept")
+    content = pickle.dumps(Biting())
+    kept.write_bytes(f"{digest_of(content)}\n".encode() + content)
+    found = repaired(tree, data, folder=tmp_path)
+    assert not (tmp_path / "bitten").exists(), "a file in a run folder ran code"
+    assert any("not this user's own" in note for note in found.notes)
+
+
+def test_the_secret_of_seals_is_private_and_stays(tmp_path, monkeypatch):
+    from evenhand import disk
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    keys = [disk._own_key.__wrapped__() for _ in range(2)]
+    assert keys[0] == keys[1] == (tmp_path / "evenhand" / "seal.key").read_bytes()
+    assert (tmp_path / "evenhand" / "seal.key").stat().st_mode & 0o077 == 0
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "evenhand" / "seal.key"))  # no folder: a key for this process alone
+    assert len(disk._own_key.__wrapped__()) == disk.KEY_BYTES
 
 
 def test_what_others_could_have_written_is_not_read(tree, data, tmp_path):

@@ -5,6 +5,7 @@ The same command with the same data and model finds its folder again and goes on
 
 from __future__ import annotations
 
+import hmac
 import os
 import pickle
 import shutil
@@ -17,12 +18,12 @@ from typing import Any
 
 import cloudpickle
 
-from evenhand.disk import digest_of, locked, private_folder, read_bytes, sealed, write_whole
+from evenhand.disk import locked, own_seal, private_folder, read_bytes, sealed, write_whole
 from evenhand.engine.store import append_event, read_events, run_id
 from evenhand.errors import StoreError
 
 SEAL_BYTES = 65
-"""A checksum in hexadecimal digits and the end of its line stand before the content."""
+"""A seal in hexadecimal digits and the end of its line stand before the content."""
 QUIET_EVENTS = ("created", "started", "finished")
 MOST_BYTES = 1 << 32
 
@@ -90,9 +91,10 @@ class WorkFolder:
 
 @dataclass(frozen=True)
 class TaskShelf:
-    """One sealed file for each finished task; what is damaged is set aside, told, and made again.
+    """One sealed file for each finished task; what is damaged, or was sealed by somebody else, is set aside, told, and made again.
 
-    The files hold Python objects as pickles, so they are read only where this user alone could have written them.
+    The files hold Python objects as pickles, which can run code, so the seal needs a secret of this user: a checksum could be made by
+    whoever packed the folder.
     """
 
     path: Path
@@ -105,11 +107,11 @@ class TaskShelf:
             return None
         check_own(file)
         content = read_bytes(file, MOST_BYTES)
-        if content[: SEAL_BYTES - 1].decode("ascii", "replace") == digest_of(content[SEAL_BYTES:]):
-            return pickle.loads(content[SEAL_BYTES:])  # noqa: S301 - our own bytes, sealed, in a file that only we can write
+        if hmac.compare_digest(content[: SEAL_BYTES - 1], own_seal(content[SEAL_BYTES:]).encode()):
+            return pickle.loads(content[SEAL_BYTES:])  # noqa: S301 - our own bytes, sealed with our secret
         free = next(name for n in range(1, 1_000_000) if not (name := file.with_suffix(f".damaged-{n}")).exists())
         file.rename(free)
-        self.folder.log("damaged", f"task {place} is set aside as {free.name} and made again")
+        self.folder.log("damaged", f"task {place}, whose seal is not this user's own, is set aside as {free.name} and made again")
         return None
 
     def keep(self, place: int, answer: Any) -> None:
@@ -117,7 +119,7 @@ class TaskShelf:
         content = cloudpickle.dumps(answer, protocol=5)
         try:
             private_folder(self.path)
-            write_whole(self._file(place), f"{digest_of(content)}\n".encode() + content, private=True)
+            write_whole(self._file(place), f"{own_seal(content)}\n".encode() + content, private=True)
         except OSError as fault:
             raise _unwritten(self.path, fault) from fault
 
