@@ -268,3 +268,30 @@ def test_a_sum_of_a_product_is_kept_though_it_could_exceed_its_range():
     made = trees.sample(20_000, rng)
     for each in trees.relations:
         assert each.rule.holds(made).all(), each.text
+
+
+def payslips(n: int, seed: int) -> tuple[Rows, TabularDomain]:
+    """A gross pay with its parts, a tax on it, what is left, and a debt in proportion to it, which rounding may leave at zero."""
+    rng = np.random.default_rng(seed)
+    base, extra = np.round(np.exp(rng.normal(7.6, 0.5, n)), 2), np.round(np.where(rng.random(n) < 0.6, 0, np.exp(rng.normal(5, 1.2, n))), 2)
+    gross, debt = np.round(base + extra, 2), np.round(rng.pareto(1.5, n) * 500 + 0.01, 2)
+    tax = np.round(0.23 * gross, 2)
+    cells = {"base": base, "extra": extra, "gross": gross, "tax": tax, "net": np.round(gross - tax, 2), "debt": debt}
+    cells["burden"] = np.round(debt / gross, 3)
+    columns = tuple(Column(name, "real", low=float(codes.min()), high=float(codes.max())) for name, codes in cells.items())
+    return np.column_stack(list(cells.values())), TabularDomain(columns)
+
+
+def test_a_tax_on_a_total_is_found_beside_what_is_left_and_a_ratio_to_it_though_a_few_are_rounded_to_zero() -> None:
+    rows, domain = payslips(3_000, 11)
+    assert 0 < (rows[:, 6] == 0).mean() < 0.01
+    found = [each for each in find_relations(rows, domain, np.random.default_rng(0)) if each.kind in ("linear", "product")]
+    assert {each.text for each in found} == {
+        "tax == 0.23 * gross within 0.005",
+        "net == gross - tax",
+        "base == -extra + gross",
+        "burden == debt / gross within 0.0005",
+    }
+    assert {each.support for each in found} == {1.0}
+    made = ChainedTrees.fit(rows, domain, np.random.default_rng(1)).sample(2_000, np.random.default_rng(2))
+    assert all(each.rule.holds(made).mean() >= 0.999 for each in found)

@@ -21,6 +21,10 @@ MOST_TERMS = 8
 MOST_DIGITS = 12
 LARGEST_POWER = 3
 MOST_GAPS = 0.2
+RARE_ZEROS = 0.01
+"""The share of zeros up to which a number counts as positive: a small ratio may have been rounded to zero."""
+COARSE_STEPS = 20
+"""Numbers of fewer steps than this are coarse."""
 MOST_DECIMALS = 9
 _EXACT = 1e-9
 
@@ -87,12 +91,25 @@ def product_equations(rows: Rows, places: Sequence[int]) -> Iterator[Equation]:
     """Equations between the logarithms of positive numbers with whole weights; of numbers that are zero together, where they are not."""
     with np.errstate(invalid="ignore"):
         above, below = rows[:, list(places)] > 0, rows[:, list(places)] < 0
-    positive = [at for at, cells in zip(places, above.T, strict=True) if (cells | np.isnan(rows[:, at])).all()]
+    positive = [at for at, is_below in zip(places, below.T, strict=True) if not is_below.any() and (rows[:, at] == 0).mean() <= RARE_ZEROS]
+    rows = _without_coarse(rows, positive)
     used = _complete(rows, positive)
     yield from _equations(used.rows, used.places, is_product=True)
     for group in _zero_together(places, above, below):
         used = _complete(rows[above[:, places.index(group[0])]], [*positive, *group])
         yield from (each for each in _equations(used.rows, used.places, is_product=True) if {each.target, *each.places} & set(group))
+
+
+def _without_coarse(rows: Rows, places: Sequence[int]) -> Rows:
+    """The rows in which numbers that rounding leaves few digits of are missing, where they are few: their logarithms would be far off."""
+    rows = rows.copy()
+    for at in places:
+        cells = rows[:, at]
+        step = _step(cells[~np.isnan(cells)])
+        with np.errstate(invalid="ignore"):
+            coarse = cells < COARSE_STEPS * step if step < 1 else cells == 0
+        rows[coarse if coarse.mean() <= MOST_GAPS else cells == 0, at] = np.nan
+    return rows
 
 
 def _zero_together(places: Sequence[int], above: Mask, below: Mask) -> list[list[int]]:
@@ -102,6 +119,23 @@ def _zero_together(places: Sequence[int], above: Mask, below: Mask) -> list[list
         if not is_below.any() and FEWEST_COMPLETE <= is_above.sum() < len(is_above):
             groups.setdefault(np.packbits(is_above).tobytes(), []).append(at)
     return [group for group in groups.values() if len(group) > 1]
+
+
+def go_together(rows: Rows, at: int, others: Sequence[int]) -> bool:
+    """Whether the logarithms of a column and of one of the others are nearly the same but for a factor, or it has none."""
+    with np.errstate(all="ignore"):
+        own, logs = np.log(rows[:, at]), np.log(rows[:, list(others)])
+    if np.isinf(own).any() or np.isnan(own).mean() > MOST_GAPS:
+        return True
+    for other in logs.T:
+        both = np.isfinite(own) & np.isfinite(other)
+        spread = own[both].std() * other[both].std() if both.sum() >= FEWEST_COMPLETE else 0.0
+        if (
+            spread > 0
+            and abs(np.mean((own[both] - own[both].mean()) * (other[both] - other[both].mean()))) / spread > 1 - UNEXPLAINED**2 / 2
+        ):
+            return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -124,6 +158,7 @@ def _equations(rows: Rows, places: list[int], is_product: bool) -> Iterator[Equa
     centred = cells - cells.mean(axis=0)
     deviation = centred.std(axis=0)
     order = _beside_their_likes([int(at) for at in np.argsort(deviation, kind="stable") if deviation[at] > 0], centred / deviation)
+    order = order if is_product else _roots_first(order, centred / deviation, rows, places)
     basis = np.empty((len(rows), len(order)))
     members: list[int] = []
     explained: list[int] = []
@@ -153,6 +188,25 @@ def _beside_their_likes(order: list[int], scaled: Rows) -> list[int]:
     """The order in which each column is followed by those that one number alone nearly explains: simple equations are found first."""
     alike = np.abs(scaled.T @ scaled) / len(scaled) > 1 - UNEXPLAINED**2 / 2
     return list(dict.fromkeys(at for first in order for at in (first, *(other for other in order if alike[first, other]))))
+
+
+def _roots_first(order: list[int], scaled: Rows, rows: Rows, places: list[int]) -> list[int]:
+    """The order in which, of three columns or more that go together, the one that tells most of the others alone comes first.
+
+    A net pay follows from the gross pay, and so does a tax; the tax does not follow from the net pay to the last decimal.
+    """
+    alike = np.abs(scaled.T @ scaled) / len(scaled) > 1 - UNEXPLAINED**2 / 2
+    found: dict[int, None] = {}
+    for at in order:
+        group = [other for other in order if alike[at, other] and other not in found]
+        if at not in found and 3 <= len(group) <= MOST_TERMS:
+            told = {
+                root: sum(_fitted(rows, places[each], [places[root]], False) is not None for each in group if each != root)
+                for root in group
+            }
+            found[max(group, key=lambda root: told[root])] = None  # the first of equals
+        found.update(dict.fromkeys(group if at not in found or at in group else [at]))
+    return list(found)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.domain.constraints import CompiledConstraint, compile_constraint
 from evenhand.domain.parser import quote_name, quote_value
-from evenhand.domain.products import Equation, linear_equations, product_equations
+from evenhand.domain.products import Equation, go_together, linear_equations, product_equations
 from evenhand.domain.tabular import TabularDomain
 
 RelationKind = Literal["linear", "product", "dependency", "one of", "order", "settled"]
@@ -128,12 +128,15 @@ class _Search:
         return quote_name(self.domain.names[at])
 
     def _equations(self) -> Iterator[Equation]:
-        taken: set[int] = set()
+        taken: list[int] = []
         for each in linear_equations(self.rows, self.numbers):
-            taken.add(each.target)
+            taken.append(each.target)
             yield each
         amounts = [at for at in self.numbers if at not in taken and not self.domain.columns[at].is_moment]
-        yield from product_equations(self.rows, amounts)
+        for at in taken:  # a total may be a factor, but for one that goes together with another: their logarithms are the same
+            if not self.domain.columns[at].is_moment and not go_together(self.rows, at, amounts):
+                amounts.append(at)
+        yield from (each for each in product_equations(self.rows, sorted(amounts)) if each.target not in taken)
 
     def _equation(self, found: Equation) -> str:
         within = f" within {found.slack:.12g}" if found.slack else ""
