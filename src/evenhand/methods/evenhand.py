@@ -46,6 +46,7 @@ from evenhand.contract import Candidates, Model, Search, Task, Verdict
 from evenhand.limits import Count, Share, ShareAboveZero, check_limits
 from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.known_share import KnownShare
+from evenhand.methods.parts.latent_at_hand import rows_in_time
 from evenhand.methods.parts.move_shares import FindingPace, MoveShares
 from evenhand.methods.parts.patience import PATIENCE
 from evenhand.methods.parts.plausible_walks import NOBODY, PAIR, PERSON, PlausibleSet, PlausibleStates, PlausibleStep
@@ -129,14 +130,16 @@ class Evenhand:
 
     def _learnt(self, task: Task, rng: np.random.Generator) -> LevelChain:
         """The population, learnt from real rows, else from a sample of the one that was brought along, else from the whole domain."""
+        until = task.deadline.part(min(1.0, 2 * self.seed_share))
+        n = min(self._rows(task), rows_in_time(until, len(task.domain.columns)))
         if task.population is not None:
-            rows = task.population.sample(self._rows(task), rng)
+            rows = task.population.sample(n, rng)
         elif has_rows(task) and task.rows is not None:
-            rows = task.rows[rng.permutation(len(task.rows))[: self._rows(task)]]
+            rows = task.rows[rng.permutation(len(task.rows))[:n]]
         else:
             task.facts["plausible"] = "no data was given: every row of the domain counts as plausible"
-            rows = task.domain.sample(self._rows(task), rng)
-        chain = LevelChain.fit(rows, task.domain, rng, task.deadline.part(min(1.0, 2 * self.seed_share)))
+            rows = task.domain.sample(n, rng)
+        chain = LevelChain.fit(rows, task.domain, rng, until)
         if chain.trees.cut:
             task.facts["population"] = chain.trees.cut
         return chain

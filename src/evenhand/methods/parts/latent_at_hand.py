@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from evenhand.arrays import Reals, Rows
 from evenhand.contract import Task
+from evenhand.deadline import Deadline
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.synthesis import SYNTHESISERS, synthesiser
@@ -62,14 +64,18 @@ def _chained(kind: Any, task: Task, rng: np.random.Generator) -> LatentSpace:
     """Chained trees of the task's rows, in its share of the time where that is limited; what was cut then stands among the facts."""
     assert task.rows is not None
     rows, until = task.rows, task.deadline.part(LEARNING_SHARE)
-    if until.is_set:
-        most = max(FEWEST_LEARNT_FROM, int(max(0.0, until.seconds_left) * CELLS_PER_SECOND / rows.shape[1]))
-        rows = rows if len(rows) <= most else rows[rng.permutation(len(rows))[:most]]
+    most = rows_in_time(until, rows.shape[1])
+    rows = rows if len(rows) <= most else rows[rng.permutation(len(rows))[:most]]
     space: Any = kind.fit(rows, task.domain, rng, TreeSettings(until=until), quiet_first(rows, task.domain))
     few = f"the population was learnt from {len(rows):,} of {len(task.rows):,} rows" if len(rows) < len(task.rows) else ""
     if cut := "; ".join(part for part in (few, space.cut) if part):
         task.facts["cut"] = cut
     return space  # type: ignore[no-any-return]
+
+
+def rows_in_time(until: Deadline, columns: int) -> int:
+    """How many rows can be learnt from until then."""
+    return max(FEWEST_LEARNT_FROM, int(max(0.0, until.seconds_left) * CELLS_PER_SECOND / columns)) if until.is_set else sys.maxsize
 
 
 def spaces() -> list[str]:
