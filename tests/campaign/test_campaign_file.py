@@ -13,7 +13,7 @@ from evenhand.campaign.estimates import CampaignEstimate
 from evenhand.disk import locked
 from evenhand.errors import DomainError, StoreError
 from evenhand.planted import shapes
-from evenhand.verbs.campaign import estimated
+from evenhand.verbs.campaign import CampaignOptions, estimated
 
 PLANTED = shapes()["wide_band"]
 PLAN = "data: {file: people.csv, label: decision}\nprotected: group\nmodels: forest\nmethods: themis\nbudgets: {candidates: 300}\n"
@@ -77,14 +77,16 @@ def test_a_campaign_is_continued_extended_and_reported(file, monkeypatch):
     assert json.loads(both.report(file.parent / "page.json").read_text())["verb"] == "campaign"
 
 
-def test_a_damaged_record_is_made_again_and_told(file):
-    first = eh.run_campaign(file)
+@pytest.mark.parametrize("damaged", ["records/*.json", "findings/*.parquet", "findings/*.sha256"])
+def test_a_damaged_record_is_made_again_and_told(file, damaged):
+    first = eh.run_campaign(file, options=CampaignOptions(keep_findings=True))
     folder = CampaignFolder(read_campaign(file).folder)
-    kept = next((folder.path / "records").glob("*.json"))
-    kept.write_bytes(kept.read_bytes()[:100])
-    again = eh.run_campaign(file)
+    kept = next(folder.path.glob(damaged))
+    kept.write_bytes(kept.read_bytes()[:50])
+    again = eh.run_campaign(file, options=CampaignOptions(keep_findings=True))
     assert again.records[0]["findings_digest"] == first.records[0]["findings_digest"]
     assert [event["event"] for event in again.events][-3:] == ["damaged", "started", "finished"]
+    assert len(folder.findings(again.records[0]["id"])) == first.records[0]["findings"] > 0
 
 
 def test_two_campaigns_never_share_a_folder(file):

@@ -145,7 +145,7 @@ def test_init_takes_a_declared_reading_and_writes_it(project: Path) -> None:
 
 
 def test_a_reading_without_a_model_is_a_usage_error(project: Path) -> None:
-    with pytest.raises(InvalidArgument, match="name the model too"):
+    with pytest.raises(InvalidArgument, match="name it too"):
         init(project / "people.csv", label="ok", returns="percent", file=project / "evenhand.yaml")
 
 

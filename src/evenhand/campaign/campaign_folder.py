@@ -51,9 +51,12 @@ class CampaignFolder:
         self._new(self._file(str(record["id"])), sealed(plain(record)).encode())
 
     def sound_record(self, identity: str) -> dict[str, Any] | None:
-        """The record of a run; one that is damaged is set aside and told in the log, so that the run is made again."""
+        """The record of a run; one that is damaged, or whose findings are, is set aside and told in the log: the run is made again."""
         try:
-            return self.record(identity)
+            kept = self.record(identity)
+            if kept is not None and any(file.exists() for file in self._findings_files(identity)):
+                self._whole_findings(identity)
+            return kept
         except StoreError as fault:
             self.set_aside(identity)
             self.log("damaged", str(fault))
@@ -70,11 +73,11 @@ class CampaignFolder:
 
     def keep_findings(self, identity: str, content: bytes) -> None:
         """Write a run's findings, once; those of a run whose record was never written make way for the same ones."""
-        file = self.path / "findings" / f"{identity}.parquet"
-        for left in (file, file.with_suffix(".parquet.sha256")):
+        file, checksum = self._findings_files(identity)
+        for left in (file, checksum):
             left.unlink(missing_ok=True)
         self._new(file, content)
-        self._new(file.with_suffix(".parquet.sha256"), digest_of(content).encode())
+        self._new(checksum, digest_of(content).encode())
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -99,15 +102,25 @@ class CampaignFolder:
         """A run's findings as a table; StoreError where the file is not the one that was written."""
         import pandas as pd
 
-        file = self.path / "findings" / f"{identity}.parquet"
-        content, told = read_bytes(file), read_bytes(file.with_suffix(".parquet.sha256")).decode("ascii", "replace")
+        return pd.read_parquet(io.BytesIO(self._whole_findings(identity)))
+
+    def _whole_findings(self, identity: str) -> bytes:
+        file, checksum = self._findings_files(identity)
+        content, told = read_bytes(file), read_bytes(checksum).decode("ascii", "replace")
         if told != digest_of(content):
             raise StoreError(f"{file} is damaged: its checksum does not fit its content; restore it from a copy, or make the run again")
-        return pd.read_parquet(io.BytesIO(content))
+        return content
+
+    def _findings_files(self, identity: str) -> tuple[Path, Path]:
+        """Where a run's findings are, and their checksum."""
+        file = self.path / "findings" / f"{identity}.parquet"
+        return file, file.with_suffix(".parquet.sha256")
 
     def set_aside(self, identity: str) -> None:
-        """Move a record out of the way, keeping it: the run is to be made again."""
-        _out_of_the_way(self._file(identity))
+        """Move a record and its findings out of the way, keeping them: the run is to be made again."""
+        for file in (self._file(identity), *self._findings_files(identity)):
+            if file.exists():
+                _out_of_the_way(file)
 
     def begin_afresh(self) -> None:
         """Set every record and its findings aside, and what endpoints have answered: all runs are to be made again."""
