@@ -197,6 +197,17 @@ def all_entrants() -> tuple[Entrant, ...]:
     return (*(Entrant(name) for name in working_on("table") if name not in WITHOUT), *VARIANTS)
 
 
+def shown_command(given: Sequence[str]) -> str:
+    """The command for a page: without the files that it writes, which are somebody's own.
+
+    >>> shown_command(["--quick", "--keep", "--json", "here.json", "--seed", "3"])
+    'python benchmarks/arena.py --quick --seed 3'
+    """
+    files = {place + 1 for place, word in enumerate(given) if word in ("--json", "--html", "--folder")}
+    words = [word for place, word in enumerate(given) if place not in files and word not in ("--keep", "--json", "--html", "--folder")]
+    return " ".join(["python", "benchmarks/arena.py", *words])
+
+
 def main() -> int:
     """The whole benchmark, or the quick part of it."""
     given = options()
@@ -206,8 +217,7 @@ def main() -> int:
     if given.html:
         print(f"page: {write(told, given.html)}", file=sys.stderr)
     if given.keep:
-        command = " ".join(["python", "benchmarks/arena.py", *(a for a in sys.argv[1:] if a != "--keep")])
-        keep(compact(told, {"command": command}, standings.records))
+        keep(compact(told, {"command": shown_command(sys.argv[1:])}, standings.records))
     for figure in ("mass_covered", "rules", "natural_valid_per_cpu_second"):
         print(figure)
         print_matrix(standings.records, figure)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/aitest.md: whatever stands between a pair of markers there is computed anew.
+"""Writes the tables of docs/aitest.md: whatever stands between a pair of markers there is computed again.
 
 Cells are noted in the cache folder ($EVENHAND_CACHE) under a name for the code that they came from, so that a run that was
 interrupted goes on where it stopped.  `--only NAME` computes some parts, in the order in which they are named.
