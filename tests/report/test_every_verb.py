@@ -66,6 +66,12 @@ def test_a_page_leads_with_the_verdict_and_escapes_the_data(verb: str) -> None:
     assert not re.search(r"(src|href)=\"(?!#|data:)", page)
 
 
+def test_methods_that_all_ran_clear_no_model() -> None:
+    content = {**told("bench"), "outcome": "pass"}
+    assert "Pass" not in report.render(content).split("</h1>")[0]
+    assert report.render(content, "md").startswith("# ✅ Done: ")
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_build_server_sees_the_verdict_and_every_check(verb: str) -> None:
     root = ET.fromstring(report.render(told(verb), "junit"))

@@ -26,7 +26,7 @@ from evenhand.disk import below, read_sealed
 from evenhand.errors import EvenhandError
 from evenhand.report import page as report_page
 from evenhand.report import words
-from evenhand.report.lead import WORDS
+from evenhand.report.lead import outcome_word
 from evenhand.report.record import Record, read
 from evenhand.report.shown import DATA_URI, with_pictures
 
@@ -74,7 +74,7 @@ def main_of(record: Record) -> str:
 def title_of(record: Record) -> str:
     """The outcome, and of what."""
     name = record.header.data.name
-    return f"{WORDS[record.outcome]}: {words.text(name, 80) if name else report_page.TITLES[record.verb]}"
+    return f"{outcome_word(record)}: {words.text(name, 80) if name else report_page.TITLES[record.verb]}"
 
 
 def shown_of(path: Path, identity: str) -> ShownRun:

@@ -11,6 +11,9 @@ from evenhand.report.sections import standings
 SYMBOLS = {"pass": "✓", "violation": "✕", "inconclusive": "?"}
 WORDS = {"pass": "Pass", "violation": "Violation", "inconclusive": "Inconclusive"}
 
+COMPARED_METHODS = "Done"
+"""What a comparison of search methods is when all of them ran: it clears no model of anything."""
+
 ONE_MODEL = ("both are of one and the same model", "the newest is of the same model")
 
 NOUNS = {
@@ -26,6 +29,11 @@ NOUNS = {
 def nouns(record: Record) -> tuple[str, str]:
     """One and many of what a row shows."""
     return NOUNS.get(record.header.medium.kind or "table", ("person", "people"))
+
+
+def outcome_word(record: Record) -> str:
+    """The outcome in one word, of what the verb is about."""
+    return COMPARED_METHODS if record.verb == "bench" and record.outcome == "pass" else WORDS[record.outcome]
 
 
 def lead(record: Record) -> str:

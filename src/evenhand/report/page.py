@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from evenhand.report import frame, two_minutes, words
 from evenhand.report.frame import Section
-from evenhand.report.lead import SYMBOLS, WORDS, classes_decide, lead, sentence
+from evenhand.report.lead import SYMBOLS, classes_decide, lead, outcome_word, sentence
 from evenhand.report.provenance import gate_sentence
 from evenhand.report.record import Record
 from evenhand.report.sections import (
@@ -101,7 +101,7 @@ def banner(record: Record) -> dict[str, Any]:
         "style_digest": frame.style_digest(),
         "outcome": record.outcome,
         "symbol": SYMBOLS[record.outcome],
-        "word": WORDS[record.outcome],
+        "word": outcome_word(record),
         "lead": first,
         "reason": reason if reason != first else "",
         "gate": gate_sentence(record),

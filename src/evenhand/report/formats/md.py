@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evenhand.report import facts, words
-from evenhand.report.lead import lead, nouns, sentence
+from evenhand.report.lead import lead, nouns, outcome_word, sentence
 from evenhand.report.provenance import gate_sentence, provenance
 from evenhand.report.record import CheckRecord, Record, RunRecord, StudyRecord
 from evenhand.report.sections import concentration, policy_conditions, standings, witness_cards
@@ -27,7 +27,7 @@ MEANING = (
     "through proxies."
 )
 
-SYMBOLS = {"pass": "✅ Pass", "violation": "❌ Violation", "inconclusive": "❔ Inconclusive"}
+SYMBOLS = {"pass": "✅", "violation": "❌", "inconclusive": "❔"}
 
 
 def render(record: Record) -> str:
@@ -59,7 +59,8 @@ def _opening(record: Record) -> str:
     protected = ", ".join(code(name) for name in record.protected) or "not named"
     data = f"Data {code(record.header.data.name)}, protected {protected}." if record.header.data.name else f"Protected: {protected}."
     first, reason = lead(record), sentence(record.reason)
-    lines = [f"# {SYMBOLS[record.outcome]}: {prose(first)}", prose(reason) if reason != first else "", data, prose(gate_sentence(record))]
+    title = f"# {SYMBOLS[record.outcome]} {outcome_word(record)}: {prose(first)}"
+    lines = [title, prose(reason) if reason != first else "", data, prose(gate_sentence(record))]
     return "\n\n".join(line for line in lines if line)
 
 
