@@ -79,12 +79,16 @@ def test_the_alarm_waits_for_what_must_not_be_left_by_half() -> None:
     assert whole == ["kept"]
 
 
+class Anybody:
+    """Something that can be watched."""
+
+
 def test_an_alarm_that_nobody_can_be_given_rings_again_and_is_not_told_as_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", told.append)
 
     def work() -> None:
-        gone = threading.local()
+        gone = Anybody()
         watched = weakref.ref(gone, lambda _: busy(0.1))  # what a weak reference's callback raises, Python can only ignore
         del gone
         assert watched() is None
