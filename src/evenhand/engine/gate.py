@@ -30,9 +30,12 @@ class Ruling:
         is_new = self.outcome == "inconclusive" and self.reason not in doubt
         return Ruling("inconclusive", f"{doubt}; besides, {self.reason}" if is_new else doubt)
 
-    def set_aside(self, why: str) -> Ruling:
-        """The same; but nothing that was seen holds where there is a reason why not."""
-        return Ruling("inconclusive", why) if why else self
+    def if_wired(self, doubt: str) -> Ruling:
+        """The same; but nothing is decided where it is in doubt whether the model was asked what it should be; what was seen is told."""
+        if not doubt:
+            return self
+        is_more = self.outcome != "pass" and self.reason not in doubt
+        return Ruling("inconclusive", f"{doubt}; besides, {self.reason}" if is_more else doubt)
 
     def if_proven(self, doubt: str) -> Ruling:
         """The same; but a violation becomes inconclusive where pairs are no proof."""

@@ -198,7 +198,9 @@ class Policy:
         """
         day = today or datetime.now(UTC).date()
         searched = any(result["verb"] == "scan" for result in results)
-        held = [self._standing(each, baseline, day) for result in results for each in self._held(result, searched)]
+        doubt = next((told for result in results if (told := result["body"].get("wiring_doubt"))), "")
+        seen = [_if_wired(each, doubt) for result in results for each in self._held(result, searched)]
+        held = [self._standing(each, baseline, day) for each in seen]
         missing = [_missing(limit) for limit in self.groups if not any(_is_of(each, limit) for each in held)]
         return PolicyRuling((*held, *missing))
 
@@ -263,6 +265,12 @@ class Policy:
         word: Standing = "waived" if waiver.holds(today) else "waiver expired"
         told = waiver.sentence if word == "waived" else f"the waiver of {waiver.owner} expired on {waiver.expires.isoformat()}"
         return replace(each, standing=word, message=f"{each.message}; {told}")
+
+
+def _if_wired(each: Held, doubt: str) -> Held:
+    """The same; undecided where it is in doubt whether the model was asked what it should be."""
+    ruling = Ruling(each.outcome, each.message).if_wired(doubt)
+    return replace(each, outcome=ruling.outcome, message=ruling.reason)
 
 
 def _class_checks(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -6,7 +6,7 @@ Every question goes around the meter's memory, and how many there are is bounded
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,8 +28,9 @@ USUAL_ROWS, SHOWN_ROWS = 400, 48
 
 Of answers of which one in a hundred is random, asking 150 rows twice and a third time at the end misses them in one case of a hundred.
 """
-FURTHER_ROWS = 4_000
-"""Labelled rows that a model in this process is asked in addition, where the usual ones do not show it to be better than guessing."""
+FURTHER_ROWS, FURTHER_SHOWN, FURTHER_COSTLY = 4_000, 1_000, 450
+"""Labelled rows that are asked in addition where the usual ones do not show a model to be better than guessing, or to say more than one
+label: of one in this process, of one that is shown something, and of an endpoint."""
 FIRST_ROWS = 16
 """Rows after which a slow model is asked fewer."""
 _WORTHLESS: dict[str, type[ModelError]] = {
@@ -53,8 +54,19 @@ class Preflight:
 
     @property
     def doubt(self) -> str:
-        """What keeps the model from passing; empty for nothing."""
-        return "; ".join(f"{check.name}: {check.sentence.rstrip('.')}" for check in self.checks if check.is_doubt or check.status == "fail")
+        """What keeps the model from any verdict; empty for nothing."""
+        return _in_words(check for check in self.checks if check.is_doubt or check.status == "fail")
+
+    @property
+    def reserve(self) -> str:
+        """What keeps the model from passing only; empty for nothing."""
+        return _in_words(check for check in self.checks if check.is_reserve)
+
+    def knowing(self, real_pairs: int) -> Preflight:
+        """The same, where real people were seen to get different labels: then it does say more than one."""
+        is_settled = real_pairs > 0 and self.patient.has_labels
+        kept = (c for c in self.checks if not (is_settled and c.name == "varies" and c.status == "warn"))
+        return replace(self, checks=tuple(kept))
 
     @property
     def sentence(self) -> str:
@@ -118,6 +130,13 @@ def trial_size(model: Model, medium: Medium | None = None) -> int:
     return COSTLY_ROWS if getattr(model, "is_costly", False) else USUAL_ROWS
 
 
+def further_size(model: Model, medium: Medium | None = None) -> int:
+    """How many labelled rows this kind of model may be asked in addition."""
+    if getattr(model, "is_costly", False):
+        return FURTHER_COSTLY
+    return FURTHER_ROWS if medium is None or medium.kind == "table" else FURTHER_SHOWN
+
+
 @dataclass(frozen=True)
 class RowsAtHand:
     """Rows to look at, their labels where known, how many of them at most, and what they show."""
@@ -138,7 +157,7 @@ def look(model: Model, domain: TabularDomain, given: RowsAtHand, patience: float
     started = time.perf_counter()
     scores = meter.scores(rows)
     seconds = time.perf_counter() - started
-    further = None if labels is None else _further(model, given, patience - seconds * 10)
+    further = None if labels is None else _further(model, given, seconds / len(rows), patience - seconds * 10)
     is_counting = isinstance(given.medium, CountsObjects)
     patient = Patient(meter, domain, rows, labels, scores, is_counting, seconds, _amounts(given, len(rows)), further)
     checks = [check for each in LOOKS for check in each(patient)]
@@ -162,12 +181,13 @@ def _amounts(given: RowsAtHand, kept: int) -> Reals | None:
     return np.asarray(given.amounts)[probe_places(len(given.rows), given.most)][:kept]
 
 
-def _further(model: Model, given: RowsAtHand, seconds_left: float) -> LabelledRows | None:
-    """Labelled rows beside the usual ones; none of an endpoint, of a slow model, or of one that is shown something."""
-    is_expensive = getattr(model, "is_costly", False) or (given.medium is not None and given.medium.kind != "table")
-    if given.rows is None or given.labels is None or is_expensive or seconds_left <= 0 or len(given.rows) <= given.most:
+def _further(model: Model, given: RowsAtHand, each: float, seconds_left: float) -> LabelledRows | None:
+    """Labelled rows beside the usual ones, as many as this kind of model is asked and as there is time for."""
+    if given.rows is None or given.labels is None or seconds_left <= 0 or len(given.rows) <= given.most:
         return None
-    places = np.setdiff1d(probe_places(len(given.rows), given.most + FURTHER_ROWS), probe_places(len(given.rows), given.most))
+    usual = probe_places(len(given.rows), given.most)
+    more = min(further_size(model, given.medium), int(seconds_left / max(each, 1e-9)))
+    places = np.setdiff1d(probe_places(len(given.rows), given.most + more), usual)
     return LabelledRows(given.rows[places], np.asarray(given.labels)[places])
 
 
@@ -199,6 +219,10 @@ def _in_time(meter: Meter, rows: Rows, labels: Labels | None, patience: float) -
     return rows[:most], None if labels is None else labels[:most]
 
 
+def _in_words(checks: Iterable[Check]) -> str:
+    return "; ".join(f"{check.name}: {check.sentence.rstrip('.')}" for check in checks)
+
+
 def doubts(looked: Sequence[Check]) -> list[dict[str, Any]]:
     """The checks that keep a model from passing, as a result tells them."""
-    return checks_of(Claim(each.name, open=each.sentence) for each in looked if each.is_doubt)
+    return checks_of(Claim(each.name, open=each.sentence) for each in looked if each.is_doubt or each.is_reserve)

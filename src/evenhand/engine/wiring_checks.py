@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -34,12 +35,13 @@ COSTLY_ROWS = 150
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at.  What fails makes answers worthless; a doubt keeps a model from passing, whatever is found."""
+    """One thing that was looked at.  What fails, and what is a doubt, keeps a model from any verdict; a reserve only from passing."""
 
     name: str
     status: Status
     sentence: str
     is_doubt: bool = False
+    is_reserve: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,11 @@ class Patient:
     def has_labels(self) -> bool:
         """Whether the model says labels, and not an amount or counts."""
         return self.scores.shape[1] > 1 and not self.is_counting
+
+    @cached_property
+    def further_scores(self) -> Scores:
+        """What it says of the further rows; they are asked only where the usual ones leave a doubt."""
+        return np.empty((0, self.scores.shape[1])) if self.further is None else self.model.scores(self.further.rows)
 
     @property
     def favourable(self) -> Mask:
@@ -126,7 +133,9 @@ def _unsteady_counts(moved: Mask) -> Check:
     """One object at the edge of being seen may come and go with the order of sums; more of them are chance."""
     told = f"asked again about {len(moved):,} scenes, it saw other objects in {moved.sum():,}; findings could not be replayed"
     is_chance = bool(moved.mean() > MOST_AT_THE_EDGE)
-    return Check("deterministic", "fail" if is_chance else "warn", f"{told}.  Fix its seed, or switch off dropout.", not is_chance)
+    return Check(
+        "deterministic", "fail" if is_chance else "warn", f"{told}.  Fix its seed, or switch off dropout.", is_reserve=not is_chance
+    )
 
 
 def _batch(patient: Patient) -> Iterator[Check]:
@@ -166,17 +175,23 @@ def _varies(patient: Patient) -> Iterator[Check]:
     if spread <= patient.same:
         sentence = f"it gives the same scores to all {len(patient.rows):,} rows: is it constant, or are its inputs?"
         yield Check("varies", "fail", sentence, is_doubt=True)
-    elif patient.has_labels and len(np.unique(patient.said)) == 1:
-        name = patient.model.classes[int(patient.said[0])]
+    elif patient.has_labels and _says_one_label(patient):
+        name, asked = patient.model.classes[int(patient.said[0])], len(patient.rows) + len(patient.further_scores)
         yield Check(
             "varies",
             "warn",
-            f"its scores vary, but every one of {len(patient.rows):,} rows is labelled {name!r}: say from which number on the answer is "
+            f"its scores vary, but every one of {asked:,} rows is labelled {name!r}: say from which number on the answer is "
             "another (threshold: ...), and what it returns (returns: ...), if that is not so.",
             is_doubt=True,
         )
     else:
         yield Check("varies", "ok", "its answers vary.")
+
+
+def _says_one_label(patient: Patient) -> bool:
+    """Whether all rows get one label, the further ones too."""
+    first = patient.said[0]
+    return bool((patient.said == first).all() and (labels_of(patient.further_scores) == first).all())
 
 
 def _accuracy(patient: Patient) -> Iterator[Check]:
@@ -198,12 +213,18 @@ def _accuracy(patient: Patient) -> Iterator[Check]:
         )
     elif not _is_better_than_guessing(patient):
         advice = "are columns, codes and label order those of the training?  Check takes=... and classes=[...]"
-        sentence = f"{figures}, and it is not shown to be better than guessing: {advice}, or give more labelled rows."
+        sentence = (
+            f"{figures}, and{_with_further(patient)} it is not shown to be better than guessing: {advice}, or give more labelled rows."
+        )
         yield Check("labels", "warn", sentence, is_doubt=True)
     elif accuracy < majority - 0.02:
         yield Check("labels", "warn", f"{figures}: are columns, codes and label order those of the training?")
     else:
         yield Check("labels", "ok", f"{figures}.")
+
+
+def _with_further(patient: Patient) -> str:
+    return f" with {len(patient.further_scores):,} further rows too" if len(patient.further_scores) else ""
 
 
 def _undecided(said: Labels, labels: Labels, classes: Sequence[Any]) -> str:
@@ -252,8 +273,7 @@ def _is_better_than_guessing(patient: Patient) -> bool:
         return True
     if patient.further is None:
         return False
-    scores = patient.model.scores(patient.further.rows)
-    return _agrees(np.concatenate([patient.scores, scores]), np.concatenate([patient.labels, patient.further.labels]))
+    return _agrees(np.concatenate([patient.scores, patient.further_scores]), np.concatenate([patient.labels, patient.further.labels]))
 
 
 def _agrees(scores: Scores, labels: Labels) -> bool:

@@ -23,6 +23,8 @@ from evenhand.planted.portraits import AGE_GROUPS, synthetic_faces
 
 HIDDEN = "hidden"
 STEEPNESS = 12.0
+CHANCE = 0.2
+"""The share of portraits that are labelled by chance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +100,7 @@ class PixelNet:
 
 
 def labelled_portraits(n: int, seed: int, size: int = 16, protected: Sequence[str] = ("tone",)) -> Dataset:
-    """Drawn portraits as rows, labelled yes and no by chance alone: for whoever asks a `PixelNet`."""
+    """Drawn portraits as rows, labelled by the backdrop alone, one in five by chance: for whoever asks a `PixelNet`."""
     from dataclasses import replace
 
     from evenhand.media.album import Attribute
@@ -106,5 +108,7 @@ def labelled_portraits(n: int, seed: int, size: int = 16, protected: Sequence[st
     rng = np.random.default_rng(seed)
     album = synthetic_faces(n, rng, size)
     assert album.label.values == AGE_GROUPS
-    label = Attribute(("no", "yes"), rng.integers(0, 2, size=n).astype(np.intp))
+    by_backdrop = PixelNet(size, face_share=0.0).scores(album.pictures).argmax(axis=1)
+    by_chance = rng.integers(0, 2, size=n)
+    label = Attribute(("no", "yes"), np.where(rng.random(n) < CHANCE, by_chance, by_backdrop).astype(np.intp))
     return from_album(replace(album, label=label), protected, ("yes",))

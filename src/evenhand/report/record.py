@@ -178,6 +178,7 @@ class Body(RecordPart):
     where: dict[str, Any] | None = None
     alarms: list[str] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
+    wiring_doubt: str = ""
     groups: list[dict[str, Any]] = Field(default_factory=list)
     fairlearn: list[dict[str, Any]] = Field(default_factory=list)
     conditions: list[dict[str, Any]] = Field(default_factory=list)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.contract import Model
-from evenhand.engine.preflight import FIRST_ROWS, trial_size
+from evenhand.engine.preflight import FIRST_ROWS, further_size, trial_size
 from evenhand.engine.subject import Data
 from evenhand.engine.wiring_checks import COSTLY_ROWS
 from evenhand.measures.rates import DRAWN
@@ -26,7 +26,8 @@ def checked_rows(model: Model, data: Data) -> int:
     """At most so many before anything is believed: how answers are read, and every check, the one at the end included."""
     size = min(len(data.rows), trial_size(model, getattr(data, "medium", None)))
     twins = max(2 * len(data.domain.combinations), size // 2) if data.domain.protected else 0
-    return PAID_TRIAL + 4 * size + FIRST_ROWS + ALONE + twins
+    further = min(len(data.rows) - size, further_size(model, getattr(data, "medium", None)))
+    return PAID_TRIAL + 4 * size + FIRST_ROWS + ALONE + twins + further
 
 
 def examined_rows(model: Model, data: Data) -> int:

@@ -95,7 +95,7 @@ class DoctorResult(Rendered):
     @property
     def doubtful(self) -> tuple[Check, ...]:
         """The checks that keep a model from passing although they do not fail."""
-        return tuple(check for check in self.examination.checks if check.is_doubt and check.status != "fail")
+        return tuple(check for check in self.examination.checks if (check.is_doubt or check.is_reserve) and check.status != "fail")
 
     @property
     def reason(self) -> str:

@@ -213,14 +213,16 @@ class _Measurer:
             claim = Claim("measure", open="the model gives one answer to everybody: nothing can be said for or against it")
         elif any(section.claims for section in studies.values()):
             claim = claim_by_studies(studies, individual, figures, self.options)
-        ruling = Gate.rule(claim).if_proven(doubt_about(words, self.options.confidence)).unless(looked.doubt)
+        ruling = Gate.rule(claim).if_proven(doubt_about(words, self.options.confidence))
+        looked = looked.knowing(0 if real is None else real.rate.unfair)
+        ruling = ruling.unless(looked.reserve).if_wired(looked.doubt)
         notes += [each.sentence for each in words]
-        notes += [f"{each.name}: {each.sentence}" for each in looked.checks if each.is_doubt]
+        notes += [f"{each.name}: {each.sentence}" for each in looked.checks if each.is_doubt or each.is_reserve]
         rest = self._rest(answer)
         header = self._header(judge)
         return Measurement(
             header, individual, anytime, weighted, figures, rest, comparison,
-            ruling.outcome, ruling.reason, tuple(alarms), tuple(notes), studies, self._evidence(judge, real),
+            ruling.outcome, ruling.reason, tuple(alarms), tuple(notes), studies, self._evidence(judge, real), looked.doubt,
         )  # fmt: skip
 
     def _evidence(self, oracle: Oracle, real: JudgedSample | None) -> MeasuredEvidence:

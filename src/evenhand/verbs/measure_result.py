@@ -119,6 +119,7 @@ class Measurement(Rendered):
     evidence: MeasuredEvidence = field(
         default_factory=MeasuredEvidence
     )  # pairs of real rows, where they concentrate, and the model as a tree
+    wiring_doubt: str = ""  # why it may not have been asked what it should be
 
     @property
     def witnesses(self) -> tuple[Witness, ...]:
@@ -156,6 +157,7 @@ class Measurement(Rendered):
             "studies": {name: section_dict(section) for name, section in self.studies.items()},
             "alarms": list(self.alarms),
             "notes": list(self.notes),
+            "wiring_doubt": self.wiring_doubt,
             **self.evidence.body,
         }
         first = [each.rate.sentence for each in self.individual[:1]] or [

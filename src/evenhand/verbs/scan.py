@@ -225,7 +225,9 @@ def _scanned(model: Model, data: Data, order: _Order, options: Options) -> ScanR
         else ()
     )
     ruling = ruling.if_proven(doubt_about(words, options.gate.confidence))
-    ruling = ruling.unless(searched.doubt).unless(looked.doubt).set_aside(looked.drifted())
+    looked = looked.knowing(samples[0].rate.unfair if subject.rows is not None else 0)
+    doubt = looked.drifted() or looked.doubt
+    ruling = ruling.unless(searched.doubt).unless(looked.reserve).if_wired(doubt)
     hearing = Hearing(subject.domain, subject.model, plan.oracle, subject.medium, time_plan.for_evidence())
     witnesses = _evidence(samples[0].unfair, found, subject, hearing, options.most_witnesses)
     paths = view.paths(found, np.random.default_rng([seed, 10]), time_plan.deadline)
@@ -253,6 +255,7 @@ def _scanned(model: Model, data: Data, order: _Order, options: Options) -> ScanR
             *(each.sentence for each in words),
             *((told,) if (told := getattr(subject.medium, "left_out", "")) else ()),
         ),
+        wiring_doubt=doubt,
         unfair_rows=_unfair_rows(samples[0], subject),
         natural=_natural(subject, found, time_plan.deadline, np.random.default_rng([seed, 9])),
         inner=view.as_dict(paths),

@@ -55,6 +55,7 @@ class ScanResult(Rendered):
     natural: Typicality | None = None  # how likely findings are beside real rows
     inner: Mapping[str, Any] = field(default_factory=dict)  # the model as a small tree, and the neurons that react
     severity: Severity | None = None  # in the most realistic population at hand
+    wiring_doubt: str = ""  # why the model may not have been asked what it should be
     unfair_rows: tuple[int, ...] | None = None  # of the data, by position; None where not every row was asked, or where they are very many
 
     @property
@@ -122,6 +123,7 @@ class ScanResult(Rendered):
             "folders": [path.as_posix() for path in self.folders],
             "failures": dict(self.failures),
             "notes": list(self.notes),
+            "wiring_doubt": self.wiring_doubt,
             "valid_share": self.valid_share,
             "anytime": dict(self.anytime) if self.anytime else None,
             "where": self.where.as_dict() if self.where else None,
