@@ -41,6 +41,9 @@ TURNS = 8
 FEWEST_WAITING = 0.125
 """A smaller share of the walks than that is not waited for: asking about a handful costs as much as asking about many."""
 
+MOST_CELLS = 2_000_000
+"""Of the rows that are decoded together, so that wide tables are walked by fewer chains and a short budget sees its end coming."""
+
 MOST_IDLE = 200
 """So many moves in a row that change nobody are the last ones."""
 
@@ -82,7 +85,7 @@ class Chains:
         if not len(seeds):
             task.facts["stopped"] = f"no finding among plain samples of {space.name}: there is nothing to walk from"
             return
-        chains = min(self.chains, max(FEWEST_CHAINS, WALKS_PER_SEED * len(seeds)))
+        chains = min(self._at_once(space), max(FEWEST_CHAINS, WALKS_PER_SEED * len(seeds)))
         here = seeds[rng.permutation(len(seeds))[np.arange(chains) % len(seeds)]]
         yield from self._walk(here, space, task, rng)
 
@@ -92,6 +95,7 @@ class Chains:
         limit = max(1, int(self.seed_share * task.fitting(1 << 62)))
         drawn, missing = 0, self.seeds
         while missing > 0 and (n := self._room(task, limit - drawn, missing < self.seeds)) > 0:
+            n = min(n, self._at_once(space))
             latents = space.latents(n, rng)
             verdict = yield Candidates(space.decode(latents), "seeds")
             found.append(latents[verdict.unfair].astype(np.float64, copy=False))
@@ -102,6 +106,10 @@ class Chains:
     def _room(self, task: Task, left: int, has_seed: bool) -> int:
         """How many more samples may go into looking for seeds: what is left of their share, and more as long as there is no seed at all."""
         return min(task.fitting(self.chains), left if has_seed or left > 0 else self.chains)
+
+    def _at_once(self, space: LatentSpace) -> int:
+        """How many rows are decoded together."""
+        return min(self.chains, max(FEWEST_CHAINS, MOST_CELLS // space.latent_size))
 
     def _walk(self, here: Latents, space: LatentSpace, task: Task, rng: np.random.Generator) -> Search:
         walks = Walks(here, space.decode(here), task.domain)

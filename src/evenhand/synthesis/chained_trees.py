@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 Latents = NDArray[np.float64]  # (n, columns) standard normal
 
-_BATCH_ROWS = 50_000
+_BATCH_ROWS, _BATCH_CELLS = 50_000, 4_000_000
+"""Rows and cells that are decoded at once at most."""
 _WORTH_SORTING, _LARGE_TREE = 4096, 500
 """Rows at once, and leaves of a tree, from which on rows are sorted before they go through the trees."""
 SECONDS_PER_PAIR = 1e-5
@@ -355,8 +356,9 @@ class ChainedTrees:
     def _in_batches(self, n: int, fixed: Mapping[int, Reals], levels_of: Callable[[slice], Rows]) -> Rows:
         """Decode in pieces that stay in the processor's cache."""
         rows = np.empty((n, len(self.order)))
-        for begin in range(0, n, _BATCH_ROWS):
-            span = slice(begin, min(n, begin + _BATCH_ROWS))
+        size = min(_BATCH_ROWS, max(_WORTH_SORTING, _BATCH_CELLS // len(self.order)))
+        for begin in range(0, n, size):
+            span = slice(begin, min(n, begin + size))
             self._decode_levels(levels_of(span), rows[span], {at: codes[span] for at, codes in fixed.items()})
         return rows
 

@@ -399,13 +399,14 @@ class _Chosen:
 
     def sorted(self, wanted: list[int]) -> tuple[int, ...]:
         placed: dict[int, None] = {}
+        rank = {at: step for step, at in enumerate(wanted)}
         for start in wanted:
             stack = [start]
             while stack:
                 at = stack[-1]
-                waiting = [place for place in wanted if place in self.needs.get(at, ()) and place not in placed]
+                waiting = [place for place in self.needs.get(at, ()) if place in rank and place not in placed]
                 if waiting:
-                    stack.append(waiting[0])
+                    stack.append(min(waiting, key=rank.__getitem__))
                 else:
                     placed[stack.pop()] = None
         return tuple(placed)
