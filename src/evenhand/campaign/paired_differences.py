@@ -15,7 +15,8 @@ import numpy as np
 from evenhand.arrays import Reals
 
 FLOOR = 0.001
-"""Added to shares before their logarithm, so that zero has one; a tenth of a point is less than matters."""
+"""Added to shares before their logarithm, so that zero has one; a tenth of a point is less than matters.  Where one held-out person is
+more than that, that one is added: otherwise a single flip more or less would move the logarithm of a small share as much as a repair."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,13 @@ class PairedMean:
     low: float | None
     high: float | None
     seeds: int
+
+    def at_least(self, confidence: float) -> float | None:
+        """The one-sided bound below it, where the interval is the two-sided one of this confidence; None with a single seed."""
+        if self.low is None:
+            return None
+        one, two = (_quantile(self.seeds, level) for level in (2 * confidence - 1, confidence))
+        return self.estimate - (self.estimate - self.low) * one / two
 
     def as_dict(self) -> dict[str, float | int | None]:
         """For JSON."""
@@ -59,10 +67,17 @@ class Change:
 
 @dataclass(frozen=True)
 class Design:
-    """How the seeds hang together: held-out rows per row that is there to train on, and the confidence of every interval."""
+    """How the seeds hang together: held-out rows per row that is there to train on, the confidence of every interval, and the people that
+    are held out."""
 
     held_out_ratio: float
     confidence: float = 0.95
+    held_out: float = math.inf
+
+    @property
+    def floor(self) -> float:
+        """What is added to a share before its logarithm."""
+        return max(FLOOR, 1.0 / self.held_out)
 
 
 def mean_of(values: Reals, design: Design) -> PairedMean:
@@ -87,7 +102,7 @@ def change_of(before: Reals, after: Reals, design: Design, by_ratio: bool = Fals
 
     known = np.isfinite(after) & np.isfinite(before)
     mean = mean_of((after - before)[known], design)
-    tested = np.log(after[known] + FLOOR) - np.log(before[known] + FLOOR) if by_ratio else (after - before)[known]
+    tested = np.log(after[known] + design.floor) - np.log(before[known] + design.floor) if by_ratio else (after - before)[known]
     if len(tested) < 2:
         return Change(mean, 1.0, 0.0)
     centre, error = float(tested.mean()), _error(tested, design)

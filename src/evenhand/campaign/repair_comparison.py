@@ -276,7 +276,8 @@ def compare(
     refused = {name: why for outcome in outcomes for name, why in outcome.refused.items()}
     names = [name for name in roles if any(name in outcome.figures for outcome in outcomes)]
     facts = [outcome.facts["seed"] for outcome in outcomes]
-    design = Design(float(np.mean([f["held_out"] / f["rows_to_train"] for f in facts])), terms.confidence)
+    ratio, people = (float(np.mean(each)) for each in ([f["held_out"] / f["rows_to_train"] for f in facts], [f["held_out"] for f in facts]))
+    design = Design(ratio, terms.confidence, people)
     desk = _Desk(list(outcomes), roles, design, terms, names, card)
     lines = _with_front([desk.given(), *desk.lines()], desk.goal.first, card.kept)
     notes = tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes)) + desk.warnings(lines)
@@ -390,7 +391,7 @@ class _Desk:
     def price(self, changes: Mapping[str, Change], improved: str, means: Mapping[str, PairedMean]) -> tuple[Verdict, str]:
         """Whether accuracy is shown to be kept, and nothing that counts beside the goal rose."""
         change = changes[self.card.kept]
-        low, kept, accuracy = change.mean.low, _kept_words(self.card), means[self.card.kept]
+        low, kept, accuracy = change.mean.at_least(self.terms.confidence), _kept_words(self.card), means[self.card.kept]
         lost = -change.mean.estimate
         floor = self.terms.floor
         if floor is not None and (accuracy.low if accuracy.low is not None else accuracy.estimate) < floor:

@@ -58,7 +58,7 @@ def repair_command(
     wired: ModelFlags,
     train_method: str = typer.Option(None, help="The method whose findings train."),
     judge_method: str = typer.Option(None, help="The method whose findings judge."),
-    seeds: int = typer.Option(5, min=1, help="How many times everything is repeated."),
+    seeds: int = typer.Option(8, min=1, help="How many times everything is repeated."),
     seed: int = typer.Option(0, min=0, help="The first seed."),
     candidates: int = typer.Option(20_000, min=1, help="Candidates of each search."),
     tolerance: float = typer.Option(

@@ -53,7 +53,7 @@ class RepairOptions:
 
     train_method: str | Method | None = None  # None for the usual one of the data's medium
     judge_method: str | Method | None = None
-    seeds: Count = 5  # five tell a repair from chance
+    seeds: Count = 8  # so many show that flips fall to a tenth, among a dozen repairs that do nothing
     first_seed: int = 0
     effort: Effort = field(default_factory=Effort)
     terms: RepairTerms = field(default_factory=RepairTerms)
