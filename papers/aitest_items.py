@@ -42,9 +42,9 @@ class CellNotes:
 
 
 def _plan(effort: Effort) -> tables.Plan:
-    steps = effort.choose(300, 12_000)
+    steps = effort.choose(200, 12_000)
     notes: Any = CellNotes(effort.cells)
-    questions = effort.choose(200_000, 1_000_000_000)
+    questions = effort.choose(100_000, 1_000_000_000)
     return tables.Plan(len(effort.seeds), effort.choose(2, 5), steps, effort.choose(1_000, 4_000), UNLIMITED, CONVERGED, questions, notes)
 
 
@@ -59,7 +59,7 @@ def _redone(effort: Effort, number: int, lines: list[dict[str, Any]], agrees: li
         "Ours", head, [[str(line[name]) if not isinstance(line[name], float) else f"{line[name]:.3f}" for name in head] for line in lines]
     )
     grown = (
-        " Surrogates grow until 200,000 questions are spent (about 200 paths); the full form lets them grow as they like."
+        " Surrogates grow until 100,000 questions are spent (about 100 paths); the full form lets them grow as they like."
         if number > 5
         else ""
     )

@@ -56,7 +56,7 @@ class DetectorSize:
     epochs: int
 
 
-QUICK, FULL = DetectorSize(240, 100, 40, 4), DetectorSize(1500, 600, 300, 6)
+QUICK, FULL = DetectorSize(180, 80, 30, 3), DetectorSize(1500, 600, 300, 6)
 
 
 def faces(count: int, rng: np.random.Generator, dark_share: float = DARK_SHARE) -> Album:

@@ -27,7 +27,7 @@ WHITE_BOX = ("adf", "eidig", "neuronfair")
 BLACK_BOX = ("aequitas", "symbgen", "expga", "limi")
 OURS = ("evenhand",)
 MILLION = 1_000_000
-FEW = 15_000
+FEW = 10_000
 """Tests of each method in the short form."""
 CTGAN_AVERAGE = (
     f"CTGANs are trained here as published, but for one thing: the generator is a moving average over training steps that keeps "

@@ -47,7 +47,7 @@ def _seeds(effort: Effort) -> str:
 
 def totals(effort: Effort, pair: tuple[str, str], name: str) -> list[Caught]:
     """The searches of Tables 4 and 8: equally many tests with the published parameters."""
-    tests = effort.choose(10_000, 1_041_000)
+    tests = effort.choose(6_000, 1_041_000)
     return [caught(Hunt("adf", pair[0], pair[1:], name, seed, candidates=tests), effort.cells) for seed in effort.seeds]
 
 
@@ -119,7 +119,7 @@ def table_4(effort: Effort) -> Redone:
     return Redone(
         (
             Grid(
-                f"{effort.choose(10_000, 1_041_000):,} tests each, published parameters",
+                f"{effort.choose(6_000, 1_041_000):,} tests each, published parameters",
                 ["data", "method", "findings", "success rate %"],
                 rows,
             ),

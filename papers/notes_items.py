@@ -42,7 +42,7 @@ def equal_counting(effort: Effort) -> FieldNote:
             times.append(np.mean([each.rate for each in ours]) / max(np.mean([each.rate for each in theirs]), 1e-9))
             published.append(FOUND["mlp"]["limi"][place] / FOUND["mlp"][rival][place])
         rows.append(["LIMI", rival, _spread(published, ".1f"), _spread(counts), _spread(times)])
-    tests = f"{effort.choose(10_000, 1_041_000):,} (NeuronFair) and {effort.choose(limi_items.FEW, limi_items.MILLION):,} (LIMI)"
+    tests = f"{effort.choose(6_000, 1_041_000):,} (NeuronFair) and {effort.choose(limi_items.FEW, limi_items.MILLION):,} (LIMI)"
     above = sum(float(row[3].split()[0]) > 1 for row in rows)
     return FieldNote(
         "NeuronFair is reported to find 5.84 times as many discriminatory instances as its rivals, and LIMI about nine times as many. How much "

@@ -28,7 +28,7 @@ from parts.face_harvest import BIASES, FULL, QUICK, plan_of
 from parts.face_mutants import mutants_of_seed
 from parts.face_tables import top_gap
 
-SMALL = replace(QUICK, training=700, testing=260, epochs=5, seeds_of_generation=60, strategies=("none", "random", "cosine"))
+SMALL = replace(QUICK, training=560, testing=220, epochs=5, seeds_of_generation=60, strategies=("none", "random", "cosine"))
 
 
 def chain_of(is_quick: bool, architecture: str, attribute: str, seed: int) -> PictureChain:
