@@ -289,9 +289,31 @@ def test_a_tax_on_a_total_is_found_beside_what_is_left_and_a_ratio_to_it_though_
     assert {each.text for each in found} == {
         "tax == 0.23 * gross within 0.005",
         "net == gross - tax",
-        "base == -extra + gross",
+        "gross == base + extra",
         "burden == debt / gross within 0.0005",
     }
     assert {each.support for each in found} == {1.0}
     made = ChainedTrees.fit(rows, domain, np.random.default_rng(1)).sample(2_000, np.random.default_rng(2))
+    assert all(each.rule.holds(made).mean() >= 0.999 for each in found)
+
+
+def test_equations_are_told_by_totals_and_computed_from_columns_whose_steps_they_land_on() -> None:
+    rng = np.random.default_rng(3)
+    spring, autumn = rng.integers(0, 900, (2, 2_000)).astype(float)
+    base, bonus = np.round(rng.gamma(3, 600, 2_000), 2), np.round(rng.gamma(2, 90, 2_000), 2)
+    gross = np.round(base + bonus, 2)
+    tax = np.round(0.2 * gross, 2)
+    cells = {"spring": spring, "autumn": autumn, "year": spring + autumn, "mean": (spring + autumn) / 2}
+    cells |= {"base": base, "bonus": bonus, "gross": gross, "tax": tax, "net": np.round(gross - tax, 2)}
+    columns = tuple(_column(name, each) for name, each in cells.items())
+    rows, domain = np.column_stack(list(cells.values())), TabularDomain(columns)
+    found = [each for each in find_relations(rows, domain, rng) if each.kind == "linear"]
+    assert {each.text for each in found} == {
+        "mean == 0.5 * year",
+        "year == spring + autumn",
+        "gross == base + bonus",
+        "tax == 0.2 * gross within 0.005",
+        "net == gross - tax",
+    }
+    made = ChainedTrees.fit(rows, domain, rng).sample(2_000, rng)
     assert all(each.rule.holds(made).mean() >= 0.999 for each in found)

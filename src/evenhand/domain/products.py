@@ -105,7 +105,7 @@ def _without_coarse(rows: Rows, places: Sequence[int]) -> Rows:
     rows = rows.copy()
     for at in places:
         cells = rows[:, at]
-        step = _step(cells[~np.isnan(cells)])
+        step = _step_of(rows, at)
         with np.errstate(invalid="ignore"):
             coarse = cells < COARSE_STEPS * step if step < 1 else cells == 0
         rows[coarse if coarse.mean() <= MOST_GAPS else cells == 0, at] = np.nan
@@ -172,7 +172,7 @@ def _equations(rows: Rows, places: list[int], is_product: bool) -> Iterator[Equa
             found = _exact(rows, centred / deviation, _Asked(at, members, places, is_product))
             if explained and (found is None or found.slack):  # their rounding may be what is missing
                 also = _exact(rows, centred / deviation, _Asked(at, [*members, *explained], places, is_product))
-                found = also if also is not None and (found is None or not also.slack) else found
+                found = _fewest_terms(also, rows) if also is not None and (found is None or not also.slack) else found
             if found is not None:
                 yield found
                 explained.append(places.index(found.target))
@@ -204,7 +204,7 @@ def _roots_first(order: list[int], scaled: Rows, rows: Rows, places: list[int]) 
                 root: sum(_fitted(rows, places[each], [places[root]], False) is not None for each in group if each != root)
                 for root in group
             }
-            found[max(group, key=lambda root: told[root])] = None  # the first of equals
+            found[max(group, key=lambda root: (told[root], rows[:, places[root]].std()))] = None  # of equals the one that varies most
         found.update(dict.fromkeys(group if at not in found or at in group else [at]))
     return list(found)
 
@@ -220,18 +220,38 @@ class _Asked:
 
 
 def _exact(rows: Rows, scaled: Rows, asked: _Asked) -> Equation | None:
-    """The equation of the column, or of one of its parts where only that can be told to the last decimal."""
+    """The equation of the column, or of one of its parts where only that can be told to the last decimal, or lands on its steps."""
     weights = np.linalg.lstsq(scaled[:, asked.members], scaled[:, asked.at], rcond=1e-10)[0]
     parts = [member for member, weight in zip(asked.members, weights, strict=True) if abs(weight) > SMALLEST_PART]
     if not 1 <= len(parts) <= MOST_TERMS:
         return None
     together = [asked.at, *parts]
+    first = None
     for target in together:
         others = sorted(asked.places[at] for at in together if at != target)
         found = _fitted(rows, asked.places[target], others, asked.is_product)
-        if found is not None:
+        if found is not None and lands(found, rows):
             return found
-    return None
+        first = first or found
+    return first
+
+
+def lands(found: Equation, rows: Rows) -> bool:
+    """Whether parts in whole steps of their columns always give a target in whole steps of its own."""
+    step = _step_of(rows, found.target)
+    if found.slack or not step:
+        return True
+    steps = [_step_of(rows, place) for place in found.places]
+    if not found.is_product:
+        moves = [*(weight * each for weight, each in zip(found.weights, steps, strict=True)), found.constant]
+    else:
+        moves = [found.constant * float(np.prod(np.array(steps) ** np.array(found.weights)))] if min(found.weights) > 0 else [0.5 * step]
+    return all(steps) and all(abs(move / step - round(move / step)) <= 1e-6 * max(1.0, abs(move / step)) for move in moves)
+
+
+def _step_of(rows: Rows, place: int) -> float:
+    cells = rows[:, place]
+    return _step(cells[~np.isnan(cells)])
 
 
 def _fitted(rows: Rows, target: int, places: list[int], is_product: bool) -> Equation | None:
@@ -246,6 +266,16 @@ def _fitted(rows: Rows, target: int, places: list[int], is_product: bool) -> Equ
     constant = float(means[-1] - means[:-1] @ weights)
     draft = Equation(target, tuple(places), tuple(map(float, weights)), float(np.exp(constant)) if is_product else constant, is_product)
     return _simplest(draft, rows)
+
+
+def _fewest_terms(found: Equation, rows: Rows) -> Equation:
+    """The same equation without the terms that the others replace: columns that follow from each other have many equations."""
+    for place in found.places if len(found.places) > 1 else ():
+        others = sorted(set(found.places) - {place})
+        fewer = _fitted(rows, found.target, others, found.is_product)
+        if fewer is not None and fewer.slack <= found.slack:
+            return _fewest_terms(fewer, rows)
+    return found
 
 
 def _simplest(draft: Equation, rows: Rows) -> Equation | None:

@@ -20,6 +20,7 @@ from evenhand.domain.constraints import CompiledConstraint, compile_constraint
 from evenhand.domain.parser import quote_name, quote_value
 from evenhand.domain.products import Equation, go_together, linear_equations, product_equations
 from evenhand.domain.tabular import TabularDomain
+from evenhand.domain.totals import totals_alone
 
 RelationKind = Literal["linear", "product", "dependency", "one of", "order", "settled"]
 
@@ -99,7 +100,7 @@ class _Search:
     domain: TabularDomain
 
     def candidates(self) -> Iterator[Candidate]:
-        equations = list(self._equations())
+        equations = totals_alone(list(self._equations()), self.rows)
         yield from (Candidate(_kind(each), self._equation(each), each.target) for each in equations)
         dependencies = list(self._dependencies(equations))
         yield from dependencies
