@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +34,14 @@ CODES = rows(50)
 class Service:
     """A prediction service on this machine whose behaviour a test sets."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: type[HTTPServer] = ThreadingHTTPServer, protocol: str = "HTTP/1.0") -> None:
         self.requests: list[tuple[Any, dict[str, str]]] = []
         self.reply: Callable[[Any, int], tuple[int, Any, dict[str, str]]] = lambda body, _: (200, {"predictions": chances(body)}, {})
         service = self
 
         class Handler(BaseHTTPRequestHandler):
+            protocol_version = protocol
+
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 service.requests.append((body, dict(self.headers)))
@@ -54,8 +56,7 @@ class Service:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
+        self.server = kind(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}/predict"
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
         self.thread.start()
@@ -89,6 +90,19 @@ def test_rows_go_out_as_records_and_come_back_as_scores(service: Service) -> Non
     assert record["job"] in ("clerk", "nurse", "pilot")
     assert isinstance(record["age"], int)
     assert not model.is_hard
+
+
+def test_a_server_that_serves_one_connection_at_a_time_is_asked_to_its_end() -> None:
+    """It waits on the connection that is kept open, and would never come to the others."""
+    running = Service(HTTPServer, "HTTP/1.1")
+    model = wrap(settings(running, batch_rows=5, timeout_seconds=0.4), DOMAIN)
+    try:
+        assert np.allclose(model.scores(CODES)[:, 1], CODES[:, 0] / 100)
+        assert np.allclose(model.scores(CODES[::-1])[:, 1], CODES[::-1, 0] / 100)
+        assert running.requests[-1][1]["Connection"] == "close"
+    finally:
+        del model
+        running.close()
 
 
 def test_a_plain_url_is_enough(service: Service) -> None:

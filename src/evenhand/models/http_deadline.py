@@ -93,12 +93,16 @@ class HurriedBackend:
         self.backend.sleep(seconds)
 
 
-def hurried_client(timeout_seconds: float, headers: dict[str, str]) -> Any:
-    """A client that follows no redirect, keeps no cookie, and whose connections keep deadlines."""
+def hurried_client(timeout_seconds: float, headers: dict[str, str], keeps_open: bool = True) -> Any:
+    """A client that follows no redirect, keeps no cookie, and whose connections keep deadlines.
+
+    keeps_open: whether a connection serves several requests.
+    """
     from http.cookiejar import DefaultCookiePolicy
 
     httpx = require("httpx", "http")
     told = headers if "accept-encoding" in map(str.lower, headers) else {"Accept-Encoding": "gzip, deflate", **headers}
+    told = told if keeps_open else {**told, "Connection": "close"}
     client = httpx.Client(timeout=timeout_seconds, headers=told, follow_redirects=False)
     client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     for transport in (client._transport, *client._mounts.values()):

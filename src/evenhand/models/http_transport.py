@@ -103,15 +103,28 @@ class Transport:
         self._secrets |= {word for text in set(self._secrets) for word in text.split() if len(word) >= _SHORTEST_SECRET}
         self._secrets |= url_secrets(self._url)
         self._lock, self._next_request = threading.Lock(), 0.0
+        self._keeps_open = True
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Transport, (self.connection, self.name)  # what came from the environment is never written; it is read there again
 
     @cached_property
     def _client(self) -> Any:
-        client = hurried_client(self.connection.timeout_seconds, self._headers)
+        client = hurried_client(self.connection.timeout_seconds, self._headers, self._keeps_open)
         weakref.finalize(self, client.close)
         return client
+
+    def _close_after_each(self, client: Any) -> None:
+        """From now on a connection serves one request.
+
+        A server that serves one connection at a time is busy with the one that is kept open, and never comes to the others.
+        """
+        with self._lock:
+            if client is not self._client or not self._keeps_open:
+                return
+            self._keeps_open = False
+            del self._client  # the next one who asks makes another
+        client.close()
 
     def ask(self, body: RequestBody) -> Any:
         """The parsed answer, after as many tries as the connection allows."""
@@ -133,15 +146,17 @@ class Transport:
     def _attempt(self, body: RequestBody) -> _Attempt:
         import httpx
 
+        client = self._client
         try:
             with deadline(self.connection.timeout_seconds):
-                answer = self._sent(body)
+                answer = self._sent(client, body)
         except (httpx.TimeoutException, TooLate):
+            self._close_after_each(client)
             limit = f"{self.connection.timeout_seconds:g} seconds"
             return _Attempt(fault=f"did not answer within {limit}; raise timeout_seconds or send smaller batches")
         except WrongAnswer as fault:
             raise WrongAnswer(f"{self.name} {self.hide(str(fault))}") from None
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as fault:
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError, RuntimeError) as fault:  # the last: closed by another thread
             return _Attempt(fault=f"cannot be reached: {self.hide(_one_line(fault))}; is it running, and is the URL right?")
         said = self.hide(excerpt(answer.text))
         if answer.status in _RETRIED:
@@ -150,8 +165,8 @@ class Transport:
             raise ModelFailed(f"{self.name} refused with status {answer.status}: {said}")
         return _Attempt(answer)
 
-    def _sent(self, body: RequestBody) -> HttpAnswer:
-        with self._client.stream("POST", self._url, **_content(body)) as response:
+    def _sent(self, client: Any, body: RequestBody) -> HttpAnswer:
+        with client.stream("POST", self._url, **_content(body)) as response:
             told, kind = response.headers, response.headers.get("content-type", "no content type")[:100]
             if response.status_code >= 300:
                 return HttpAnswer(response.status_code, _beginning(response), kind, told.get("retry-after", "")[:100])
