@@ -53,7 +53,7 @@ def log_result(result: Result, run_id: str | None = None) -> dict[str, float]:
     >>> import mlflow
     >>> import evenhand as eh
     >>> data = eh.open("credit", protected=["age"])
-    >>> model = eh.wrap(lambda frame: 150 - frame["age"] - frame["duration"], data, returns="score", threshold=90)
+    >>> model = eh.wrap(lambda frame: 50 + frame["age"] - frame["duration"], data, returns="score", threshold=60)
     >>> result = eh.scan(model, data, budget=eh.Budget(candidates=500))
     >>> with mlflow.start_run():
     ...     logged = eh.log_result(result)

@@ -111,7 +111,7 @@ def gate(
 
     >>> import evenhand as eh
     >>> data = eh.open("credit", protected=["age"])
-    >>> model = eh.wrap(lambda frame: 150 - frame["age"] - frame["duration"], data, returns="score", threshold=90)
+    >>> model = eh.wrap(lambda frame: 50 + frame["age"] - frame["duration"], data, returns="score", threshold=60)
     >>> eh.gate(model, data, eh.Policy(eh.Gate(max_rate=0.01))).outcome
     'violation'
     """

@@ -172,7 +172,7 @@ def compare(
 
     >>> import evenhand as eh
     >>> data = eh.open("credit", protected=["age"])
-    >>> model = eh.wrap(lambda frame: 150 - frame["age"] - frame["duration"], data, returns="score", threshold=90)
+    >>> model = eh.wrap(lambda frame: 50 + frame["age"] - frame["duration"], data, returns="score", threshold=60)
     >>> milder = eh.wrap(lambda frame: 150 - 0.2 * frame["age"] - frame["duration"], data, returns="score", threshold=120)
     >>> eh.compare(milder, model, data).outcome
     'violation'

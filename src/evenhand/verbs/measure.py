@@ -83,7 +83,7 @@ def measure(
 
     >>> import evenhand as eh
     >>> data = eh.open("credit", protected=["age"])
-    >>> model = eh.wrap(lambda frame: 150 - frame["age"] - frame["duration"], data, returns="score", threshold=90)
+    >>> model = eh.wrap(lambda frame: 50 + frame["age"] - frame["duration"], data, returns="score", threshold=60)
     >>> measured = eh.measure(model, data, options=eh.MeasureOptions(groups_only=True))
     >>> measured.outcome
     'violation'

@@ -68,7 +68,7 @@ def replay(which: str | Path | witness.Witness, model: Model, data: Data, *, fol
 
     >>> import evenhand as eh
     >>> data = eh.open("credit", protected=["age"])
-    >>> model = eh.wrap(lambda frame: 150 - frame["age"] - frame["duration"], data, returns="score", threshold=90)
+    >>> model = eh.wrap(lambda frame: 50 + frame["age"] - frame["duration"], data, returns="score", threshold=60)
     >>> result = eh.scan(model, data, budget=eh.Budget(candidates=500))
     >>> eh.replay(result.witnesses[0], model, data).outcome
     'violation'

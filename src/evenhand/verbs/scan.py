@@ -166,7 +166,7 @@ def scan(
 
     >>> import evenhand as eh
     >>> data = eh.open("credit", protected=["age"])
-    >>> model = eh.wrap(lambda frame: 150 - frame["age"] - frame["duration"], data, returns="score", threshold=90)
+    >>> model = eh.wrap(lambda frame: 50 + frame["age"] - frame["duration"], data, returns="score", threshold=60)
     >>> result = eh.scan(model, data, budget=eh.Budget(candidates=1_000), seed=7)
     >>> result.outcome, len(result.findings) > 100
     ('violation', True)
