@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 
 import numpy as np
@@ -256,3 +257,43 @@ def test_numbers_under_arithmetic_rules_have_the_decimals_of_the_data_and_keep_t
     assert np.array_equal(np.round(made, 2), made)
     assert np.abs(made[:, 2] - made[:, 0] - made[:, 1]).max() < 0.005
     assert (made[:, 0] >= 2 * made[:, 1] - 1e-9).all()
+
+
+def contracts(n: int, seed: int) -> tuple[Rows, TabularDomain]:
+    """A date that follows another, and a pay of whole hours."""
+    rng = np.random.default_rng(seed)
+    start = rng.integers(15_000, 18_000, n)
+    hours, rate = rng.integers(10, 60, n), np.round(rng.uniform(8, 40, n), 2)
+    rows = np.column_stack([start, start + rng.geometric(0.005, n), hours, rate, np.round(hours * rate, 2)]).astype(float)
+    kinds = {"start": "date", "end": "date", "hours": "integer", "rate": "real", "pay": "real"}
+    ends = zip(kinds.items(), rows.min(axis=0), rows.max(axis=0), strict=True)
+    columns = tuple(Column(name, kind, low=float(low), high=float(high)) for (name, kind), low, high in ends)
+    return rows, TabularDomain(columns)
+
+
+@pytest.mark.parametrize("preset", ["hours at least 20", "hours up 10 %", "start at least 2017-01-01", "end down 200", "rate unique"])
+def test_what_follows_a_moved_number_by_computing_or_in_order_is_carried_along(preset: str) -> None:
+    rows, domain = contracts(600, 0)
+    rng = np.random.default_rng(1)
+    steered = SteeredTrees.of(rows, domain, Wishes.preset(preset, domain), rng)
+    made = steered.sample(200, rng)
+    assert not steered.overridden
+    assert (made[:, 0] < made[:, 1]).all()
+    np.testing.assert_allclose(made[:, 2] * made[:, 3], made[:, 4], atol=0.0051)
+
+
+def test_dates_are_wished_for_as_dates_and_shown_so_in_the_editable_table(tmp_path: Path) -> None:
+    rows, domain = contracts(300, 0)
+    graph = ConstraintGraph.fit(rows, domain, np.random.default_rng(0))
+    for ends in (["2015-01-01", None], [dt.date(2015, 1, 1), None]):
+        wish = Wishes.parse({"modify": [{"column": "start", "range": ends}]}, domain).wishes[0]
+        assert wish.range == (domain.columns[0].code("2015-01-01"), domain.columns[0].highest)
+    write_table(graph.graph, domain, tmp_path / "table.csv")
+    text = (tmp_path / "table.csv").read_text()
+    low = str(domain.columns[0].value(domain.columns[0].lowest))
+    (tmp_path / "table.csv").write_text(text.replace(low, "2012-06-01"))
+    assert read_wishes(tmp_path / "table.csv", graph.graph, domain).wishes[0].range == (15_492.0, domain.columns[0].highest)
+    with pytest.raises(ConstraintError, match="must be a date such as"):
+        Wishes.parse({"modify": [{"column": "start", "range": [2015, None]}]}, domain)
+    with pytest.raises(ConstraintError, match="move it by a number of days"):
+        Wishes.preset("start up 20 %", domain)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.disk import read_utf8, whole_file
+from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError
 from evenhand.synthesis import families
@@ -37,7 +38,7 @@ def _columns(graph: Graph, domain: TabularDomain) -> Iterator[dict[str, str]]:
                 yield {"kind": "category", "column": column.name, "value": str(value), "share": f"{share:.6g}", "error": "0"}
         else:
             fits = graph.numbers[place]
-            yield {"kind": "number", "column": column.name, **_numeric(fits, 0), "error": f"{graph.node_error(place):.4g}"}
+            yield {"kind": "number", "column": column.name, **_numeric(fits, 0, column), "error": f"{graph.node_error(place):.4g}"}
 
 
 def _associations(graph: Graph, domain: TabularDomain) -> Iterator[dict[str, str]]:
@@ -49,7 +50,8 @@ def _associations(graph: Graph, domain: TabularDomain) -> Iterator[dict[str, str
         for code, value in enumerate(domain.columns[edge.source].values):
             if edge.fits.count[code] > 0:
                 error = f"{1 - edge.fits.p_value[code]:.4g}"
-                yield {"kind": "category -> number", **names, "value": str(value), **_numeric(edge.fits, code), "error": error}
+                told = _numeric(edge.fits, code, domain.columns[edge.target])
+                yield {"kind": "category -> number", **names, "value": str(value), **told, "error": error}
 
 
 def _shares(graph: Graph, domain: TabularDomain, edge: Edge) -> Iterator[dict[str, str]]:
@@ -68,10 +70,11 @@ def _shares(graph: Graph, domain: TabularDomain, edge: Edge) -> Iterator[dict[st
             yield {"kind": "category -> category", "value": str(value), "outcome": str(outcome), "share": share}
 
 
-def _numeric(fits: Fits, group: int) -> dict[str, str]:
+def _numeric(fits: Fits, group: int, column: Column) -> dict[str, str]:
     words = families.describe(int(fits.family[group]), fits.parameters[group])
     distribution = json.dumps({key: round(v, 6) if isinstance(v, float) else v for key, v in words.items()}) if words else ""
-    return {"low": f"{fits.low[group]:.10g}", "high": f"{fits.high[group]:.10g}", "distribution": distribution}
+    low, high = (str(column.value(end)) if column.is_moment else f"{end:.10g}" for end in (fits.low[group], fits.high[group]))
+    return {"low": low, "high": high, "distribution": distribution}
 
 
 def write_table(graph: Graph, domain: TabularDomain, path: Path) -> None:
@@ -146,7 +149,8 @@ def _value(domain: TabularDomain, column: str, text: str) -> object:
 def _changed(line: Line, old: Line | None, where: dict[str, object], domain: TabularDomain) -> list[dict[str, object]]:
     wish = dict(where)
     if old is None or (line["low"], line["high"]) != (old["low"], old["high"]):
-        wish["range"] = [_number(line, "low"), _number(line, "high")]
+        is_moment = domain.columns[domain.place(line["column"])].is_moment
+        wish["range"] = [line[end].strip() if is_moment else _number(line, end) for end in ("low", "high")]
     if line["distribution"] and (old is None or line["distribution"] != old["distribution"]):
         wish["distribution"] = _distribution(line)
     if len(wish) == len(where):

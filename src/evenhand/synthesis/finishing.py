@@ -14,6 +14,7 @@ from evenhand.domain.parser import quote_name
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError
 from evenhand.synthesis.decimals import decimals_of
+from evenhand.synthesis.derivations import Following
 from evenhand.synthesis.wishes import Wishes
 
 _STEPS = 2.0**40
@@ -55,6 +56,7 @@ class Finishing:
             return rows
         for at in self.unique:
             rows[:, at] = self._apart(rows[:, at], at, domain.columns[at], rng)
+            rows = Following.of(domain, rows).computed(rows, at)
         for at, share in self.missing.items():
             rows[rng.permutation(len(rows))[: round(share * len(rows))], at] = np.nan
         if not domain.keeps_constraints(rows).all():

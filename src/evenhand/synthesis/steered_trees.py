@@ -14,6 +14,7 @@ from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, InvalidArgument
 from evenhand.synthesis.box import Box
+from evenhand.synthesis.carried_orders import CarriedOrders
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.conditional_wishes import ConditionalWish, PartlyDecided, conditional_wish
 from evenhand.synthesis.constraint_graph import ConstraintGraph, check_rules
@@ -112,7 +113,7 @@ class SteeredTrees:
 
     def within(self, box: Box) -> SteeredTrees:
         """The same wishes, for rows that lie in a box; a ConstraintError where the wishes leave it empty."""
-        moved = {*self._changed, *self._following}
+        moved = {*self._changed, *self._carried.places, *self._following}
         decided = {step.place for step in self.leaders}
         free = Box(
             {at: mask for at, mask in box.values.items() if at not in decided},
@@ -225,9 +226,15 @@ class SteeredTrees:
         return frozenset({*self.scalings, *(at for _, at in self.value_scalings)})
 
     @cached_property
+    def _carried(self) -> CarriedOrders:
+        """Numbers that stay in order with moved ones."""
+        decided = {step.place for step in self.leaders} | {each.target for each in self.conditionals}
+        return CarriedOrders.of(self.trees, self._changed, decided)
+
+    @cached_property
     def _following(self) -> tuple[int, ...]:
         """Computed columns, in the order of the chain, that depend on moved ones."""
-        return following(self.trees, self._changed)
+        return following(self.trees, self._changed | self._carried.places)
 
     def _within_old_range(self, fixed: Mapping[int, Reals]) -> dict[str, Reals]:
         """What the trees see of a decided column: its cells, as near as the data's range allows."""
@@ -237,9 +244,11 @@ class SteeredTrees:
     @cached_property
     def _decimals(self) -> dict[int, int | None]:
         grids = {at: link.cells.grid for at, link in zip(self.trees.order, self.trees.links, strict=True)}
-        return {at: grid if isinstance(grid, int) else None for at, grid in grids.items()}
+        whole = self.domain.integral  # what is computed from a whole number is computed from it as it will stand there
+        return {at: 0 if whole[at] else grid if isinstance(grid, int) else None for at, grid in grids.items()}
 
     def _moved(self, rows: Rows, fixed: Mapping[int, Reals]) -> Rows:
+        before = rows.copy()
         for at, cells in fixed.items():
             rows[:, at] = cells
         for at, scaling in self.scalings.items():
@@ -249,6 +258,7 @@ class SteeredTrees:
                 mine = rows[:, source] == value
                 moved = scaling.apply(np.clip(rows[mine, at], *scaling.old))
                 rows[mine, at] = rounded(moved, *scaling.new, self._decimals[at])
+        self._carried.carry(rows, before)
         for at in self._following:
             for each in self.trees.guides[at].derivations:
                 computed = replace(each, column=self.domain.columns[at]) if isinstance(each, Computation) else each
@@ -286,7 +296,8 @@ def _roomy(domain: TabularDomain, places: tuple[int, ...], wishes: Wishes) -> Ta
         if not column.is_listed:
             ends = [end * factor for end in (column.lowest, column.highest) for factor in (1.0, *factors)]
             low, high = min(ends) - shifts, max(ends) + shifts
-            columns[at] = replace(column, low=low, high=high) if not column.is_integral else column
+            low, high = (np.floor(low), np.ceil(high)) if column.is_integral else (low, high)
+            columns[at] = replace(column, low=low, high=high)
     return replace(domain, columns=tuple(columns))
 
 

@@ -8,11 +8,13 @@ delete: [{column: zip}, {association: [sex, salary]}, {range: salary}]
 rules:  ["age >= 18 or marital_status == 'Never-married'"]
 presets: ["1:1 sex", "income up 20 %", "income up 500", "age at least 18", "income 10 % missing", "number unique", "region X only"]
 
-One end of a range may be null: the data's own end stands.  `isUnique` is the paper's word for `unique`.
+One end of a range may be null: the data's own end stands.  Dates are written 2024-03-31 and shifted by days.
+`isUnique` is the paper's word for `unique`.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -196,6 +198,8 @@ def _is_true(entry: Mapping[str, Any], key: str) -> bool:
 def _range(ends: Any, column: Column) -> tuple[float, float]:
     """Both ends of a wished range; one that is null is the data's."""
     is_pair = isinstance(ends, Sequence) and not isinstance(ends, str) and len(ends) == 2
+    if is_pair and column.is_moment:
+        ends = [None if end is None else _moment(end, column) for end in ends]
     if not is_pair or not all(end is None or (isinstance(end, int | float) and not isinstance(end, bool)) for end in ends):
         raise ConstraintError(f"{column.name}: range must be [lowest, highest], one of which may be null, got {ends!r}")
     if column.is_listed:
@@ -204,6 +208,14 @@ def _range(ends: Any, column: Column) -> tuple[float, float]:
         )
     low, high = (column.lowest if ends[0] is None else float(ends[0])), (column.highest if ends[1] is None else float(ends[1]))
     return (min(low, high), high) if ends[0] is None else (low, max(low, high)) if ends[1] is None else (low, high)
+
+
+def _moment(end: object, column: Column) -> float:
+    if not isinstance(end, str | dt.date):
+        raise ConstraintError(
+            f"{column.name}: an end of its range must be a {column.kind} such as {column.value(column.highest)}, got {end!r}"
+        )
+    return column.code(end)
 
 
 def _bound(wish: Wish, domain: TabularDomain) -> Wish:
@@ -231,6 +243,8 @@ def _bound(wish: Wish, domain: TabularDomain) -> Wish:
         _check_frequencies(wish, domain)
     if wish.factor is not None and not (isinstance(wish.factor, int | float) and wish.factor > 0):
         raise ConstraintError(f"{wish.text}: factor must be a number above 0")
+    if wish.factor is not None and column.is_moment:
+        raise ConstraintError(f"{wish.text}: a {column.kind} has no multiples; move it by a number of {_UNITS[column.kind]} (shift: 30)")
     if wish.shift is not None and not (isinstance(wish.shift, int | float) and math.isfinite(wish.shift)):
         raise ConstraintError(f"{wish.column}: shift must be a number, got {wish.shift!r}")
     if wish.missing is not None and not (isinstance(wish.missing, int | float) and 0 <= wish.missing <= 1):
@@ -238,6 +252,7 @@ def _bound(wish: Wish, domain: TabularDomain) -> Wish:
     return wish
 
 
+_UNITS = {"date": "days", "datetime": "seconds"}
 _WANTED = ("range", "distribution", "frequencies", "factor", "shift", "missing")
 
 
@@ -294,7 +309,8 @@ def _by(match: re.Match[str], domain: TabularDomain) -> Wishes:
 
 
 def _one_sided(match: re.Match[str], domain: TabularDomain) -> Wishes:
-    name, end = match["column"].strip(), float(match["end"].replace(",", ""))
+    name, words = match["column"].strip(), match["end"]
+    end = words if domain.columns[domain.place(name)].is_moment else float(words.replace(",", ""))
     ends = [end, None] if match["side"].lower() == "least" else [None, end]
     return Wishes((_bound(Wish("modify", name, range=_range(ends, domain.columns[domain.place(name)])), domain),))
 
@@ -330,7 +346,7 @@ _PRESETS = (
     (r"(?P<ratio>\d+(?:\.\d+)?(?::\d+(?:\.\d+)?)+)\s+(?P<column>[^:]+?)(?:\s+(?P<values>[^\s:]+(?::[^\s:]+)+))?", _ratio),
     (r"(?P<column>.+?)\s+(?P<way>up|down)\s+(?P<percent>\d+(?:\.\d+)?)\s*%", _move),
     (r"(?P<column>.+?)\s+(?P<way>up|down)\s+(?:by\s+)?(?P<amount>\d[\d,]*(?:\.\d+)?)", _by),
-    (r"(?P<column>.+?)\s+at\s+(?P<side>least|most)\s+(?P<end>-?\d[\d,]*(?:\.\d+)?)", _one_sided),
+    (r"(?P<column>.+?)\s+at\s+(?P<side>least|most)\s+(?P<end>-?\d[\d,]*(?:\.\d+)?|\d{4}-\d\d-\d\d(?:T[\d:]+)?)", _one_sided),
     (r"(?P<column>.+?)\s+(?P<percent>\d+(?:\.\d+)?)\s*%\s+missing", _blank),
     (r"(?P<column>.+?)\s+unique", _unique),
     (r"(?P<words>.+)\s+only", _only),
