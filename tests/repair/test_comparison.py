@@ -80,8 +80,15 @@ def test_a_fall_only_among_random_inputs_is_no_evidence():
     assert judged({"if_r": 0.01}, noise=0.001)["mine"].verdict == "no evidence of improvement"
 
 
-def test_a_fall_that_another_method_does_not_see_is_no_evidence():
-    assert judged({"if_o": 0.02}, noise=0.001)["mine"].verdict == "no evidence of improvement"
+def test_a_fall_among_the_held_out_people_alone_is_no_evidence():
+    found = judged({"if_o": 0.02}, noise=0.001)["mine"]
+    assert found.verdict == "no evidence of improvement"
+    assert "a fall of IF_r or Found by a new search is not shown" in found.reason
+
+
+@pytest.mark.parametrize("seen", ["if_r", "found_anew"])
+def test_a_fall_is_seen_beyond_them_in_the_whole_domain_or_by_another_method(seen):
+    assert judged({"if_o": 0.02, seen: FALLS[seen]}, noise=0.001)["mine"].verdict == "better"
 
 
 def test_lost_accuracy_is_a_price():
@@ -97,7 +104,7 @@ def test_large_noise_hides_a_small_fall():
 
 
 def test_a_figure_that_was_not_measured_decides_nothing():
-    found = judged(FALLS | {"found_anew": float("nan")}, noise=0.001)["mine"]
+    found = judged(FALLS | {"found_anew": float("nan"), "if_r": float("nan")}, noise=0.001)["mine"]
     assert found.verdict == "no evidence of improvement"
 
 

@@ -1,10 +1,13 @@
 """A model that may not have been asked what it should be gets no verdict, whatever pairs are found; what was found is told all the same."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import evenhand as eh
+from evenhand.report import render
 
 RNG = np.random.default_rng(4)
 PEOPLE = pd.DataFrame({"sex": RNG.choice(["f", "m"], 500), "pay": RNG.integers(1, 100, 500), "age": RNG.integers(20, 60, 500)})
@@ -37,20 +40,45 @@ def scanned():
 def test_pairs_of_a_doubted_model_are_told_and_decide_nothing(scanned):
     assert scanned.outcome == "inconclusive"
     assert "not shown to be better than guessing" in scanned.reason
-    assert "besides, pairs prove" in scanned.reason
+    assert "if it is wired right after all, pairs prove" in scanned.reason
     assert len(scanned.findings) > 10
 
 
-def test_the_same_holds_for_a_measurement():
-    result = eh.measure(wrapped(by_another_column), DATA, options=QUICK)
-    assert result.outcome == "inconclusive"
-    assert "better than guessing" in result.reason
-    assert result.as_dict()["body"]["wiring_doubt"]
+@pytest.fixture(scope="module")
+def measured():
+    return eh.measure(wrapped(by_another_column), DATA, options=QUICK)
+
+
+def test_the_same_holds_for_a_measurement(measured):
+    assert measured.outcome == "inconclusive"
+    assert "better than guessing" in measured.reason
+    assert measured.as_dict()["body"]["wiring_doubt"]
+
+
+def test_none_of_its_checks_is_decided(scanned, measured):
+    told = [check for result in (scanned, measured) for check in result.as_dict()["checks"]]
+    assert {check["outcome"] for check in told} == {"inconclusive"}
+    assert "statistical_parity" in {each.metric for each in measured.figures if each.verdict == "different"}
+
+
+def test_every_rendering_leads_with_the_doubt_and_blames_nobody(scanned, measured):
+    for result in (scanned, measured):
+        content = result.as_dict()
+        for form in ("html", "md", "model_card", "twin_tests", "nyc_local_law_144", "four_fifths", "eu_ai_act"):
+            assert "It is in doubt whether the model was asked what it should be" in render(content, form), form
+        assert "<failure" not in render(content, "junit")
+        assert "one proven pair is a violation" not in render(content, "html")
+        levels = {each["level"] for each in json.loads(render(content, "sarif"))["runs"][0]["results"]}
+        assert levels == {"note"}
+        assert "It is in doubt" in result._repr_html_()
 
 
 def test_no_policy_overrules_the_doubt(scanned):
     ruling = eh.Policy(eh.Gate(max_rate=0.01), worst_gap=0.01).judge([scanned.as_dict()])
     assert {each.outcome for each in ruling.held} == {"inconclusive"}
+    assert ruling.outcome == "inconclusive"
+    assert ruling.reason.startswith("labels: accuracy")
+    assert ruling.reason.count("better than guessing") == 1
 
 
 def test_a_model_that_is_wired_right_is_judged():

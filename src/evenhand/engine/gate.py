@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from evenhand.claims import Claim, Span
@@ -35,7 +35,8 @@ class Ruling:
         if not doubt:
             return self
         is_more = self.outcome != "pass" and self.reason not in doubt
-        return Ruling("inconclusive", f"{doubt}; besides, {self.reason}" if is_more else doubt)
+        joint = "if it is wired right after all" if self.outcome == "violation" else "besides"
+        return Ruling("inconclusive", f"{doubt}; {joint}, {self.reason}" if is_more else doubt)
 
     def if_proven(self, doubt: str) -> Ruling:
         """The same; but a violation becomes inconclusive where pairs are no proof."""
@@ -119,11 +120,20 @@ def _more(rate: Rate) -> str:
     return "every row was asked already: bring more rows" if rate.whole else "raise rate_rows or the budget"
 
 
-def checks_of(claims: Iterable[Claim]) -> list[dict[str, Any]]:
-    """Claims as a result's checks, for JSON."""
-    return [asdict(Gate.check(claim)) for claim in claims]
+UNDECIDED = "undecided, for the wiring of the model is in doubt"
 
 
-def section_dict(section: StudySection) -> dict[str, Any]:
+def checks_of(claims: Iterable[Claim], doubt: str = "") -> list[dict[str, Any]]:
+    """Claims as a result's checks, for JSON; none is decided where there is a doubt about the wiring of the model."""
+    return [asdict(_if_wired(Gate.check(claim), doubt)) for claim in claims]
+
+
+def _if_wired(checked: Checked, doubt: str) -> Checked:
+    if not doubt or checked.outcome not in ("pass", "violation"):
+        return checked
+    return replace(checked, outcome="inconclusive", message=f"{checked.message} ({UNDECIDED})")
+
+
+def section_dict(section: StudySection, doubt: str = "") -> dict[str, Any]:
     """A study as a part of a result's body, its claims decided."""
-    return {"figures": dict(section.figures), "sentences": list(section.sentences), "checks": checks_of(section.claims)}
+    return {"figures": dict(section.figures), "sentences": list(section.sentences), "checks": checks_of(section.claims, doubt)}

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from evenhand.claims import Claim, Span
 from evenhand.contract import Outcome
 from evenhand.engine.baseline import Baseline
-from evenhand.engine.gate import Gate, Ruling
+from evenhand.engine.gate import UNDECIDED, Gate, Ruling
 from evenhand.errors import InvalidArgument
 from evenhand.limits import ShareBelowOne, check_limits
 from evenhand.measures.rates import Rate
@@ -123,16 +123,21 @@ class PolicyRuling:
     """What a policy says of results: every condition, and the whole."""
 
     held: tuple[Held, ...]
+    doubt: str = ""  # why the model may not have been asked what it should be
 
     @property
     def outcome(self) -> Outcome:
         """A violation where a condition fails, a pass where every one holds or is forgiven."""
-        return Gate.rule(self._claim).outcome
+        return self._ruling.outcome
 
     @property
     def reason(self) -> str:
         """Why, with the first conditions that decide."""
-        return Gate.rule(self._claim).reason
+        return self._ruling.reason
+
+    @property
+    def _ruling(self) -> Ruling:
+        return Gate.rule(self._claim).if_wired(self.doubt)
 
     @property
     def _claim(self) -> Claim:
@@ -202,7 +207,7 @@ class Policy:
         seen = [_if_wired(each, doubt) for result in results for each in self._held(result, searched)]
         held = [self._standing(each, baseline, day) for each in seen]
         missing = [_missing(limit) for limit in self.groups if not any(_is_of(each, limit) for each in held)]
-        return PolicyRuling((*held, *missing))
+        return PolicyRuling((*held, *missing), doubt)
 
     def _held(self, result: Mapping[str, Any], searched: bool) -> Iterator[Held]:
         if result["verb"] == "replay":
@@ -233,7 +238,7 @@ class Policy:
         rate = Rate(interval, told["population"], told.get("unfair") or 0, told.get("words") or "are treated differently")
         found = sum(run["findings"] for run in result["body"].get("runs") or ())
         ruling = self.gate.decide(rate, found)
-        if result["outcome"] == "inconclusive" and result["verb"] == "scan":
+        if result["outcome"] == "inconclusive" and result["verb"] == "scan" and not result["body"].get("wiring_doubt"):
             ruling = ruling.unless(result["reason"])
         bounds = (interval.low, interval.high, interval.estimate)
         return Held("rate", ruling.outcome, ruling.reason, *bounds, self.gate.max_rate)
@@ -269,8 +274,12 @@ class Policy:
 
 def _if_wired(each: Held, doubt: str) -> Held:
     """The same; undecided where it is in doubt whether the model was asked what it should be."""
-    ruling = Ruling(each.outcome, each.message).if_wired(doubt)
-    return replace(each, outcome=ruling.outcome, message=ruling.reason)
+    is_open = not doubt or each.outcome == "inconclusive"
+    return (
+        each
+        if is_open
+        else replace(each, outcome=Ruling(each.outcome, "").if_wired(doubt).outcome, message=f"{each.message} ({UNDECIDED})")
+    )
 
 
 def _class_checks(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from evenhand.report import words
 from evenhand.report.formats.md import code, prose, table
+from evenhand.report.lead import IN_DOUBT
 from evenhand.report.record import Record
 
 WRITTEN = "2026-11-18"
@@ -63,6 +64,7 @@ def opening(title: str, record: Record, sources: Sequence[LegalSource]) -> str:
         f"# {title}",
         NOT_ADVICE,
         measured,
+        *([f"**{IN_DOUBT}** {prose(words.sentence_case(words.text(record.body.wiring_doubt, 600)))}."] if record.body.wiring_doubt else []),
         f"Sources (this text is of {WRITTEN}, {AS_READ}; look up the wording in force):\n\n"
         + "\n".join(f"- {each.line}" for each in sources),
     ]

@@ -11,8 +11,8 @@ from evenhand.report.sections import standings
 SYMBOLS = {"pass": "✓", "violation": "✕", "inconclusive": "?"}
 WORDS = {"pass": "Pass", "violation": "Violation", "inconclusive": "Inconclusive"}
 
-COMPARED_METHODS = "Done"
-"""What a comparison of search methods is when all of them ran: it clears no model of anything."""
+COMPARED = {"bench": "Done", "repair": "Shown"}
+"""What a comparison of methods is when all of them ran, and one of repairs when one is better: it clears no model of anything."""
 
 ONE_MODEL = ("both are of one and the same model", "the newest is of the same model")
 
@@ -33,11 +33,16 @@ def nouns(record: Record) -> tuple[str, str]:
 
 def outcome_word(record: Record) -> str:
     """The outcome in one word, of what the verb is about."""
-    return COMPARED_METHODS if record.verb == "bench" and record.outcome == "pass" else WORDS[record.outcome]
+    return COMPARED.get(record.verb, WORDS["pass"]) if record.outcome == "pass" else WORDS[record.outcome]
+
+
+IN_DOUBT = "It is in doubt whether the model was asked what it should be, so nothing is decided about its fairness."
 
 
 def lead(record: Record) -> str:
     """The sentence that leads."""
+    if record.body.wiring_doubt:
+        return IN_DOUBT
     if classes_decide(record) or leaning_decides(record) or is_one_model(record):
         return sentence(record.reason)
     rate = record.body.rates[0] if record.body.rates else None

@@ -94,6 +94,8 @@ def _parameters(method: str, given: Any) -> str:
 
 def gate_sentence(record: Record) -> str:
     """The rule that made the verdict; empty when the result does not say."""
+    if record.body.wiring_doubt:
+        return "The rule: a model whose wiring is in doubt neither passes nor is blamed, whatever was found."
     gate = record.gate
     if not isinstance(gate.get("max_rate"), (int, float)):
         return ""

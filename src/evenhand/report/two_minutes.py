@@ -15,7 +15,7 @@ from evenhand.report.charts.tolerances import ToleranceRow, tolerances
 from evenhand.report.first_picture import FirstPicture, class_picture
 from evenhand.report.lead import classes_decide, is_one_model, leaning_decides, listed, nouns
 from evenhand.report.record import RateRecord, Record
-from evenhand.report.sections.repair_lines import goal_changes, goal_is_a_share, is_of_amounts
+from evenhand.report.sections.repair_lines import goal_changes, goal_in_short, goal_is_a_share, is_of_amounts
 
 MOST_STRIPS = 5
 
@@ -102,6 +102,12 @@ NEXT_OF_LEADS = (
 )
 """After a search among twins that a learned editor made."""
 
+IF_WIRED = (
+    "The model may have been asked something else than it was trained for. The figures and pairs are what it answered; whether they say "
+    "anything about its fairness is open. This is no pass."
+)
+NEXT_IF_WIRED = "Do what the reason above asks for (`evenhand doctor` checks every part of the wiring), and run it again."
+
 NEXT_OVER_TIME = {
     "pass": "Keep the newest as the baseline of the next (`evenhand gate --baseline`).",
     "violation": "Find the step at which it became worse below, and compare the two results around it (`evenhand compare`).",
@@ -131,6 +137,8 @@ def two_minutes(record: Record) -> list[BriefLine]:
 
 
 def _next(record: Record) -> str:
+    if record.body.wiring_doubt:
+        return NEXT_IF_WIRED
     if record.body.series:
         return NEXT_OVER_TIME[record.outcome]
     if is_one_model(record):
@@ -143,6 +151,8 @@ def _next(record: Record) -> str:
 
 
 def _means(record: Record) -> str:
+    if record.body.wiring_doubt:
+        return IF_WIRED
     if is_one_model(record):
         return "The model is the same, and every row that was asked is judged as before: it has become no worse."
     if record.verb in ("bench", "synth", "repair"):
@@ -331,7 +341,7 @@ def _repair_rows(record: Record) -> list[ToleranceRow]:
         if _has_bounds(change) and _has_bounds(accuracy):
             lost = {"estimate": -accuracy["estimate"], "low": -accuracy["high"], "high": -accuracy["low"]}
             if goal_is_a_share(record):
-                what = f"{name}: change in the unfairness that the goal names"
+                what = f"{name}: {goal_in_short(record)}"
                 rows.append(ToleranceRow(what, _caption(change), change["low"], change["high"], change["estimate"], 0.0, "it must fall"))
             what = f"{name}: loss of {'what is explained' if is_of_amounts(record) else 'accuracy'}"
             rows.append(ToleranceRow(what, _caption(lost), lost["low"], lost["high"], lost["estimate"], float(limit or 0.0)))

@@ -217,7 +217,8 @@ class _Measurer:
         looked = looked.knowing(0 if real is None else real.rate.unfair)
         ruling = ruling.unless(looked.reserve).if_wired(looked.doubt)
         notes += [each.sentence for each in words]
-        notes += [f"{each.name}: {each.sentence}" for each in looked.checks if each.is_doubt or each.is_reserve]
+        reserves = [f"{each.name}: {each.sentence.rstrip('.')}" for each in looked.checks if each.is_doubt or each.is_reserve]
+        notes += [told for told in reserves if told not in ruling.reason]
         rest = self._rest(answer)
         header = self._header(judge)
         return Measurement(

@@ -154,7 +154,7 @@ class Measurement(Rendered):
             "groups": [each.as_dict() for each in self.figures],
             "fairlearn": [each.as_dict() for each in self.fairlearn],
             "oracles": self.comparison.as_dict() if self.comparison else None,
-            "studies": {name: section_dict(section) for name, section in self.studies.items()},
+            "studies": {name: section_dict(section, self.wiring_doubt) for name, section in self.studies.items()},
             "alarms": list(self.alarms),
             "notes": list(self.notes),
             "wiring_doubt": self.wiring_doubt,
@@ -169,7 +169,7 @@ class Measurement(Rendered):
     def _checks(self) -> list[dict[str, Any]]:
         """What each figure of groups and each study decides; a difference is a violation unless the whole tolerated it."""
         figures = [self._claim(each) for each in self.figures]
-        return checks_of([*figures, *(claim for section in self.studies.values() for claim in section.claims)])
+        return checks_of([*figures, *(claim for section in self.studies.values() for claim in section.claims)], self.wiring_doubt)
 
     def _claim(self, each: Figure) -> Claim:
         is_broken = each.verdict == "different" and self.outcome != "pass"

@@ -13,7 +13,7 @@ from evenhand.claims import Claim
 from evenhand.contract import Model, Outcome, population_words
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.findings import Findings
-from evenhand.engine.gate import Gate, checks_of, section_dict
+from evenhand.engine.gate import checks_of, section_dict
 from evenhand.engine.header import Header
 from evenhand.engine.preflight import doubts
 from evenhand.engine.result import Telling, co_changed, result_dict
@@ -133,14 +133,14 @@ class ScanResult(Rendered):
             "unfair_rows": None if self.unfair_rows is None else list(self.unfair_rows),
         }
         if self.classes is not None:
-            body["studies"] = {"classes": section_dict(self.classes.section())}
+            body["studies"] = {"classes": section_dict(self.classes.section(), self.wiring_doubt)}
         told = Telling(self._sentences, [*self.checks(), *self._failed()], [asdict(w) for w in self.witnesses], body)
         return result_dict(self, told)
 
     def checks(self) -> list[dict[str, Any]]:
         """What each method decides: with a violation, one that found something has its share in it."""
         classes = self.classes.claims() if self.classes is not None else ()
-        return [*(self._check(r) for r in self.runs), *checks_of(classes), *doubts(self.looked)]
+        return [*(self._check(r) for r in self.runs), *checks_of(classes, self.wiring_doubt), *doubts(self.looked)]
 
     def _failed(self) -> list[dict[str, Any]]:
         """A method that failed decides nothing."""
@@ -151,7 +151,7 @@ class ScanResult(Rendered):
         message = f"{found:,} findings among {tried:,} candidates"
         stopped = f"interrupted after {tried:,} candidates" if done.ended == "interrupted" else ""
         claim = Claim(done.method, message if self.outcome == "violation" and found else "", stopped, message)
-        return {**asdict(Gate.check(claim)), "seconds": done.wall_seconds}
+        return {**checks_of([claim], self.wiring_doubt)[0], "seconds": done.wall_seconds}
 
 
 @dataclass(frozen=True)

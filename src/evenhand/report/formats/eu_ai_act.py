@@ -17,7 +17,7 @@ endings = (".eu-ai-act.md",)
 
 SOURCES = (
     LegalSource(
-        "Regulation (EU) 2024/1689 (Artificial Intelligence Act)", "Articles 9, 10, 12, 13, 15 and Annex IV", "OJ L, 2024-07-12",
+        "Regulation (EU) 2024/1689 (Artificial Intelligence Act)", "Articles 9, 10, 12, 13, 15, 113 and Annex IV", "OJ L, 2024-07-12",
         "http://data.europa.eu/eli/reg/2024/1689/oj", "copies of the text",
     ),
     LegalSource(

@@ -100,13 +100,14 @@ def _violated(check: CheckRecord, record: Record) -> dict[str, Any]:
 
 def _result(pair: witness_cards.PairCard, record: Record) -> dict[str, Any]:
     became = f"{pair.outcome} becomes {pair.twin_outcome}" if pair.is_flip else f"{pair.outcome} for both, with different scores"
-    message = f"{pair.headline}: {became}. {pair.origin}. Witness {pair.id}."
+    doubt = "The wiring of the model is in doubt, so this pair blames nobody. " if record.body.wiring_doubt else ""
+    message = f"{doubt}{pair.headline}: {became}. {pair.origin}. Witness {pair.id}."
     kept = _at(f"witnesses/{quote(pair.id, safe='')}.json", "RUN")
     anchor = _anchor(record, *(f"columns.{cell.column}" for cell in pair.differing), "protected")
     return {
         "ruleId": RULE,
         "ruleIndex": 0,
-        "level": LEVELS[record.outcome],
+        "level": "note" if record.body.wiring_doubt else LEVELS[record.outcome],
         "message": {"text": literal(message)},
         "locations": [anchor or kept],
         **({"relatedLocations": [{**kept, "id": 1, "message": {"text": "The pair, as it is kept."}}]} if anchor else {}),

@@ -41,7 +41,8 @@ WHAT = (
 
 def render(record: Record) -> str:
     """The pack."""
-    parts = [opening("Twin tests", record, SOURCES), WHAT, "## How often\n\n" + prose(lead(record)), _rates(record), _pairs(record)]
+    often = "## How often" if record.body.wiring_doubt else "## How often\n\n" + prose(lead(record))
+    parts = [opening("Twin tests", record, SOURCES), WHAT, often, _rates(record), _pairs(record)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -16,6 +16,8 @@ from evenhand.report.record import Record
 
 TONES = {"better": "good", "better, at a price": "unsure", "worse": "bad", "alarm": "bad", "no evidence of improvement": "unsure"}
 GIVEN = "as_given"
+NO_MORE_THAN_ROUNDING = 1e-9
+"""A share or gap of scores that is zero but for the order in which numbers were added up."""
 RIGHT, EXPLAINED = "accuracy", "explained"
 AIMS = {
     "flips": ("if_o", "unfairly treated among held-out people"),
@@ -31,13 +33,14 @@ AMOUNT_AIMS = {
 
 
 GOALS = {
-    "flips": "among held-out real people and for another search method, fewer are treated unfairly",
-    "groups": "the gap between groups in favourable outcomes, and the gap among those who deserve the same, are smaller",
+    "flips": "among held-out real people, and beyond them in the whole domain or for another search method, fewer are treated unfairly",
+    "groups": "the gap between groups in favourable outcomes is smaller, and that among those who deserve the same is not larger",
     "worst_case": "the widest gap of scores between twins is smaller",
 }
 AMOUNT_GOALS = {
-    "flips": "among held-out real people and for another search method, fewer amounts move beyond the tolerance",
-    "groups": "the gap between groups in the mean amount, and in how far it lies beyond the true one, are smaller",
+    "flips": "among held-out real people, and beyond them in the whole domain or for another search method, fewer amounts move beyond the "
+    "tolerance",
+    "groups": "the gap between groups in the mean amount is smaller, and that in how far it lies beyond the true one is not larger",
     "worst_case": "the widest gap of amounts between twins is smaller",
 }
 """What better means under each goal."""
@@ -46,6 +49,11 @@ AMOUNT_GOALS = {
 def is_of_amounts(record: Record) -> bool:
     """Whether models that say amounts were mended."""
     return any(each.get("name") == EXPLAINED for each in (record.body.repairs or {}).get("measures") or [])
+
+
+def goal_in_short(record: Record) -> str:
+    """The figure that the goal is about in two words, for a narrow picture."""
+    return {"if_o": "flips", "worst_gap": "widest gap"}.get(_aim(record)[0], "gap of groups")
 
 
 def goal_is_a_share(record: Record) -> bool:
@@ -59,14 +67,18 @@ def _aim(record: Record) -> tuple[str, str]:
 
 
 def goal_changes(record: Record) -> list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    """Of every repair: its name, its change of the figure that the goal is about, and its change of accuracy; the largest fall first."""
+    """Of every repair: its name, its change of the figure that the goal is about, and its change of accuracy; first those that are shown to
+    be better, and of these the largest fall."""
     lines = (record.body.repairs or {}).get("lines") or []
     figure, kept = _aim(record)[0], EXPLAINED if is_of_amounts(record) else RIGHT
     told = [(line, line.get("changes") or {}) for line in lines if line.get("role") == "repair"]
-    found = [
-        (words.text(line["name"], 40), changes[figure], changes[kept]) for line, changes in told if figure in changes and kept in changes
-    ]
-    return sorted(found, key=lambda each: _estimate(each[1]))
+    both = [(line, changes) for line, changes in told if figure in changes and kept in changes]
+    both.sort(key=lambda each: (_rank(each[0]), _estimate(each[1][figure])))
+    return [(words.text(line["name"], 40), changes[figure], changes[kept]) for line, changes in both]
+
+
+def _rank(line: Mapping[str, Any]) -> int:
+    return {"better": 0, "better, at a price": 1}.get(str(line.get("verdict")), 2)
 
 
 def _estimate(change: Mapping[str, Any]) -> float:
@@ -172,7 +184,7 @@ def _cell(line: Mapping[str, Any], measure: Mapping[str, Any], alpha: float) -> 
 def _shown(value: float, measure: Mapping[str, Any]) -> str:
     """In percent, or in the label's unit."""
     if measure.get("is_share", True):
-        return words.percent(value)
+        return words.percent(value if abs(value) > NO_MORE_THAN_ROUNDING else 0.0)
     return f"{words.number(value)} {words.text(measure.get('unit') or '', 20)}".strip()
 
 
