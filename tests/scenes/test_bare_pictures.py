@@ -59,6 +59,7 @@ def test_a_recognisers_own_boxes_are_the_objects_each_by_one_name(streets, folde
     assert not Scenes(scenes, ChangePlan(("person",), ("person",))).is_annotated
 
 
+@pytest.mark.slow
 def test_rough_masks_are_for_deletion_only_and_a_segmenter_allows_the_rest(streets, folder):
     plan = ChangePlan(("person",), ("person", "car"), ("delete", "mirror"), controls=False)
     rough = Scenes(list(BarePictures(folder, Boxed(streets)).scenes()), plan)

@@ -20,7 +20,7 @@ def test_misuse_is_refused_or_left_open(name, tmp_path):
     assert told
 
 
-@pytest.mark.parametrize("chance", [0.5, 0.1])
+@pytest.mark.parametrize("chance", [pytest.param(0.5, marks=pytest.mark.slow), 0.1])
 def test_doctor_does_not_ask_a_recognisers_memory(chance):
     data = from_scenes(drawn_streets(8, 0), FEW)
     result = eh.doctor(eh.wrap(Unsteady(chance), data), data)

@@ -90,6 +90,7 @@ def test_a_class_that_is_never_recognised_is_named_and_not_called_fair(table, mo
     assert all("would have been found with" in one.sentence for one in verdicts.of("car"))
 
 
+@pytest.mark.slow
 def test_the_power_that_is_said_is_about_the_power_that_is_met(table, monkeypatch):
     fair, unfair = Law(1.2, shake=0.9), fragile_law("person", Law(1.2, shake=0.9))
     said = np.mean([one.power for seed in range(6) for one in table.judged(fair, seed, monkeypatch).of("person") if one.question == "lost"])

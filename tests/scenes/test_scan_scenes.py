@@ -110,6 +110,7 @@ def test_the_same_seed_gives_the_same_findings_from_a_fresh_medium(result):
     assert [one.id for one in repeated.witnesses] == [one.id for one in result.witnesses]
 
 
+@pytest.mark.slow
 def test_findings_of_objects_can_be_asked_for_by_name(data):
     model = shown(data.medium, Simulated(handicap={"traffic light": 1.5}))
     found = eh.scan(model, data, oracle="objects", budget=eh.Budget(candidates=60))
@@ -188,6 +189,7 @@ def test_a_class_is_worse_only_where_both_verdicts_show_it(before, after, outcom
     assert outcome == "pass" or "person" in ruling.reason
 
 
+@pytest.mark.slow
 def test_two_recognisers_are_compared_by_their_classes(data):
     fair, harsh = (shown(data.medium, Simulated(handicap=handicap)) for handicap in ({}, {"person": 1.5}))
     compared = eh.compare(fair, harsh, data, options=eh.CompareOptions(rate_rows=60))
