@@ -127,15 +127,21 @@ def go_together(rows: Rows, at: int, others: Sequence[int]) -> bool:
         own, logs = np.log(rows[:, at]), np.log(rows[:, list(others)])
     if np.isinf(own).any() or np.isnan(own).mean() > MOST_GAPS:
         return True
-    for other in logs.T:
-        both = np.isfinite(own) & np.isfinite(other)
-        spread = own[both].std() * other[both].std() if both.sum() >= FEWEST_COMPLETE else 0.0
-        if (
-            spread > 0
-            and abs(np.mean((own[both] - own[both].mean()) * (other[both] - other[both].mean()))) / spread > 1 - UNEXPLAINED**2 / 2
-        ):
-            return True
-    return False
+    count, first, second, both = _shared_moments(own, logs)
+    with np.errstate(all="ignore"):
+        alike = np.abs(both) / np.sqrt(first * second) > 1 - UNEXPLAINED**2 / 2
+    return bool((alike & (count >= FEWEST_COMPLETE)).any())
+
+
+def _shared_moments(own: Reals, others: Rows) -> tuple[Reals, Reals, Reals, Reals]:
+    """Of the rows where a column and each of the others are there: how many, the variances of both, and their covariance."""
+    here, there = np.isfinite(own).astype(np.float64), np.isfinite(others).astype(np.float64)
+    count = np.maximum(here @ there, 1.0)
+    first, second = np.where(here > 0, own, 0.0), np.where(there > 0, others, 0.0)
+    first, second = (first - first.sum() / here.sum()) * here, (second - second.sum(axis=0) / np.maximum(there.sum(axis=0), 1)) * there
+    means = first @ there / count, here @ second / count
+    variances = first**2 @ there / count - means[0] ** 2, here @ second**2 / count - means[1] ** 2
+    return count, *variances, first @ second / count - means[0] * means[1]
 
 
 @dataclass(frozen=True)
