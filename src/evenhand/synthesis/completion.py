@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.arrays import Index, Mask, Rows
+from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, InvalidArgument, UnknownName
+from evenhand.synthesis.box import Box
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.links import BELOW_ONE, tree_copy
 
@@ -66,44 +67,79 @@ def completed(chain: ChainedTrees, rows: Rows, known: Mask, rng: np.random.Gener
     for at, column in enumerate(chain.domain.columns):
         if not column.inside(rows[known[:, at], at]).all():
             raise InvalidArgument(f"a known cell of {column.name!r} lies outside of the column; correct it, or leave it open")
-    _check_computed(chain, known)
+    traced = _traced(chain, rows, known)
     made = np.empty(rows.shape)
     step = max(1, _ROWS_AT_ONCE // tries)
-    for begin in range(0, len(rows), step):
-        span = slice(begin, begin + step)
-        made[span] = _chosen(chain, np.repeat(rows[span], tries, axis=0), np.repeat(known[span], tries, axis=0), tries, rng)
+    for kind in np.unique(traced, axis=0):
+        mine = np.flatnonzero((traced == kind).all(axis=1))
+        drawing = _Drawing(chain, _cut(chain, kind), tries)
+        for begin in range(0, len(mine), step):
+            part = mine[begin : begin + step]
+            made[part] = drawing.chosen(np.repeat(rows[part], tries, axis=0), np.repeat(known[part], tries, axis=0), rng)
     return made
 
 
-def _check_computed(chain: ChainedTrees, known: Mask) -> None:
-    """A column that is computed from others can be known only where they are: the chain cannot be run backwards."""
+def _traced(chain: ChainedTrees, rows: Rows, known: Mask) -> Rows:
+    """(n, columns): the known values that follow from values which are open, and -1 elsewhere.
+
+    Categories are traced back to what they follow from (a country leaves its cities).  A number that is computed from others can be known
+    only where they are: the chain cannot be run backwards.
+    """
+    traced, columns = np.full(rows.shape, -1.0), chain.domain.columns
     for at, guide in chain.guides.items():
         inputs = sorted({place for each in guide.derivations for place in each.inputs})
-        if guide.is_total and (known[:, at] & ~known[:, inputs].all(axis=1)).any():
-            names = ", ".join(chain.domain.names[place] for place in inputs)
-            raise InvalidArgument(f"{chain.domain.names[at]!r} follows from {names}; give these instead, or leave it open")
+        open_ = known[:, at] & ~known[:, inputs].all(axis=1) & guide.is_total
+        if open_.any() and not all(columns[place].is_listed for place in (at, *inputs)):
+            names = ", ".join(columns[place].name for place in inputs)
+            raise InvalidArgument(f"{columns[at].name!r} follows from {names}; give these instead, or leave it open")
+        traced[open_, at] = np.where(np.isnan(rows[open_, at]), -1.0, rows[open_, at])
+    return traced
 
 
-def _chosen(chain: ChainedTrees, rows: Rows, known: Mask, tries: int, rng: np.random.Generator) -> Rows:
-    """One of the completions of every row."""
-    drawn, copies = np.empty(rows.shape), np.empty(rows.shape, dtype=np.float32)
-    weight = rng.gumbel(size=len(rows))  # the largest of log-weight + Gumbel noise is a draw by weight
-    for at, link in zip(chain.order, chain.links, strict=True):
-        bound, given = chain.bound(at, link, drawn), known[:, at]
-        drawn[:, at] = np.where(given, rows[:, at], bound.codes(np.minimum(rng.random(len(rows)), BELOW_ONE), copies)) + 0.0
-        if given.any():
-            weight += np.where(given, bound.log_share(drawn[:, at], copies), 0.0)
-        copies[:, at] = tree_copy(drawn[:, at], chain.domain.columns[at].lowest)
-    kept = chain.domain.contains(drawn)
-    for relation in chain.relations:
-        kept &= relation.rule.holds(drawn) if relation.support == 1.0 else True
-    weight[~kept] = -np.inf
-    weight = np.where(np.isnan(weight), -np.inf, weight).reshape(-1, tries)
-    impossible: Index = np.flatnonzero(~np.isfinite(weight).any(axis=1))
-    if impossible.size:
-        raise ConstraintError(
-            f"{impossible.size} of {len(weight)} rows cannot be completed: what is known of row {int(impossible[0])} breaks a rule, "
-            f"or never occurs together; leave more of its cells open"
-        )
-    chosen: Rows = drawn.reshape(len(weight), tries, -1)[np.arange(len(weight)), weight.argmax(axis=1)]
-    return chosen
+def _cut(chain: ChainedTrees, values: Reals) -> ChainedTrees:
+    """The chain cut to these values and to what they follow from; -1 asks for nothing."""
+    asked = {int(at): np.arange(len(chain.domain.columns[at].values)) == values[at] for at in np.flatnonzero(values >= 0)}
+    return chain.within(Box(asked)) if asked else chain
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawing:
+    """The chain, the one that open categories are drawn from, and how many completions of every row there are."""
+
+    chain: ChainedTrees
+    cut: ChainedTrees
+    tries: int
+
+    def chosen(self, rows: Rows, known: Mask, rng: np.random.Generator) -> Rows:
+        """One of the completions of every row."""
+        drawn, weight = self._drawn(rows, known, rng)
+        kept = self.chain.domain.contains(drawn)
+        for relation in self.chain.relations:
+            kept &= relation.rule.holds(drawn) if relation.support == 1.0 else True
+        weight = np.where(np.isnan(weight) | ~kept, -np.inf, weight).reshape(-1, self.tries)
+        impossible: Index = np.flatnonzero(~np.isfinite(weight).any(axis=1))
+        if impossible.size:
+            raise ConstraintError(
+                f"{impossible.size} of {len(weight)} rows cannot be completed: what is known of row {int(impossible[0])} breaks a rule, "
+                f"or never occurs together; leave more of its cells open"
+            )
+        chosen: Rows = drawn.reshape(len(weight), self.tries, -1)[np.arange(len(weight)), weight.argmax(axis=1)]
+        return chosen
+
+    def _drawn(self, rows: Rows, known: Mask, rng: np.random.Generator) -> tuple[Rows, Reals]:
+        """All completions, and how likely each is by the chain beside how likely it was to be drawn, with noise that makes a draw of it."""
+        drawn, copies = np.empty(rows.shape), np.empty(rows.shape, dtype=np.float32)
+        weight = rng.gumbel(size=len(rows))  # the largest of log-weight + Gumbel noise is a draw by weight
+        columns = self.chain.domain.columns
+        for at, link, narrow in zip(self.chain.order, self.chain.links, self.cut.links, strict=True):
+            bound, given = self.chain.bound(at, link, drawn), known[:, at]
+            is_cut = narrow is not link and columns[at].is_listed
+            source = self.cut.bound(at, narrow, drawn) if is_cut else bound
+            drawn[:, at] = np.where(given, rows[:, at], source.codes(np.minimum(rng.random(len(rows)), BELOW_ONE), copies)) + 0.0
+            if given.any() or is_cut:
+                likely = bound.log_share(drawn[:, at], copies)
+                weight += likely if is_cut else np.where(given, likely, 0.0)
+            if is_cut:
+                weight -= np.where(given, 0.0, source.log_share(drawn[:, at], copies))
+            copies[:, at] = tree_copy(drawn[:, at], columns[at].lowest)
+        return drawn, weight
