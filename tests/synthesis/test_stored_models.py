@@ -115,11 +115,34 @@ def test_unknown_cells_follow_known_ones_that_come_later_in_the_chain(trees):
     assert (np.round(full[:, 2] + full[:, 3], 2) == full[:, 4]).all()
 
 
-def test_what_cannot_be_completed_is_said(trees):
+def test_a_known_total_leaves_its_parts_what_fits(trees):
+    known = np.zeros((300, 5), dtype=bool)
+    known[:, 4] = True
+    full = completed(trees, ROWS[:300], known, np.random.default_rng(0))
+    np.testing.assert_array_equal(full[:, 4], ROWS[:300, 4])
+    np.testing.assert_allclose(full[:, 2] + full[:, 3], full[:, 4], atol=1e-6)
+    assert full[:, 2].mean() == pytest.approx(ROWS[:300, 2].mean(), rel=0.05)
+
+
+def test_a_known_category_leaves_the_values_that_it_follows_from():
+    rng = np.random.default_rng(0)
+    city = rng.integers(0, 60, 1_500).astype(float)
+    columns = (Column("city", "category", tuple(f"c{at}" for at in range(60))), Column("country", "category", tuple("abcdefghij")))
+    trees = ChainedTrees.fit(np.column_stack([city, city // 6]), TabularDomain(columns), rng)
+    rows = np.column_stack([np.full(100, np.nan), np.repeat(np.arange(10.0), 10)])
+    full = completed(trees, rows, np.array([[False, True]] * 100), rng, tries=4)
+    np.testing.assert_array_equal(full[:, 0] // 6, rows[:, 1])
+    assert len(np.unique(full[:, 0])) > 35
+
+
+def test_what_cannot_be_completed_is_said():
+    rng = np.random.default_rng(0)
+    sides = np.round(rng.uniform(1, 9, (300, 2)), 1)
+    columns = tuple(Column(name, "real", low=1.0, high=81.0) for name in ("length", "width", "area"))
+    areas = ChainedTrees.fit(np.column_stack([sides, np.round(sides.prod(axis=1), 2)]), TabularDomain(columns), rng)
+    with pytest.raises(InvalidArgument, match="'area' follows from length, width"):
+        completed(areas, np.full((1, 3), 12.0), np.array([[False, False, True]]), rng)
     known = np.zeros((1, 5), dtype=bool)
-    known[0, 4] = True
-    with pytest.raises(InvalidArgument, match="'total' follows from basic, bonus"):
-        completed(trees, ROWS[:1], known, np.random.default_rng(0))
     ruled = ChainedTrees.fit(
         ROWS, replace(DOMAIN, constraints=compile_constraints(["sex == 'm' or basic > 1"], DOMAIN.columns)), np.random.default_rng(0)
     )

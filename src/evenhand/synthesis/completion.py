@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.arrays import Index, Mask, Reals, Rows
+from evenhand.arrays import Mask, Reals, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError, InvalidArgument, UnknownName
 from evenhand.synthesis.box import Box
 from evenhand.synthesis.chained_trees import ChainedTrees
+from evenhand.synthesis.linear_sums import LinearSum, linear_sums, solved_first
 from evenhand.synthesis.links import BELOW_ONE, tree_copy
 
 if TYPE_CHECKING:
@@ -67,28 +68,38 @@ def completed(chain: ChainedTrees, rows: Rows, known: Mask, rng: np.random.Gener
     for at, column in enumerate(chain.domain.columns):
         if not column.inside(rows[known[:, at], at]).all():
             raise InvalidArgument(f"a known cell of {column.name!r} lies outside of the column; correct it, or leave it open")
+    sums = linear_sums(chain)
+    rows, known = solved_first(sums, rows, known)
     traced = _traced(chain, rows, known)
     made = np.empty(rows.shape)
     step = max(1, _ROWS_AT_ONCE // tries)
     for kind in np.unique(traced, axis=0):
         mine = np.flatnonzero((traced == kind).all(axis=1))
-        drawing = _Drawing(chain, _cut(chain, kind), tries)
+        drawing = _Drawing(chain, _cut(chain, kind), sums, tries)
         for begin in range(0, len(mine), step):
             part = mine[begin : begin + step]
-            made[part] = drawing.chosen(np.repeat(rows[part], tries, axis=0), np.repeat(known[part], tries, axis=0), rng)
+            drawn = drawing.chosen(np.repeat(rows[part], tries, axis=0), np.repeat(known[part], tries, axis=0), rng)
+            if (impossible := part[np.isnan(drawn).all(axis=1)]).size:
+                raise ConstraintError(
+                    f"row {int(impossible[0])} and {len(impossible) - 1} others cannot be completed: what is known of it breaks a rule, "
+                    f"or never occurs together; leave more of its cells open"
+                )
+            made[part] = drawn
     return made
 
 
 def _traced(chain: ChainedTrees, rows: Rows, known: Mask) -> Rows:
     """(n, columns): the known values that follow from values which are open, and -1 elsewhere.
 
-    Categories are traced back to what they follow from (a country leaves its cities).  A number that is computed from others can be known
-    only where they are: the chain cannot be run backwards.
+    Categories are traced back to what they follow from (a country leaves its cities), sums are solved for one of their parts.  Another
+    number that is computed can be known only where what it is computed from is: the chain cannot be run backwards.
     """
     traced, columns = np.full(rows.shape, -1.0), chain.domain.columns
+    computed = [at for at, guide in chain.guides.items() if guide.is_total]
+    solvable = {each.target: ~np.isin(each.last_open(known), computed) for each in linear_sums(chain)}
     for at, guide in chain.guides.items():
         inputs = sorted({place for each in guide.derivations for place in each.inputs})
-        open_ = known[:, at] & ~known[:, inputs].all(axis=1) & guide.is_total
+        open_ = known[:, at] & ~known[:, inputs].all(axis=1) & guide.is_total & ~solvable.get(at, np.zeros(len(rows), dtype=bool))
         if open_.any() and not all(columns[place].is_listed for place in (at, *inputs)):
             names = ", ".join(columns[place].name for place in inputs)
             raise InvalidArgument(f"{columns[at].name!r} follows from {names}; give these instead, or leave it open")
@@ -108,22 +119,18 @@ class _Drawing:
 
     chain: ChainedTrees
     cut: ChainedTrees
+    sums: tuple[LinearSum, ...]
     tries: int
 
     def chosen(self, rows: Rows, known: Mask, rng: np.random.Generator) -> Rows:
-        """One of the completions of every row."""
+        """One of the completions of every row; all of it is missing where none is possible."""
         drawn, weight = self._drawn(rows, known, rng)
         kept = self.chain.domain.contains(drawn)
         for relation in self.chain.relations:
             kept &= relation.rule.holds(drawn) if relation.support == 1.0 else True
         weight = np.where(np.isnan(weight) | ~kept, -np.inf, weight).reshape(-1, self.tries)
-        impossible: Index = np.flatnonzero(~np.isfinite(weight).any(axis=1))
-        if impossible.size:
-            raise ConstraintError(
-                f"{impossible.size} of {len(weight)} rows cannot be completed: what is known of row {int(impossible[0])} breaks a rule, "
-                f"or never occurs together; leave more of its cells open"
-            )
         chosen: Rows = drawn.reshape(len(weight), self.tries, -1)[np.arange(len(weight)), weight.argmax(axis=1)]
+        chosen[~np.isfinite(weight).any(axis=1)] = np.nan
         return chosen
 
     def _drawn(self, rows: Rows, known: Mask, rng: np.random.Generator) -> tuple[Rows, Reals]:
@@ -132,6 +139,8 @@ class _Drawing:
         weight = rng.gumbel(size=len(rows))  # the largest of log-weight + Gumbel noise is a draw by weight
         columns = self.chain.domain.columns
         for at, link, narrow in zip(self.chain.order, self.chain.links, self.cut.links, strict=True):
+            for each in self.sums:
+                rows, known = each.solved(at, rows, known, drawn)
             bound, given = self.chain.bound(at, link, drawn), known[:, at]
             is_cut = narrow is not link and columns[at].is_listed
             source = self.cut.bound(at, narrow, drawn) if is_cut else bound
