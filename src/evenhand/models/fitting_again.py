@@ -34,6 +34,7 @@ def fit_dense(
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.neural_network import MLPClassifier
+    from threadpoolctl import threadpool_limits
 
     seen = check_labels(rows, labels, len(classes))
     mean, scale = standards(rows)
@@ -45,7 +46,7 @@ def fit_dense(
     )
     if np.bincount(labels)[seen].min() >= _ENOUGH_TO_HOLD_OUT:
         estimator.set_params(early_stopping=True)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), threadpool_limits(1):  # sums in another order make another net: a seed is to give one net everywhere
         warnings.simplefilter("ignore", ConvergenceWarning)
         for _ in range(TRIES):
             estimator.fit(inputs, labels)
