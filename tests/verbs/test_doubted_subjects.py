@@ -65,7 +65,7 @@ def test_every_rendering_leads_with_the_doubt_and_blames_nobody(scanned, measure
     for result in (scanned, measured):
         content = result.as_dict()
         for form in ("html", "md", "model_card", "twin_tests", "nyc_local_law_144", "four_fifths", "eu_ai_act"):
-            assert "It is in doubt whether the model was asked what it should be" in render(content, form), form
+            assert "It is in doubt whether the model is wired correctly" in render(content, form), form
         assert "<failure" not in render(content, "junit")
         assert "one proven pair is a violation" not in render(content, "html")
         levels = {each["level"] for each in json.loads(render(content, "sarif"))["runs"][0]["results"]}

@@ -36,7 +36,7 @@ def outcome_word(record: Record) -> str:
     return COMPARED.get(record.verb, WORDS["pass"]) if record.outcome == "pass" else WORDS[record.outcome]
 
 
-IN_DOUBT = "It is in doubt whether the model was asked what it should be, so nothing is decided about its fairness."
+IN_DOUBT = "It is in doubt whether the model is wired correctly, so nothing is decided about its fairness."
 
 
 def lead(record: Record) -> str:

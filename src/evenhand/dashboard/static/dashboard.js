@@ -18,10 +18,10 @@ function follow() {
   if (!bars.size || document.querySelector("[data-settled]")) return;
   const seen = new Set();
   const starts = new Map();
-  // How long it will take at the pace since this page was opened; empty until that is known.
+  // How long it will take at the pace since this page was opened, or since a new part began whose share is smaller; empty until known.
   const left = (id, share) => {
     if (share === null) return "";
-    if (!starts.has(id)) starts.set(id, { share, at: performance.now() });
+    if (!starts.has(id) || share < starts.get(id).share) starts.set(id, { share, at: performance.now() });
     const gone = share - starts.get(id).share;
     const seconds = ((1 - share) * (performance.now() - starts.get(id).at)) / gone / 1000;
     if (gone <= 0 || !Number.isFinite(seconds)) return "";
