@@ -94,3 +94,12 @@ def test_one_label_for_all_rows_decides_nothing_unless_real_people_show_another(
     told = eh.scan(off_the_data, DATA, budget=BUDGET, options=SMALL)
     assert told.outcome == "inconclusive"
     assert "is labelled 'no'" in told.reason
+
+
+def test_a_doubted_result_is_neither_better_nor_worse_than_another(scanned):
+    wired = eh.scan(wrapped(by_the_right_column), DATA, budget=BUDGET, options=SMALL)
+    for compared in (eh.compare(wired, scanned), eh.compare_over_time([wired, scanned])):
+        assert compared.outcome == "inconclusive"
+        assert "better than guessing" in compared.reason
+        assert {check["outcome"] for check in compared.as_dict()["checks"]} == {"inconclusive"}
+        assert "It is in doubt" in render(compared.as_dict(), "md")

@@ -35,7 +35,7 @@ from evenhand.models.readings import reading_of, readings_told
 from evenhand.oracles import OracleChoice
 from evenhand.report.rendered import Rendered
 from evenhand.statistics.intervals import clopper_pearson
-from evenhand.verbs.compare_series import SeriesResult, SeriesTerms, point_of, reading_in, series_of_results
+from evenhand.verbs.compare_series import SeriesResult, SeriesTerms, doubted_in, point_of, reading_in, series_of_results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,6 +121,7 @@ class CompareResult(Rendered):
     reason: str
     classes: tuple[ClassChange, ...] = ()  # of scenes, what became of each class of objects
     is_same: bool = False  # whether nothing can have changed: one model, and every row is judged as before
+    wiring_doubt: str = ""  # why one of the two may not have been asked what it should be
 
     def summary(self) -> str:
         """A few lines for a person."""
@@ -146,13 +147,14 @@ class CompareResult(Rendered):
 
     def as_dict(self) -> dict[str, Any]:
         """The versioned JSON that every rendering reads."""
-        checks = checks_of([Claim("rate", holds=self.reason)] if self.is_same else (each.claim for each in self.classes or self.changes))
+        claims = [Claim("rate", holds=self.reason)] if self.is_same else [each.claim for each in self.classes or self.changes]
+        checks = checks_of(claims, self.wiring_doubt)
         marked = {"new": self.witnesses.new, "gone": self.witnesses.gone}
         pairs = [{**pair, "method": f"{word}: {pair.get('method', '')}".rstrip(": ")} for word, each in marked.items() for pair in each]
         told = [*(change.sentence for change in self.changes), self.witnesses.sentence, *self._model_changed]
         ids = {word: [pair["id"] for pair in getattr(self.witnesses, word)] for word in ("new", "gone", "kept")}
         body = {"changes": [asdict(change) | {"verdict": change.verdict} for change in self.changes], "pairs": ids}
-        body["classes"] = [asdict(change) for change in self.classes]
+        body |= {"classes": [asdict(change) for change in self.classes], "wiring_doubt": self.wiring_doubt}
         return result_dict(self, Telling(told, checks, pairs, body))
 
 
@@ -332,8 +334,10 @@ def _results(first: Mapping[str, Any], second: Mapping[str, Any], options: Compa
     points = [point_of(content, "", changes[0].population) for content in (first, second)]
     is_same = first == second or points[1].is_as_before(points[0])
     classes = class_changes(*(content["body"].get("studies", {}).get("classes", {}).get("checks", ()) for content in (first, second)))
-    ruling = Gate.rule(classes_claim(classes) if classes and not is_same else _claim(changes[0], options, is_same=is_same))
-    return CompareResult(header, changes, pairs, ruling.outcome, ruling.reason, classes, is_same)
+    doubt = doubted_in((first, second), ("the first", "the second"))
+    claim = classes_claim(classes) if classes and not is_same else _claim(changes[0], options, is_same=is_same)
+    ruling = Gate.rule(claim).if_wired(doubt)
+    return CompareResult(header, changes, pairs, ruling.outcome, ruling.reason, classes, is_same, doubt)
 
 
 def _check_comparable(first: Mapping[str, Any], second: Mapping[str, Any]) -> None:

@@ -111,16 +111,17 @@ class SeriesResult(Rendered):
     tolerance: float
     notes: tuple[str, ...] = ()
     witnesses: tuple[Mapping[str, Any], ...] = ()  # that the newest has and the one before has not
+    wiring_doubt: str = ""  # why the model of one of them may not have been asked what it should be
 
     @property
     def outcome(self) -> Outcome:
         """A violation where the newest is shown to be worse."""
-        return Gate.rule(self.claim).outcome
+        return Gate.rule(self.claim).if_wired(self.wiring_doubt).outcome
 
     @property
     def reason(self) -> str:
         """Why."""
-        return Gate.rule(self.claim).reason
+        return Gate.rule(self.claim).if_wired(self.wiring_doubt).reason
 
     @property
     def newest(self) -> dict[str, ShareChange]:
@@ -175,9 +176,9 @@ class SeriesResult(Rendered):
         """The versioned JSON that every rendering reads."""
         changes = [{"name": f"Since {name}", "population": self.population, **(_told(each) or {})} for name, each in self.newest.items()]
         series = {"population": self.population, "confidence": self.confidence, "steps": [s.told(self.confidence) for s in self.steps]}
-        body = {"changes": changes, "series": series, "notes": list(self.notes)}
+        body = {"changes": changes, "series": series, "notes": list(self.notes), "wiring_doubt": self.wiring_doubt}
         pairs = [{**pair, "method": f"new: {pair.get('method', '')}".rstrip(": ")} for pair in self.witnesses]
-        return result_dict(self, Telling(self.sentences(), checks_of([self.claim]), pairs, body))
+        return result_dict(self, Telling(self.sentences(), checks_of([self.claim], self.wiring_doubt), pairs, body))
 
 
 @dataclass(frozen=True)
@@ -211,7 +212,14 @@ def series_of_results(contents: Sequence[Mapping[str, Any]], names: Sequence[str
     before = {pair["id"] for pair in contents[-2]["witnesses"]}
     new = tuple(pair for pair in contents[-1]["witnesses"] if pair["id"] not in before)
     steps = steps_of(points, terms.confidence)
-    return SeriesResult(header, population, steps, terms.confidence, terms.tolerance, _notes(contents), new)
+    doubt = doubted_in(contents, names)
+    return SeriesResult(header, population, steps, terms.confidence, terms.tolerance, _notes(contents), new, doubt)
+
+
+def doubted_in(contents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
+    """The first doubt about the wiring that one of these results tells of, with its name; empty without any."""
+    doubts = ((name, content["body"].get("wiring_doubt")) for name, content in zip(names, contents, strict=True))
+    return next((f"of {name}, {doubt}" for name, doubt in doubts if doubt), "")
 
 
 def reading_in(content: Mapping[str, Any]) -> str:
