@@ -18,3 +18,12 @@ def test_an_axis_has_four_to_eight_round_ticks_inside_its_range(ends):
 
 def test_an_axis_without_extent_has_its_one_value():
     assert [tick.value for tick in Axis(0.0, 0.0).ticks()] == [0.0]
+
+
+def test_many_ticks_of_a_strip_are_halved_around_zero():
+    from evenhand.report.charts.canvas import Tick
+    from evenhand.report.charts.tolerances import few
+
+    ticks = [Tick(value, "") for value in (-0.125, -0.1, -0.075, -0.05, -0.025, 0.0)]
+    assert [tick.value for tick in few(ticks)] == [-0.1, -0.05, 0.0]
+    assert few(ticks[:5]) == ticks[:5]

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from evenhand.report.charts.canvas import Axis, escape, fluid, told_rows
+from evenhand.report.charts.canvas import Axis, Tick, escape, fluid, told_rows
 from evenhand.report.charts.rows import place
 
+MOST_TICKS = 5
 TALL = 74
 """Height of a row in pixels: its name, the figures in words, and the marks below them."""
 
@@ -41,10 +42,18 @@ def tolerances(rows: Sequence[ToleranceRow], axis: Axis) -> Markup:
     ticks = [
         f'<text class="tick" x="{place(axis, tick.value)}%" y="{height - 6}" text-anchor="{_side(place(axis, tick.value))}">'
         f"{escape(tick.label)}</text>"
-        for tick in axis.ticks()
+        for tick in few(axis.ticks())
     ]
     told = told_rows("Intervals against what is tolerated.", [(row.name, f"{row.caption}; {_allowed(row, axis)}") for row in rows])
     return fluid([_hatch(), *drawn, *ticks], height, told)
+
+
+def few(ticks: Sequence[Tick]) -> list[Tick]:
+    """Every second of many ticks, zero among them, so that their words stand apart on a phone."""
+    if len(ticks) <= MOST_TICKS:
+        return list(ticks)
+    zero = next((at for at, tick in enumerate(ticks) if tick.value == 0.0), 0)
+    return [tick for at, tick in enumerate(ticks) if (at - zero) % 2 == 0]
 
 
 def _hatch() -> str:
