@@ -21,8 +21,8 @@ SOURCES = (
         "http://data.europa.eu/eli/reg/2024/1689/oj", "copies of the text",
     ),
     LegalSource(
-        "Regulation (EU) 2026/1744 (Digital Omnibus on AI), amending it", "Article 1(40), dates of application", "OJ L, 2026-07-24",
-        "http://data.europa.eu/eli/reg/2026/1744/oj", "summaries",
+        "Digital Omnibus on AI, amending it", "dates of application", "Council press release, 2026-06-29",
+        "https://pubt.io/view/05F17399F4640BA895E91D794EB2716EE8B5C1B9", "a copy of the press release",
     ),
 )  # fmt: skip
 NOTHING = "not measured in this result"
@@ -43,8 +43,9 @@ def render(record: Record) -> str:
     rows = [[each.article, prose(each.demand), prose(each.told(record) or NOTHING)] for each in ITEMS]
     dates = (
         "As enacted in 2024, the requirements for high-risk systems apply from 2026-08-02 (Annex III) and from 2027-08-02 (products of "
-        "Annex I; Article 113). Regulation (EU) 2026/1744, the Digital Omnibus on AI, in force since 2026-07-27, moves these dates to "
-        "2027-12-02 and 2028-08-02. Articles are numbered as in the Act of 2024. Check the Official Journal for the text in force."
+        "Annex I; Article 113). The Digital Omnibus on AI, which the Council adopted on 2026-06-29, moves these dates to 2027-12-02 and "
+        "2028-08-02; its number and the day on which it entered into force stand in the Official Journal, which was not read here. "
+        "Articles are numbered as in the Act of 2024. Check the Official Journal for the text in force."
     )
     parts = [
         opening("EU AI Act: what was measured for which item", record, SOURCES),
