@@ -79,7 +79,7 @@ def test_init_proposes_with_the_reason_and_only_the_accepted_is_in_force_and_sai
     result = eh.scan(model, data, budget=eh.Budget(candidates=300), seed=1)
     said = "Twins also change role (wife becomes husband) where sex goes from f to m, and back: learnt from the data, not known to be so."
     assert (said in result.summary(), said in result.as_dict()["sentences"]) == (accepted, accepted)
-    assert (result.outcome == "violation") is accepted  # a wife's twin is a husband, or stays a wife
+    assert bool(len(result.findings)) is accepted  # a wife's twin is a husband, or stays a wife
 
 
 def test_a_comment_taken_out_of_its_marks_is_read(tmp_path):
