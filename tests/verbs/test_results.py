@@ -21,8 +21,11 @@ PLANTED, FAIR = shapes()["wide_band"], shapes()["fair"]
 
 
 def people(n=600):
-    frame = PLANTED.domain.decode(PLANTED.domain.sample(n, np.random.default_rng(0)))
-    frame["decision"] = np.resize(["refused", "granted"], n)
+    """People whose decision is the planted model's, but for every seventh."""
+    rows = PLANTED.domain.sample(n, np.random.default_rng(0))
+    frame = PLANTED.domain.decode(rows)
+    said = PLANTED.model.scores(rows).argmax(axis=1) ^ (np.arange(n) % 7 == 0)
+    frame["decision"] = np.array(PLANTED.model.classes)[said]
     return from_frame(frame, PLANTED.domain, "planted")
 
 
