@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,10 @@ from evenhand.campaign.bench_records import Arena
 from evenhand.campaign.sources import Given
 from evenhand.contract import Result
 from evenhand.datasets.dataset import from_frame
+from evenhand.engine.samples import judged_sample
 from evenhand.errors import DataError
+from evenhand.measures.rates import Sample
+from evenhand.oracles.flip import LabelFlip
 from evenhand.planted import shapes
 from evenhand.report import load
 from evenhand.report.record import read
@@ -128,3 +132,13 @@ def test_a_pair_that_is_mended_is_fair_now(results):
     mended = eh.replay(kept, FAIR.model, DATA)
     assert mended.outcome == "pass"
     assert "fair now" in mended.summary()
+
+
+def test_a_sample_knows_whether_it_is_the_data_in_their_order():
+    rows = np.arange(30_000, dtype=float).reshape(10_000, 3)
+    rows[5] = np.nan
+    sample = judged_sample(Sample(DATA.rows, "data", True), DATA.domain, PLANTED.model, LabelFlip(), 0.95)
+    assert replace(sample, rows=rows[:]).holds_in_order(rows)
+    assert replace(sample, rows=rows.copy()).holds_in_order(rows)
+    assert not replace(sample, rows=rows[::-1]).holds_in_order(rows)
+    assert not replace(sample, rows=rows[:-1]).holds_in_order(rows)

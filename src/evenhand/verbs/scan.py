@@ -288,7 +288,7 @@ def _natural(subject: Subject, found: Findings, deadline: Deadline, rng: np.rand
 
 def _unfair_rows(sample: JudgedSample, subject: Subject) -> tuple[int, ...] | None:
     """The positions of the unfair real rows, so that a later run can say which are new; None where not all were asked in their order."""
-    if not sample.rate.whole or subject.rows is None or not np.array_equal(sample.rows, subject.rows, equal_nan=True):
+    if not sample.rate.whole or subject.rows is None or not sample.holds_in_order(subject.rows):
         return None
     marked = np.flatnonzero(sample.marks)
     return tuple(int(place) for place in marked) if len(marked) <= MOST_UNFAIR_ROWS else None
