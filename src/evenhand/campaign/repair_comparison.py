@@ -79,6 +79,9 @@ def goal_for(name: str, card: Scorecard) -> RepairGoal:
 ALARM = 0.995
 """A model that gives this share of people one and the same answer, though their true labels differ more, decides nothing."""
 
+FEWEST_SEEDS = 3
+"""With two, the spread between seeds rests on a single difference."""
+
 AGAIN, RANDOM = "refit_again", "add_random_rows"
 
 
@@ -397,8 +400,9 @@ class _Desk:
     def judged(self, name: str, changes: dict[str, Change], adjusted: dict[str, float]) -> tuple[Verdict, str]:
         """Better, worse, or nothing shown."""
         alpha, reference = 1 - self.terms.confidence, self.reference(name)
-        if len(self.outcomes) < 2:
-            return "no evidence of improvement", "one seed cannot tell a repair from chance; give at least three"
+        if (seeds := len(self.outcomes)) < FEWEST_SEEDS:
+            told = "one seed cannot" if seeds == 1 else f"{seeds} seeds cannot"
+            return "no evidence of improvement", f"{told} tell a repair from chance; give at least {FEWEST_SEEDS}"
         worse = [m for m in self.goal.guarded if adjusted[f"rise_{m}"] <= alpha]
         conditions = self.conditions(name)
         if worse:
