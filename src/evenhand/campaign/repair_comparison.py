@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand.campaign.paired_differences import Change, Design, PairedMean, change_of, mean_of
+from evenhand.campaign.repair_goals import GOALS, PRIMARY, FigureFall, RepairGoal, goal_for
 from evenhand.campaign.repair_trial import BEFORE, SeedOutcome, figure_over_seeds
 from evenhand.claims import Claim
 from evenhand.contract import Model, Outcome
@@ -33,49 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Verdict = Literal["better", "better, at a price", "no evidence of improvement", "worse", "trivial", "control", "alarm", "not possible"]
-PRIMARY = ("if_o", "if_r", "found_anew")
-"""Figures whose changes are taken as ratios: shares of unfair treatment, which may be small."""
-
-
-@dataclass(frozen=True)
-class RepairGoal:
-    """What a repair is for.  needed: figures that must fall.  guarded: figures that must not rise.  paid: figures whose rise is a price.
-
-    beyond: figures of which at least one must fall too, so that what is needed is not mended for the rows at hand alone.
-    """
-
-    needed: tuple[str, ...]
-    guarded: tuple[str, ...]
-    paid: tuple[str, ...] = ()
-    beyond: tuple[str, ...] = ()
-
-    @property
-    def first(self) -> str:
-        """The figure that ranks repairs."""
-        return self.needed[0]
-
-
-GOALS: dict[str, RepairGoal] = {
-    "flips": RepairGoal(("if_o",), PRIMARY, beyond=("if_r", "found_anew")),
-    "groups": RepairGoal(("spd",), ("spd", "aod")),
-    "worst_case": RepairGoal(("worst_gap",), ("worst_gap", "found_anew")),
-}
-"""Among real people, and beyond them in the whole domain or for another method; between groups; between the two twins that are furthest
-apart.  A new search alone would not do beyond: where its few walks begin decides much of its share from seed to seed, and one that searches
-well still succeeds where little is left."""
-
-
-def goal_for(name: str, card: Scorecard) -> RepairGoal:
-    """The goal in the figures of this kind of answer: groups of amounts differ in their means.
-
-    Where the true amounts of groups differ, equal means lie beyond the truth of some group by construction: that is a price, not forbidden.
-    So is a larger share of people whose own amount moves beyond the tolerance: what shifts a group tells twins apart.
-    """
-    if name != "groups" or card is LABELS:
-        return GOALS[name]
-    return RepairGoal(card.groups[:1], card.groups[:1], (*card.groups[1:], "worst_group_error", "if_o"))
-
-
 ALARM = 0.995
 """A model that gives this share of people one and the same answer, though their true labels differ more, decides nothing."""
 
@@ -296,21 +254,6 @@ def compare(
     return RepairComparison(header, tuple(outcomes), tuple(lines), refused, terms, notes, outcomes[0].models, card)
 
 
-@dataclass(frozen=True)
-class _Falls:
-    """One condition of an improvement: that at least one of these figures falls."""
-
-    figures: tuple[str, ...]
-
-    def chance(self, changes: Mapping[str, Change]) -> float:
-        """Its one-sided p-value, corrected for the choice among the figures."""
-        return min(1.0, len(self.figures) * min(changes[m].falls for m in self.figures))
-
-    def words(self, card: Scorecard) -> str:
-        """The figures for a sentence."""
-        return " or ".join(card.title(m) for m in self.figures)
-
-
 @dataclass(frozen=True, eq=False)
 class _Desk:
     """Where verdicts are written."""
@@ -367,12 +310,12 @@ class _Desk:
             corrected[name][f"rise_{measure}"] = float(value)
         return [self.line(name, changes[name], corrected[name]) for name in self.names]
 
-    def conditions(self, name: str) -> list[_Falls]:
+    def conditions(self, name: str) -> list[FigureFall]:
         """What must be shown, of the figures that were above zero before."""
         stood = [m for m in (*self.goal.needed, *self.goal.beyond) if np.nansum(self.over_seeds(self.reference(name), m)) > 0]
-        needed = [_Falls((m,)) for m in self.goal.needed if m in stood]
+        needed = [FigureFall((m,)) for m in self.goal.needed if m in stood]
         beyond = tuple(m for m in self.goal.beyond if m in stood)
-        return [*needed, *([_Falls(beyond)] if beyond else [])]
+        return [*needed, *([FigureFall(beyond)] if beyond else [])]
 
     def line(self, name: str, changes: dict[str, Change], adjusted: dict[str, float]) -> RepairLine:
         """One repair with its verdict."""
