@@ -6,7 +6,8 @@ Whatever Arrow does not read beyond doubt is left to the careful reader: `read_b
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -38,6 +39,13 @@ class BulkFile:
 
 def read_bulk(file: BulkFile) -> pd.DataFrame | None:
     """The table, or None where only the careful reader is sure of every cell."""
+    with _lasting_memory() as memory:
+        frame = _frame(file)
+        memory.release_unused()
+    return frame
+
+
+def _frame(file: BulkFile) -> pd.DataFrame | None:
     import pandas as pd
     import pyarrow as pa
 
@@ -54,9 +62,7 @@ def read_bulk(file: BulkFile) -> pd.DataFrame | None:
     held |= {name: kept.column(name) for name in texts}
     del whole, table, kept
     # A column is let go of when its cells have been taken over, so that hardly anything is held twice.
-    frame = pd.DataFrame({name: _cells(held.pop(name)) for name in list(held)}, copy=False)
-    pa.default_memory_pool().release_unused()
-    return frame
+    return pd.DataFrame({name: _cells(held.pop(name)) for name in list(held)}, copy=False)
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,8 @@ def _read_seen(file: BulkFile, types: Mapping[str, Any], seen: Sequence[str]) ->
     import pyarrow as pa
     from pyarrow import csv
 
-    reader = csv.open_csv(file.path, _reading(), _parsing(file), _converting(file, {**types, **dict.fromkeys(seen, pa.string())}))
+    wanted = {**types, **dict.fromkeys(seen, pa.string())}
+    reader = csv.open_csv(file.path, _reading(), _parsing(file), _converting(file, wanted))
     batches, padded = [], dict.fromkeys(seen, False)
     for batch in reader:
         cells = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -145,6 +152,20 @@ def _read(file: BulkFile, types: Mapping[str, Any], only: Sequence[str] = ()) ->
 
     reader = csv.open_csv(file.path, _reading(), _parsing(file), _converting(file, types, only))
     return pa.Table.from_batches(list(reader), reader.schema)
+
+
+@contextmanager
+def _lasting_memory() -> Iterator[pa.MemoryPool]:
+    """Arrow's memory from jemalloc where it is built in: the usual pool asks for huge pages anew, and has them cleared, block by block."""
+    import pyarrow as pa
+
+    usual = pa.default_memory_pool()
+    with suppress(NotImplementedError):
+        pa.set_memory_pool(pa.jemalloc_memory_pool())
+    try:
+        yield pa.default_memory_pool()
+    finally:
+        pa.set_memory_pool(usual)
 
 
 def _reading() -> Any:

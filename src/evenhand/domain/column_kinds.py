@@ -21,6 +21,8 @@ MOST_CODES = 20
 """Whole numbers with more different values than this are counted or measured, not codes of something."""
 ROWS_PER_CODE = 10
 FEWEST_FOR_CODES = 50
+FIRST_CELLS = 1_000
+"""By which texts are told from other cells."""
 _COUNTED = re.compile(
     r"\b(num|number|count|counts|amount|years?|months?|weeks?|days?|hours?|minutes?|age|size|level|grade|score|rank|rating|points|times|"
     r"how many|quantity|qty|children|kids|dependents|people|persons|members|rooms|cars|loans|accounts|credits|visits|calls|items|stars|"
@@ -41,8 +43,7 @@ def guess(cells: pd.Series, as_number: bool = False) -> KindGuess:
     import pandas as pd
 
     name, dtype = str(cells.name), dtype_name(cells)
-    missing = float(cells.isna().mean())
-    present = _once_each(cells.dropna() if missing else cells)
+    missing, present = _present(cells)
     if _is_moment(present if cells.dtype == object else cells):
         return KindGuess(_moments(present, missing, dtype, moments.kind_of(present)))
     if isinstance(cells.dtype, pd.CategoricalDtype):
@@ -57,14 +58,17 @@ def guess(cells: pd.Series, as_number: bool = False) -> KindGuess:
     return _of_texts(present, missing, dtype)
 
 
-def _once_each(present: pd.Series) -> pd.Series:
-    """Texts once each, in the order in which they appear: what kind of column they make does not depend on how often they do."""
+def _present(cells: pd.Series) -> tuple[float, pd.Series]:
+    """The share of missing cells, and the others; texts once each, for how often they appear says nothing about their kind."""
     import pandas as pd
 
-    if present.dtype != object or not len(present) or not isinstance(present.iloc[0], str):
-        return present
-    distinct = pd.Series(present.unique(), name=present.name, dtype=object)
-    return distinct if type_of(distinct) == "string" else present
+    if cells.dtype == object and isinstance(next(iter(cells.head(FIRST_CELLS).dropna()), None), str):
+        distinct = pd.Series(cells.unique(), name=cells.name, dtype=object)
+        texts = distinct.dropna()
+        if type_of(texts) == "string":
+            return 0.0 if len(texts) == len(distinct) else float(cells.isna().mean()), texts
+    missing = float(cells.isna().mean())
+    return missing, cells.dropna() if missing else cells
 
 
 def _of_numbers(present: pd.Series, missing: float, dtype: str, as_number: bool) -> KindGuess:

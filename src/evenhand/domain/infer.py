@@ -216,9 +216,10 @@ def _useless(cells: pd.Series) -> str:
     head = cells.head(FIRST_CELLS).dropna()
     if 2 * len(head) >= FIRST_CELLS and distinct_count(head) < 0.1 * len(head):
         return ""  # most columns are settled by their first cells
+    if is_float(cells) or concept_of(str(cells.name)) is not None:
+        return ""
     present = cells.dropna()
-    is_protected = concept_of(str(cells.name)) is not None
-    if len(present) < FEWEST_IDENTIFIED or is_protected or is_float(cells) or isinstance(present.iloc[0], bool | np.bool_):
+    if len(present) < FEWEST_IDENTIFIED or isinstance(present.iloc[0], bool | np.bool_):
         return ""
     if distinct_count(present.head(FIRST_CELLS)) < 0.1 * FIRST_CELLS <= 0.1 * len(present):
         return ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,6 +67,8 @@ def suggest_constraints(domain: TabularDomain, frame: pd.DataFrame, rows: Rows) 
 
 def _counted(found: list[CompiledConstraint], domain: TabularDomain, frame: pd.DataFrame) -> Iterator[Suggestion]:
     """Each with the share of all rows that break it; only the columns in question are encoded, a stretch of rows at a time."""
+    if not found:
+        return
     used = sorted({place for each in found for place in each.columns})
     broken = np.zeros(len(found))
     for at in range(0, len(frame), ROWS_LOOKED_AT):
@@ -132,21 +135,24 @@ def _orders(domain: TabularDomain, rows: Rows) -> Iterator[tuple[int, int]]:
 def _exclusions(domain: TabularDomain, rows: Rows, known: set[frozenset[int]]) -> Iterator[str]:
     """Rules for values that hardly ever meet, though their margins would let them meet often; the strongest first."""
     listed = [place for place, column in enumerate(domain.columns) if column.is_listed and 2 <= len(column.values) <= 100]
+    places = {place: _places(rows[:, place]) for place in listed}
     scored: list[tuple[float, str]] = []
-    for first in listed:
-        for second in listed:
-            if first != second and frozenset((first, second)) not in known:
-                scored += _excluded(domain.columns[first], domain.columns[second], rows[:, first], rows[:, second])
+    for first, second in permutations(listed, 2):
+        if frozenset((first, second)) not in known:
+            scored += _excluded(domain.columns[first], domain.columns[second], places[first], places[second])
     yield from (text for _, text in sorted(scored, reverse=True))
 
 
-def _excluded(first: Column, second: Column, sources: Reals, targets: Reals) -> Iterator[tuple[float, str]]:
-    both = ~np.isnan(sources) & ~np.isnan(targets)
-    shape = (len(first.values), len(second.values))
-    places = (sources[both] * shape[1] + targets[both]).astype(np.intp)
-    table = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(both.sum(), 1)
-    for value in range(shape[0]):
+def _places(codes: Reals) -> NDArray[np.intp]:
+    """The place of every row's value in the column's list, from 1; 0 where it is missing."""
+    return np.where(np.isnan(codes), 0, codes + 1).astype(np.intp)
+
+
+def _excluded(first: Column, second: Column, sources: NDArray[np.intp], targets: NDArray[np.intp]) -> Iterator[tuple[float, str]]:
+    shape = (len(first.values) + 1, len(second.values) + 1)
+    table = np.bincount(sources * shape[1] + targets, minlength=shape[0] * shape[1]).reshape(shape)[1:, 1:]
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(table.sum(), 1)
+    for value in range(len(first.values)):
         total = int(table[value].sum())
         # Only a rule that leaves a single answer is worth a line: the others are many and say little.
         likely = int(table[value].argmax())
