@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from parts.face_mutants import mean_correlation
 from picture_cells import MEASURE_NAMES, chain_values, mutant_values
 from redone import Effort, Grid, Redone, either, sorted_by_truth, told
 
@@ -264,6 +266,18 @@ CORRELATED = {
 }
 
 
+def _correlations(mutants: Sequence[Any]) -> list[Any]:
+    """How coverage and fairness go together over the mutants of a seed; nothing where fewer than four mutants work."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return [np.corrcoef(each.T) for each in mutants if len(each) > 3]
+
+
+def _over_seeds(values: Sequence[float]) -> str:
+    """Correlations of several seeds in words."""
+    known = [value for value in values if abs(value) < 1.0]
+    return mean_correlation(known) if len(known) > 1 else told(known, "+.2f") if known else "too few"
+
+
 def figure_5(effort: Effort) -> Redone:
     """Coverage of fair pairs against fairness, over mutated classifiers."""
     seeds = range(2) if effort.is_quick else effort.seeds
@@ -276,16 +290,14 @@ def figure_5(effort: Effort) -> Redone:
     ]
     rows, pictures, signs = [], {}, []
     for kind, attribute in dict.fromkeys((each["architecture"], each["attribute"]) for each in found):
-        these = [
-            np.asarray(each["rows"])
-            for each in found
-            if (each["architecture"], each["attribute"]) == (kind, attribute) and len(each["rows"]) > 3
-        ]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            tables = [np.corrcoef(each.T) for each in these]
-        cells = [told([table[-1, k] for table in tables], "+.2f") for k in range(len(MEASURE_NAMES))]
-        signs.append(float(np.nanmean([table[-1, 1] for table in tables])))
+        these = [np.asarray(each["rows"]) for each in found if (each["architecture"], each["attribute"]) == (kind, attribute)]
+        tables = _correlations(these)
+        cells = [_over_seeds([table[-1, k] for table in tables]) for k in range(len(MEASURE_NAMES))]
         rows.append([kind, attribute, str(sum(map(len, these))), *cells])
+        if not tables:
+            continue
+        known = [table[-1, 1] for table in tables if np.isfinite(table[-1, 1])]
+        signs.append(float(np.mean(known)) if known else 0.0)
         mean = np.nan_to_num(np.mean(tables, axis=0)).tolist()
         names = [*MEASURE_NAMES, "fairness"]
         chart = HeatMap(f"{kind}, {attribute}", names, names, mean, 1.0, [[f"{value:.2f}" for value in line] for line in mean])
@@ -293,7 +305,7 @@ def figure_5(effort: Effort) -> Redone:
     agrees, differs = sorted_by_truth(
         [
             (
-                min(signs) > 0.5,
+                min(signs, default=0.0) > 0.5,
                 "Cosine coverage goes with fairness.",
                 "Coverage does not go with fairness as published: at equal numbers of fair pairs the correlations are weak or have the other sign.",
             )

@@ -97,7 +97,7 @@ def validation(chain: PictureChain, seed: int) -> dict[str, dict[str, float]]:
 
 def mutant_values(is_quick: bool, seed: int) -> list[dict[str, Any]]:
     """Figure 5: coverages of fair pairs and fairness of mutated classifiers."""
-    size = replace(SMALL, mutants=6) if is_quick else replace(FULL, training=800, testing=320, epochs=5)
+    size = replace(SMALL, mutants=6, testing=420) if is_quick else replace(FULL, training=800, testing=320, epochs=5)
     return [
         {"architecture": each.architecture, "attribute": each.attribute, "rows": each.rows.tolist()} for each in mutants_of_seed(size, seed)
     ]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from cells import Cells
+from hunts import net_folder
 from scene_realism import described, matched_regions, mutated_regions
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
@@ -59,12 +60,14 @@ def detector_names() -> list[str]:
 def _detector(name: str) -> Any:
     import cv2
 
+    net_folder()
     cv2.setNumThreads(1)
     return dict(zip(detector_names(), bench.detectors(False), strict=True))[name]
 
 
 @cache
 def _material(data: str, is_quick: bool) -> Any:
+    net_folder()
     for name, scenes, plan in bench.data_sets(False):
         if name == data:
             return scenes[:: max(1, len(scenes) // QUICK_SCENES)][:QUICK_SCENES] if is_quick else scenes, plan

@@ -175,7 +175,8 @@ def _answers(row: Rows, domain: TabularDomain, model: Model, oracle: Oracle) -> 
     said = meter.scores(rows[possible]) if possible.any() else np.empty((0, len(model.classes)))
     places = np.cumsum(possible) - 1
     labels = [_label(said[places[k]], k, verdict.labels[0], model, oracle) if possible[k] else "" for k in range(len(rows))]
-    scores = [_scores(said[places[k]], model) if possible[k] else () for k in range(len(rows))]
+    told = _counts(said, model) if isinstance(model, Detecting) else [_scores(each, model) for each in said]
+    scores = [told[places[k]] if possible[k] else () for k in range(len(rows))]
     return _Answers(
         rows, possible, tuple(labels), tuple(scores), int(domain.own_combination(row)[0]), bool(verdict.unfair[0]), float(verdict.gap[0])
     )
@@ -191,12 +192,16 @@ def _label(said: Any, twin: int, judged: Any, model: Model, oracle: Oracle) -> s
     return words.text(model.classes[int(labels_of(said[None])[0])])
 
 
+def _counts(said: Any, model: Model) -> list[tuple[tuple[str, str, float], ...]]:
+    """Objects that were counted in any twin, on one scale for all of them."""
+    seen = [(place, words.text(name, 60)) for place, name in enumerate(model.classes) if said[:, place].any()]
+    most = float(said.max(initial=1.0))
+    return [tuple((name, f"{each[place]:g}", float(each[place]) / most) for place, name in seen) for each in said]
+
+
 def _scores(said: Any, model: Model) -> tuple[tuple[str, str, float], ...]:
-    """Scores in words: objects that were counted, or shares of classes; nothing where only labels are known."""
+    """Shares of classes in words; nothing where only labels are known."""
     named = [(words.text(name, 60), float(score)) for name, score in zip(model.classes, said, strict=True)]
-    if isinstance(model, Detecting):
-        most = max((score for _, score in named), default=0.0) or 1.0
-        return tuple((name, f"{score:g}", score / most) for name, score in named if score)
     if model.is_hard or len(named) == 1:
         return ()
     ranked = sorted(named, key=lambda pair: -pair[1])[:MOST_SCORES] if len(named) > MOST_SCORES else named
