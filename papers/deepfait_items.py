@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from parts.face_mutants import mean_correlation
 from picture_cells import MEASURE_NAMES, chain_values, mutant_values
 from redone import Effort, Grid, Redone, either, sorted_by_truth, told
 
 from evenhand.report.charts.canvas import Axis, standalone
 from evenhand.report.charts.heat_maps import HeatMap, heat_map
 from evenhand.report.charts.plots import PlotColumn, columns
+from parts.face_mutants import mean_correlation
 
 SMALLER = "Nets of the same kinds with 16 to 128 neurons in a layer instead of VGG-16 and ResNet-50, portraits drawn from known factors instead of VGGFace and FairFace."
 PUBLISHED_4 = """\
