@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,11 @@ from evenhand.measures.group_figures import GroupSettings, corrected, figure
 from evenhand.measures.groups import groupings
 from evenhand.models.attribute_readers import linear_reader
 from evenhand.models.wrap import wrap
+from evenhand.verbs.group_tasks import FigureWork
 from evenhand.verbs.measure import measure
+from evenhand.verbs.measure_claims import whole_claim
 from evenhand.verbs.measure_result import Measurement, MeasureOptions
+from evenhand.verbs.measurement import Answer
 
 SAME = {
     "accuracy": "accuracy_score",
@@ -97,3 +101,38 @@ def _grouping(codes: np.ndarray, count: int) -> Any:
     from evenhand.measures.groups import Grouping
 
     return Grouping("group", codes.astype(np.intp), tuple(f"group {place}" for place in range(count)))
+
+
+MIXES = {"alike": np.array([[0.3, 0.4, 0.3]] * 4), "unlike": np.array([[0.3, 0.4, 0.3], [0.2, 0.4, 0.4], [0.4, 0.4, 0.2], [0.5, 0.3, 0.2]])}
+"""How common young, middle and older are in each of four groups."""
+SAID = np.array([[0.85, 0.13, 0.02], [0.12, 0.76, 0.12], [0.05, 0.25, 0.70]])
+"""What a classifier says of young, middle and older, in every group the same where it is fair: the older are read worst."""
+
+
+def simulated_classes(mix: str, points: float, draws: int, seed: int) -> float:
+    """Age groups, of which none is better to get: how often groups are said to differ.
+
+    A fair classifier errs alike in every group, given who is shown; a planted one takes so many points more of the older in the first
+    group for middle-aged.  Scores are drawn around what is said, alike in every group.
+    """
+    rng = np.random.default_rng([seed, 12, list(MIXES).index(mix), round(100 * points)])
+    codes = np.repeat(np.arange(4), (300, 300, 500, 800))
+    return float(np.mean([_is_blamed(codes, MIXES[mix], points, rng) for _ in range(draws)]))
+
+
+def _is_blamed(codes: np.ndarray, mix: np.ndarray, points: float, rng: np.random.Generator) -> bool:
+    laws = np.repeat(SAID[None], len(mix), axis=0)
+    laws[0, 2] += points * np.array([0.0, 1.0, -1.0])
+    truth = _drawn(mix[codes], rng)
+    said = _drawn(laws[codes, truth], rng)
+    scores = rng.dirichlet(np.ones(3), len(codes)) + 1.5 * np.eye(3)[said]
+    scores /= scores.sum(axis=1, keepdims=True)
+    unknown = Outcomes(np.zeros(len(codes), bool), np.zeros(len(codes), np.int8))
+    answer = Answer(unknown, said, truth, True, (), scores, has_favourable=False)
+    work = FigureWork(answer, (_grouping(codes, len(mix)),), (), ("young", "middle", "older"), GroupSettings(draws=499))
+    figures = [each for task in work.every() for each in work.open()(replace(task, rng=rng))]
+    return bool(whole_claim((), corrected(figures), MeasureOptions()).broken)
+
+
+def _drawn(shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return np.asarray((rng.random(len(shares))[:, None] > shares.cumsum(axis=1)).sum(axis=1).clip(max=shares.shape[1] - 1))

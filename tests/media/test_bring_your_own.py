@@ -216,6 +216,62 @@ def test_a_generator_without_encode_learns_one_from_its_samples() -> None:
     assert "R2 = 1.0" in space.name
 
 
+class _Drawing:
+    """A generator with points of four numbers that draws and reads what it is told to."""
+
+    dimensions = 4
+
+    def __init__(self, value: float = 90.0, read: int = 4) -> None:
+        self.value, self.read = value, read
+
+    def decode(self, latents: np.ndarray) -> np.ndarray:
+        if self.value < 0:
+            raise RuntimeError("no graphics card")
+        return np.full((len(latents), SIDE, SIDE, 3), self.value)
+
+    def encode(self, pictures: np.ndarray) -> np.ndarray:
+        return np.zeros((len(pictures), self.read))
+
+
+class _PictureSampler:
+    """Samples pictures where points are asked for."""
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        return np.zeros((n, SIDE, SIDE, 3))
+
+
+@pytest.mark.parametrize(
+    ("part", "kind", "words"),
+    [
+        (_Drawing(0.5), WrongAnswer, "values up to 0.5; expected 0 to 255"),
+        (_Drawing(-1), ModelFailed, "generator raised RuntimeError: no graphics card"),
+        (_Drawing(read=3), WrongAnswer, r"generator.encode gave an array of shape \(2, 3\)"),
+        (_PictureSampler(), WrongAnswer, "expected points"),
+        (lambda latents: latents, InvalidArgument, "nothing says how long"),
+    ],
+)
+def test_a_generator_that_draws_something_else_is_refused_in_words(part: object, kind: type[Exception], words: str) -> None:
+    def used() -> None:
+        space = generator_space(part, (SIDE, SIDE, 3), "mine")
+        space.encode(space.decode(space.sample(2, np.random.default_rng(0))))
+
+    with pytest.raises(kind, match=words):
+        used()
+
+
+def test_a_net_that_generates_needs_no_attribute() -> None:
+    torch = pytest.importorskip("torch")
+    flat = torch.nn.Sequential(torch.nn.Linear(5, 3 * SIDE * SIDE), torch.nn.Unflatten(1, (3, SIDE, SIDE)), torch.nn.Sigmoid())
+    maps = torch.nn.Sequential(torch.nn.ConvTranspose2d(6, 3, SIDE), torch.nn.Sigmoid())
+    for net, dimensions in ((flat, 5), (maps, 6)):
+        space = generator_space(net, (SIDE, SIDE, 3), "net")
+        assert space.dimensions == dimensions
+        assert space.decode(space.sample(3, np.random.default_rng(0))).shape == (3, SIDE, SIDE, 3)
+    maps[1] = torch.nn.Sequential(torch.nn.Hardtanh(), torch.nn.Threshold(0.0, -1.0))
+    with pytest.raises(WrongAnswer, match=r"let it end with \(x \+ 1\) / 2"):
+        generator_space(maps, (SIDE, SIDE, 3), "net").decode(np.ones((3, 6)))
+
+
 def test_limi_searches_in_the_generator_that_is_given() -> None:
     settings = {"editor": "latent_difference", "generator": _Sampler()}
     data = eh.open(_album(), label="verdict", protected=["tone"], favourable="yes", settings=settings)

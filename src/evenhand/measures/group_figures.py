@@ -130,17 +130,32 @@ class Figure:
 
 
 def figure(
-    metric: ShareMetric | AmountMetric, outcomes: Outcomes, grouping: Grouping, settings: GroupSettings, rng: np.random.Generator
+    metric: ShareMetric | AmountMetric,
+    outcomes: Outcomes,
+    grouping: Grouping,
+    settings: GroupSettings,
+    rng: np.random.Generator,
+    within: Index | None = None,
 ) -> Figure | None:
-    """One metric over one division; None where the outcomes lack what it needs."""
+    """One metric over one division; None where the outcomes lack what it needs.
+
+    within: a code for each row, such as its true class; shares are then tested among rows of one code, so that what the mix of codes in
+    each group explains is no difference.
+    """
     if isinstance(metric, AmountMetric):
         return _amount_figure(metric, outcomes, grouping, settings, rng)
     cases = metric.cases(outcomes)
     if cases is None:
         return None
     counted = [_count(case, outcomes.weights, grouping) for case in cases]
-    test = _share_test(cases, outcomes, grouping, settings, rng)
+    tested = cases if within is None else _split(cases, within)
+    test = _share_test(tested, outcomes, grouping, settings, rng)
     return _share_figure(metric, counted, test, grouping, settings)
+
+
+def _split(cases: tuple[Cases, ...], within: Index) -> tuple[Cases, ...]:
+    """The same cases, those of each code apart."""
+    return tuple(replace(case, rows=case.rows & (within == code)) for case in cases for code in np.unique(within[case.rows]))
 
 
 @dataclass(frozen=True)

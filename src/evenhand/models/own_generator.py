@@ -8,6 +8,7 @@ space's name.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,26 +17,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.contract import Pictures
-from evenhand.errors import InvalidArgument
-from evenhand.models.own_parts import checked_pictures, net_function
+from evenhand.errors import InvalidArgument, ModelFailed, WrongAnswer
+from evenhand.models.adapters.torch_modules import is_torch
+from evenhand.models.own_parts import called_part, checked_pictures, from_net, in_bytes, net_function
 
 SAMPLES, COMPONENTS, RIDGE = 1_500, 200, 1.0
 """Samples that an encoder is learnt from, the components of their pictures, and the penalty of the regression."""
 LATENT_SIDES = ("dimensions", "latent_dimensions", "z_dim")
 """Names under which a generator may say how long its points are."""
+RANKS = (2, 4)
+"""A net takes points as (n, dimensions), or as maps of one pixel, (n, dimensions, 1, 1)."""
 
 
 @dataclass(frozen=True, eq=False)
 class GeneratorSpace:
     """Points of a generator: decoded by it; encoded by it, or by what its samples teach.
 
-    part: the user's object.  shape: of one picture.  dimensions: how long a point is.
+    part: the user's object.  shape: of one picture.  dimensions: how long a point is.  tail: what a net wants behind them, such as (1, 1).
     """
 
     part: Any
     shape: tuple[int, ...]
     dimensions: int
     label: str = "generator"
+    tail: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -50,25 +55,35 @@ class GeneratorSpace:
 
     def encode(self, pictures: Pictures) -> NDArray[np.float64]:
         """Points of pictures."""
-        if self._own_encoder is not None:
-            return np.asarray(self._own_encoder(pictures), dtype=np.float64)
-        return self._learnt(pictures)
+        if self._own_encoder is None:
+            return self._learnt(pictures)
+        return self._points(called_part(self._own_encoder, "generator.encode", pictures), len(pictures), "encode")
 
     def decode(self, latents: NDArray[np.float64]) -> NDArray[np.uint8]:
         """Pictures of points."""
         latents = np.asarray(latents, dtype=np.float64)
         if not len(latents):
             return np.zeros((0, *self.shape), np.uint8)
-        if callable(own := getattr(self.part, "decode", None)):
-            return checked_pictures(own(latents), (len(latents), *self.shape), "generator")
-        net = net_function(self.part)
-        drawn = self.part(latents) if net is None else np.moveaxis(net(latents.astype(np.float32)) * 255.0, 1, 3)
-        return checked_pictures(drawn, (len(latents), *self.shape), "generator")
+        return checked_pictures(self._drawn(latents), (len(latents), *self.shape), "generator")
+
+    def _drawn(self, latents: NDArray[np.float64]) -> NDArray[Any]:
+        own, net = getattr(self.part, "decode", None), net_function(self.part)
+        if callable(own) or net is None:
+            return in_bytes(np.asarray(called_part(own if callable(own) else self.part, "generator", latents)), "generator")
+        return from_net(net(latents.astype(np.float32).reshape(len(latents), self.dimensions, *self.tail)), "generator")
 
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Plausible points: the generator's own, or standard normal ones."""
         own = getattr(self.part, "sample", None)
-        return np.asarray(own(n, rng), dtype=np.float64) if callable(own) else rng.standard_normal((n, self.dimensions))
+        if not callable(own):
+            return rng.standard_normal((n, self.dimensions))
+        return self._points(called_part(own, "generator.sample", n, rng), n, "sample")
+
+    def _points(self, given: Any, n: int, how: str) -> NDArray[np.float64]:
+        points = np.asarray(given, dtype=np.float64)
+        if points.shape != (n, self.dimensions):
+            raise WrongAnswer(f"generator.{how} gave an array of shape {points.shape}; expected points, {(n, self.dimensions)}")
+        return points
 
     @cached_property
     def _learnt(self) -> LearntEncoder:
@@ -111,17 +126,36 @@ class LearntEncoder:
 
 def generator_space(part: Any, shape: tuple[int, ...], label: str) -> GeneratorSpace:
     """The user's generator, asked how long its points are."""
-    return GeneratorSpace(part, shape, _dimensions(part), label)
+    dimensions, tail = _dimensions(part)
+    return GeneratorSpace(part, shape, dimensions, label, tail)
 
 
-def _dimensions(part: Any) -> int:
-    """What the generator says of itself, what its file says, or how long a sample is."""
+def _dimensions(part: Any) -> tuple[int, tuple[int, ...]]:
+    """How long a point is, and what follows it: as the generator says, as its file does, as a sample shows, or what a net takes."""
     told = next((getattr(part, name) for name in LATENT_SIDES if isinstance(getattr(part, name, None), int)), None)
     ports = getattr(part, "inputs", ())
-    if told is None and ports and len(ports[0].shape) == 2 and isinstance(ports[0].shape[1], int):
-        told = ports[0].shape[1]
+    if ports and len(ports[0].shape) in RANKS and isinstance(ports[0].shape[1], int):
+        return told or ports[0].shape[1], (1,) * (len(ports[0].shape) - 2)
     if told is None and callable(sample := getattr(part, "sample", None)):
-        told = np.asarray(sample(1, np.random.default_rng(0))).shape[1]
-    if told is None:
+        points = np.asarray(called_part(sample, "generator.sample", 1, np.random.default_rng(0)))
+        if points.ndim != min(RANKS):
+            raise WrongAnswer(f"generator.sample gave an array of shape {points.shape}; expected points, (n, dimensions), not pictures")
+        told = points.shape[1]
+    found = _tried(part, told)
+    if found is None and told is None:
         raise InvalidArgument("generator: nothing says how long its points are; give it `sample(n, rng)` or an attribute `dimensions`")
-    return int(told)
+    return found or (int(told or 0), ())
+
+
+def _tried(part: Any, told: int | None) -> tuple[int, tuple[int, ...]] | None:
+    """What a torch net takes: of the lengths that its first weights allow, the one for which it draws pictures."""
+    net = net_function(part) if is_torch(part) and not callable(getattr(part, "decode", None)) else None
+    if net is None:
+        return None
+    first = next((tuple(one.shape) for one in part.parameters() if one.ndim > 1), ())
+    for length in [told] if told else dict.fromkeys(first[1::-1]):  # of a linear layer the second, of one that unfolds maps the first
+        for tail in ((), (1, 1)):
+            with suppress(ModelFailed):
+                if net(np.zeros((2, int(length), *tail), np.float32)).ndim == max(RANKS):
+                    return int(length), tail
+    return None

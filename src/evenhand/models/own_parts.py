@@ -23,6 +23,8 @@ from evenhand.models.onnx_session import NUMPY_TYPES, OnnxSession, open_onnx
 from evenhand.models.python_objects import imported, is_python_name
 
 AT_ONCE = 64
+MARGIN, OUTSIDE = 0.05, 0.2
+"""A net may overshoot 0 to 1 a little, or somewhat in a few pixels; beyond this in more than this share its values mean something else."""
 
 
 @dataclass(frozen=True)
@@ -93,15 +95,30 @@ def edits_of(part: Any, what: str = "editor") -> Callable[[Pictures, Sequence[st
 
     def edit(pictures: Pictures, values: Sequence[str], codes: NDArray[np.int64]) -> Pictures:
         if net is None:
-            given = np.asarray(_called(part, what, pictures, list(values)))
-            if given.dtype.kind == "f" and given.size and given.max() <= 1.0 < pictures.max():
-                raise WrongAnswer(f"{what} gave values up to {given.max():.3g}; expected 0 to 255, as in the pictures that it was given")
-            return checked_pictures(given, pictures.shape, what)
+            given = np.asarray(called_part(part, what, pictures, list(values)))
+            return checked_pictures(in_bytes(given, what) if pictures.max() > 1 else given, pictures.shape, what)
         inputs = np.ascontiguousarray(np.moveaxis(pictures.astype(np.float32) / 255.0, 3, 1))
         given = net(inputs, codes) if has_values else net(inputs)
-        return checked_pictures(np.moveaxis(given * 255.0, 1, 3), pictures.shape, what)
+        return checked_pictures(from_net(given, what), pictures.shape, what)
 
     return edit
+
+
+def in_bytes(given: NDArray[Any], what: str) -> NDArray[Any]:
+    """What a Python function gave, unless its values go from 0 to 1."""
+    if given.dtype.kind == "f" and given.size and given.max() <= 1.0:
+        raise WrongAnswer(f"{what} gave values up to {given.max():.3g}; expected 0 to 255, as pictures have them")
+    return given
+
+
+def from_net(given: NDArray[Any], what: str) -> NDArray[Any]:
+    """What a net gave, colours last and up to 255, unless its values are plainly no shares from 0 to 1."""
+    if given.ndim != len("nchw"):
+        raise WrongAnswer(f"{what} gave an array of shape {given.shape}; expected (n, 3, height, width)")
+    if given.size and (float(np.mean(given < -MARGIN)) > OUTSIDE or float(np.mean(given > 1 + MARGIN)) > OUTSIDE):
+        cure = "(x + 1) / 2" if given.max() <= 1 + MARGIN else "x / 255"
+        raise WrongAnswer(f"{what} gave values from {given.min():.3g} to {given.max():.3g}; expected 0 to 1: let it end with {cure}")
+    return np.moveaxis(given * 255.0, 1, 3)
 
 
 def checked_pictures(given: Any, shape: tuple[int, ...], what: str) -> NDArray[np.uint8]:
@@ -115,7 +132,8 @@ def checked_pictures(given: Any, shape: tuple[int, ...], what: str) -> NDArray[n
     return clipped
 
 
-def _called(function: Any, what: str, *arguments: Any) -> Any:
+def called_part(function: Any, what: str, *arguments: Any) -> Any:
+    """What a part of the user's answers; its exceptions are told in one line with what it is."""
     try:
         return function(*arguments)
     except Exception as fault:  # foreign code
@@ -138,9 +156,12 @@ def _asked_session(session: OnnxSession, arrays: Sequence[NDArray[Any]]) -> NDAr
 def _asked_module(module: Any, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     import torch
 
+    from evenhand.models.torch_training import set_mode
+
     parts = []
+    set_mode(module, False)
     with torch.inference_mode():
         for at in range(0, len(arrays[0]), AT_ONCE):
             tensors = [torch.from_numpy(np.ascontiguousarray(each[at : at + AT_ONCE])) for each in arrays]
-            parts.append(_called(module.eval() if hasattr(module, "eval") else module, "the net", *tensors).cpu().numpy())
+            parts.append(called_part(module, "the net", *tensors).cpu().numpy())
     return np.concatenate(parts)

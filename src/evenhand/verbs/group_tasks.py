@@ -20,6 +20,9 @@ BY_CLASS = ("statistical_parity", "equal_opportunity", "predictive_equality", "c
 """What is measured of each class against all others where there are more than two."""
 OF_TWO = ("equal_opportunity",)
 """The same where there are two and neither is favourable: whatever else is asked of one is told by the other."""
+BY_ERRORS = ("equal_opportunity", "predictive_equality")
+"""The same where none of three or more is favourable and the truth is known: how often a class is said, and calibration, follow from how
+common it is in a group even where everybody is read alike."""
 METRICS = (*SHARES, *AMOUNTS)
 
 
@@ -68,15 +71,23 @@ class FigureWork:
         return [made] if made else []
 
     def _by_class(self, grouping: Grouping, rng: np.random.Generator) -> list[Figure]:
-        """More than two outcomes, or none favourable: whether their distribution differs, and each of them against the others."""
+        """More than two outcomes, or none favourable: whether their distribution differs, and each of them against the others.
+
+        Where none is favourable, groups are compared among people of one true class: a group with more people of a class that is hard to
+        read is not treated worse for that.
+        """
         if len(self.classes) < 3 and self.answer.has_favourable:
             return []
         found = [self._distribution(grouping, rng)] if self._counts_how_often else []
-        if (right := self.answer.rightness) and (each := figure(BY_NAME["accuracy"], right, grouping, self.settings, rng)):
-            found += [replace(each, metric="label_accuracy", title="Accuracy of the label", meaning="share whose label is said")]
+        within = None if self._counts_how_often else self.answer.truth
+        if (right := self.answer.rightness) and (each := figure(BY_NAME["accuracy"], right, grouping, self.settings, rng, within)):
+            meaning = (
+                "share whose label is said" if within is None else "share whose label is said, compared among people of one true label"
+            )
+            found += [replace(each, metric="label_accuracy", title="Accuracy of the label", meaning=meaning)]
         for name, outcomes in self.answer.by_class(self.classes):
             for metric in self._of_each_class:
-                each = figure(BY_NAME[metric], outcomes, grouping, self.settings, rng)
+                each = figure(BY_NAME[metric], outcomes, grouping, self.settings, rng, within)
                 found += [replace(each, metric=f"{metric}[{name}]", title=f"{self._titled(each)}: {name}")] if each else []
         return found
 
@@ -87,8 +98,9 @@ class FigureWork:
 
     @property
     def _of_each_class(self) -> tuple[str, ...]:
-        named = BY_CLASS if len(self.classes) > 2 else OF_TWO
-        return named if self._counts_how_often else tuple(name for name in named if name != "statistical_parity")
+        if len(self.classes) < 3:
+            return OF_TWO
+        return BY_CLASS if self._counts_how_often else BY_ERRORS
 
     def _titled(self, each: Figure) -> str:
         """Where nobody hopes for an outcome, no opportunity is at stake."""

@@ -89,7 +89,8 @@ def _notes(model: Meter, truth: NDArray[np.intp] | None, favourable: Mask, is_pr
         yield "the model's scores are no probabilities: calibration and mean scores are not measured"
     if not favourable.any() or favourable.all():
         yield (
-            "no outcome is better to get than another: how often the label is right is compared, or said where it is not known; "
+            "no outcome is better to get than another: how often the label is right is compared among people of one true label, "
+            "or how often each is said where the truth is not known; "
             "declare `favourable` where a person would hope for one"
         )
 

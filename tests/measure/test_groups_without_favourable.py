@@ -1,0 +1,56 @@
+"""Groups where no outcome is better to get than another: people of one true class are compared, whatever the classes' mix."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evenhand.measures.group import Outcomes
+from evenhand.measures.group_figures import Figure, GroupSettings, corrected
+from evenhand.measures.groups import Grouping
+from evenhand.verbs.group_tasks import FigureWork
+from evenhand.verbs.measurement import Answer
+
+CLASSES = ("young", "middle", "older")
+SAID = np.array([[0.9, 0.1, 0.0], [0.1, 0.8, 0.1], [0.0, 0.4, 0.6]])
+"""What is said of each true class, whatever the group: the older are read worst."""
+
+
+def _figures(mixes: np.ndarray, laws: np.ndarray, has_favourable: bool = False) -> dict[str, Figure]:
+    """Of groups of 500 with these mixes of true classes, in which exactly these shares are said."""
+    counts = np.rint(500 * mixes[:, :, None] * laws).astype(int)  # (groups, true classes, said)
+    codes, truth, said = (np.repeat(each.ravel(), counts.ravel()) for each in np.indices(counts.shape))
+    answer = Answer(Outcomes(said == 0, (truth == 0).astype(np.int8)), said, truth, True, (), np.eye(3)[said], has_favourable)
+    grouping = Grouping("race", codes.astype(np.intp), ("one", "two"))
+    work = FigureWork(answer, (grouping,), (), CLASSES, GroupSettings(draws=199))
+    found = [each for task in work.every() for each in work.open()(replace(task, rng=np.random.default_rng(0)))]
+    return {each.metric: each for each in corrected(found)}
+
+
+UNLIKE = np.array([[0.7, 0.2, 0.1], [0.2, 0.2, 0.6]])
+
+
+def test_a_group_with_more_people_who_are_hard_to_read_is_not_treated_worse() -> None:
+    found = _figures(UNLIKE, np.repeat(SAID[None], 2, axis=0))
+    accuracy = found["label_accuracy"]
+    assert [part.estimate for part in accuracy.groups] == pytest.approx([0.85, 0.70])  # as they are, for the reader
+    assert accuracy.verdict == "not shown"
+    assert "different" not in {each.verdict for each in found.values()}
+    assert "of one true label" in accuracy.meaning
+
+
+def test_the_older_of_one_group_who_are_read_worse_are_named() -> None:
+    laws = np.repeat(SAID[None], 2, axis=0)
+    laws[1, 2] = [0.0, 0.8, 0.2]
+    found = _figures(np.full((2, 3), 1 / 3), laws)
+    assert found["equal_opportunity[older]"].verdict == "different"
+    assert found["label_accuracy"].verdict == "different"
+    assert found["equal_opportunity[young]"].verdict == "not shown"
+
+
+def test_how_often_a_class_is_said_is_compared_only_where_one_is_favourable() -> None:
+    laws = np.repeat(SAID[None], 2, axis=0)
+    assert {"statistical_parity[older]", "calibration[older]"} <= set(_figures(UNLIKE, laws, has_favourable=True))
+    assert not [name for name in _figures(UNLIKE, laws) if name.startswith(("statistical_parity", "calibration"))]
