@@ -13,7 +13,9 @@ from evenhand.domain.keys import hash_cells
 from evenhand.domain.tabular import TabularDomain
 from evenhand.synthesis.associations import associations
 from evenhand.synthesis.chained_trees import ChainedTrees, tree_copies
+from evenhand.synthesis.coarse_parents import BINS, coarse, in_numbers
 from evenhand.synthesis.leaf_sizes import LeafSizes
+from evenhand.synthesis.leaves import node_shares
 from evenhand.synthesis.links import parted
 from evenhand.synthesis.tree_growth import Grown, TreeGrowth
 from evenhand.synthesis.tree_settings import TreeSettings
@@ -58,7 +60,8 @@ def test_a_cut_tree_answers_as_the_node_does_that_it_ends_in(hours: Grown) -> No
     assert 1 < len(smaller.branches.leaves) < len(hours.branches.leaves) / 2
     assert np.array_equal(smaller.nodes, smaller.tree.apply(hours.copies[:, hours.parents]))
     again = replace(smaller)  # without what was taken over from the larger tree
-    np.testing.assert_allclose(again.shares, smaller.shares)
+    every = np.arange(len(smaller.branches.left))
+    np.testing.assert_allclose(again.shares.of(every), smaller.shares.of(every), rtol=1e-3, atol=1e-7)
     inner = smaller.branches.left >= 0
     assert (smaller.branches.rows[inner] >= 120).all()
 
@@ -104,3 +107,38 @@ def test_a_parted_link_says_what_its_tilts_said(growth: TreeGrowth, hours: Grown
     levels = rng.random(len(LEARNT))
     assert np.array_equal(plain.codes(levels, copies), tilted.codes(levels, copies))
     assert parted(tilted, plain.share.size - 1) is tilted
+
+
+@pytest.mark.parametrize(("cells", "has_missing", "is_number"), [(40, False, True), (33, True, True), (5, False, False)])
+def test_frequencies_of_nodes_add_up_and_say_the_same_cell_by_cell(hours: Grown, cells: int, has_missing: bool, is_number: bool) -> None:
+    rng = np.random.default_rng(0)
+    places = np.minimum(rng.integers(0, cells, len(hours.nodes)), rng.integers(0, cells, len(hours.nodes)))
+    leaves = hours.branches.leaf_of_node()[hours.nodes]
+    counts = np.bincount(leaves * cells + places, minlength=len(hours.branches.leaves) * cells).reshape(-1, cells).astype(float)
+    found, every = node_shares(hours.branches, counts, is_number, has_missing), np.arange(len(hours.branches.left))
+    whole = found.of(every)
+    assert whole.shape == (len(every), cells)
+    assert (whole > 0).all()
+    np.testing.assert_allclose(whole.sum(axis=1), 1.0)
+    np.testing.assert_allclose(whole[0], counts.sum(axis=0) / counts.sum(), atol=1e-3)  # the root is the whole column
+    for cell in range(cells):
+        np.testing.assert_allclose(found.at(every, np.full(len(every), cell)), whole[:, cell], atol=1e-12)
+
+
+def test_a_tree_grown_on_few_codes_splits_the_numbers_between_them() -> None:
+    from sklearn.tree import DecisionTreeRegressor
+
+    rng = np.random.default_rng(1)
+    cells = np.where(rng.random(3_000) < 0.4, 0.0, np.exp(rng.normal(3, 1, 3_000))).astype(np.float32)
+    column = coarse(cells)
+    assert column is not None
+    assert len(column.borders) < 2 * BINS
+    assert set(cells[column.codes == column.codes[cells == 0][0]]) == {0.0}  # a frequent value stands alone
+    assert np.array_equal(np.searchsorted(column.borders, cells), column.codes)
+    grown = DecisionTreeRegressor(min_samples_leaf=20).fit(column.codes[:, None], np.log1p(cells)).tree_
+    same = in_numbers(grown, {0: column})
+    assert np.array_equal(same.apply(cells[:, None]), grown.apply(column.codes[:, None]))
+
+
+def test_few_values_are_no_coarser_than_they_are() -> None:
+    assert coarse(np.arange(BINS, dtype=np.float32)) is None

@@ -60,14 +60,15 @@ def _radix(columns: tuple[Column, ...], places: tuple[int, ...]) -> tuple[Rows, 
 
 def hash_cells(cells: Rows) -> Keys:
     """Every cell's bits mixed by themselves, then added up with an odd weight for each column; -0.0 and every NaN made alike."""
-    canonical = cells + 0.0
-    canonical[np.isnan(canonical)] = np.nan
-    bits = np.ascontiguousarray(canonical).view(np.uint64)
-    weights = _odd_weights(bits.shape[1])
+    weights = _odd_weights(cells.shape[1])
     keys = np.empty(len(cells), dtype=np.uint64)
-    step = max(1, _CELLS_AT_ONCE // max(1, bits.shape[1]))
-    for at in range(0, len(bits), step):
-        keys[at : at + step] = (_mixed(bits[at : at + step]) * weights).sum(axis=1, dtype=np.uint64)
+    step = max(1, _CELLS_AT_ONCE // max(1, cells.shape[1]))
+    for at in range(0, len(cells), step):  # a piece stays in the processor's cache
+        canonical = np.add(cells[at : at + step], 0.0, order="C", dtype=np.float64)
+        canonical[np.isnan(canonical)] = np.nan
+        mixed = _mixed(canonical.view(np.uint64))
+        mixed *= weights
+        mixed.sum(axis=1, dtype=np.uint64, out=keys[at : at + step])
     return _mixed(keys)
 
 

@@ -54,7 +54,7 @@ class LeafSizes:
             ends = grown.branches.ends(size)
             nodes = grown.nodes[self.places]
             nodes = nodes if ends is None else ends.stands[nodes]
-            self.chances[at] *= grown.shares[nodes, cells] * chance
+            self.chances[at] *= grown.shares.at(nodes, cells) * chance
 
     @property
     def copies(self) -> Reals:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Reals, Rows
 
@@ -23,6 +24,9 @@ GROWTH = 2.0
 """Rows' worth of its parent's halving that a node's first halving is mixed with, and how much more each finer one."""
 FLAT_ROWS = 0.01
 """Every leaf gets this much of a row of the whole column's frequencies, so that every valid row stays possible."""
+
+
+Sums = NDArray[np.floating[Any]]  # counts of so many cells that the shorter numbers serve as well
 
 
 @dataclass(frozen=True)
@@ -112,22 +116,57 @@ class Ends:
         return smaller
 
 
-def node_shares(branches: Branches, counts: Rows, is_number: bool, has_missing: bool = False) -> Rows:
-    """Frequencies (nodes, cells) from the counts (leaves, cells) of the leaves; with `has_missing` the last cell is the missing one."""
+class NodeShares(Protocol):
+    """Frequencies of cells at the nodes of one tree."""
+
+    def of(self, nodes: Index) -> Rows:
+        """(nodes, cells) of some nodes."""
+        ...
+
+    def at(self, nodes: Index, cells: Index) -> Reals:
+        """Of one cell at each of some nodes."""
+        ...
+
+    def kept(self, nodes: Index) -> NodeShares:
+        """The same of a tree with only these nodes, numbered in their order."""
+        ...
+
+
+def node_shares(branches: Branches, counts: Rows, is_number: bool, has_missing: bool = False) -> NodeShares:
+    """Frequencies from the counts (leaves, cells) of the leaves; with `has_missing` the last cell is the missing one."""
     overall = counts.sum(axis=0) + 1.0 / counts.shape[1]
     overall /= overall.sum()
-    gathered = np.zeros((len(branches.left), counts.shape[1]))
-    gathered[branches.leaves] = counts
-    for level in branches.depths[-2::-1]:
-        inner = level[branches.left[level] >= 0]
-        gathered[inner] = gathered[branches.left[inner]] + gathered[branches.right[inner]]
-    if not is_number:
-        shares = _discounted(branches, gathered, overall)
-    else:
-        shares = (_beside_missing if has_missing and counts.shape[1] > 1 else _halved)(branches, gathered, overall)
+    if is_number:
+        return HalvedShares.counted(branches, counts, overall, has_missing and counts.shape[1] > 1)
+    gathered = _gathered(branches, counts)
     rows = gathered.sum(axis=1, keepdims=True)
-    mixed: Rows = (rows * shares + FLAT_ROWS * overall) / (rows + FLAT_ROWS)
-    return mixed
+    return ListedShares(_flattened(rows, _discounted(branches, gathered, overall), overall))
+
+
+def _flattened(rows: Rows, shares: Rows, overall: Reals) -> Rows:
+    """A little of the whole column's frequencies beside those of so many rows; changes `shares`."""
+    shares *= rows / (rows + FLAT_ROWS)
+    shares += FLAT_ROWS / (rows + FLAT_ROWS) * overall
+    return shares
+
+
+@dataclass(frozen=True, eq=False)
+class ListedShares:
+    """Every cell at every node."""
+
+    shares: Rows  # (nodes, cells)
+
+    def of(self, nodes: Index) -> Rows:
+        """(nodes, cells) of some nodes."""
+        return self.shares[nodes]
+
+    def at(self, nodes: Index, cells: Index) -> Reals:
+        """Of one cell at each of some nodes."""
+        return self.shares[nodes, cells]
+
+    def kept(self, nodes: Index) -> NodeShares:
+        """The same of a tree with only these nodes."""
+        return ListedShares(self.shares[nodes])
 
 
 def _discounted(branches: Branches, counts: Rows, overall: Reals) -> Rows:
@@ -140,45 +179,117 @@ def _discounted(branches: Branches, counts: Rows, overall: Reals) -> Rows:
     return shares
 
 
-def _beside_missing(branches: Branches, counts: Rows, overall: Reals) -> Rows:
-    """Whether a number is missing first, then the number: a missing cell is no neighbour of the largest ones."""
-    numbers, flat = counts[:, :-1], overall[:-1]
-    whole = counts.sum(axis=1, keepdims=True)
-    there = np.stack([numbers.sum(axis=1), counts[:, -1]], axis=1)
-    known = _left_parts(branches, whole, there, flat.sum(keepdims=True), HALVING_ROWS)
-    shares: Rows = np.hstack([known * _halved(branches, numbers, flat / flat.sum()), 1.0 - known])
-    return shares
+@dataclass(frozen=True, eq=False)
+class HalvedShares:
+    """Halvings of halvings down to the cells, each a mixture of the node's own and its parent's; cells are made of them when asked for.
+
+    Stretches of cells are numbered as in a heap: 1 is all cells, 2 h and 2 h + 1 are the halves of h.
+    """
+
+    left: Sums  # (nodes, stretches): the part of each stretch that lies in its left half
+    known: Reals  # (nodes,) the part that is not missing
+    rows: Reals  # (nodes,)
+    overall: Reals  # (cells,)
+    has_missing: bool
+
+    @classmethod
+    def counted(cls, branches: Branches, counts: Rows, overall: Reals, has_missing: bool) -> HalvedShares:
+        """From the counts of the leaves.  Whether a number is missing comes first: a missing cell is no neighbour of the largest ones."""
+        numbers = counts.shape[1] - has_missing
+        sums = _heaps(branches, counts[:, :numbers])
+        stretches = sums.shape[1] // 2
+        flat = overall[:numbers] / overall[:numbers].sum()
+        weight = HALVING_ROWS * GROWTH ** np.floor(np.log2(np.maximum(np.arange(stretches), 1)))
+        left = _mixed_parts(branches, (sums[:, ::2], sums[:, :stretches]), _left_of(flat, stretches), weight.astype(np.float32))
+        there = sums[:, 1:2].astype(np.float64)
+        if not has_missing:
+            return cls(left, np.ones(len(left)), there[:, 0], overall, False)
+        rows = there + _gathered(branches, counts[:, -1:])
+        known = _mixed_parts(branches, (there, rows), overall[:numbers].sum(keepdims=True), np.array([HALVING_ROWS]))
+        return cls(left, known[:, 0].astype(np.float64), rows[:, 0], overall, True)
+
+    def of(self, nodes: Index) -> Rows:
+        """(nodes, cells) of some nodes."""
+        left = self.left[nodes]
+        shares: Rows = self.known[nodes][:, None]
+        for step in range(self.left.shape[1].bit_length() - 1):
+            halves = np.empty((len(nodes), 1 << step, 2))
+            np.multiply(shares, left[:, 1 << step : 2 << step], out=halves[:, :, 0])
+            np.subtract(shares, halves[:, :, 0], out=halves[:, :, 1])
+            shares = halves.reshape(len(nodes), -1)
+        cells = np.empty((len(nodes), len(self.overall)))
+        numbers = len(self.overall) - self.has_missing
+        cells[:, :numbers] = shares[:, :numbers]
+        if self.has_missing:
+            cells[:, -1] = 1.0 - self.known[nodes]
+        return _flattened(self.rows[nodes][:, None], cells, self.overall)
+
+    def at(self, nodes: Index, cells: Index) -> Reals:
+        """Of one cell at each of some nodes."""
+        stretch = cells + self.left.shape[1]
+        shares = np.ones(len(nodes))
+        for _ in range(self.left.shape[1].bit_length() - 1):
+            part = self.left[nodes, (half := stretch // 2) % self.left.shape[1]].astype(np.float64)
+            shares *= np.where(stretch % 2, 1.0 - part, part)
+            stretch = half
+        is_missing = (cells == len(self.overall) - 1) & self.has_missing
+        shares = np.where(is_missing, 1.0 - self.known[nodes], shares * self.known[nodes])
+        rows = self.rows[nodes]
+        found: Reals = (rows * shares + FLAT_ROWS * self.overall[cells]) / (rows + FLAT_ROWS)
+        return found
+
+    def kept(self, nodes: Index) -> NodeShares:
+        """The same of a tree with only these nodes."""
+        return HalvedShares(self.left[nodes], self.known[nodes], self.rows[nodes], self.overall, self.has_missing)
 
 
-def _halved(branches: Branches, counts: Rows, overall: Reals) -> Rows:
-    """Halvings of halvings down to the cells, each a mixture of the node's own and its parent's."""
-    cells = counts.shape[1]
-    depth = max(1, int(np.ceil(np.log2(cells))))
-    room = ((0, 0), (0, (1 << depth) - cells))
-    own, flat = _sums(np.pad(counts, room), depth), _sums(np.pad(overall[None], room), depth)
-    shares: Rows = np.ones((len(counts), 1))
-    for step in range(depth):
-        first = np.divide(flat[step + 1][:, ::2], flat[step], out=np.full_like(flat[step], 0.5), where=flat[step] > 0)
-        left = _left_parts(branches, own[step], own[step + 1], first[0], HALVING_ROWS * GROWTH**step)
-        halves = np.empty((len(counts), left.shape[1], 2))
-        np.multiply(shares, left, out=halves[:, :, 0])
-        np.subtract(shares, halves[:, :, 0], out=halves[:, :, 1])
-        shares = halves.reshape(len(counts), -1)
-    return shares[:, :cells]
+def _gathered(branches: Branches, counts: Rows) -> Rows:
+    """(nodes, cells) from the counts of the leaves."""
+    found = np.zeros((len(branches.left), counts.shape[1]))
+    found[branches.leaves] = counts
+    _add_up(branches, found)
+    return found
 
 
-def _sums(counts: Rows, depth: int) -> list[Rows]:
-    """Counts of all cells together, of both halves, of their halves, down to the cells."""
-    found = [counts]
-    for _ in range(depth):
-        found.append(found[-1][:, ::2] + found[-1][:, 1::2])
-    return found[::-1]
+def _add_up(branches: Branches, counts: Sums) -> None:
+    """Give every inner node what its children have."""
+    for level in branches.depths[-2::-1]:
+        inner = level[branches.left[level] >= 0]
+        counts[inner] = counts[branches.left[inner]] + counts[branches.right[inner]]
 
 
-def _left_parts(branches: Branches, whole: Rows, halves: Rows, first: Reals, weight: float) -> Rows:
-    """The part that lies in the left half of every stretch of cells, at every node: (nodes, stretches)."""
-    left = np.empty(whole.shape)
+def _heaps(branches: Branches, counts: Rows) -> Sums:
+    """(nodes, twice the stretches): for every node the counts of all stretches of cells and of the cells, numbered as in a heap."""
+    stretches = 1 << max(1, int(np.ceil(np.log2(counts.shape[1]))))
+    sums = np.zeros((len(branches.left), 2 * stretches), dtype=np.float32)
+    sums[branches.leaves, stretches : stretches + counts.shape[1]] = counts
+    _add_up(branches, sums[:, stretches:])
+    step = stretches
+    while step := step // 2:
+        np.add(sums[:, 2 * step : 4 * step : 2], sums[:, 2 * step + 1 : 4 * step : 2], out=sums[:, step : 2 * step])
+    return sums
+
+
+def _left_of(flat: Reals, stretches: int) -> Reals:
+    """(stretches,) of the whole column, the part of each stretch that lies in its left half; a half where it has no cells."""
+    sums = np.zeros(2 * stretches)
+    sums[stretches : stretches + len(flat)] = flat
+    step = stretches
+    while step := step // 2:
+        sums[step : 2 * step] = sums[2 * step : 4 * step : 2] + sums[2 * step + 1 : 4 * step : 2]
+    left: Reals = np.divide(sums[::2], sums[:stretches], out=np.full(stretches, 0.5), where=sums[:stretches] > 0)
+    return left
+
+
+def _mixed_parts(branches: Branches, counts: tuple[Sums, Sums], first: Reals, weight: Reals) -> Sums:
+    """(nodes, stretches) the part of each stretch at every node, of counts of the part and of the whole, mixed with that of its parent."""
+    part, whole = counts
+    left = np.empty(whole.shape, dtype=whole.dtype)
     left[0] = first
     for level in branches.depths[1:]:
-        left[level] = (halves[level, ::2] + weight * left[branches.parent[level]]) / (whole[level] + weight)
+        mixed = left[branches.parent[level]]
+        mixed *= weight
+        mixed += part[level]
+        mixed /= whole[level] + weight
+        left[level] = mixed
     return left

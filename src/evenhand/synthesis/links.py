@@ -34,7 +34,7 @@ def tree_copy(codes: Reals, lowest: float) -> Reals:
     return np.clip(np.where(np.isnan(codes), lowest - 1.0 - abs(lowest) * 1e-3, codes), -LARGEST_COPY, LARGEST_COPY)
 
 
-def _chosen(copies: Copies, places: Index) -> Copies:
+def chosen_columns(copies: Copies, places: Index) -> Copies:
     """Some of the columns, in the memory's own order: where each column lies in one piece, so does each chosen one."""
     if copies.flags.f_contiguous:
         return copies.T.take(places, axis=0).T
@@ -139,7 +139,7 @@ class Link:
         """The leaf of the tree alone, whatever the groups."""
         if self.tree is None:
             return np.zeros(len(copies), dtype=np.intp)
-        leaves: Index = self.leaf_of_node[self.tree.apply(_chosen(copies, self.parents))]
+        leaves: Index = self.leaf_of_node[self.tree.apply(chosen_columns(copies, self.parents))]
         return leaves
 
     def parted_leaves(self, leaves: Index, copies: Copies) -> Index:
@@ -272,9 +272,9 @@ class Link:
         self.__dict__["_looked_up"] = looked_up
         return n >= _WORTH_A_GUIDE and looked_up > len(self.ends)
 
-    def stretch(self, codes: Reals, copies: Copies, leaves: Index | None = None) -> tuple[Reals, Reals]:
-        """The lower and the upper end of the levels that decode to each code; `leaves` where they are known already."""
-        low, high = self._leaf_stretch(codes, copies, leaves)
+    def stretch(self, codes: Reals, copies: Copies, leaves: Index | None = None, cells: Index | None = None) -> tuple[Reals, Reals]:
+        """The lower and the upper end of the levels that decode to each code; `leaves` and `cells` where they are known already."""
+        low, high = self._leaf_stretch(codes, copies, leaves, cells)
         for tilt in self.tilts:
             groups = tilt.groups(copies)
             low, high = tilt.straighten(low, groups), tilt.straighten(high, groups)
@@ -284,7 +284,7 @@ class Link:
         width = np.maximum(last - first, 1e-300)
         return np.clip((low - first) / width, 0.0, 1.0), np.clip((high - first) / width, 0.0, 1.0)
 
-    def _leaf_stretch(self, codes: Reals, copies: Copies, leaves: Index | None = None) -> tuple[Reals, Reals]:
+    def _leaf_stretch(self, codes: Reals, copies: Copies, leaves: Index | None = None, cells: Index | None = None) -> tuple[Reals, Reals]:
         """The same before any tilt."""
         leaves = self.leaves(copies) if leaves is None else leaves
         if self.trend is not None:
@@ -292,9 +292,10 @@ class Link:
             low, high = (self._upto(rests, codes, leaves) for rests in ends)
             missing = np.isnan(codes)
             return low, np.where(missing, 1.0, high)
-        cells = self.cells.locate(codes)
+        cells = self.cells.locate(codes) if cells is None else cells
         low, high = self.cells.inner(codes, cells)
-        before, share = self.before[leaves, cells], self.share[leaves, cells]
+        flat = leaves * self.cells.count + cells
+        before, share = self.before.ravel()[flat], self.share.ravel()[flat]
         return before + low * share, before + high * share
 
     def _upto(self, rests: Reals, codes: Reals, leaves: Index) -> Reals:

@@ -19,10 +19,11 @@ from evenhand.contract import Executor
 from evenhand.domain.tabular import TabularDomain
 from evenhand.shared_work import Sharing
 from evenhand.synthesis.cells import Cells, cut
+from evenhand.synthesis.coarse_parents import FINE_TOLD, CoarseColumn, coarse, in_numbers, visible
 from evenhand.synthesis.guides import ChainPlan, RelationGuide
 from evenhand.synthesis.leaf_sizes import LeafSizes
-from evenhand.synthesis.leaves import Branches, node_shares
-from evenhand.synthesis.links import BELOW_ONE, Asked, Copies, GroupBorders, Link, Tilt, make_link, parted, tree_copy
+from evenhand.synthesis.leaves import Branches, NodeShares, node_shares
+from evenhand.synthesis.links import BELOW_ONE, Asked, Copies, GroupBorders, Link, Tilt, chosen_columns, make_link, parted, tree_copy
 from evenhand.synthesis.pilot_rows import LearntGroups, PilotRows
 from evenhand.synthesis.tree_settings import LARGER_LEAVES, TreeSettings
 from evenhand.synthesis.trends import Trend, fit_trend, rest_cells
@@ -96,7 +97,7 @@ class Grown:
         return self._nodes(slice(None))
 
     @cached_property
-    def shares(self) -> Rows:
+    def shares(self) -> NodeShares:
         """Frequencies of the cells at every node, counted on all rows."""
         return self._shares(self.places, self.nodes)
 
@@ -104,12 +105,12 @@ class Grown:
         """How likely the tree makes the held-out rows, their cells counted on the rows that it was grown on."""
         shares = self._shares(self.places[growth.structure], self._nodes(growth.structure))
         held = self.places[growth.held]
-        return float(np.log(shares[self._nodes(growth.held), held] / self.shape.codes_in_cells[held]).sum())
+        return float(np.log(shares.at(self._nodes(growth.held), held) / self.shape.codes_in_cells[held]).sum())
 
     def link(self) -> Link:
         """Counted on all rows."""
         asked = Asked(self.tree, self.parents, self.branches.leaf_of_node())
-        return make_link(self.shape.cells, asked, self.shares[self.branches.leaves], self.shape.trend)
+        return make_link(self.shape.cells, asked, self.shares.of(self.branches.leaves), self.shape.trend)
 
     def cut(self, leaf_rows: int) -> Grown:
         """The same without splits of nodes that are too small for two such leaves."""
@@ -119,10 +120,10 @@ class Grown:
         smaller = replace(self, tree=ends.cut(self.tree))
         # What was counted for the larger tree holds for the smaller one.
         smaller.__dict__["nodes"] = ends.number[ends.stands[self.nodes]]
-        smaller.__dict__["shares"] = self.shares[ends.kept]
+        smaller.__dict__["shares"] = self.shares.kept(ends.kept)
         return smaller
 
-    def _shares(self, places: Index, nodes: Index) -> Rows:
+    def _shares(self, places: Index, nodes: Index) -> NodeShares:
         """Frequencies at every node as rows with these cells at these nodes show them."""
         counts = np.bincount(self.branches.leaf_of_node()[nodes] * self.shape.cells.count + places, minlength=self._table_size)
         table = counts.reshape(-1, self.shape.cells.count).astype(np.float64)
@@ -133,10 +134,10 @@ class Grown:
         return len(self.branches.leaves) * self.shape.cells.count
 
     def _nodes(self, rows: Index | slice) -> Index:
-        visible = self.copies[rows][:, self.parents]
+        seen = self.copies[rows]
         if self.tree is None:
-            return np.zeros(len(visible), dtype=np.intp)
-        found: Index = self.tree.apply(np.ascontiguousarray(visible))
+            return np.zeros(len(seen), dtype=np.intp)
+        found: Index = self.tree.apply(chosen_columns(seen, self.parents))
         return found
 
 
@@ -154,7 +155,7 @@ class SentTree:
 
     grown: Grown
     nodes: Index
-    shares: Rows
+    shares: NodeShares
 
     @classmethod
     def of(cls, grown: Grown) -> SentTree:
@@ -259,12 +260,12 @@ class TreeGrowth:
         """The tree of one column on the columns before it; none where the column always follows from them."""
         at, codes = order[step], self.rows[:, order[step]]
         if guide is not None and guide.is_total and not np.isnan(codes).any():
-            alone = self._grown(Shape(cut(self.domain.columns[at], codes, self.settings.cells), codes, None), [], rng)
+            alone = self._grown(at, Shape(cut(self.domain.columns[at], codes, self.settings.cells), codes, None), [], rng)
             return replace(alone, is_told=True)
         parents = self._parents(at, order[:step])
         if guide is not None and guide.is_distance:
             codes = guide.rounded(codes - guide.base(self.rows))
-            return self._grown(Shape(guide.distance_cells(codes, self.settings.cells), codes, None), parents, rng)
+            return self._grown(at, Shape(guide.distance_cells(codes, self.settings.cells), codes, None), parents, rng)
         return self._better(at, parents, rng)
 
     def _better(self, at: int, parents: list[int], rng: np.random.Generator) -> Grown:
@@ -275,10 +276,10 @@ class TreeGrowth:
         trend = fit_trend(codes[self.structure], self._visible, column, numbers, self.lowest) if numbers else None
         doubted = self.settings.doubts_protected and at in self.domain.protected_places and len(self.held) >= FEWEST_HELD_OUT
         if trend is None or len(self.held) < FEWEST_HELD_OUT:
-            return self._borne_out(self._grown(shape, parents, rng)) if doubted else self._on_all._grown(shape, parents, rng)
+            return self._borne_out(self._grown(at, shape, parents, rng)) if doubted else self._on_all._grown(at, shape, parents, rng)
         rests = codes - trend.expected(self.copies)
-        trended = self._grown(Shape(rest_cells(rests, trend, self.settings.cells, column.missing > 0), rests, trend), parents, rng)
-        plain = self._grown(shape, parents, rng)
+        trended = self._grown(at, Shape(rest_cells(rests, trend, self.settings.cells, column.missing > 0), rests, trend), parents, rng)
+        plain = self._grown(at, shape, parents, rng)
         pays = trended.likelihood(self) > plain.likelihood(self) + GAIN * len(self.held)
         better = trended if pays else plain
         return self._borne_out(better) if doubted else better
@@ -296,9 +297,10 @@ class TreeGrowth:
         """The same with splits chosen on the held-out rows as well, where nothing is left to be compared on them."""
         return replace(self, structure=np.concatenate([self.held, self.structure]))
 
-    def _grown(self, shape: Shape, parents: list[int], rng: np.random.Generator) -> Grown:
+    def _grown(self, at: int, shape: Shape, parents: list[int], rng: np.random.Generator) -> Grown:
         places = shape.cells.locate(shape.codes)
-        return Grown(shape, places, self._tree(parents, places, shape, rng), np.array(parents, dtype=np.intp), self.copies)
+        tree = self._tree(parents, places, shape, rng, self.associations[at])
+        return Grown(shape, places, tree, np.array(parents, dtype=np.intp), self.copies)
 
     def _parents(self, at: int, before: Sequence[int]) -> list[int]:
         """The columns that tell most about this one, and the protected ones; a few at least, though they may tell next to nothing."""
@@ -324,7 +326,7 @@ class TreeGrowth:
             left = np.delete(left, best)
         return chosen
 
-    def _tree(self, parents: list[int], places: Index, shape: Shape, rng: np.random.Generator) -> Any:
+    def _tree(self, parents: list[int], places: Index, shape: Shape, rng: np.random.Generator, told: Reals) -> Any:
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
         chosen, cells = places[self.structure], shape.cells
@@ -339,10 +341,26 @@ class TreeGrowth:
         # Growing best first costs more than growing depth first, and is needed only where the leaves are limited.
         limit = most if most * smallest < len(chosen) // 2 else None
         tree = kind(min_samples_leaf=smallest, max_leaf_nodes=limit, random_state=int(rng.integers(2**31)), **extra)
-        visible = np.ascontiguousarray(self._visible[:, parents])
+        few = self._coarse_among(parents, told)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a few rows with as many cells are no mistake here
-            return tree.fit(visible, target[self.structure], check_input=False).tree_
+            grown = tree.fit(visible(self._visible, parents, few), target[self.structure], check_input=False).tree_
+        return in_numbers(grown, few) if few else grown
+
+    def _coarse_among(self, parents: list[int], told: Reals) -> dict[int, CoarseColumn]:
+        """By their turn among the parents, the columns of many numbers that tell little."""
+        found = {turn: self._coarse(place) for turn, place in enumerate(parents) if told[place] < FINE_TOLD}
+        return {turn: column for turn, column in found.items() if column is not None}
+
+    def _coarse(self, place: int) -> CoarseColumn | None:
+        if place not in self._coarse_columns:
+            self._coarse_columns[place] = coarse(self._visible[:, place])
+        return self._coarse_columns[place]
+
+    @cached_property
+    def _coarse_columns(self) -> dict[int, CoarseColumn | None]:
+        """Filled as they are asked for."""
+        return {}
 
     def _tilted(self, grown: Grown, before: Sequence[int], rng: np.random.Generator) -> Link:
         """The link with one tilt for each protected column before it, each for what those before it leave."""
@@ -350,7 +368,7 @@ class TreeGrowth:
         protected = [place for place in self.domain.protected_places if place in before and len(self._borders[place])]
         if not protected or grown.is_told or not self.settings.tilts:
             return link
-        low, high = link.stretch(self._stretched(grown.shape), self.copies, link.leaf_of_node[grown.nodes])
+        low, high = link.stretch(self._stretched(grown.shape), self.copies, link.leaf_of_node[grown.nodes], grown.places)
         levels = low + (high - low) * rng.random(len(low))
         # The levels of missing cells lie beyond those of the largest numbers, of which smoothing leaves too many: curves that set
         # all levels right would take that for too many missing cells.
