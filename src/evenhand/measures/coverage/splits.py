@@ -14,6 +14,8 @@ from evenhand.synthesis.box import Box
 
 THRESHOLDS = 32
 MOST_BOXES = 32
+MOST_PARTNERS = 12
+LEAST_GAIN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -84,17 +86,16 @@ class Split:
 
 def best_split(rows: Rows, labels: Labels, domain: TabularDomain, m_of_n: int = 1, fewest: int = 1) -> Split | None:
     """The split with the largest gain of information of those with enough rows on either side; None where none gains anything."""
-    scored = [(gain, literal) for literal, gain in _scored(rows, labels, domain, fewest)]
-    if not scored:
-        return None
-    gain, literal = max(scored, key=lambda pair: pair[0])
-    if gain <= 1e-9:
-        return None
-    best = Split(1, (literal,))
-    if m_of_n <= 1:
-        return best
-    partners = [candidate for _, candidate in sorted(scored, key=lambda pair: -pair[0])[:12]]
-    return _grown(best, gain, _Partners(partners, rows, labels, m_of_n, fewest))
+    return next(ranked_splits(rows, labels, domain, m_of_n, fewest), None)
+
+
+def ranked_splits(rows: Rows, labels: Labels, domain: TabularDomain, m_of_n: int = 1, fewest: int = 1) -> Iterator[Split]:
+    """The best split of every column that gains anything, the largest gain of information first, each with enough rows on either side."""
+    scored = sorted(_scored(rows, labels, domain, fewest), key=lambda pair: -pair[1])
+    partners = _Partners([literal for literal, _ in scored[:MOST_PARTNERS]], rows, labels, m_of_n, fewest)
+    for literal, gain in scored:
+        if gain > LEAST_GAIN:
+            yield _grown(Split(1, (literal,)), gain, partners)
 
 
 @dataclass(frozen=True, eq=False)

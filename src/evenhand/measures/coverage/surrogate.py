@@ -16,7 +16,7 @@ from evenhand.arrays import Index, Labels, Rows
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import ConstraintError
 from evenhand.limits import Count, Majority, TwoOrMore, check_limits
-from evenhand.measures.coverage.splits import MOST_BOXES, Split, best_split
+from evenhand.measures.coverage.splits import MOST_BOXES, Split, ranked_splits
 from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.synthesis.box import Box
 
@@ -173,21 +173,18 @@ class _Grower:
         return np.vstack([rows, drawn]), np.append(labels, self.predict(drawn) if len(drawn) else np.empty(0, dtype=np.intp))
 
     def _expand(self, node: Node, rows: Rows, labels: Labels) -> int:
-        """Split one leaf in two; 0 where nothing is gained or a side would be too small or impossible."""
-        split = best_split(rows, labels, self.domain, self.settings.m_of_n, self.settings.split_rows)
-        if split is None:
-            return 0
-        holds = split.holds(rows)
-        if min(int(holds.sum()), int((~holds).sum())) < self.settings.split_rows:
-            return 0
-        sides = [self._cut(node.boxes, split, is_true) for is_true in (True, False)]
-        if not sides[0] or not sides[1]:
-            return 0
-        node.split = split
-        passing = node.share * float(holds.mean())
-        node.passed = self._open(sides[0], rows[holds], labels[holds], passing)
-        node.failed = self._open(sides[1], rows[~holds], labels[~holds], node.share - passing)
-        return 1
+        """Split one leaf in two by the best split with both sides large enough and possible; 0 where there is none."""
+        for split in ranked_splits(rows, labels, self.domain, self.settings.m_of_n, self.settings.split_rows):
+            sides = [self._cut(node.boxes, split, is_true) for is_true in (True, False)]
+            if not sides[0] or not sides[1]:  # only missing cells would be on one of them, say, which no box stands for
+                continue
+            holds = split.holds(rows)
+            node.split = split
+            passing = node.share * float(holds.mean())
+            node.passed = self._open(sides[0], rows[holds], labels[holds], passing)
+            node.failed = self._open(sides[1], rows[~holds], labels[~holds], node.share - passing)
+            return 1
+        return 0
 
     def _cut(self, boxes: tuple[Box, ...], split: Split, is_true: bool) -> tuple[Box, ...]:
         cut = [part for box in boxes for part in split.boxes(box, self.domain, is_true)]
