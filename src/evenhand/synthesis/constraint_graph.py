@@ -58,7 +58,8 @@ class ConstraintGraph:
         graph = steer(self.graph, wishes, domain)
         check_rules(domain, together)
         plan = make_plan(graph, domain.columns, self.plan.unfitted, rng)
-        return replace(self, domain=domain, graph=graph, plan=plan, wishes=together, finishing=Finishing.of(together, domain))
+        finishing = Finishing.of(together, domain, self.rows, rng)
+        return replace(self, domain=domain, graph=graph, plan=plan, wishes=together, finishing=finishing)
 
     def balanced(self) -> ConstraintGraph:
         """The same graph, whose unique cells never repeat over several draws."""

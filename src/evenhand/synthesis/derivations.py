@@ -231,6 +231,10 @@ class Following:
         """By its rules; `rows` tell how many decimals a number has."""
         return cls(read_rules(tuple(rule for rule in domain.constraints if isinstance(rule, CompiledConstraint)), domain, rows).derivations)
 
+    def inputs(self, at: int) -> tuple[int, ...]:
+        """The columns that one always follows from by computing; none where it does not."""
+        return next((each.inputs for each in self.derivations if each.target == at and isinstance(each, Computation)), ())
+
     def computed(self, rows: Rows, keep: int | None = None) -> Rows:
         """The rows with every cell that follows from others put right; the column to keep stays as it is."""
         rows = rows.copy()

@@ -36,6 +36,7 @@ from evenhand.synthesis.graph import Scaling
 from evenhand.synthesis.guides import RelationGuide
 from evenhand.synthesis.inference import JointTable
 from evenhand.synthesis.links import Asked, GroupBorders, Link, Tilt, make_link
+from evenhand.synthesis.missing_pattern import MissingPattern
 from evenhand.synthesis.steered_trees import SteeredTrees
 from evenhand.synthesis.stored_trees import StoredTree
 from evenhand.synthesis.trends import Trend
@@ -49,7 +50,7 @@ KINDS: dict[str, Any] = {
     for kind in (
         *_PARTS, Column, CompiledConstraint, Equation, Relation, Label, TabularDomain, Comparison, Implied, Box, Cells, ChainedTrees,
         ConditionalWish, CopyLimit, Finishing, Fits, CategoryStep, NumberStep, Scaling, RelationGuide, JointTable, Link, Tilt, GroupBorders,
-        SteeredTrees, StoredTree, Trend,
+        SteeredTrees, StoredTree, Trend, MissingPattern,
     )
 }  # fmt: skip
 _COMPUTED = ("before", "ends")  # of a link: they follow from its shares

@@ -88,7 +88,7 @@ class SteeredTrees:
             moves,
             graph.value_scalings,
             conditionals=conditionals,
-            finishing=Finishing.of(wishes, wished),
+            finishing=Finishing.of(wishes, wished, rows, rng),
         )
         return found.under_relations(rng)
 
