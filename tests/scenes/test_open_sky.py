@@ -9,9 +9,10 @@ import pytest
 
 from evenhand.media.operators.insert import insert
 from evenhand.media.operators.parts.donors import collect
+from evenhand.media.operators.parts.guessed_ground import GuessedGround
 from evenhand.media.operators.parts.mutated import Mutation, Skipped
 from evenhand.media.operators.parts.open_sky import flies, open_sky
-from evenhand.media.operators.parts.standing import ground_below, like_ground
+from evenhand.media.operators.parts.standing import ground_below
 from evenhand.media.scene import Instance, Scene
 from evenhand.media.vocabulary import Labels
 
@@ -72,5 +73,7 @@ def test_ground_of_another_colour_takes_no_donor():
     scenes = [Scene(name, picture, (Instance.from_mask("person", mask),)) for name, picture in (("lawn", lawn), ("snow", snow))]
     own = [ground_below(scene, scene.instances[0]) for scene in scenes]
     everywhere = np.ones((120, 160), bool)
-    assert like_ground(scenes[0], everywhere, own) == [True, False]
-    assert like_ground(scenes[1], everywhere, [*own, None]) == [False, True, False]
+    guesses = [GuessedGround(scene, everywhere, Labels()) for scene in scenes]
+    assert guesses[0].liked(own) == [True, False]
+    assert guesses[1].liked([*own, None]) == [False, True, False]
+    assert [guesses[0].is_like((60, 40, 75, 90), one) for one in own] == [True, False]

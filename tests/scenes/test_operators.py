@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ from evenhand.media.operators.delete import delete
 from evenhand.media.operators.empty_patch import empty_patch
 from evenhand.media.operators.insert import insert
 from evenhand.media.operators.mirror import mirrored
-from evenhand.media.operators.parts.cutout import cut, paste
-from evenhand.media.operators.parts.donors import is_silhouette
+from evenhand.media.operators.parts.cast_shadow import Shade
+from evenhand.media.operators.parts.cutout import cut, paste, spilled
+from evenhand.media.operators.parts.donors import MOST_SPILLED, is_silhouette
 from evenhand.media.operators.parts.fill import fill
+from evenhand.media.operators.parts.guessed_ground import GuessedGround
 from evenhand.media.operators.parts.mutated import Mutation, Skipped
 from evenhand.media.operators.parts.perspective import fit_law
 from evenhand.media.operators.parts.standing import allowed
@@ -256,8 +259,59 @@ def test_ground_is_not_guessed_from_riders_swimmers_and_specks():
     cut_off = plain_scene(*(("person", left, top, right, bottom) for _, left, top, right, bottom in two))
     for one in cut_off.instances:
         one.stencil[:] = True  # legs that end at a table's edge
-    for scene in (on_a_board, lying, speck, plain_scene(two[0]), cut_off):
+    for scene in (lying, speck, cut_off):
         assert not allowed(scene, "person", labels).any()
+    for scene in (on_a_board, plain_scene(two[0])):
+        assert not allowed(scene, "person", labels, least=2).any(), "one alone says little about the ground elsewhere"
+    assert not allowed(plain_scene(*two), "cow", labels).any(), "where people stand there need be no pasture"
+
+
+def test_on_guessed_ground_size_is_known_only_where_somebody_stands():
+    labels = Labels()
+    near, far = ("person", 60, 40, 75, 90), ("person", 110, 45, 125, 80)
+    scene = plain_scene(near, far)
+    guess = GuessedGround(scene, allowed(scene, "person", labels), labels)
+    assert guess.law is not None
+    assert guess.law.at(90, labels.relative_height["person"]) == pytest.approx(50)
+    assert guess.law.at(80, labels.relative_height["person"]) == pytest.approx(35)
+    rows = guess.known_rows()
+    assert rows[80:91].all()
+    assert not rows[:65].any()
+    assert not rows[105:].any()
+    alone = plain_scene(near)
+    assert GuessedGround(alone, allowed(alone, "person", labels), labels).known_rows().sum() < 12
+    odd = plain_scene(
+        near, ("person", 110, 67, 125, 92), ("person", 20, 66, 35, 91), ("person", 130, 8, 145, 76)
+    )  # no law fits three of the four
+    assert GuessedGround(odd, allowed(odd, "person", labels), labels).law is None
+
+
+def test_a_loose_mask_brings_its_background_along():
+    picture = np.full((120, 160, 3), 60, np.uint8)
+    picture[20:100, 60:90] = (200, 60, 50)
+    tight, loose = np.zeros((120, 160), bool), np.zeros((120, 160), bool)
+    tight[20:100, 60:90] = True
+    loose[18:102, 58:92] = True
+    scenes = [Scene("a", picture, (Instance.from_mask("person", one),)) for one in (tight, loose)]
+    shares = [spilled(scene, scene.instances[0]) for scene in scenes]
+    assert shares[0] < 0.05
+    assert shares[1] > MOST_SPILLED
+
+
+def test_a_shadow_goes_along_with_its_object():
+    picture = np.full((120, 160, 3), 150, np.uint8)
+    mask = np.zeros((120, 160), bool)
+    mask[40:80, 60:80] = True
+    picture[76:84, 56:90] = 60
+    picture[mask] = (200, 60, 50)
+    scene = Scene("a", picture, (Instance.from_mask("person", mask),))
+    shade = Shade.of(scene, scene.instances[0])
+    assert shade is not None
+    plain = np.full((120, 160, 3), 100, np.uint8)
+    shade.fall(plain, (30, 30), np.zeros((120, 160), bool))
+    assert float(plain[71, 40, 0]) == pytest.approx(40, abs=15)  # as much darker as it was
+    assert (plain[:50] == 100).all()
+    assert Shade.of(replace(scene, picture=np.where(mask[..., None], picture, 150).astype(np.uint8)), scene.instances[0]) is None
 
 
 def test_silhouettes_are_no_donors_and_what_is_seen_at_an_angle_is_not_mirrored():

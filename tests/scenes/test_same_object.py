@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from evenhand.media.operators.delete import STILL_SEEN
 from evenhand.media.operators.insert import insert
 from evenhand.media.operators.parts.donors import Donor, DonorBank, collect, has_head, is_grey, pick
 from evenhand.media.operators.parts.mutated import Mutation
-from evenhand.media.operators.parts.same_object import SAME, colours, difference, identities
+from evenhand.media.operators.parts.same_object import SAME, Identity, colours, difference, identities
 from evenhand.media.operators.parts.upright import LEAST_LIKENESS, likeness
 from evenhand.media.scene import Instance, Scene
 from evenhand.media.scenes import ChangePlan, Scenes
@@ -45,9 +46,10 @@ def scene_of(name, *walkers):
 def test_somebody_is_the_same_in_another_light_and_from_the_other_side():
     here, there = scene_of("a", walker(40, RED)), scene_of("b", walker(200, RED, dim=20))
     first, second = identities([here, there])
-    assert first[0] == second[0]
+    assert first[0].number in second[0].alike
+    assert second[0].number in first[0].alike
     others = identities([here, scene_of("b", walker(200, GREEN)), scene_of("c", walker(200, BLUE))])
-    assert len({one[0] for one in others}) == 3
+    assert [len(one[0].alike) for one in others] == [1, 1, 1]
     turned = Scene(
         "t", np.ascontiguousarray(here.picture[:, ::-1]), (Instance.from_mask("person", here.instances[0].mask((240, 320))[:, ::-1]),)
     )
@@ -56,10 +58,9 @@ def test_somebody_is_the_same_in_another_light_and_from_the_other_side():
 
 def test_a_walk_through_the_shade_is_one_track_in_a_film_and_two_people_elsewhere():
     shade = [scene_of(f"walk_{k:03}", walker(40 + 15 * k, RED, dim=25 * k)) for k in range(5)]
-    numbers = [one[0] for one in identities(shade)]
-    assert len(set(numbers)) == 1
+    assert all(len(one[0].alike) == 5 for one in identities(shade))
     scattered = [scene_of(name, *[walker(40, RED, dim=dim)]) for name, dim in (("beach", 0), ("square", 100))]
-    assert len({one[0] for one in identities(scattered)}) == 2  # nothing but the film says that the ends of the walk are one
+    assert [len(one[0].alike) for one in identities(scattered)] == [1, 1]  # nothing but the film says that the ends of the walk are one
 
 
 def test_an_object_is_never_inserted_beside_itself(streets, bank):
@@ -67,13 +68,20 @@ def test_an_object_is_never_inserted_beside_itself(streets, bank):
     made = [insert(scene, "person", 3, bank, rng) for scene in streets]
     made = [one for one in made if isinstance(one, Mutation)]
     assert made
-    who = {donor.cutout.origin: donor.appearance for donor in bank.of("person")}
+    who = {donor.cutout.origin: donor.who for donor in bank.of("person")}
     for one in made:
         added = [who[origin] for origin in one.origins]
-        assert len(set(added)) == len(added)
-        assert not set(added) & bank.looks[one.before.name]
-    free = {donor.appearance for donor in pick(bank.of("person"), set(bank.looks[streets[0].name]), rng)}
-    assert not free & bank.looks[streets[0].name]
+        assert all(not first.alike & {second.number} for first, second in combinations(added, 2))
+        assert all(not person.alike & bank.looks[one.before.name] for person in added)
+    for donor in pick(bank.of("person"), set(bank.looks[streets[0].name]), rng):
+        assert not donor.who.alike & bank.looks[streets[0].name]
+
+
+def test_likeness_is_not_handed_on():
+    steps = [scene_of(name, walker(40, (180 - 20 * k, 40 + 12 * k, 40))) for k, name in enumerate(("inn", "port", "quay", "lock", "mill"))]
+    first, *others = [one[0] for one in identities(steps)]
+    assert others[0].number in first.alike
+    assert others[-1].number not in first.alike
 
 
 class Reader:
@@ -153,7 +161,7 @@ def test_headless_masks_and_donors_of_another_kind_of_picture_are_left_out():
     assert is_grey(plain)
     colourful = replace(plain, name="colour", picture=plain.picture + np.array([0, 30, 60], np.uint8))
     assert not is_grey(colourful)
-    donor = Donor(None, 80, 0.5, 0.9, "grey", 1, (100.0, 1.0), is_grey=True)
+    donor = Donor(None, 80, 0.5, 0.9, "grey", Identity(1, frozenset({1})), (100.0, 1.0), is_grey=True)
     found = DonorBank({"person": (donor,)}, (0.0, 1.0), Labels(), grey=frozenset({"grey"}))
     assert found.for_scene(plain, "person") == [donor]
     assert not found.for_scene(colourful, "person")
@@ -165,7 +173,7 @@ def test_outside_scenes_lend_what_the_data_has_not_and_a_reader_is_not_asked_abo
     plan = ChangePlan(("dog",), ("person",), ("insert",), controls=False, reader=Spectator(), donors=tuple(outside))
     bank = Scenes(bare, plan).bank
     assert bank.of("dog")
-    assert all(donor.appearance < 0 for donor in bank.of("dog"))  # nobody of the data set
+    assert all(donor.who.number < 0 for donor in bank.of("dog"))  # nobody of the data set
     own = {scene.name for scene in bare}
     assert all(donor.scene in own for donor in bank.of("car"))  # what the data has is not lent
 

@@ -54,6 +54,10 @@ RELATIVE_HEIGHT: Mapping[str, float] = {
     "horse": 1.15,
     "cow": 1.0,
     "sheep": 0.65,
+    "zebra": 0.95,
+    "giraffe": 2.9,
+    "elephant": 1.9,
+    "bear": 0.75,
     "traffic light": 2.1,
     "sign": 1.6,
     "stop sign": 1.6,
@@ -70,6 +74,13 @@ STANDS_ON: Mapping[str, tuple[int, ...]] = {
     "dog": (ROAD, PAVEMENT, TERRAIN),
     "cat": (PAVEMENT, ROAD, TERRAIN),
     "bird": (PAVEMENT, ROAD, TERRAIN),
+    "horse": (TERRAIN, ROAD),
+    "cow": (TERRAIN, ROAD),
+    "sheep": (TERRAIN, ROAD),
+    "zebra": (TERRAIN, ROAD),
+    "giraffe": (TERRAIN, ROAD),
+    "elephant": (TERRAIN, ROAD),
+    "bear": (TERRAIN, ROAD),
 }
 
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from evenhand.contract import Recogniser
 from evenhand.errors import require
+from evenhand.media.operators.parts.cast_shadow import cast_shadow
+from evenhand.media.operators.parts.company import carries, is_ridden
 from evenhand.media.operators.parts.fill import SPECK, USUAL_SIDE, fill
 from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
 from evenhand.media.operators.parts.order import ChangeOrder
@@ -25,37 +27,12 @@ LEFT_BEHIND = "something that it holds, wears or rides would be left in the air"
 TOUCHED = "a nearer object touches it, and nobody drew the line between them"
 STILL_SEEN = "a reader still sees it there"
 REVEALED = "another object behind it would have to be completed"
-CARRIED = frozenset(
-    {
-        "umbrella",
-        "handbag",
-        "backpack",
-        "tie",
-        "frisbee",
-        "skis",
-        "snowboard",
-        "sports ball",
-        "kite",
-        "baseball bat",
-        "baseball glove",
-        "skateboard",
-        "surfboard",
-        "tennis racket",
-        "cell phone",
-        "bottle",
-        "cup",
-        "book",
-        "teddy bear",
-    }
-)
-RIDDEN = frozenset({"bicycle", "motorcycle", "horse", "elephant"})
 SMALL = 250  # pixels of a picture of the usual size; what a smaller object bites out of another one is not noticed
 MOST_REVEALED = 0.22  # of an object's outline
 MOST_TOUCHED = 0.1  # of an object's outline
 LEAST_REMOVED = 0.9  # of the objects' pixels; the rest belongs to others as well, as a passenger's behind a windscreen do
 STILL_THERE = 0.4  # overlap of what a reader names with the place that was emptied
 TRUST = 0.5  # of the marks: a learned inpainter is taken unless its seams are worse by more; it continues edges, which marks do not see
-DARKER = 0.84  # ground darker than this share of its surroundings, next to the feet, is taken for the object's shadow
 
 
 @dataclass(frozen=True)
@@ -141,7 +118,7 @@ def hole_for(scene: Scene, gone: Sequence[Instance]) -> Stencil:
     reach = round(float(np.clip(2 * unit + 0.02 * tall, 2 * unit, 5 * unit)))
     hole = cv2.dilate(mask.astype(np.uint8), cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1,) * 2)).astype(bool)
     for one in gone:
-        hole |= _shadow(scene, one)
+        hole |= cast_shadow(scene, one)
     removed = {id(one) for one in gone}
     others = union([one for one in scene.instances if id(one) not in removed], scene.shape)
     return np.asarray(hole & ~others, bool)
@@ -184,58 +161,6 @@ def _bordered(scene: Scene, one: Instance, others: Sequence[Instance]) -> float:
     mask = one.mask(scene.shape)[top:bottom, left:right].astype(np.uint8)
     ring = cv2.dilate(mask, np.ones((7, 7), np.uint8)) > mask
     return float((union(others, scene.shape)[top:bottom, left:right] & ring).sum() / max(1, ring.sum()))
-
-
-def carries(scene: Scene, one: Instance) -> bool:
-    """Whether a thing that is carried, worn or ridden touches it."""
-    things = [other for other in scene.instances if other.label in CARRIED and other is not one]
-    if not things:
-        return False
-    cv2 = require("cv2", "image")
-    around = cv2.dilate(one.mask(scene.shape).astype(np.uint8), np.ones((7, 7), np.uint8)).astype(bool)
-    return bool((union(things, scene.shape) & around).any())
-
-
-def is_ridden(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
-    """Whether it and another object that stays are somebody who rides and what is ridden."""
-    removed = {id(other) for other in gone}
-    staying = [other for other in scene.instances if id(other) not in removed]
-    mates = [other for other in staying if ({one.label, other.label} & RIDDEN) and "person" in (one.label, other.label)]
-    return any(_rides(*((one, other) if one.label == "person" else (other, one))) for other in mates)
-
-
-def _rides(person: Instance, mount: Instance) -> bool:
-    """Whether a person sits on it: above its middle, with feet that are not on the ground beside it, and no nearer or farther."""
-    if person.depth is not None and mount.depth is not None and abs(person.depth - mount.depth) > 0.03 * mount.depth:
-        return False
-    left, top, right, bottom = mount.box
-    middle = (person.box[0] + person.box[2]) / 2
-    return left <= middle <= right and person.box[1] < top + 0.3 * mount.height and top < person.foot <= bottom + 0.06 * mount.height
-
-
-def _shadow(scene: Scene, one: Instance) -> Stencil:
-    """Dark ground that is joined to the object's feet."""
-    cv2 = require("cv2", "image")
-    shadow = np.zeros(scene.shape, bool)
-    left, top, right, bottom = one.box
-    wide, tall = right - left, bottom - top
-    rows = slice(max(0, int(bottom - 0.35 * tall)), min(scene.shape[0], int(bottom + 0.25 * tall) + 3))
-    columns = slice(max(0, int(left - 0.8 * wide - 4)), min(scene.shape[1], int(right + 0.8 * wide + 4)))
-    grey = scene.picture[rows, columns].mean(axis=2)
-    free = ~scene.occupied[rows, columns]
-    if scene.regions is not None:
-        free &= np.isin(scene.regions[rows, columns], (UNKNOWN, *GROUND_REGIONS))
-    if free.sum() < 30:
-        return shadow
-    dark = free & (grey < DARKER * np.percentile(grey[free], 60))
-    body = one.mask(scene.shape)[rows, columns]
-    near = cv2.dilate(body.astype(np.uint8), np.ones((5, 5), np.uint8)).astype(bool)
-    count, pieces = cv2.connectedComponents((dark | (near & free)).astype(np.uint8))
-    touching = np.unique(pieces[near & free]) if count > 1 else np.zeros(0, int)
-    found = np.isin(pieces, touching[touching > 0])
-    if found.sum() < 1.2 * one.area:  # a dark street is not a shadow
-        shadow[rows, columns] = cv2.dilate(found.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
-    return shadow
 
 
 def emptied(

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from evenhand.limits import Count, check_argument, check_limits
 from evenhand.media.operators.parts.cutout import MARGIN, Cutout, contact_shadow, grain, ground_light, paste, regrained
 from evenhand.media.operators.parts.donors import Donor, DonorBank, backdrop_layers, pick
+from evenhand.media.operators.parts.guessed_ground import GuessedGround
 from evenhand.media.operators.parts.mutated import INSERT, Became, Mutation, Skipped, covered, finished
 from evenhand.media.operators.parts.open_sky import found_flight, open_sky
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.perspective import SizeLaw, fit_law, stands
 from evenhand.media.operators.parts.seams import noise_ratio
 from evenhand.media.operators.parts.set_down import ROUGH_MASKS
-from evenhand.media.operators.parts.standing import allowed, is_guessed, like_ground
+from evenhand.media.operators.parts.standing import allowed, is_guessed
 from evenhand.media.scene import Instance, Scene, Stencil, grown, union
 
 PROPOSALS = 240
@@ -26,6 +27,7 @@ LOOKED_AT = 4000  # ground pixels for each donor, of which the proposals are dra
 DONORS_TRIED = 8
 LEAST_PIXELS = 20  # height of an inserted car-sized thing; smaller classes may be smaller in proportion
 MOST_SCALE = 1.25  # a donor is never enlarged more than this: it would look soft
+MOST_GUESSED_SCALE = 1.05  # the same where the donor's picture may have been taken by another camera
 OWN_SIZE = 0.08  # a donor within this much (natural logarithm) of the law's height is used at its own size
 HIDES_AT_MOST = 0.45  # of any object behind
 LEAST_GRAIN, MOST_GRAIN = 0.4, 1.8  # of the surroundings' grain, where nothing is known of the ground either
@@ -50,6 +52,12 @@ class StandingSpot:
         """Left, top, right, bottom."""
         height, width = self.cutout.shape
         return self.left, self.top, self.left + width, self.top + height
+
+    @property
+    def standing_box(self) -> tuple[int, int, int, int]:
+        """The same without the margin of the cutout."""
+        left, top, right, _ = self.box
+        return left + MARGIN, top + MARGIN, right - MARGIN, self.foot
 
 
 @dataclass(frozen=True)
@@ -93,33 +101,36 @@ def insert(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random
     flown = _flown(scene, label, count, bank, rng)
     if flown is not None:
         return flown
-    law = fit_law(scene, labels, bank.prior)
     ground = allowed(scene, label, labels)
     if ground.sum() < 200 or (is_guessed(scene) and not stands(label, labels)):
         return Skipped(INSERT, label, scene.name, "no ground on which this class may stand")
     if is_guessed(scene) and count > MOST_GUESSED:
         return Skipped(INSERT, label, scene.name, f"{count} objects would stand on ground that is only guessed")
-    site = Site(scene, ground)
+    guess = GuessedGround(scene, ground, labels) if is_guessed(scene) else None
+    law = fit_law(scene, labels, bank.prior) if guess is None else guess.law
+    if law is None:
+        return Skipped(INSERT, label, scene.name, "nothing that stands there tells how tall others would be")
+    site = Site(scene, ground, guess)
     spots: list[StandingSpot] = []
     used = set(bank.looks.get(scene.name, ()))
     footing = _footing(site, law, labels.relative_height.get(labels.canonical(label), 1.0))
-    standing = _standing(scene, label, bank, ground)
+    standing = _standing(site, label, bank)
     for _ in range(count):
         spot = _find(site, footing, pick(standing, used, rng)[:DONORS_TRIED], spots, rng)
         if spot is None:
             return Skipped(INSERT, label, scene.name, f"room for {len(spots)} of the {count} objects that are needed")
         spots.append(spot)
-        used.add(spot.donor.appearance)
+        used.add(spot.donor.who.number)
     made = _compose(scene, label, spots, rng)
     return Skipped(INSERT, label, scene.name, OTHER_GRAIN) if is_guessed(scene) and not _grain_fits(made) else made
 
 
-def _standing(scene: Scene, label: str, bank: DonorBank, ground: Stencil) -> list[Donor]:
-    """The donors that stand; where ground is only guessed, those whose own ground looks like it."""
-    donors = [one for one in bank.for_scene(scene, label) if one.sky is None]
-    if not is_guessed(scene):
+def _standing(site: Site, label: str, bank: DonorBank) -> list[Donor]:
+    """The donors that stand; where ground is only guessed, those whose own ground is like some of it."""
+    donors = [one for one in bank.for_scene(site.scene, label) if one.sky is None]
+    if site.guess is None:
         return donors
-    return [one for one, is_like in zip(donors, like_ground(scene, ground, [one.ground for one in donors]), strict=True) if is_like]
+    return [one for one, is_like in zip(donors, site.guess.liked([one.ground for one in donors]), strict=True) if is_like]
 
 
 def _flown(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random.Generator) -> Mutation | None:
@@ -129,11 +140,11 @@ def _flown(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random
     used, spots = set(bank.looks.get(scene.name, ())), list[StandingSpot]()
     for donor in pick(donors, used, rng):
         found = None if donor.sky is None else found_flight(scene, sky, donor.cutout.shape, donor.sky, rng)
-        if found is None or donor.appearance in used or len(spots) == count:
+        if found is None or donor.who.alike & used or len(spots) == count:
             continue
         cutout = donor.cutout.scaled(found.scale)
         spots.append(StandingSpot(donor, cutout, found.left, found.top, found.top + cutout.shape[0], found.scale))
-        used.add(donor.appearance)
+        used.add(donor.who.number)
         left, top, right, bottom = grown(spots[-1].box, MARGIN, scene.shape)
         sky[top:bottom, left:right] = False
     return _compose(scene, label, spots, rng) if len(spots) == count else None
@@ -148,8 +159,8 @@ def _grain_fits(made: Mutation) -> bool:
 class Site:
     """A scene as a building site: running sums of its ground, lightness and edges, so that any rectangle costs four look-ups."""
 
-    def __init__(self, scene: Scene, ground: Stencil) -> None:
-        self.scene, self.ground = scene, ground
+    def __init__(self, scene: Scene, ground: Stencil, guess: GuessedGround | None = None) -> None:
+        self.scene, self.ground, self.guess = scene, ground, guess
         grey, slope = backdrop_layers(scene)
         self._sums = tuple(
             np.pad(layer.astype(np.float64).cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0))) for layer in (ground, grey, slope)
@@ -181,8 +192,10 @@ def _footing(site: Site, law: SizeLaw, relative: float) -> Footing:
     """Every ground pixel where the class is neither too small nor too tall for the picture."""
     rows, columns = np.nonzero(site.ground)
     tall = np.maximum(relative * (law.height + law.slope * (rows - law.centre)), 0.0)
-    good = np.flatnonzero((tall > LEAST_PIXELS * min(1.0, 0.25 + relative)) & (tall < 0.8 * site.scene.shape[0]))
-    return Footing(rows, columns, tall).drawn(good)
+    is_good = (tall > LEAST_PIXELS * min(1.0, 0.25 + relative)) & (tall < 0.8 * site.scene.shape[0])
+    if site.guess is not None:
+        is_good &= site.guess.known_rows()[rows]
+    return Footing(rows, columns, tall).drawn(np.flatnonzero(is_good))
 
 
 def _find(
@@ -197,7 +210,8 @@ def _find(
         chosen = near.drawn(rng.choice(near.rows.size, count, replace=False, p=closeness / closeness.sum()))
         for place in _ranked(site, donor, chosen, rng)[:12]:
             spot = _spot(donor, int(chosen.rows[place]), int(chosen.columns[place]), float(chosen.tall[place]))
-            if _is_believable(site.scene, spot, spots):
+            is_like = site.guess is None or site.guess.is_like(spot.standing_box, donor.ground)
+            if is_like and _is_believable(site.scene, spot, spots):
                 return spot
     return None
 
@@ -211,7 +225,13 @@ def _ranked(site: Site, donor: Donor, places: Footing, rng: np.random.Generator)
     left, right = np.round(columns - 0.46 * wide).astype(np.intp), np.round(columns + 0.46 * wide).astype(np.intp)
     strip = np.round(rows - np.maximum(2, 0.07 * tall)).astype(np.intp)
     inside = (
-        (left >= 2) & (right < width - 2) & (rows - tall > 1) & (rows < height - 2) & (scale < MOST_SCALE) & (scale > 0.18) & (strip >= 0)
+        (left >= 2)
+        & (right < width - 2)
+        & (rows - tall > 1)
+        & (rows < height - 2)
+        & (scale < (MOST_SCALE if site.guess is None else MOST_GUESSED_SCALE))
+        & (scale > 0.18)
+        & (strip >= 0)
     )
     stands = site.means(np.stack([left, strip, right, rows + 1], axis=1))[0] > 0.985
     margin = (wide / 3).astype(np.intp)
@@ -280,7 +300,10 @@ def _compose(scene: Scene, label: str, spots: list[StandingSpot], rng: np.random
         front = union([one for one, flag in zip(scene.instances, is_front, strict=True) if flag], scene.shape)
         left, _, right, bottom = spot.box
         here = ground_light(scene.picture, scene.occupied, (max(0, left), min(bottom, scene.shape[0]), right))
-        if spot.donor.sky is None:
+        if spot.donor.shade is not None:
+            margin = round(MARGIN * spot.scale)
+            spot.donor.shade.scaled(spot.scale).fall(picture, (spot.left + margin, spot.top + margin), front)
+        elif spot.donor.sky is None:
             contact_shadow(picture, spot.cutout, (spot.left, spot.top), front)
         owned = paste(picture, regrained(spot.cutout, spot.donor.cutout, texture, rng), (spot.left, spot.top), front, here)
         old = covered(old, owned, [not flag for flag in is_front])

@@ -18,6 +18,7 @@ from evenhand.media.operators.parts.standing import allowed
 from evenhand.media.operators.parts.upright import is_at_angle
 from evenhand.media.scene import Instance, Picture, Scene, Stencil
 
+LEAST_STANDING = 2  # without regions: one alone may be on a table or in water
 MOVE = "move"
 SCALES = (0.72, 0.85, 1.1, 1.2)
 LEAST = 0.1  # of the picture's height
@@ -70,7 +71,7 @@ def _spot(order: ChangeOrder, place: int, scale: float, horizon: float) -> FootP
     half, tall = round(one.width * scale / 2), round(one.height * scale)
     if row - tall < 2 or row > scene.shape[0] - 3 or column - half < 2 or column + half > scene.shape[1] - 3:
         return None
-    ground = allowed(scene, order.label, order.bank.labels) | one.mask(scene.shape)
+    ground = allowed(scene, order.label, order.bank.labels, LEAST_STANDING) | one.mask(scene.shape)
     strip = ground[max(0, row - max(2, tall // 14)) : row + 1, column - half : column + half + 1]
     spot = FootPoint(column, row)
     return spot if strip.size and strip.mean() >= LEAST_GROUND and not _crowded(scene, place, spot, half) else None

@@ -15,7 +15,10 @@ Floats = NDArray[np.float32]
 MARGIN = 3
 LIGHT_SHARE = 0.6  # how much of the difference in light is taken over
 SHADOW = 0.42
+BRIGHTEST = 245.0  # level to which the lights of an object are brought
 SOFT = 0.8  # pixels over which a cover fades
+LOOK_AROUND, EDGE_DEPTH = 8, 0.025  # pixels outside of a mask, and share of its height inside, between which its edge is judged
+TOLD_APART, CLEARLY = 35.0, 0.6  # levels between inside and outside, and how much nearer to the one than to the other a colour must be
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +91,27 @@ def _carried_on(cv2: Any, colour: Floats, free: Stencil) -> Floats:
     return np.asarray(np.where(mass[..., None] > 1e-7, total / np.maximum(mass, 1e-7)[..., None], colour), np.float32)
 
 
+def spilled(scene: Scene, instance: Instance) -> float:
+    """The share of a mask's edge that has the colour of what is around the object: a loose mask brings its old background along.
+
+    Where inside and outside look alike nothing can be said, and nothing would be seen.
+    """
+    cv2 = require("cv2", "image")
+    left, top, right, bottom = grown(instance.box, LOOK_AROUND, scene.shape)
+    mask = instance.mask(scene.shape)[top:bottom, left:right].astype(np.uint8)
+    colour = scene.picture[top:bottom, left:right].astype(np.float32)
+    deep = max(2, round(EDGE_DEPTH * instance.height))
+    core = cv2.erode(mask, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * deep + 1, 2 * deep + 1))).astype(bool)
+    free = ~cv2.dilate(mask, np.ones((5, 5), np.uint8)).astype(bool)
+    edge = cv2.erode(mask, np.ones((3, 3), np.uint8)).astype(bool) & ~core
+    if not core.any() or not free.any():
+        return 0.0
+    outside, inside = _carried_on(cv2, colour, free), _carried_on(cv2, colour, core)
+    edge &= np.linalg.norm(outside - inside, axis=2) > TOLD_APART
+    is_outside = np.linalg.norm(colour - outside, axis=2) < CLEARLY * np.linalg.norm(colour - inside, axis=2)
+    return float(is_outside[edge].mean()) if edge.any() else 0.0
+
+
 def ground_light(picture: Picture, occupied: Stencil, foot: tuple[int, int, int]) -> float:
     """Lightness of the free ground around the feet (left, bottom row, right): its upper quartile, for shadows lie there too."""
     left, bottom, right = foot
@@ -106,7 +130,7 @@ def paste(picture: Picture, cutout: Cutout, corner: tuple[int, int], front: Sten
     rows, columns = slice(y0, y1), slice(x0, x1)
     inner = slice(y0 - top, y1 - top), slice(x0 - left, x1 - left)
     cover = cutout.cover[inner] * ~front[rows, columns]
-    gain = _gain(cutout.ground, here)
+    gain = min(_gain(cutout.ground, here), _headroom(cutout))
     native, behind = cutout.colour[inner] * gain, cutout.behind[inner] * gain
     part = picture[rows, columns].astype(np.float32)
     # A pixel of the soft edge is cover * object + (1 - cover) * background: only its background is exchanged, so the edge stays as sharp
@@ -123,6 +147,12 @@ def _gain(there: float, here: float) -> float:
     if there < 8 or here < 8:
         return 1.0
     return float(np.clip((here / there) ** LIGHT_SHARE, 0.6, 1.5))
+
+
+def _headroom(cutout: Cutout) -> float:
+    """By how much an object may be brightened until its lights turn white."""
+    inside = cutout.colour.max(axis=2)[cutout.cover > 0.5]
+    return max(1.0, BRIGHTEST / max(1.0, float(np.percentile(inside, 98)))) if inside.size else 1.0
 
 
 def contact_shadow(picture: Picture, cutout: Cutout, corner: tuple[int, int], front: Stencil) -> None:

@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 
 from evenhand.contract import Recogniser
 from evenhand.errors import require
-from evenhand.media.operators.parts.cutout import Cutout, cut
+from evenhand.media.operators.parts.cast_shadow import Shade
+from evenhand.media.operators.parts.company import is_ridden
+from evenhand.media.operators.parts.cutout import Cutout, cut, spilled
+from evenhand.media.operators.parts.guessed_ground import Witnesses
 from evenhand.media.operators.parts.open_sky import FLYING, Colour, flies, open_sky, sky_colour
 from evenhand.media.operators.parts.perspective import SizeLaw, calibrated, fit_law, pooled_law
-from evenhand.media.operators.parts.same_object import identities
-from evenhand.media.operators.parts.standing import ground_below, is_guessed
-from evenhand.media.operators.parts.upright import is_upright
+from evenhand.media.operators.parts.same_object import Identity, identities
+from evenhand.media.operators.parts.standing import DRIVING, ground_below, is_guessed
+from evenhand.media.operators.parts.upright import is_at_angle, is_upright
 from evenhand.media.scene import Instance, Scene, grown, overlap
 from evenhand.media.vocabulary import Labels
 
@@ -28,23 +31,25 @@ HEAD, MOST_HEAD = (
     0.62,
 )  # of a person's height, and of its greatest width: a wider top is a neck or a belt, where a picture or a mask ends
 GREY = 6.0  # levels of colour, on average: a picture with less is black and white
+MOST_SPILLED = 0.28  # of a mask's edge; by eye, donors with .35 and more bring their old background along, those below .26 do not
 READ_AS = 0.5  # overlap with a box of its class that makes a donor what its label says
 
 
 @dataclass(frozen=True, eq=False)
 class Donor:
-    """A cutout, where it stood (shares of width and height), and which appearance it has."""
+    """A cutout, where it stood (shares of width and height), and who it is."""
 
     cutout: Cutout
     height: int
     across: float
     foot: float
     scene: str
-    appearance: int
+    who: Identity
     behind: tuple[float, float]  # lightness and edge strength of what stood around it
     is_grey: bool = False  # whether its picture is black and white
     sky: Colour | None = None  # of the sky around it, where it flies
     ground: NDArray[np.float64] | None = None  # what the ground below its feet looks like, where nobody marked it
+    shade: Shade | None = None  # the shadow that it casts there
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +59,7 @@ class DonorBank:
     donors: dict[str, tuple[Donor, ...]]
     prior: tuple[float, float]
     labels: Labels  # with relative heights as this data set has them
-    looks: dict[str, frozenset[int]] = field(default_factory=dict)  # who is in a scene already
+    looks: dict[str, frozenset[int]] = field(default_factory=dict)  # numbers of what is seen in a scene already
     grey: frozenset[str] = frozenset()  # scenes in black and white
 
     def for_scene(self, scene: Scene, label: str) -> list[Donor]:
@@ -75,9 +80,13 @@ def collect(scenes: Iterable[Scene], labels: Labels, reader: Recogniser | None =
     if not outside:
         return own
     others = _bank(outside, labels, reader).donors
-    # Who is who is counted again in other scenes: negative numbers cannot be taken for somebody of the data set.
-    added = {label: tuple(replace(one, appearance=-1 - one.appearance) for one in found) for label, found in others.items()}
+    added = {label: tuple(replace(one, who=_outsider(one.who)) for one in found) for label, found in others.items()}
     return replace(own, donors=added | own.donors)
+
+
+def _outsider(who: Identity) -> Identity:
+    """Sightings are counted again in other scenes: negative numbers cannot be taken for somebody of the data set."""
+    return Identity(-1 - who.number, frozenset(-1 - number for number in who.alike))
 
 
 def _bank(scenes: Sequence[Scene], labels: Labels, reader: Recogniser | None) -> DonorBank:
@@ -86,7 +95,7 @@ def _bank(scenes: Sequence[Scene], labels: Labels, reader: Recogniser | None) ->
     gathered: dict[str, list[Donor]] = {}
     who, grey = identities(scenes), frozenset(scene.name for scene in scenes if is_grey(scene))
     for scene, known in zip(scenes, who, strict=True):
-        law = fit_law(scene, labels, prior)
+        law = Witnesses.of(scene, labels).law(scene.shape[0]) if is_guessed(scene) else fit_law(scene, labels, prior)
         flying = flying_places(scene, labels)
         usable = [place for place in known if place in flying or is_usable(scene, place, law, labels)]
         if reader is not None and usable and not scene.is_drawn:
@@ -96,9 +105,11 @@ def _bank(scenes: Sequence[Scene], labels: Labels, reader: Recogniser | None) ->
             across = (one.box[0] + one.box[2]) / 2 / scene.shape[1]
             foot = one.foot / scene.shape[0]
             made = Donor(cut(scene, one), one.height, across, foot, scene.name, known[place], _behind(scene, one), scene.name in grey)
-            made = replace(made, sky=flying.get(place), ground=ground_below(scene, one) if is_guessed(scene) else None)
+            made = replace(made, sky=flying.get(place))
+            if is_guessed(scene) and made.sky is None:
+                made = replace(made, ground=ground_below(scene, one), shade=Shade.of(scene, one))
             gathered.setdefault(one.label, []).append(made)
-    looks = {scene.name: frozenset(known.values()) for scene, known in zip(scenes, who, strict=True)}
+    looks = {scene.name: frozenset(one.number for one in known.values()) for scene, known in zip(scenes, who, strict=True)}
     return DonorBank({label: tuple(found) for label, found in gathered.items()}, prior, labels, looks, grey)
 
 
@@ -125,14 +136,28 @@ def read_as_labelled(scene: Scene, places: Sequence[int], labels: Labels, reader
     return [place for place in places if is_read(scene.instances[place])]
 
 
-def is_usable(scene: Scene, place: int, law: SizeLaw, labels: Labels) -> bool:
-    """Whether an object may be a donor: whole, large enough, and as tall as its class should be where it stands."""
+def is_usable(scene: Scene, place: int, law: SizeLaw | None, labels: Labels) -> bool:
+    """Whether an object may be a donor: whole, large enough, and as tall as its class should be where it stands, if that is known."""
     one = scene.instances[place]
     is_slender = one.height >= SLENDER.get(labels.canonical(one.label), 0.0) * one.width
     is_fit = (
         is_slender and is_upright(one) and is_whole(scene, place) and one.height >= _least(one.label, labels) and _fits(one, law, labels)
     )
-    return is_fit and not is_silhouette(scene, one)
+    return is_fit and not is_silhouette(scene, one) and (scene.is_drawn or is_cleanly_cut(scene, one, labels))
+
+
+def is_cleanly_cut(scene: Scene, one: Instance, labels: Labels) -> bool:
+    """Whether a mask in a photograph follows its object: a person's has a head.
+
+    Where ground is only guessed, more is asked: no background in the mask, nobody on its back, and no vehicle that is seen at an angle,
+    whose wheels would stand in the air.
+    """
+    name = labels.canonical(one.label)
+    if name == "person" and not has_head(one):
+        return False
+    if not is_guessed(scene):
+        return True
+    return spilled(scene, one) <= MOST_SPILLED and not is_ridden(scene, one, [one]) and not (name in DRIVING and is_at_angle(one))
 
 
 def has_head(one: Instance) -> bool:
@@ -174,11 +199,11 @@ def is_whole(scene: Scene, place: int) -> bool:
     return True
 
 
-def _fits(one: Instance, law: SizeLaw, labels: Labels) -> bool:
+def _fits(one: Instance, law: SizeLaw | None, labels: Labels) -> bool:
     """Whether it is as tall as its class should be there, and in one solid piece; else its mask is probably wrong."""
     cv2 = require("cv2", "image")
     relative = labels.relative_height.get(labels.canonical(one.label))
-    if relative is not None and not 0.55 < one.height / max(law.at(one.foot, relative), 1.0) < 1.8:
+    if law is not None and relative is not None and not 0.55 < one.height / max(law.at(one.foot, relative), 1.0) < 1.8:
         return False
     pieces = cv2.connectedComponentsWithStats(one.stencil.astype(np.uint8))[2][1:, cv2.CC_STAT_AREA]
     return bool(pieces.max() > 0.93 * one.area)
@@ -202,5 +227,5 @@ def _behind(scene: Scene, one: Instance) -> tuple[float, float]:
 
 def pick(candidates: Sequence[Donor], used: set[int], rng: np.random.Generator) -> list[Donor]:
     """The candidates in random order, without those who are in the picture already."""
-    free = [donor for donor in candidates if donor.appearance not in used]
+    free = [donor for donor in candidates if not donor.who.alike & used]
     return [free[place] for place in rng.permutation(len(free))]

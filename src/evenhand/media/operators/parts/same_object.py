@@ -1,8 +1,8 @@
-"""Who is who in a data set: one number for everything that is, or looks like, one object in several pictures.
+"""Who is who in a data set: for everything that is seen in a picture, what else is, or looks like, the same object.
 
 Two signs count: a track, which is the same place and size in neighbouring frames of a film, and the colours from head to foot.  Left and
 right do not count, so that somebody seen from the other side stays the same.  Taking two for one only costs a donor; taking one for
-two puts somebody beside themselves.
+two puts somebody beside themselves.  Likeness is not handed on: in a dark street everybody is like somebody who is like somebody else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SAME = 9.0  # levels between the colours of two objects below which they are tak
 ONE_TRACK = 20.0  # the same for neighbouring frames, where place and size say it already
 LIGHT = 0.5  # share of a difference in overall lightness that counts: an object walks into the shade
 LEAST_COVER = 0.12  # of a band, to tell its colour
-MOST_FRAMES = 40  # between two pictures of a film whose objects are still followed
+MOST_FRAMES = 16  # between two pictures of a film whose objects are still followed: after half a second somebody else walks there
 NEAR, ALIKE_HEIGHT = 0.7, 1.4  # of its height by which an object moves between frames, and by which factor its height changes
 LEAST_HEIGHT = 12  # pixels; of smaller objects nothing can be said
 
@@ -39,18 +39,26 @@ class Sighting:
     colours: Colours
 
 
-def identities(scenes: Sequence[Scene]) -> list[dict[int, int]]:
-    """For each scene, the number of each of its objects by position; small objects and crowds have none."""
+@dataclass(frozen=True)
+class Identity:
+    """The number of a sighting, and the numbers of all that may be the same object, its own among them."""
+
+    number: int
+    alike: frozenset[int]
+
+
+def identities(scenes: Sequence[Scene]) -> list[dict[int, Identity]]:
+    """For each scene, who each of its objects may be, by position; small objects and crowds have no identity."""
     seen, at = [], []
     for place, scene in enumerate(scenes):
         for position, one in enumerate(scene.instances):
             if one.counted and one.height >= LEAST_HEIGHT:
                 seen.append(Sighting(place, one, colours(scene, one)))
                 at.append((place, position))
-    numbers = _joined_by_looks(seen, _tracks(seen, [scene.name for scene in scenes]))
-    found: list[dict[int, int]] = [{} for _ in scenes]
-    for (place, position), number in zip(at, numbers, strict=True):
-        found[place][position] = number
+    alike = _alike(seen, _tracks(seen, [scene.name for scene in scenes]))
+    found: list[dict[int, Identity]] = [{} for _ in scenes]
+    for number, (place, position) in enumerate(at):
+        found[place][position] = Identity(number, alike[number])
     return found
 
 
@@ -119,30 +127,15 @@ def _middle(box: Box) -> tuple[float, float]:
     return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
 
 
-def _joined_by_looks(seen: Sequence[Sighting], tracks: Sequence[int]) -> list[int]:
-    """Tracks whose usual colours are alike have one number."""
-    members: dict[int, list[int]] = {}
-    for k, track in enumerate(tracks):
-        members.setdefault(track, []).append(k)
-    usual = {track: np.median([seen[k].colours for k in listed], axis=0).astype(np.float32) for track, listed in members.items()}
-    parent = {track: track for track in members}
-    known: dict[str, list[int]] = {}
-    for track, listed in members.items():
-        others = known.setdefault(seen[listed[0]].one.label, [])
-        if others:
-            apart = difference(usual[track], np.stack([usual[other] for other in others]))
-            for place in np.flatnonzero(apart < SAME):
-                _join(parent, track, others[int(place)])
-        others.append(track)
-    return [_root(parent, track) for track in tracks]
-
-
-def _root(parent: dict[int, int], track: int) -> int:
-    while parent[track] != track:
-        track = parent[track]
-    return track
-
-
-def _join(parent: dict[int, int], one: int, other: int) -> None:
-    first, second = sorted((_root(parent, one), _root(parent, other)))
-    parent[second] = first
+def _alike(seen: Sequence[Sighting], tracks: Sequence[int]) -> list[frozenset[int]]:
+    """For each sighting, those of its class that are of its track or have its colours."""
+    by_label: dict[str, list[int]] = {}
+    for k, one in enumerate(seen):
+        by_label.setdefault(one.one.label, []).append(k)
+    found: list[frozenset[int]] = [frozenset()] * len(seen)
+    for members in by_label.values():
+        looks, numbers = np.stack([seen[k].colours for k in members]), np.array([tracks[k] for k in members])
+        for row, k in enumerate(members):
+            is_alike = (difference(looks[row], looks) < SAME) | (numbers == numbers[row])
+            found[k] = frozenset(np.array(members)[is_alike].tolist())
+    return found

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.media.operators.delete import LEFT_BEHIND, REVEALED, carries, is_ridden, reveals
+from evenhand.media.operators.delete import LEFT_BEHIND, REVEALED, reveals
+from evenhand.media.operators.parts.company import carries, is_ridden
 from evenhand.media.operators.parts.cutout import MARGIN, Cutout, contact_shadow, paste
 from evenhand.media.operators.parts.donors import is_whole
 from evenhand.media.operators.parts.mutated import HIDDEN, Became, Inpainter, Mutation, Skipped, covered, finished

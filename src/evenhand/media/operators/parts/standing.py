@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,12 +10,11 @@ from evenhand.media.operators.parts.upright import is_upright
 from evenhand.media.scene import ROAD, SAID_BY, UNKNOWN, Instance, Picture, Regions, Scene, Stencil, grown
 from evenhand.media.vocabulary import Labels
 
-ON_THE_GROUND = ("car", "truck", "bus", "person", "motorcycle", "bicycle", "cyclist", "rider", "dog", "cow", "horse", "sheep", "stop sign")
-LEAST_STANDING = 2
-"""Without regions, so many objects of the class must stand free in the picture: one alone may be on a table or in water, and a lawn on
-which people stand is no road."""
+GRAZING = ("cow", "horse", "sheep", "zebra", "giraffe", "elephant", "bear")
+WALKING = ("person", "dog", *GRAZING)
+DRIVING = ("car", "truck", "bus", "motorcycle", "bicycle", "cyclist", "rider")
+ON_THE_GROUND = (*DRIVING, *WALKING, "stop sign")
 SEEN_FEET, MOST_FEET = 0.06, 0.6  # of a person's height, and of its greatest width: what is wider there ends at a table or a skirting board
-OTHER_GROUND = np.array([24.0, 9.0, 12.0, 0.7])  # colour and roughness by which a donor's ground may differ from where it is to stand
 ROOM_TO_LOOK, LEAST_STRIP = 12, 20  # pixels around a strip of ground, so that its edges are not those of the cut; pixels that tell anything
 ROOM_BELOW, ROOM_ABOVE = 0.12, 0.02  # of the picture's height: how far from the rows of known feet others may stand
 LEAST_FEET = 0.06  # of the picture's width: fewer or smaller objects tell too little about the ground
@@ -26,10 +23,10 @@ LEAST_SPREAD = np.array([6.0, 6.0, 6.0, 0.25], np.float32)  # of colour and roug
 MOST_SPREAD = np.array([14.0, 14.0, 14.0, 0.5], np.float32)  # feet on different grounds must not make everything ground
 
 
-def allowed(scene: Scene, label: str, labels: Labels) -> Stencil:
-    """Pixels on which the foot of this class may stand."""
+def allowed(scene: Scene, label: str, labels: Labels, least: int = 1) -> Stencil:
+    """Pixels on which the foot of this class may stand; without regions, so many others must stand free there."""
     regions = scene.regions if scene.regions is not None else ground_from_feet(scene, labels)
-    if scene.regions is None and _standing(scene, label, labels) < LEAST_STANDING:
+    if scene.regions is None and _company(scene, label, labels) < least:
         return np.zeros(scene.shape, bool)
     codes = labels.stands_on.get(labels.canonical(label), (ROAD,))
     return np.asarray(np.isin(regions, codes) & ~scene.occupied, bool)
@@ -40,10 +37,11 @@ def is_guessed(scene: Scene) -> bool:
     return scene.regions is None or SAID_BY in scene.facts
 
 
-def _standing(scene: Scene, label: str, labels: Labels) -> int:
-    """How many objects of this class stand free."""
-    mine = [one for one in scene.instances if labels.canonical(one.label) == labels.canonical(label)]
-    return sum(stands_free(scene, one) for one in mine)
+def _company(scene: Scene, label: str, labels: Labels) -> int:
+    """How many stand free of those where this class may be: a lawn with people is no road, and a room with people no pasture."""
+    name = labels.canonical(label)
+    kind = next((kind for kind in (GRAZING, WALKING, DRIVING) if name in kind), (name,))
+    return sum(labels.canonical(one.label) in kind and stands_free(scene, one) for one in scene.instances)
 
 
 def stands_free(scene: Scene, one: Instance) -> bool:
@@ -70,16 +68,10 @@ def ground_below(scene: Scene, one: Instance) -> NDArray[np.float64] | None:
     strip &= ~scene.occupied[y0:y1, x0:x1]
     if strip.sum() < LEAST_STRIP or not has_feet(one):
         return None
-    return np.asarray(np.median(_look(scene.picture[y0:y1, x0:x1])[strip], axis=0), np.float64)
+    return np.asarray(np.median(look(scene.picture[y0:y1, x0:x1])[strip], axis=0), np.float64)
 
 
-def like_ground(scene: Scene, ground: Stencil, donors: Sequence[NDArray[np.float64] | None]) -> list[bool]:
-    """Of each donor's own ground, whether it looks like this ground."""
-    here = np.median(_look(scene.picture)[ground], axis=0)
-    return [own is not None and bool((np.abs(own - here) <= OTHER_GROUND).all()) for own in donors]
-
-
-def _look(picture: Picture) -> NDArray[np.float32]:
+def look(picture: Picture) -> NDArray[np.float32]:
     """(rows, columns, 4): colour, and how rough the surface is."""
     cv2 = require("cv2", "image")
     lab = cv2.cvtColor(cv2.GaussianBlur(picture, (0, 0), 2.0), cv2.COLOR_RGB2LAB).astype(np.float32)
@@ -95,7 +87,7 @@ def ground_from_feet(scene: Scene, labels: Labels) -> Regions:
     feet = [one for one in scene.instances if labels.canonical(one.label) in ON_THE_GROUND and stands_free(scene, one)]
     if sum(one.width for one in feet) < LEAST_FEET * scene.shape[1]:
         return regions
-    layers = _look(scene.picture)
+    layers = look(scene.picture)
     seeds = np.zeros(scene.shape, bool)
     for one in feet:
         left, _, right, bottom = one.box

@@ -1,0 +1,62 @@
+"""Who belongs together: somebody who rides and what is ridden, and what is carried or worn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evenhand.errors import require
+from evenhand.media.scene import Instance, Scene, union
+
+CARRIED = frozenset(
+    {
+        "umbrella",
+        "handbag",
+        "backpack",
+        "tie",
+        "frisbee",
+        "skis",
+        "snowboard",
+        "sports ball",
+        "kite",
+        "baseball bat",
+        "baseball glove",
+        "skateboard",
+        "surfboard",
+        "tennis racket",
+        "cell phone",
+        "bottle",
+        "cup",
+        "book",
+        "teddy bear",
+    }
+)
+RIDDEN = frozenset({"bicycle", "motorcycle", "horse", "elephant"})
+
+
+def carries(scene: Scene, one: Instance) -> bool:
+    """Whether a thing that is carried, worn or ridden touches it."""
+    things = [other for other in scene.instances if other.label in CARRIED and other is not one]
+    if not things:
+        return False
+    cv2 = require("cv2", "image")
+    around = cv2.dilate(one.mask(scene.shape).astype(np.uint8), np.ones((7, 7), np.uint8)).astype(bool)
+    return bool((union(things, scene.shape) & around).any())
+
+
+def is_ridden(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
+    """Whether it and another object that stays are somebody who rides and what is ridden."""
+    removed = {id(other) for other in gone}
+    staying = [other for other in scene.instances if id(other) not in removed]
+    mates = [other for other in staying if ({one.label, other.label} & RIDDEN) and "person" in (one.label, other.label)]
+    return any(_rides(*((one, other) if one.label == "person" else (other, one))) for other in mates)
+
+
+def _rides(person: Instance, mount: Instance) -> bool:
+    """Whether a person sits on it: above its middle, with feet that are not on the ground beside it, and no nearer or farther."""
+    if person.depth is not None and mount.depth is not None and abs(person.depth - mount.depth) > 0.03 * mount.depth:
+        return False
+    left, top, right, bottom = mount.box
+    middle = (person.box[0] + person.box[2]) / 2
+    return left <= middle <= right and person.box[1] < top + 0.3 * mount.height and top < person.foot <= bottom + 0.06 * mount.height
