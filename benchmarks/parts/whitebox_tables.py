@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -34,22 +35,26 @@ class Contest:
     candidates: int
 
 
-def net(folder: Path, author: str, table: str) -> DenseNet:
-    """A published network."""
-    return DenseNet.from_npz(folder / "models" / f"{author}_{table}.npz")
+def net(folder: Path | None, author: str, table: str) -> DenseNet:
+    """A published network; one of the same widths, trained here, where the papers' data are absent."""
+    return trained_net(table) if folder is None else DenseNet.from_npz(folder / "models" / f"{author}_{table}.npz")
 
 
-def subject_of(folder: Path, table: str, protected: str) -> Subject:
+@cache
+def trained_net(table: str) -> DenseNet:
+    """A network of the published widths, on the paper's form of the table."""
+    given = TABLES[table]("papers")
+    return fit_dense(given.rows, given.labels, (0, 1), np.random.default_rng(0))
+
+
+def subject_of(folder: Path | None, table: str, protected: str) -> Subject:
     """A table with ADF's network, NeuronFair's for COMPAS, and one trained here for MEPS."""
     given = TABLES[table]("papers")
-    if table == "meps":
-        model = fit_dense(given.rows, given.labels, (0, 1), np.random.default_rng(0))
-    else:
-        model = net(folder, "NeuronFair" if table == "compas" else "ADF", table)
+    model = trained_net(table) if table == "meps" else net(folder, "NeuronFair" if table == "compas" else "ADF", table)
     return Subject(given.domain.protect(protected), model, given.rows, given.labels)
 
 
-def side_by_side(folder: Path, contest: Contest) -> None:
+def side_by_side(folder: Path | None, contest: Contest) -> None:
     """Totals, phases, success rate and CPU-seconds per thousand findings, each with its spread over seeds."""
     names = [name for name in CONTENDERS if name in METHODS.entries()]
     print(f"  methods: {', '.join(names)}; {contest.candidates:,} candidates each, {len(contest.seeds)} seeds, published parameters")
@@ -81,7 +86,7 @@ def line_of(runs: Sequence[Run]) -> str:
 MOST_TRAINING_ROWS = 8_000
 
 
-def retraining(folder: Path, contest: Contest) -> None:
+def retraining(folder: Path | None, contest: Contest) -> None:
     """DM-RS of the network as it is, fitted anew without findings, and fitted anew with each method's findings (30 % of the rows)."""
     from evenhand.repairs.parts.retraining import retrain
 
