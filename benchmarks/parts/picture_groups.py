@@ -130,9 +130,30 @@ def _is_blamed(codes: np.ndarray, mix: np.ndarray, points: float, rng: np.random
     unknown = Outcomes(np.zeros(len(codes), bool), np.zeros(len(codes), np.int8))
     answer = Answer(unknown, said, truth, True, (), scores, has_favourable=False)
     work = FigureWork(answer, (_grouping(codes, len(mix)),), (), ("young", "middle", "older"), GroupSettings(draws=499))
-    figures = [each for task in work.every() for each in work.open()(replace(task, rng=rng))]
-    return bool(whole_claim((), corrected(figures), MeasureOptions()).broken)
+    return _breaks(work, rng)
 
 
 def _drawn(shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.asarray((rng.random(len(shares))[:, None] > shares.cumsum(axis=1)).sum(axis=1).clip(max=shares.shape[1] - 1))
+
+
+def simulated_ages(years: float, draws: int, seed: int) -> float:
+    """Ages in years, in groups of unlike age: how often groups are said to differ.
+
+    A fair regression draws every age towards the middle, alike in every group; a planted one says so many years more in the first.
+    """
+    rng = np.random.default_rng([seed, 13, round(10 * years)])
+    codes = np.repeat(np.arange(4), (150, 150, 250, 400))
+    blamed = []
+    for _ in range(draws):
+        actual = np.clip(rng.normal(np.array([32.0, 38.0, 44.0, 50.0])[codes], 12.0), 18, 80)
+        said = 42.0 + 0.6 * (actual - 42.0) + rng.normal(0, 7.0, len(codes)) + years * (codes == 0)
+        answer = Answer(Outcomes(amount=said, actual=actual), np.zeros(len(codes), int), None, False, (), has_favourable=False)
+        blamed.append(_breaks(FigureWork(answer, (_grouping(codes, 4),), (), ("years",), GroupSettings(draws=499)), rng))
+    return float(np.mean(blamed))
+
+
+def _breaks(work: FigureWork, rng: np.random.Generator) -> bool:
+    """Whether groups are said to differ."""
+    figures = [each for task in work.every() for each in work.open()(replace(task, rng=rng))]
+    return bool(whole_claim((), corrected(figures), MeasureOptions()).broken)

@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evenhand.campaign.opened_project import editor_tools
+from evenhand.contract import DataWishes
 from evenhand.datasets.album_data import from_album
 from evenhand.datasets.albums import LAYOUTS, celeba, class_folders, fairface, folder, lfw, utkface
 from evenhand.datasets.albums.reading import Reading, SkippedPictures
+from evenhand.datasets.loaders.album_folder import AlbumFolder
 from evenhand.errors import DataError, UnknownName
 from evenhand.media.png import write_png
 from evenhand.media.portraits import draw_factors, render
@@ -36,6 +39,24 @@ def test_a_folder_with_a_table(tmp_path):
     assert not album.is_synthetic
     with pytest.raises(UnknownName, match="did you mean 'group'"):
         album.attribute("grup")
+
+
+def test_a_table_with_semicolons_an_amount_and_pictures_that_are_small(tmp_path):
+    import evenhand as eh
+
+    (tmp_path / "album" / "pictures").mkdir(parents=True)
+    save(tmp_path / "album" / "pictures", [f"p[{i}].png" for i in range(6)])
+    rows = [f"pictures/p[{i}].png;{'ab'[i % 2]};{20 + i}" for i in range(6)]
+    (tmp_path / "album" / "people.csv").write_text("\n".join(["image path;group;age", *rows]))
+    proposed = AlbumFolder().propose(tmp_path / "album", DataWishes(editor_tools(0), "age", (), ("group",)))
+    assert proposed.settings["size"] == 32  # as they are, not enlarged to the usual 64
+    project = tmp_path / "evenhand.yaml"
+    project.write_text(
+        "version: 1\nmedium: {kind: album, size: 32, editor: none}\nlabel: {column: age, unit: years}\nprotected: [group]\ndata: album\n"
+    )
+    data = eh.open(project)
+    assert data.domain.label.unit == "years"
+    assert sorted(data.frame["age"].astype(int)) == [20, 21, 22, 23, 24, 25]
 
 
 def test_celeba_layout(tmp_path):

@@ -54,3 +54,23 @@ def test_how_often_a_class_is_said_is_compared_only_where_one_is_favourable() ->
     laws = np.repeat(SAID[None], 2, axis=0)
     assert {"statistical_parity[older]", "calibration[older]"} <= set(_figures(UNLIKE, laws, has_favourable=True))
     assert not [name for name in _figures(UNLIKE, laws) if name.startswith(("statistical_parity", "calibration"))]
+
+
+def _of_ages(years: float) -> dict[str, Figure]:
+    """A regression that draws every age towards the middle, in a young and an old group; so many years more are said in the young one."""
+    rng = np.random.default_rng(3)
+    codes = np.repeat([0, 1], 300)
+    actual = rng.normal(np.array([32.0, 50.0])[codes], 9.0)
+    said = 40.0 + 0.6 * (actual - 40.0) + rng.normal(0, 4.0, len(codes)) + years * (codes == 0)
+    answer = Answer(Outcomes(amount=said, actual=actual), np.zeros(600, int), None, False, (), has_favourable=False)
+    work = FigureWork(answer, (Grouping("race", codes, ("one", "two")),), (), ("years",), GroupSettings(draws=199))
+    found = [each for task in work.every() for each in work.open()(replace(task, rng=np.random.default_rng(0)))]
+    return {each.metric: each for each in corrected(found)}
+
+
+def test_errors_of_ages_are_compared_among_people_of_like_age() -> None:
+    fair, planted = _of_ages(0.0), _of_ages(5.0)
+    assert set(fair) == {"mean_error", "absolute_error"}  # what is said on average follows from who is older
+    assert abs(fair["mean_error"].groups[0].estimate - fair["mean_error"].groups[1].estimate) > 5  # as it is, for the reader
+    assert "different" not in {each.verdict for each in fair.values()}
+    assert planted["mean_error"].verdict == "different"

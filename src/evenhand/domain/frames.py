@@ -147,7 +147,7 @@ def _quickly(path: Path, form: TextFormat) -> pd.DataFrame | None:
         return None
     with path.open("rb") as file:
         head = file.read(200_000).decode("utf-8-sig", errors="replace")
-    delimiter = form.delimiter or _delimiter(head)
+    delimiter = form.delimiter or delimiter_of(head)
     _, header = next(_records(head, delimiter), (1, [""]))
     names = [name.strip() for name in header]
     if len(names) == 1 or len(set(names)) < len(names) or names != header or _spaced(head, delimiter) or not all(names):
@@ -163,7 +163,7 @@ def _carefully(path: Path, form: TextFormat) -> pd.DataFrame:
     text = _decoded(path, form.encoding)
     if not text.strip():
         raise DataError(f"{path} is empty; expected a header line and data lines")
-    delimiter = form.delimiter or _delimiter(text)
+    delimiter = form.delimiter or delimiter_of(text)
     _check_lines(path, text, delimiter, form.delimiter is not None)
     dialect: dict[str, Any] = {"sep": delimiter, "skipinitialspace": _spaced(text, delimiter)}
     if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):  # later ones read every digit without being asked
@@ -234,7 +234,7 @@ def _records(text: str, delimiter: str, most: int | None = None) -> Iterator[tup
         begins = reader.line_num + 1
 
 
-def _delimiter(text: str) -> str:
+def delimiter_of(text: str) -> str:
     """The delimiter that gives the first lines equally many fields, and the most of them."""
     best, most = ",", 1
     head = text[:200_000]
@@ -274,7 +274,7 @@ def _check_lines(path: Path, text: str, delimiter: str, is_chosen: bool) -> None
 
 
 def _check_single(path: Path, text: str, header: str, delimiter: str, is_chosen: bool) -> None:
-    other = _delimiter(text)
+    other = delimiter_of(text)
     if is_chosen and other != delimiter and len(next(_records(text, other))[1]) > 1:
         raise DataError(f"{path}: delimiter={delimiter!r} gives the single column {header!r}; the file looks separated by {other!r}")
     found = [mark for mark in (*DELIMITERS, ":", " ") if mark in header.strip()]

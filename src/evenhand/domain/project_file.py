@@ -157,9 +157,10 @@ class _Reader:
                 raise self.document.error(f"{name} are for a table; the medium {section.kind!r} makes its own: remove them", (name,))
         label = self.content.label
         lines = {name: self.document.line(("medium", name)) for name in ("kind", *(section.model_extra or {}))}
+        amount = {"unit": label.unit} if label and label.unit is not None and section.kind == "album" else {}
         return MediumSource(
             section.kind,
-            section.model_extra or {},
+            {**amount, **(section.model_extra or {})},
             label.column if label else None,
             tuple(label.favourable) if label else (),
             tuple(self.content.protected),

@@ -135,15 +135,15 @@ def figure(
     grouping: Grouping,
     settings: GroupSettings,
     rng: np.random.Generator,
-    within: Index | None = None,
+    within: Index | Reals | None = None,
 ) -> Figure | None:
     """One metric over one division; None where the outcomes lack what it needs.
 
-    within: a code for each row, such as its true class; shares are then tested among rows of one code, so that what the mix of codes in
-    each group explains is no difference.
+    within: what is true of each row, a class or an amount.  Shares are then tested among rows of one class, and amounts among those of like
+    ones, so that what the mix of true values in each group explains is no difference.
     """
     if isinstance(metric, AmountMetric):
-        return _amount_figure(metric, outcomes, grouping, settings, rng)
+        return _amount_figure(metric, outcomes, grouping, settings, rng, within)
     cases = metric.cases(outcomes)
     if cases is None:
         return None
@@ -153,7 +153,7 @@ def figure(
     return _share_figure(metric, counted, test, grouping, settings)
 
 
-def _split(cases: tuple[Cases, ...], within: Index) -> tuple[Cases, ...]:
+def _split(cases: tuple[Cases, ...], within: Index | Reals) -> tuple[Cases, ...]:
     """The same cases, those of each code apart."""
     return tuple(replace(case, rows=case.rows & (within == code)) for case in cases for code in np.unique(within[case.rows]))
 
@@ -267,7 +267,12 @@ def _needed(counted: _Counted, group: int, settings: GroupSettings) -> int:
 
 
 def _amount_figure(
-    metric: AmountMetric, outcomes: Outcomes, grouping: Grouping, settings: GroupSettings, rng: np.random.Generator
+    metric: AmountMetric,
+    outcomes: Outcomes,
+    grouping: Grouping,
+    settings: GroupSettings,
+    rng: np.random.Generator,
+    within: Reals | Index | None = None,
 ) -> Figure | None:
     values = metric.values(outcomes)
     if values is None:
@@ -276,10 +281,11 @@ def _amount_figure(
     if outcomes.weights is not None:
         counts &= outcomes.weights > 0
     weights = None if outcomes.weights is None else outcomes.weights[counts]
-    scores = metric.strata(outcomes)
-    strata = None if scores is None else _strata(scores[counts])
+    like = metric.strata(outcomes) if within is None else within
+    strata = None if like is None else _strata(like[counts])
     amounts = Amounts(values[counts], grouping.codes[counts], len(grouping.names), weights, strata)
-    test = amounts_test(amounts, rng, min(settings.draws, 999)) if len(amounts.values) else NOTHING
+    tested = amounts if within is None else _levelled(amounts, within[counts])
+    test = amounts_test(tested, rng, min(settings.draws, 999)) if len(amounts.values) else NOTHING
     found = _amount_parts(amounts, grouping, settings)
     return Figure(
         metric.name, metric.title, metric.meaning, grouping.name, "amount", found.parts, found.sizes(settings.confidence), test,
@@ -287,7 +293,18 @@ def _amount_figure(
     )  # fmt: skip
 
 
-def _strata(scores: Reals) -> Index:
+def _levelled(amounts: Amounts, actual: Reals | Index) -> Amounts:
+    """Without what the true amount explains in all groups alike, a curve of third degree: strata have a width, and groups differ within."""
+    if not len(actual):
+        return amounts
+    centred = (actual - actual.mean()) / (actual.std() or 1.0)
+    curve = centred[:, None] ** np.arange(1, 4)
+    design = np.hstack([np.eye(amounts.count)[amounts.groups], curve])  # with the groups, so that their own differences stay
+    fitted = np.linalg.lstsq(design, amounts.values, rcond=None)[0]
+    return replace(amounts, values=amounts.values - curve @ fitted[amounts.count :])
+
+
+def _strata(scores: Reals | Index) -> Index:
     """Rows with like scores: as many in each stratum, equal scores never apart."""
     edges = np.quantile(scores, np.linspace(0, 1, CALIBRATION_STRATA + 1)[1:-1]) if len(scores) else np.empty(0)
     return np.searchsorted(np.unique(edges), scores, side="left").astype(np.intp)

@@ -29,7 +29,10 @@ def imported(given: str, what: str = "model") -> Any:
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as fault:
-        raise InvalidArgument(f"{what}={given!r} cannot be imported: {fault}") from fault
+        raise InvalidArgument(
+            f"{what}={given!r} cannot be imported: {fault}; "
+            "modules are looked for in the folder where the command runs, and among installed packages"
+        ) from fault
     except Exception as fault:  # the module is foreign code
         raise ModelFailed(f"importing {home} raised {type(fault).__name__}: {first_line(fault)}") from fault
     return found

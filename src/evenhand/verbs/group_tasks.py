@@ -23,6 +23,13 @@ OF_TWO = ("equal_opportunity",)
 BY_ERRORS = ("equal_opportunity", "predictive_equality")
 """The same where none of three or more is favourable and the truth is known: how often a class is said, and calibration, follow from how
 common it is in a group even where everybody is read alike."""
+OF_AMOUNTS = ("mean_error", "absolute_error")
+"""What is measured of amounts that nobody hopes for, such as ages, among people with like true ones."""
+WORDS = {
+    "equal_opportunity": ("Recall", "share of those of this class who are taken for it"),
+    "predictive_equality": ("Taken for", "share of all others who are taken for this class"),
+}
+"""Titles and meanings where nobody hopes for a class."""
 METRICS = (*SHARES, *AMOUNTS)
 
 
@@ -48,12 +55,23 @@ class FigureWork:
 
     def every(self) -> list[FigureTask]:
         """All tasks, in the order of their figures."""
-        metrics = range(len(METRICS)) if self.answer.has_favourable else ()
+        metrics = self._metrics
         found = []
         for place in range(len(self.groupings)):
             found += [FigureTask("metric", place, metric) for metric in metrics] + [FigureTask("classes", place)]
         along = metrics or (METRICS.index(BY_NAME["accuracy"]),)
         return found + [FigureTask("curve", place, metric) for place in range(len(self.numbers)) for metric in along]
+
+    @property
+    def _metrics(self) -> tuple[int, ...]:
+        """Places of the metrics that hold for the answer as a whole."""
+        if self.answer.has_favourable:
+            return tuple(range(len(METRICS)))
+        return tuple(METRICS.index(BY_NAME[name]) for name in OF_AMOUNTS) if self._says_amounts else ()
+
+    @property
+    def _says_amounts(self) -> bool:
+        return self.answer.outcomes.amount is not None
 
     def open(self) -> Callable[[FigureTask], list[Figure]]:
         """One task after the other."""
@@ -64,10 +82,11 @@ class FigureWork:
             return self._by_class(self.groupings[task.place], task.rng)
         metric = METRICS[task.metric]
         if task.kind == "curve":
-            outcomes = self.answer.outcomes if self.answer.has_favourable else self.answer.rightness
+            outcomes = self.answer.outcomes if self.answer.has_favourable or self._says_amounts else self.answer.rightness
             made = curve_figure(metric, outcomes, self.numbers[task.place], self.settings, task.rng) if outcomes else None
         else:
-            made = figure(metric, self.answer.outcomes, self.groupings[task.place], self.settings, task.rng)
+            within = None if self.answer.has_favourable else self.answer.outcomes.actual
+            made = figure(metric, self.answer.outcomes, self.groupings[task.place], self.settings, task.rng, within)
         return [made] if made else []
 
     def _by_class(self, grouping: Grouping, rng: np.random.Generator) -> list[Figure]:
@@ -76,7 +95,7 @@ class FigureWork:
         Where none is favourable, groups are compared among people of one true class: a group with more people of a class that is hard to
         read is not treated worse for that.
         """
-        if len(self.classes) < 3 and self.answer.has_favourable:
+        if self._says_amounts or (len(self.classes) < 3 and self.answer.has_favourable):
             return []
         found = [self._distribution(grouping, rng)] if self._counts_how_often else []
         within = None if self._counts_how_often else self.answer.truth
@@ -88,7 +107,7 @@ class FigureWork:
         for name, outcomes in self.answer.by_class(self.classes):
             for metric in self._of_each_class:
                 each = figure(BY_NAME[metric], outcomes, grouping, self.settings, rng, within)
-                found += [replace(each, metric=f"{metric}[{name}]", title=f"{self._titled(each)}: {name}")] if each else []
+                found += [self._of_class(each, metric, name)] if each else []
         return found
 
     @property
@@ -102,9 +121,10 @@ class FigureWork:
             return OF_TWO
         return BY_CLASS if self._counts_how_often else BY_ERRORS
 
-    def _titled(self, each: Figure) -> str:
-        """Where nobody hopes for an outcome, no opportunity is at stake."""
-        return "Recall" if each.metric == "equal_opportunity" and not self.answer.has_favourable else each.title
+    def _of_class(self, each: Figure, metric: str, name: str) -> Figure:
+        """With the class in its name; where nobody hopes for one, no opportunity is at stake."""
+        title, meaning = (each.title, each.meaning) if self.answer.has_favourable else WORDS.get(metric, (each.title, each.meaning))
+        return replace(each, metric=f"{metric}[{name}]", title=f"{title}: {name}", meaning=meaning)
 
     def _distribution(self, grouping: Grouping, rng: np.random.Generator) -> Figure:
         table = np.zeros((len(grouping.names), len(self.classes)), dtype=np.int64)

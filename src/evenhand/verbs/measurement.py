@@ -18,6 +18,11 @@ from evenhand.errors import DataError, InvalidArgument
 from evenhand.measures.group import UNKNOWN, Outcomes
 from evenhand.models.meter import Meter
 
+READ_FROM_PICTURES = (
+    "a number that is read from pictures, such as an age, is nothing that anybody hopes for: errors are compared, among people with "
+    "like true numbers, and not what is said on average"
+)
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -58,7 +63,9 @@ def answer_of(
     given = _given(data, domain, labels)
     if len(model.classes) == 1:
         actual = None if given is None else _numbers(given)
-        return Answer(Outcomes(amount=scores[:, 0].astype(np.float64), actual=actual, weights=heavy), labels_of(scores), None, False, ())
+        read = actual is not None and getattr(getattr(data, "medium", None), "kind", "") == "album"
+        outcomes = Outcomes(amount=scores[:, 0].astype(np.float64), actual=actual, weights=heavy)
+        return Answer(outcomes, labels_of(scores), None, False, (READ_FROM_PICTURES,) if read else (), has_favourable=not read)
     said = labels_of(scores)
     favourable = _favourable(domain, model.classes)
     truth = None if given is None else _places(given, model.classes)

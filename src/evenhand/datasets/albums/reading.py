@@ -18,6 +18,7 @@ from evenhand.arrays import Index
 from evenhand.datasets.albums.face_alignment import aligned
 from evenhand.datasets.open_picture import open_picture
 from evenhand.disk import below
+from evenhand.domain.frames import delimiter_of
 from evenhand.errors import DataError, UnknownName, require
 from evenhand.limits import Count, PictureSize, WholeNumber, check_limits
 from evenhand.media.album import UNKNOWN, Album, Attribute
@@ -246,13 +247,19 @@ def _square(picture: Any) -> Any:
     return picture.crop((left, top, left + side, top + side))
 
 
+HEAD = 100_000
+"""So many characters of a table show what stands between its cells."""
+
+
 def read_table(file: Path, needed: Iterable[str]) -> list[dict[str, str]]:
     """The rows of a CSV file that must have certain columns."""
     if not file.exists():
         raise DataError(f"{file} does not exist")
     try:
         with file.open(newline="", encoding="utf-8-sig") as opened:
-            reader = csv.DictReader(opened)
+            delimiter = delimiter_of(opened.read(HEAD))
+            opened.seek(0)
+            reader = csv.DictReader(opened, delimiter=delimiter)
             for name in needed:
                 if name not in (reader.fieldnames or ()):
                     raise DataError(f"{file}: no column {name!r}; it has {', '.join(reader.fieldnames or ['none'])}")

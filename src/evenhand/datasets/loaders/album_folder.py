@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from glob import escape
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,6 +32,8 @@ FEW = 200
 """So many pictures are looked at before a project file is written."""
 FACE, FOUND = "face", "found"
 """The label where faces are looked for."""
+MEASURED = 5
+"""So many tell how large pictures are: a project file proposes no enlarging."""
 TONE_SIZE = 64
 """The side at which tones are read then."""
 
@@ -178,7 +182,8 @@ class AlbumFolder:
         lines.append("pictures are taken to show one face in the middle; where they do not, `align: true` finds it and levels its eyes")
         editor = self.editor or (NONE if many or self.tone else LEARNED)
         read = {"tone": True} if self.tone else {}
-        return MediumProposal({"layout": layout, "size": self.size, "editor": editor, **read}, named, tuple(lines))
+        size = min(self.size, _smallest_side(source, album.sources[:MEASURED]) or self.size)
+        return MediumProposal({"layout": layout, "size": size, "editor": editor, **read}, named, tuple(lines))
 
     def with_tone(self) -> AlbumFolder:
         """The loader that reads skin tones from the pixels."""
@@ -199,7 +204,7 @@ class AlbumFolder:
 
     def _read(self, folder: Path, wishes: DataWishes) -> Album:
         if not folder.is_dir():
-            raise DataError(f"{folder} is no folder of pictures")
+            raise DataError(f"{folder} is no folder of pictures; of a table that names them, give the folder in which it lies")
         if wishes.label is None and not self.faces:
             raise InvalidArgument("label: name the attribute that the classifier predicts")
         layout = self.layout or next(iter(self._fitting(folder)), "")
@@ -210,6 +215,18 @@ class AlbumFolder:
         return self._given(
             LAYOUTS.entry(layout).make().read(folder, Reading(label, self.size, self.limit or None, self.seed, self.names, self.align))
         )
+
+
+def _smallest_side(folder: Path, names: Sequence[str]) -> int:
+    """Of these pictures somewhere in the folder; 0 where none is found."""
+    from PIL import Image
+
+    sides = []
+    for name in names:
+        for file in islice(folder.rglob(escape(name)), 1):
+            with Image.open(file) as picture:
+                sides.append(min(picture.size))
+    return min(sides, default=0)
 
 
 def _tones_told(album: Album) -> str:
