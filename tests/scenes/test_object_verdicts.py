@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,12 @@ from evenhand.contract import Detection
 from evenhand.measures.object_trials import matched, touched_by_change, trials_of_answers, trials_of_law
 from evenhand.measures.object_verdicts import NEVER, WORSE, ClassAnswer, ObjectVerdicts, _own_level, object_verdicts
 from evenhand.measures.shared_vocabulary import SharedVocabulary
-from evenhand.measures.studies.classes import class_claims
+from evenhand.measures.studies.classes import _ranked, class_claims
 from evenhand.media.object_facts import ORIGINAL, ObjectFacts, film_runs, object_facts
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.planted.recogniser_laws import Law, LawfulRecogniser, all_pictures, fair_laws, fragile_law, missing_law
+from evenhand.report.record import StudyRecord
+from evenhand.report.sections.object_classes import html
 from evenhand.statistics.adjusted import adjusted_group, bent, expected_events
 
 CLASSES = ("person", "car", "sign", "dog")
@@ -180,3 +184,18 @@ def test_a_class_that_is_too_rare_for_both_questions_is_left_open():
     claims = {claim.name: claim for claim in class_claims(ObjectVerdicts((rare, settled), ()))}
     assert "too few" in claims["class cyclist"].open
     assert not claims["class car"].open
+
+
+def test_classes_with_too_few_objects_share_one_line():
+    rare = [ClassAnswer(name, "lost", "too few", 2, 2, 2, 0, 0.0, float("nan"), float("nan"), 1.0, 0.0) for name in ("kite", "cup", "bowl")]
+    settled = ClassAnswer("car", "lost", "not shown", 90, 40, 900, 90, 0.1, 0.1, 1.0, 1.0, 0.95)
+    told = _ranked(ObjectVerdicts((settled, *rare), ()))
+    assert len(told) == 2
+    assert told[0].startswith("class 'car'")
+    assert told[1].endswith("(10 objects in 8 scenes are needed): kite, cup, bowl")
+    assert len(_ranked(ObjectVerdicts((settled, *rare[:2]), ()))) == 3
+    figures = {"objects": {"answers": [asdict(one) for one in (settled, *rare)]}}
+    page = html(StudyRecord(figures=figures, sentences=told), "")
+    shown, folded = str(page).split("3 classes with too few objects to tell anything")
+    assert "bowl" not in shown.split("In one sentence")[0]
+    assert "bowl" in folded

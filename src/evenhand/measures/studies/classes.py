@@ -41,6 +41,8 @@ from evenhand.statistics.intervals import Interval, clopper_pearson
 
 ALL_CLASSES = "classes of objects"
 """The check over all classes together."""
+LEAST_FOLDED = 3
+"""From so many classes with too few objects on, one sentence tells of all of them."""
 UNANNOTATED = (
     "The pictures have no annotations: the recogniser's own answers are compared before and after each change, "
     "and what it misses from the start cannot be told."
@@ -273,13 +275,26 @@ def _some(names: list[str]) -> str:
 
 
 def _ranked(found: ObjectVerdicts) -> list[str]:
-    """One sentence for each class, the worst first: its worse answer of the two; the paper's rule on the originals beside it."""
+    """One sentence for each class, the worst first: its worse answer of the two; the paper's rule on the originals beside it.
+
+    Classes with too few objects share one sentence where there are several.
+    """
     above = {row.label for row in found.levels if row.above_mean_error}
+    labels = list(dict.fromkeys(one.label for one in found.answers))
+    few = [label for label in labels if all(one.outcome == TOO_FEW for one in found.of(label))]
+    few = few if len(few) >= LEAST_FOLDED else []
     told = []
-    for label in dict.fromkeys(one.label for one in found.answers):
-        one = found.of(label)[0]
-        told.append(one.sentence + ("; the paper's rule (misses above the mean) blames it too" if label in above and _is_told(one) else ""))
-    return told
+    for one in (found.of(label)[0] for label in labels if label not in few):
+        told.append(
+            one.sentence + ("; the paper's rule (misses above the mean) blames it too" if one.label in above and _is_told(one) else "")
+        )
+    return [*told, *([_too_few(found, few)] if few else [])]
+
+
+def _too_few(found: ObjectVerdicts, labels: list[str]) -> str:
+    """One sentence about all classes of which nothing can be said."""
+    needed = f"{found.rules.least_objects} objects in {found.rules.least_scenes} scenes are needed"
+    return f"{len(labels)} classes have too few objects to tell anything ({needed}): {', '.join(labels)}"
 
 
 def _is_told(one: ClassAnswer) -> bool:

@@ -33,12 +33,32 @@ def html(study: StudyRecord, lead: str) -> Markup:
     return filled(
         "sections/object_classes.html.j2",
         lead=lead,
-        classes=_classes(objects["answers"], study.checks),
+        classes=_classes(_told(objects["answers"]), study.checks),
         sentences=[sentence(each) for each in study.sentences[:MOST_SENTENCES]],
         pictures=[_picture(each) for each in figures.get("worst_pictures") or () if _is_shown(each)],
         scenes=_scenes(figures.get("to_learn_from") or ()),
-        folded=[(title, tables) for title, tables in _folded(figures) if tables],
+        folded=[*_few(objects["answers"], study.checks), *((title, tables) for title, tables in _folded(figures) if tables)],
     )
+
+
+def _is_few(answers: Sequence[Mapping[str, Any]], label: str) -> bool:
+    """Whether nothing can be said of a class."""
+    return all(each.get("outcome") == "too few" for each in answers if str(each.get("label")) == label)
+
+
+def _told(answers: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The answers about classes of which something can be said; all of them where that is nothing."""
+    told = [each for each in answers if not _is_few(answers, str(each.get("label")))]
+    return told or list(answers)
+
+
+def _few(answers: Sequence[Mapping[str, Any]], checks: Sequence[CheckRecord]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The classes with too few objects, folded into one line."""
+    told = {str(each.get("label")) for each in _told(answers)}
+    rest = [each for each in answers if str(each.get("label")) not in told]
+    count = len({str(each.get("label")) for each in rest})
+    title = f"{count} class{'es' * (count != 1)} with too few objects to tell anything"
+    return [(title, [_plain(_classes(rest, checks))])] if rest else []
 
 
 def _classes(answers: Sequence[Mapping[str, Any]], checks: Sequence[CheckRecord]) -> DataTable:
