@@ -55,7 +55,8 @@ def init_figures(rows: int = MILLION, seed: int = 0) -> dict[str, Any]:
     return {
         "init_cpu_s_million_x_40": round(told["cpu"], 2),
         "init_megabytes_million_x_40": round(told["megabytes"], 1),
-        "scan_start_cpu_s_million_x_40": round(begun["cpu"], 2),
+        "scan_start_cpu_s_million_x_40": round(begun["cpu"] - begun["searched"], 2),
+        "scan_whole_cpu_s_million_x_40": round(begun["cpu"], 2),
         "scan_start_megabytes_million_x_40": round(begun["megabytes"], 1),
     }
 
@@ -79,10 +80,11 @@ os.chdir(sys.argv[1])
 sys.path.insert(0, sys.argv[1])
 sys.argv = ["evenhand", "scan", "--model", "million_model:model", "--candidates", "200", "--quiet", "--json"]
 from evenhand.cli.main import main
-with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as said:
     main()
 used = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps({"cpu": used.ru_utime + used.ru_stime, "megabytes": used.ru_maxrss / 1024}))
+searched = json.loads(said.getvalue())["body"]["runs"][0]["cpu_seconds"]
+print(json.dumps({"cpu": used.ru_utime + used.ru_stime, "megabytes": used.ru_maxrss / 1024, "searched": searched}))
 """
 
 
