@@ -29,6 +29,7 @@ from evenhand.models.answer_shapes import (
     place_of,
 )
 from evenhand.models.proposed_readings import ProposedReading
+from evenhand.statistics.rank_sum import rank_sum
 
 FEWEST = 20
 """Labelled rows below which no agreement is looked for."""
@@ -344,14 +345,12 @@ class Higher:
 
 def p_of_higher(numbers: NDArray[Any], truly: Mask) -> Higher:
     """The rank test of the numbers of these rows against those of the others."""
-    from scipy.stats import mannwhitneyu
-
     usable = np.isfinite(numbers)
     first, second = numbers[usable & truly], numbers[usable & ~truly]
     if not len(first) or not len(second) or np.ptp(numbers[usable]) == 0:
         return Higher(True, 1.0)
-    found = mannwhitneyu(first, second, method="asymptotic")
-    return Higher(bool(found.statistic > len(first) * len(second) / 2), float(found.pvalue))
+    found = rank_sum(first, second)
+    return Higher(found.above > len(first) * len(second) / 2, found.p_value)
 
 
 def _confirmed_order(reader: Reader, scores: NDArray[Any], labels: Labels) -> Reader:
