@@ -129,7 +129,7 @@ class _Searches:
 
     def happened(self) -> tuple[str, ...]:
         """What became of the runs on the way: interruptions, damage, and that they were taken up again."""
-        return tuple(f"{folder.name}: {told}" for folder in self.folders for told in happened(RunFolder.open(folder).events()))
+        return tuple(f"the run {folder.name}: {told}" for folder in self.folders for told in happened(RunFolder.open(folder).events()))
 
     def findings(self, columns: int) -> Findings:
         """All findings, each with its method as its phase."""
