@@ -63,7 +63,7 @@ def main() -> None:
         "rows": lambda: ((f"{n:,}", cost(people(n))) for n in (1_000, 10_000, 100_000)),
         "columns": lambda: ((n, cost(people(5_000, columns=n))) for n in (5, 10, 20, 40)),
         "values": lambda: ((n, cost(people(5_000, values=n))) for n in (2, 4, 8, 16)),
-        "methods": lambda: ((name, cost(base, name)) for name in ("themis", "chains", "fairsift", "evenhand")),
+        "methods": lambda: ((name, cost(base, name)) for name in ("themis", "chains", "fairsift_batched", "evenhand")),
         "shards": lambda: ((name, cost(base, shards=name == "4 shards")) for name in ("one search", "4 shards")),
     }
     for name in wanted:

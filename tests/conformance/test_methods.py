@@ -14,7 +14,7 @@ SUBJECTS = {name: checks.subject_for(entry.make) for name, entry in METHODS.entr
 
 
 BY_ALL = "check_proposes_rows_inside_the_domain"
-SOME = ("evenhand", "themis", "adf", "fairsift", "random_generation")
+SOME = ("evenhand", "themis", "adf", "fairsift_batched", "random_generation")
 """One method of each kind makes every promise in the fast half, and every method the first of them; the rest is in the slow half."""
 
 

@@ -16,7 +16,7 @@ from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.engine.run import Plan, Run, Subject, run
 from evenhand.errors import InvalidArgument
 from evenhand.methods.evenhand import Evenhand
-from evenhand.methods.fairsift import FairSift
+from evenhand.methods.fairsift_batched import FairSiftBatched
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
 from evenhand.planted import shapes
@@ -196,7 +196,7 @@ def test_a_run_that_counts_candidates_never_reads_a_clock_to_choose(monkeypatch)
 def test_where_anybody_counts_more_is_found_for_the_same_questions_and_that_is_said(shape):
     planted = shapes()[shape]
     subject = Subject(planted.domain, planted.model, planted.domain.sample(800, np.random.default_rng(3)))
-    others = [search(subject), run(FairSift(), subject, Plan(0, Budget(candidates=6000)))]
+    others = [search(subject), run(FairSiftBatched(), subject, Plan(0, Budget(candidates=6000)))]
     done = search(subject, method=Evenhand(anybody=True))
     assert done.ledger.findings > 1.1 * max(each.ledger.findings for each in others)
     assert done.ledger.duplicates == 0

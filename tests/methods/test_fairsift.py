@@ -11,6 +11,7 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.errors import InvalidArgument
 from evenhand.methods.fairsift import FairSift, FindingMemory
+from evenhand.methods.fairsift_batched import FairSiftBatched
 from evenhand.methods.parts.walks import Moves
 from evenhand.methods.themis import Themis
 from evenhand.models.budget import Budget
@@ -25,24 +26,27 @@ MODEL = from_callable(
     takes="codes",
 )
 NOBODY = np.empty((0, 9))
+EITHER = pytest.mark.parametrize("method", [FairSift(), FairSiftBatched()], ids=["one by one", "batched"])
 
 
 def children(method, population, memory, seed=0):
     return method._children(population, memory, Moves(DOMAIN), np.random.default_rng(seed))
 
 
-def test_without_a_memory_every_child_is_its_member_moved_by_one_in_three_columns():
+@EITHER
+def test_without_a_memory_every_child_is_its_member_moved_by_one_in_three_columns(method):
     population = np.tile([0.0, *[20.0] * 8], (500, 1))
-    steps = children(FairSift(), population, NOBODY) - population
+    steps = children(method, population, NOBODY) - population
     assert set(np.unique(steps)) == {-1.0, 0.0, 1.0}
     assert ((steps != 0).sum(axis=1) == 3).all()
     assert not steps[:, 0].any()
     assert (np.abs(steps[:, 1:]).sum(axis=0) > 100).all(), "every free column is drawn"
 
 
-def test_with_a_memory_seven_in_ten_children_are_findings_with_three_columns_of_their_member():
+@EITHER
+def test_with_a_memory_seven_in_ten_children_are_findings_with_three_columns_of_their_member(method):
     population, memory = np.full((4000, 9), 10.0), np.full((7, 9), 30.0)
-    made = children(FairSift(), population, memory)
+    made = children(method, population, memory)
     recalled = (made[:, 1:] == 30).sum(axis=1) == 5
     assert recalled.mean() == pytest.approx(0.7, abs=0.03)
     borrowed = made[recalled][:, 1:]
@@ -50,9 +54,10 @@ def test_with_a_memory_seven_in_ten_children_are_findings_with_three_columns_of_
     assert (np.abs(made[~recalled][:, 1:] - 10) <= 1).all()
 
 
-def test_a_wide_table_changes_a_tenth_of_its_columns():
+@EITHER
+def test_a_wide_table_changes_a_tenth_of_its_columns(method):
     domain = TabularDomain(tuple(Column(f"c{n}", "integer", low=0, high=9) for n in range(60)), ("c0",))
-    made = FairSift()._children(np.full((50, 60), 5.0), np.empty((0, 60)), Moves(domain), np.random.default_rng(0))
+    made = method._children(np.full((50, 60), 5.0), np.empty((0, 60)), Moves(domain), np.random.default_rng(0))
     assert ((made != 5).sum(axis=1) == 6).all()
 
 
@@ -77,7 +82,7 @@ def test_the_next_population_prefers_findings():
 
 def test_it_finds_many_times_what_random_search_finds():
     found = {}
-    for name, method in {"fairsift": FairSift(), "random": Themis(margin=0.0)}.items():
+    for name, method in {"fairsift": FairSiftBatched(), "random": Themis(margin=0.0)}.items():
         done = run(method, Subject(DOMAIN, MODEL), Plan(1, Budget(candidates=20_000)))
         found[name] = done.ledger.findings
     assert found["fairsift"] > 5 * found["random"] > 0
@@ -87,7 +92,7 @@ def test_constraints_are_kept_and_small_domains_end_by_themselves():
     columns = COLUMNS[:3]
     domain = TabularDomain(columns, ("sex",), constraints=compile_constraints(["c0 <= c1"], columns))
     model = from_callable(lambda x: 1.0 * (x[:, 1] + x[:, 0] > 20), domain, classes=(0, 1), takes="codes")
-    done = run(FairSift(), Subject(domain, model), Plan(0, Budget(candidates=1_000_000)))
+    done = run(FairSiftBatched(), Subject(domain, model), Plan(0, Budget(candidates=1_000_000)))
     assert domain.keeps_constraints(done.findings.rows).all()
     assert "no new row" in done.facts["stopped"]
     assert done.ledger.findings == 21, "c0 = 20 with any c1 from 20 to 40"

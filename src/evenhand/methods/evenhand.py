@@ -12,19 +12,19 @@ person.  What is sought is the population restricted to plausible findings; what
    run's facts say so.
 2. Walks.  Thousands of walks stand on findings.  A move draws one column again, near or far, or all columns from one on, by the
    population's own levels.  Moves are made from where the walks stand until there is enough to ask about at once; a new place that is
-   plausible and a finding is where a walk goes on, of several the last.  A quarter as many walks make a move after every second one, and go
-   to findings that are not plausible too.  Such moves leave the population as it is, so that the limit of these walks is the population
-   restricted to findings: where they stand is a sample of everybody who is treated so, and what they come by is not forgotten: it is
-   listed where the pair is plausible, and set aside elsewhere.  Nobody is asked about twice; known findings are walked through for
-   nothing.
+   plausible and a finding is where a walk goes on, of several the last.  A quarter as many walks make a move after every second one at
+   most, and go to findings that are not plausible too.  Such moves leave the population as it is, so that the limit of these walks is the
+   population restricted to findings: where they stand is a sample of everybody who is treated so, and what they come by is not forgotten:
+   it is listed where the pair is plausible, and set aside elsewhere.  They cost a tenth of what the others do, about.  Nobody is asked
+   about twice; known findings are walked through for nothing.
 3. Where a question is expensive, cheap trees screen the proposals, with delayed acceptance, which leaves that limit as it is.  Moves that
    bring more new findings for their cost are made more often, which changes the speed of the walks and not their limit.
 
-How much of it is known is told by fresh draws: the share of the affected ones among them who are in the list already.  Where that is about
-nine tenths, or the sample's walks, which go to anybody, come by more plausible people for their cost, walks set out again from the sample:
-to people who are not among the unlikeliest twentieth, whatever their twins are.  From there they go on to anybody of the population, where
-again nine tenths are known, or five times as many people of any kind are found.  They are set aside: the list holds plausible pairs
-only.  Where nearly all of the population's affected people are known, the search ends.
+How much of it is known is told by fresh draws: the share of the affected ones among them who are in the list already.  Where that is
+about nine tenths, or the sample's walks, which go to anybody, come by more plausible people for their cost, walks set out again, from the
+sample and from those who were found last: to people who are not among the unlikeliest twentieth, whatever their twins are.  From there
+they go on to anybody of the population, where again nine tenths are known, or five times as many people of any kind are found.  They are
+set aside: the list holds plausible pairs only.  Where nearly all of the population's affected people are known, the search ends.
 
 With `anybody` none of this is done: walks over the findings of the whole domain change one cell at a time, and those that lose their
 finding go on from one that did not.  That lists the most in a second, and hardly anybody who could exist.
@@ -225,7 +225,9 @@ class Walking:
         seeds, listed = LevelStates.join(seeking.states), LevelStates.join(seeking.listed)
         self.here = LevelWalks(self.plausible.chain, self._dealt(listed if len(listed) else seeds, self.count))
         self.sampling = LevelWalks(self.plausible.chain, self._dealt(seeds, min(len(seeds), method.seeds, max(1, self.count // 4))))
+        self.latest: list[Rows] = []  # who was found last
         self.moves = 0  # since the walks of the sample have moved
+        self.owed = 0.0  # what these may cost until they have had their share
         self.met = FindingPace()  # plausible people in what walks find for their cost
         self.sampled = FindingPace(forgets=False)  # the same of the sample's few walks
         self.others = FindingPace(forgets=False)  # everybody in what these find
@@ -251,7 +253,7 @@ class Walking:
             rounds, price = (0, self.shares.spent) if is_due else (rounds + 1, price)
             stale = stale + 1 if asked <= 1 else 0
             for _ in range(self._due_moves()):
-                if self.task.fitting(len(self.sampling)) == len(self.sampling):
+                if self._is_sample_due and self.task.fitting(len(self.sampling)) == len(self.sampling):
                     yield from self._sample()
             if self.wanted != NOBODY and (stale >= PATIENCE or self._is_worth_less or (is_due and self._is_time_for_others)):
                 self._widen()
@@ -263,9 +265,14 @@ class Walking:
             self.task.facts["stopped"] = "hardly any new row can be reached from the findings: the plausible ones are known"
 
     def _due_moves(self) -> int:
-        """How often the sample's walks are to move: once for every two moves of the others."""
+        """How often the sample's walks may move: once for every two moves of the others."""
         due, self.moves = divmod(self.moves, 2)
         return due
+
+    @property
+    def _is_sample_due(self) -> bool:
+        """Whether the sample's walks have had less than a tenth of what the others cost, or have not told yet what they come by."""
+        return self.owed > 0 or self.sampled.rounds < ROUNDS // 2
 
     @property
     def _is_time_for_others(self) -> bool:
@@ -281,10 +288,12 @@ class Walking:
         return self.met.falls_behind(more, ROUNDS // 2, times)
 
     def _widen(self) -> None:
-        """On to plausible people whose twins are not, and from there to anybody; they are set aside.  Walks set out again from the
-        sample: around the pairs there may be nobody else."""
+        """On to plausible people whose twins are not, and from there to anybody; they are set aside.  Walks set
+        out again from the sample, as around the pairs there may be nobody else, and from those who were found last, each once: many walks
+        from one place come by the same people."""
         self.wanted = PERSON if self.wanted == PAIR and not self.plausible.is_everything else NOBODY
-        wanted = self.plausible.among(self.sampling.states, self.wanted)
+        everybody = LevelStates.join([self.sampling.states, self.plausible.chain.encoded(np.concatenate(self.latest), self.rng)])
+        wanted = self.plausible.among(everybody, self.wanted)
         self.here = LevelWalks(self.plausible.chain, self._dealt(wanted if len(wanted) else self.sampling.states, self.count))
         self.weights = self._weighed(self.here.states.copies)
         self.shares, self.known_here, self.met = self._untried_moves(), KnownShare(self.known_share.remembered), FindingPace()
@@ -296,8 +305,8 @@ class Walking:
     def _double(self, taken: float) -> None:
         """Twice as many walks, where the budget has room for enough rounds of them.  Of time the last round has taken such a share,
         however many of its people were known; questions are counted."""
-        more = 2 * self.count
-        if more > self.most:
+        more = min(2 * self.count, self.most)
+        if more == self.count:
             return
         is_timed = self.task.deadline.is_set and taken > 0
         if self.task.left() < 2 * ROUNDS * taken if is_timed else self.task.fitting(2 * ROUNDS * more) < 2 * ROUNDS * more:
@@ -317,10 +326,17 @@ class Walking:
         unfair = yield from self.known.judge_likely(there.step.rows, "walk", there.likelihood)
         self.sampling.go(there.step, np.flatnonzero(unfair))
         new = self.known.is_new
-        people = int((unfair & new & there.has_somebody).sum())
         price = self.shares.price(number, len(self.sampling), int(new.sum()))
-        self.sampled.add(people, price)
+        self.owed -= price
+        self.sampled.add(int((unfair & new & there.has_somebody).sum()), price)
         self.others.add(int((unfair & new).sum()), price)
+        self._remember(there.step.rows[unfair & new])
+
+    def _remember(self, found: Rows) -> None:
+        """Keep as many of those who were found last as there may be walks, or a few more."""
+        self.latest.append(found)
+        while sum(map(len, self.latest[1:])) >= self.most:
+            del self.latest[0]
 
     def _dealt(self, seeds: LevelStates, count: int) -> LevelStates:
         """So many places to begin at, each seed as often as any other."""
@@ -336,12 +352,14 @@ class Walking:
         unfair = yield from self.known.judge_likely(rows, "walk", likelihood)
         new, listed = self.known.is_new, self.known.is_listed
         people, spent = int((unfair & new).sum()), self.shares.spent
+        self._remember(rows[unfair & new])
         unfair = listed if self.wanted == PAIR else unfair
         for each, part in zip(tries, _parts(tries), strict=True):
             self.shares.pay(each.number, self.count, int(new[part].sum()), int((unfair & new)[part].sum()))
             if each.number == self.shares.far:
                 self._note_known(listed[part], unfair[part], new[part])
         self.met.add(people, self.shares.spent - spent)
+        self.owed += (self.shares.spent - spent) / (ROUNDS // 2)
         self._go_on(tries, unfair)
         if self.screen is not None and self._learns(tries, unfair, new):
             self.weights = self._weighed(self.here.states.copies)

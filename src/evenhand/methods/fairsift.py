@@ -14,8 +14,8 @@ columns are drawn: every protected value is compared anyway.  A real number move
 are moved to the nearest valid ones.  Nothing is judged twice.  Among equals the next population is drawn by lot.  The search ends after
 50 rounds without a new row, as happens in small domains.
 
-Measured by `benchmarks/search.py`: with whole batches instead of one member after the other it is several times as fast as the
-published code, and finds more in a second than any other method here; hardly one of its findings is a plausible person.
+Children are made one after the other, as the published code makes them; `fairsift_batched` makes those of a round at once.  Hardly one
+of its findings is a plausible person (`benchmarks/search.py`, `benchmarks/arena.py`).
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ import numpy as np
 from evenhand.arrays import Mask, Rows
 from evenhand.contract import Candidates, Model, Search, Task
 from evenhand.limits import Count, Share, TwoOrMore, check_limits
-from evenhand.methods.parts.genetics import different
 from evenhand.methods.parts.patience import PatientKnown, while_patient
-from evenhand.methods.parts.walks import Moves, signs
+from evenhand.methods.parts.walks import Moves
 
 
 @dataclass(frozen=True)
@@ -75,19 +74,21 @@ class FairSift:
             population = self._fittest(children, found, memory.rows, rng)
 
     def _children(self, population: Rows, memory: Rows, moves: Moves, rng: np.random.Generator) -> Rows:
-        """One child of every member."""
-        count = max(self.columns, int(self.columns_share * population.shape[1]))
-        places = moves.free[different(len(moves.free), count, len(population), rng)]
-        recalled = rng.random(len(population)) < self.recall if len(memory) else np.zeros(len(population), dtype=bool)
-        steps = np.where(recalled[:, None], rng.integers(-1, 2, places.shape), signs(places.size, rng).reshape(places.shape))
-        children = population.copy()
-        if recalled.any():
-            line = np.arange(len(population))[:, None]
-            children[recalled] = memory[rng.integers(len(memory), size=int(recalled.sum()))]
-            children[line, places] = population[line, places]
-        directions = np.zeros(children.shape)
-        np.put_along_axis(directions, places, steps, axis=1)
-        return moves.step(children, directions)
+        """One child of every member, one after the other."""
+        children, steps = population.copy(), np.zeros(population.shape)
+        count = min(self.count(population.shape[1]), len(moves.free))
+        for at, member in enumerate(population):
+            places = rng.choice(moves.free, count, replace=False)
+            is_recalled = len(memory) > 0 and rng.random() < self.recall
+            if is_recalled:
+                children[at] = memory[rng.integers(len(memory))]
+                children[at, places] = member[places]
+            steps[at, places] = rng.integers(-1, 2, count) if is_recalled else rng.choice((-1.0, 1.0), count)
+        return moves.step(children, steps)
+
+    def count(self, columns: int) -> int:
+        """How many cells a child changes in a table of so many columns."""
+        return max(self.columns, int(self.columns_share * columns))
 
     def _fittest(self, children: Rows, found: Mask, memory: Rows, rng: np.random.Generator) -> Rows:
         """The best of memory and children: findings first, equals by lot."""
