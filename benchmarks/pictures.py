@@ -10,6 +10,7 @@ group_metric_max_error   the largest difference of a group's value from Fairlear
 group_coverage_min       how often the bounds of all groups hold together, simulated; group_false_alarm_max: fair answers that are blamed
 classes_false_alarm_max  fair answers about age groups, of which none is favourable, that are blamed, simulated with ages that are alike and
                          unlike in the groups; classes_power_20_points_min: planted ones that are found
+ages_false_alarm         the same of ages in years, groups being of unlike age; ages_power_5_years: of five years too many said in one group
 photographs_conclusive   the share of runs on photographs that end in pass or violation; the net is a torch module, and an ONNX file
 photograph_twins_found   of nets of photographs with a leaning built in, torch and ONNX, the share that twins in skin tone show
 tone_right_min           of drawn portraits whose tone was read and is sure, the share that is right, in the worst of five lights
@@ -37,7 +38,7 @@ from evenhand.measures.neurons.adequacy import Ruler, adequacy
 from evenhand.measures.neurons.kruskal import kruskal_wallis
 from evenhand.statistics.intervals import clopper_pearson
 from parts.common import options, write_figures
-from parts.picture_groups import MIXES, half_trained, largest_difference, simulated, simulated_classes, untwinned
+from parts.picture_groups import MIXES, half_trained, largest_difference, simulated, simulated_ages, simulated_classes, untwinned
 from parts.picture_photographs import FOLDER, GENDER, runs, twin_runs
 from parts.picture_robustness import grouped, judged
 from parts.picture_tones import tone_figures
@@ -82,7 +83,9 @@ def groups(draws: int, seed: int) -> dict[str, float]:
     told = [simulated(rights, sizes, draws, seed) for rights in (np.full(4, 0.9), np.array([0.8, 0.9, 0.9, 0.9]))]
     found |= {"group_coverage_min": min(one["coverage"] for one in told), "group_false_alarm_max": told[0]["blamed"]}
     fairly, planted = ([simulated_classes(mix, points, 2 * draws, seed) for mix in MIXES] for points in (0.0, 0.2))
-    return found | {"classes_false_alarm_max": max(fairly), "classes_power_20_points_min": min(planted)}
+    found |= {"classes_false_alarm_max": max(fairly), "classes_power_20_points_min": min(planted)}
+    ages = [simulated_ages(years, draws, seed) for years in (0.0, 5.0)]
+    return found | {"ages_false_alarm": ages[0], "ages_power_5_years": ages[1]}
 
 
 def photographs(seeds: range, editors: tuple[str, ...]) -> dict[str, float]:

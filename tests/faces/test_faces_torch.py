@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -229,6 +231,10 @@ def test_an_interrupted_training_of_translators_is_finished_before_they_edit(tmp
     (tmp_path / "samples_000004.png").unlink()
     CycleGan.made(album, "tone", tools)
     assert not (tmp_path / "samples_000004.png").exists(), "finished ones are taken as they are"
+    CycleGan.made(album, "tone", replace(tools, settings={"steps": 5, "width": 8}))
+    assert (tmp_path / "samples_000005.png").exists(), "a training that is to be longer goes on"
+    with pytest.raises(StoreError, match="learnt with network='small', and editor_settings say 'published'"):
+        CycleGan.made(album, "tone", replace(tools, settings={"network": "published"}))
 
 
 @pytest.mark.slow
@@ -244,8 +250,6 @@ def test_the_whole_chain_finds_a_planted_bias_and_draws_its_figures():
 
 
 def test_a_kept_cyclegan_knows_its_sides_and_its_size(tmp_path, album):
-    from dataclasses import replace
-
     from evenhand.media.album import Attribute
 
     settings = CycleSettings(steps=1, batch=4, width=8)

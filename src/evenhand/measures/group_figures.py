@@ -294,14 +294,14 @@ def _amount_figure(
 
 
 def _levelled(amounts: Amounts, actual: Reals | Index) -> Amounts:
-    """Without what the true amount explains in all groups alike, a curve of third degree: strata have a width, and groups differ within."""
+    """Without what a curve of third degree tells from the true amount: strata have a width, and groups differ within them.
+
+    The curve is fitted without regard to groups, so that it may take a part of their difference too, and never adds one.
+    """
     if not len(actual):
         return amounts
-    centred = (actual - actual.mean()) / (actual.std() or 1.0)
-    curve = centred[:, None] ** np.arange(1, 4)
-    design = np.hstack([np.eye(amounts.count)[amounts.groups], curve])  # with the groups, so that their own differences stay
-    fitted = np.linalg.lstsq(design, amounts.values, rcond=None)[0]
-    return replace(amounts, values=amounts.values - curve @ fitted[amounts.count :])
+    curve = ((actual - actual.mean()) / (actual.std() or 1.0))[:, None] ** np.arange(4)
+    return replace(amounts, values=amounts.values - curve @ np.linalg.lstsq(curve, amounts.values, rcond=None)[0])
 
 
 def _strata(scores: Reals | Index) -> Index:

@@ -82,16 +82,17 @@ class CycleGan:
     def made(cls, album: Album, attribute: str, tools: EditorTools) -> CycleGan:
         """The translators that the tools' folder keeps, else new ones, learned from the album and kept there.
 
-        A training that was interrupted is finished first: half-trained translators are no editor.
+        A training that was interrupted is finished first, and one that is to have more steps goes on: half-trained translators are no
+        editor.  Kept ones that learnt otherwise than the settings say are refused.
         """
         workshop = TranslatorWorkshop(tools.folder, reader=tools.reader)
         if tools.folder is not None and (tools.folder / "checkpoint.pt").exists():
             kept = load_cyclegan(tools.folder)
             if kept.attribute != attribute:
                 raise StoreError(f"{tools.folder} translates {kept.attribute!r}, not {attribute!r}; give another folder")
-            if (unfinished := _unfinished(tools.folder)) is None:
+            if (unfinished := _unfinished(tools.folder, tools.settings)) is None:
                 return kept.turned_for(album)
-            return train_cyclegan(album, attribute, tools.rng, unfinished, replace(workshop, resume=True))
+            return train_cyclegan(album, attribute, tools.rng, unfinished, replace(workshop, resume=True)).turned_for(album)
         return train_cyclegan(album, attribute, tools.rng, chosen_settings(tools.settings, album, attribute), workshop)
 
     def turned_for(self, album: Album) -> CycleGan:
@@ -268,11 +269,22 @@ def _read_checkpoint(folder: Path) -> dict[str, Any]:
     return saved
 
 
-def _unfinished(folder: Path) -> CycleSettings | None:
-    """The settings of a saved training that has steps left; None where it was finished."""
+def _unfinished(folder: Path, given: Mapping[str, Any]) -> CycleSettings | None:
+    """The settings of a saved training that has steps left, by its own count or by what the user sets now; None where it was finished."""
     saved = _read_checkpoint(folder)
-    settings = CycleSettings(**saved["settings"])
+    learnt = CycleSettings(**saved["settings"])
+    for name, value in given.items():
+        if name not in GOING_ON and getattr(learnt, name, None) != value:
+            raise StoreError(
+                f"{folder} keeps a CycleGAN that learnt with {name}={getattr(learnt, name, None)!r}, and editor_settings say {value!r}; "
+                "remove the folder to learn again"
+            )
+    settings = replace(learnt, **{name: given[name] for name in GOING_ON if name in given})
     return settings if int(saved["step"]) < settings.steps else None
+
+
+GOING_ON = ("steps", "checkpoint_every")
+"""What may change between two parts of one training."""
 
 
 def first_words(fault: BaseException) -> str:
