@@ -147,17 +147,15 @@ def is_usable(scene: Scene, place: int, law: SizeLaw | None, labels: Labels) -> 
 
 
 def is_cleanly_cut(scene: Scene, one: Instance, labels: Labels) -> bool:
-    """Whether a mask in a photograph follows its object: a person's has a head.
+    """Whether an object of a photograph looks right elsewhere: a person has a head, a vehicle is not seen at an angle.
 
-    Where ground is only guessed, more is asked: no background in the mask, nobody on its back, and no vehicle that is seen at an angle,
-    whose wheels would stand in the air.
+    At an angle its wheels would stand in the air.  Where ground is only guessed, its mask must bring no background along, and nobody may be
+    on its back.
     """
     name = labels.canonical(one.label)
-    if name == "person" and not has_head(one):
+    if (name == "person" and not has_head(one)) or (name in DRIVING and is_at_angle(one)):
         return False
-    if not is_guessed(scene):
-        return True
-    return spilled(scene, one) <= MOST_SPILLED and not is_ridden(scene, one, [one]) and not (name in DRIVING and is_at_angle(one))
+    return not is_guessed(scene) or (spilled(scene, one) <= MOST_SPILLED and not is_ridden(scene, one, [one]))
 
 
 def has_head(one: Instance) -> bool:
