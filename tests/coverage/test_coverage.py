@@ -247,3 +247,20 @@ def test_the_success_score_counts_the_neighbours_of_failing_seeds():
     fair = rows.copy()
     fair[:, 3] = 99.0
     assert success_score(Rule(), fair, DOMAIN, np.random.default_rng(0)).n == 500
+
+
+def test_robustness_misses_no_column_whose_effect_lies_within_a_quartile():
+    """Only one of ten columns matters, and it rises and falls within each quartile, which LIME's regression does not see."""
+
+    class Wave:
+        classes = (0, 1)
+
+        def scores(self, rows: Rows) -> Scores:
+            chance = 1 / (1 + np.exp(-3 * np.sin(rows[:, 7])))
+            return np.column_stack([1 - chance, chance])
+
+    domain = TabularDomain(tuple(Column(f"x{at}", "integer", low=0, high=100) for at in range(10)))
+    rows = np.random.default_rng(0).integers(0, 101, (60, 10)).astype(float)
+    found = [robustness(Wave(), rows, domain, np.random.default_rng(1), Perturbation(share=share)).failing for share in (0.5, 1.0)]
+    assert np.array_equal(*found)
+    assert found[0].all()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from evenhand.arrays import Labels, Mask, Reals, Rows
+from evenhand.arrays import Index, Labels, Mask, Reals, Rows
 from evenhand.contract import Model, labels_of
 from evenhand.domain.constraints import compile_constraint
 from evenhand.domain.tabular import TabularDomain
@@ -31,7 +31,7 @@ class Perturbation:
     share: float = 0.5  # of the columns, by LIME
     reach: float = 3.0  # of numbers
     lime_rows: int = 1_000
-    probes: int = 2  # of every cell, so that no column is passed over whose small changes move the score: LIME alone looks at quartiles
+    probes: int = 2  # of every number, twice as many of a category, so that no column is passed over that matters: LIME looks at quartiles
     data: Rows | None = field(default=None, compare=False)  # what LIME's rows are drawn from; None: the tested rows
 
 
@@ -51,7 +51,8 @@ def robustness(model: Model, rows: Rows, domain: TabularDomain, rng: np.random.G
     labels = labels_of(model.scores(rows))
     lime = Lime.prepare(rows if how.data is None else how.data, how.lime_rows, domain, rng)
     lime = lime.answered(model.scores(lime.rows))
-    prominence = _largest_one(lime.weights(rows, labels)) + 2 * _largest_one(_probed(model, rows, labels, domain, how, rng))
+    probed = _probed(model, rows, labels, domain, how, rng)
+    prominence = _largest_one(lime.weights(rows, labels)) + 2 * _largest_one(probed) + 3 * (probed > 1)
     chosen = top_columns(prominence, how.share, np.zeros(len(domain.columns), dtype=bool))
     around = neighbours(rows, chosen, domain, how.reach)
     changed = labels_of(model.scores(around.rows)) != labels[around.origin] if len(around.rows) else np.zeros(0, dtype=bool)
@@ -68,20 +69,28 @@ def _largest_one(weights: Rows) -> Rows:
 
 
 def _probed(model: Model, rows: Rows, labels: Labels, domain: TabularDomain, how: Perturbation, rng: np.random.Generator) -> Rows:
-    """How far the score of a row's label moves, at most, when one cell takes a neighbouring value: (rows, columns)."""
+    """How far the score of a row's label moves, at most, when one cell takes a neighbouring value: (rows, columns); more if it changes."""
     moved = np.zeros(rows.shape)
     own = np.take_along_axis(model.scores(rows), labels[:, None], axis=1)[:, 0]
     for at in range(rows.shape[1]) if how.probes else ():
         around = neighbours(rows, np.arange(rows.shape[1]) == np.full((len(rows), 1), at), domain, how.reach)
-        order = rng.permutation(len(around.rows))
-        order = order[np.argsort(around.origin[order], kind="stable")]
-        first = np.searchsorted(around.origin[order], around.origin[order])
-        few = order[np.arange(len(order)) - first < how.probes]
+        few = _few(around.origin, how.probes, domain.columns[at].is_listed, rng)
         if few.size:
-            origin = around.origin[few]
-            scores = np.take_along_axis(model.scores(around.rows[few]), labels[origin][:, None], axis=1)[:, 0]
-            np.maximum.at(moved[:, at], origin, np.abs(scores - own[origin]))
+            origin, scores = around.origin[few], model.scores(around.rows[few])
+            change = np.abs(np.take_along_axis(scores, labels[origin][:, None], axis=1)[:, 0] - own[origin])
+            np.maximum.at(moved[:, at], origin, change + (labels_of(scores) != labels[origin]))
     return moved
+
+
+def _few(origin: Index, probes: int, is_listed: bool, rng: np.random.Generator) -> Index:
+    """Some neighbours of every row, which lie together in ascending order: of a number the outermost, of a category any."""
+    step, first = np.arange(len(origin)), np.searchsorted(origin, origin)
+    if is_listed:
+        order = rng.permutation(len(origin))
+        order = order[np.argsort(origin[order], kind="stable")]
+        return order[step - first < 2 * probes]
+    last = np.searchsorted(origin, origin, side="right") - 1
+    return np.flatnonzero(2 * np.minimum(step - first, last - step) < probes)
 
 
 @dataclass(frozen=True)
