@@ -47,6 +47,7 @@ def test_a_wished_share_of_missing_cells_falls_on_those_whose_cells_are_missing(
     missing, silent = np.isnan(made[:, 4]), made[:, 0] == 2
     assert missing.sum() == 6 * share
     assert missing[silent].mean() > 3 * missing[~silent].mean()
+    assert silent.mean() == pytest.approx((rows[:, 0] == 2).mean(), abs=0.08)  # nobody is left out because cells are to be there first
 
 
 def test_cells_that_are_missing_by_chance_have_no_pattern():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from evenhand.arrays import Index, Mask, Rows
+from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.domain.columns import Column, Value
 from evenhand.domain.constraints import CompiledConstraint, compile_constraint
 from evenhand.domain.parser import quote_name, quote_value
@@ -91,8 +91,12 @@ class ConstraintGraph:
         held = tuple(sorted({*wished, *(at for at in self.graph.settled if at in self.graph.shares)}))
         kept = self.plan.rows(n, rng)[:, list(held)] if held else np.empty((n, 0))
 
+        def redraw(fixed: Mapping[int, Reals], count: int) -> Rows:
+            return self.plan.rows(count, rng, fixed)
+
         def draw(places: Index) -> Rows:
-            return self.plan.rows(len(places), rng, {at: kept[places, i] for i, at in enumerate(held)})
+            rows = redraw({at: kept[places, i] for i, at in enumerate(held)}, len(places))
+            return self.finishing.filled(rows, redraw, lambda _: ())
 
         return keep_constraints(draw, n, domain, held)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,6 +21,10 @@ from evenhand.synthesis.wishes import Wishes
 _STEPS = 2.0**40
 """Different reals that a range is taken to hold where the data have no number of decimals."""
 _ROUNDS, _RULED_ROUNDS = 48, 200
+_FILLS = 12
+"""Times that a missing cell is drawn again at most before its whole row is."""
+
+Redraw = Callable[[Mapping[int, Reals], int], Rows]  # so many rows that hold these cells
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,21 @@ class Finishing:
         """The domain that rows are drawn in: cells that are to be blanked by the row are all there first."""
         rules = [f"{quote_name(domain.names[at])} is not missing" for at in self.missing if domain.columns[at].missing > 0]
         return replace(domain, constraints=(*domain.constraints, *compile_constraints(rules, domain.columns)))
+
+    def filled(self, rows: Rows, redraw: Redraw, follows: Callable[[int], Collection[int]]) -> Rows:
+        """The rows with cells drawn where some are missing that are to be blanked by the row; what else a row holds stays.
+
+        Whole rows drawn again would leave out those people whose cells are missing more often.
+        """
+        for at in self.missing:
+            free = sorted({at, *follows(at)})
+            for _ in range(_FILLS):
+                lacking = np.flatnonzero(np.isnan(rows[:, at]))
+                if not lacking.size:
+                    break
+                kept = {place: rows[lacking, place] for place in range(rows.shape[1]) if place not in free}
+                rows[np.ix_(lacking, free)] = redraw(kept, len(lacking))[:, free]
+        return rows
 
     def finish(self, rows: Rows, domain: TabularDomain, rng: np.random.Generator) -> Rows:
         """The rows with their unique cells apart and as many cells blanked as asked for; `domain` is the final one."""

@@ -143,15 +143,26 @@ class SteeredTrees:
     def _draw(self, kept: Mapping[int, Reals], partly: Mapping[int, PartlyDecided], n: int, rng: np.random.Generator) -> Rows:
         """Rows with the decided cells: one draw for the rows of each set of columns that are decided."""
         if not partly:
-            return self._moved(self.trees.sample(n, rng, self._within_old_range(kept)), kept)
+            return self._moved(self._sampled(n, rng, kept), kept)
         rows = np.empty((n, len(self.domain.columns)))
         decided = np.stack([each.decided for each in partly.values()], axis=1)
         for pattern in np.unique(decided, axis=0):
             mine = np.flatnonzero((decided == pattern).all(axis=1))
             fixed = {at: cells[mine] for at, cells in kept.items()}
             fixed |= {at: each.codes[mine] for (at, each), is_in in zip(partly.items(), pattern, strict=True) if is_in}
-            rows[mine] = self._moved(self.trees.sample(len(mine), rng, self._within_old_range(fixed)), fixed)
+            rows[mine] = self._moved(self._sampled(len(mine), rng, fixed), fixed)
         return rows
+
+    def _sampled(self, n: int, rng: np.random.Generator, fixed: Mapping[int, Reals]) -> Rows:
+        """Rows of the trees with fixed cells, in which no cell is missing that the wishes blank by the row."""
+
+        def redraw(kept: Mapping[int, Reals], count: int) -> Rows:
+            return self.trees.sample(count, rng, self._within_old_range(kept))
+
+        def follows(at: int) -> tuple[int, ...]:
+            return following(self.trees, frozenset({at}))
+
+        return self.finishing.filled(redraw(fixed, n), redraw, follows)
 
     def _partly_decided(self, kept: dict[int, Reals], n: int, rng: np.random.Generator) -> dict[int, PartlyDecided]:
         """Columns decided for some values of another column, whose cells are settled first and join those that are kept."""
