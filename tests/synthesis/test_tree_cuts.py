@@ -13,7 +13,7 @@ from evenhand.domain.keys import hash_cells
 from evenhand.domain.tabular import TabularDomain
 from evenhand.synthesis.associations import associations
 from evenhand.synthesis.chained_trees import ChainedTrees, tree_copies
-from evenhand.synthesis.coarse_parents import BINS, coarse, in_numbers
+from evenhand.synthesis.coarse_parents import BINS, FEW_VALUES, coarse, in_numbers
 from evenhand.synthesis.leaf_sizes import LeafSizes
 from evenhand.synthesis.leaves import node_shares
 from evenhand.synthesis.links import parted
@@ -141,4 +141,4 @@ def test_a_tree_grown_on_few_codes_splits_the_numbers_between_them() -> None:
 
 
 def test_few_values_are_no_coarser_than_they_are() -> None:
-    assert coarse(np.arange(BINS, dtype=np.float32)) is None
+    assert coarse(np.arange(FEW_VALUES, dtype=np.float32)) is None

@@ -1,7 +1,7 @@
 """Numbers as few codes while a tree is grown on them: where to split a column that tells little is found as well among few borders.
 
 A tree of a few thousand rows cannot use more than a few dozen borders of each of many columns, and pays for every one that it tries.
-A column that tells much about the one to be learnt keeps all of its numbers.
+A column that tells much about the one to be learnt keeps all of its numbers, and so do all columns where few are asked.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from evenhand.synthesis.links import Copies
 
 BINS = 64
 """Codes of a number, beside those of its frequent values."""
+FEW_VALUES = 4 * BINS
+"""Values up to which a column is left as it is: it is fast enough, and each of them may mean something."""
+MANY_PARENTS = 16
+"""Columns asked from which on some are asked by few borders; with fewer, a tree is cheap and has leaves enough for finer ones."""
 FINE_TOLD = 0.3
 """Nats that a column tells from which on it keeps all of its numbers; two normal ones with a correlation of .7 tell as much."""
 
@@ -32,7 +36,7 @@ class CoarseColumn:
 def coarse(cells: Copies) -> CoarseColumn | None:
     """Stretches of about equal weight, frequent values by themselves; None where the values are few anyway."""
     values, place, counts = np.unique(cells, return_inverse=True, return_counts=True)
-    if len(values) <= BINS:
+    if len(values) <= FEW_VALUES:
         return None
     even = len(cells) / BINS
     weight = np.minimum(counts, even)

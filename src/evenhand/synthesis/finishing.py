@@ -64,7 +64,7 @@ class Finishing:
         Whole rows drawn again would leave out those people whose cells are missing more often.
         """
         for at in self.missing:
-            free = sorted({at, *follows(at)})
+            free = np.array(sorted({at, *follows(at)}))
             for _ in range(_FILLS):
                 lacking = np.flatnonzero(np.isnan(rows[:, at]))
                 if not lacking.size:

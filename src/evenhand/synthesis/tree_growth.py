@@ -19,7 +19,7 @@ from evenhand.contract import Executor
 from evenhand.domain.tabular import TabularDomain
 from evenhand.shared_work import Sharing
 from evenhand.synthesis.cells import Cells, cut
-from evenhand.synthesis.coarse_parents import FINE_TOLD, CoarseColumn, coarse, in_numbers, visible
+from evenhand.synthesis.coarse_parents import FINE_TOLD, MANY_PARENTS, CoarseColumn, coarse, in_numbers, visible
 from evenhand.synthesis.guides import ChainPlan, RelationGuide
 from evenhand.synthesis.leaf_sizes import LeafSizes
 from evenhand.synthesis.leaves import Branches, NodeShares, node_shares
@@ -348,7 +348,9 @@ class TreeGrowth:
         return in_numbers(grown, few) if few else grown
 
     def _coarse_among(self, parents: list[int], told: Reals) -> dict[int, CoarseColumn]:
-        """By their turn among the parents, the columns of many numbers that tell little."""
+        """By their turn among many parents, the columns of many numbers that tell little."""
+        if len(parents) < MANY_PARENTS:
+            return {}
         found = {turn: self._coarse(place) for turn, place in enumerate(parents) if told[place] < FINE_TOLD}
         return {turn: column for turn, column in found.items() if column is not None}
 
