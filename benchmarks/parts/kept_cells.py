@@ -34,6 +34,7 @@ _TREES = [
     "box",
     "cells",
     "chained_trees",
+    "coarse_parents",
     "copy_limit",
     "derivations",
     "guides",
