@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from evenhand.contract import (
     Growing,
     Method,
     Model,
+    Oracle,
     Population,
     Watch,
     media_of,
@@ -29,7 +30,7 @@ from evenhand.datasets.large_dataset import LargeDataset
 from evenhand.deadline import NEVER, Deadline
 from evenhand.engine import witness
 from evenhand.engine.findings import Findings
-from evenhand.engine.gate import Gate
+from evenhand.engine.gate import Gate, Ruling
 from evenhand.engine.header import Header, header_of
 from evenhand.engine.inner_view import inner_view
 from evenhand.engine.pace import cost_in_words, with_cost
@@ -41,9 +42,9 @@ from evenhand.engine.store import RunFolder
 from evenhand.engine.subject import Data, Plan, Subject, oracle_for, subject_of
 from evenhand.errors import EvenhandError
 from evenhand.limits import Count, Positive, Share, check_limits
-from evenhand.measures.exchanged_words import doubt_about, exchanges_of
+from evenhand.measures.exchanged_words import WordExchange, doubt_about, exchanges_of
 from evenhand.measures.rate_stream import RateStream, population_of
-from evenhand.measures.rates import DRAWN
+from evenhand.measures.rates import DRAWN, Rate
 from evenhand.measures.rules import JudgedRows, Rules, mine_in_time
 from evenhand.measures.shared_vocabulary import check_vocabulary
 from evenhand.measures.studies.classes import ClassMeasure, class_measure
@@ -212,18 +213,8 @@ def _scanned(model: Model, data: Data, order: _Order, options: Options) -> ScanR
     classes = _classes(subject, samples[0], options.rate_rows or DRAWN, np.random.default_rng([seed, 6]))
     searched = _search(chosen, subject, plan, options, Recording(header, time_plan.before_evidence(looked.patient.seconds)))
     found, names = searched.findings(len(subject.domain.columns)), outcome_names(plan.oracle, subject.model)
-    ruling = options.gate.decide(samples[0].rate, searched.distinct(subject), searched.everybody(subject))
-    if (
-        classes is not None and options.gate.max_rate == 0.0
-    ):  # every recogniser loses something: what counts is whether one class is worse off
-        ruling = options.gate.rule(classes.claim())
-    if isinstance(subject.medium, Doubtful):
-        ruling = ruling.if_proven(subject.medium.doubt)
-    words = (
-        exchanges_of(subject.medium, Meter(subject.model), plan.oracle, subject.domain, subject.rows)
-        if ruling.outcome == "violation"
-        else ()
-    )
+    ruling = _ruling(options.gate, samples[0].rate, searched, subject, classes)
+    words = _exchanged(ruling, subject, plan.oracle)
     ruling = ruling.if_proven(doubt_about(words, options.gate.confidence))
     looked = looked.knowing(samples[0].rate.unfair if subject.rows is not None else 0)
     doubt = looked.drifted() or looked.doubt
@@ -248,18 +239,36 @@ def _scanned(model: Model, data: Data, order: _Order, options: Options) -> ScanR
         classes=classes,
         looked=looked.checks,
         severity=None if isinstance(subject.medium, Scenes) else samples[0].severity,
-        notes=(
-            *time_plan.notes(samples, searched.runs),
-            *((data.note,) if isinstance(data, LargeDataset) else ()),
-            *searched.happened(),
-            *(each.sentence for each in words),
-            *((told,) if (told := getattr(subject.medium, "left_out", "")) else ()),
-        ),
+        notes=(*time_plan.notes(samples, searched.runs), *_notes(data, subject), *searched.happened(), *(each.sentence for each in words)),
         wiring_doubt=doubt,
         unfair_rows=_unfair_rows(samples[0], subject),
         natural=_natural(subject, found, time_plan.deadline, np.random.default_rng([seed, 9])),
         inner=view.as_dict(paths),
     )
+
+
+def _ruling(gate: Gate, rate: Rate, searched: _Searches, subject: Subject, classes: ClassMeasure | None) -> Ruling:
+    """What the figures and the pairs say, before the wiring is thought of."""
+    if classes is not None and gate.max_rate == 0.0:  # every recogniser loses something: what counts is whether one class is worse off
+        ruling = gate.rule(classes.claim())
+    else:
+        ruling = gate.decide(rate, searched.distinct(subject), searched.everybody(subject))
+    return ruling.if_proven(subject.medium.doubt) if isinstance(subject.medium, Doubtful) else ruling
+
+
+def _exchanged(ruling: Ruling, subject: Subject, oracle: Oracle) -> Sequence[WordExchange]:
+    """Of texts that are blamed, what an exchange of words that say nothing does to the answers."""
+    if ruling.outcome != "violation":
+        return ()
+    return exchanges_of(subject.medium, Meter(subject.model), oracle, subject.domain, subject.rows)
+
+
+def _notes(data: Data, subject: Subject) -> Iterator[str]:
+    """What a reader should know of the data."""
+    if isinstance(data, LargeDataset):
+        yield data.note
+    if left_out := getattr(subject.medium, "left_out", ""):
+        yield left_out
 
 
 def _chosen(methods: Sequence[str | Method], subject: Subject) -> list[Method]:
