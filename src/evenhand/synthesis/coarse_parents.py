@@ -21,6 +21,8 @@ FEW_VALUES = 4 * BINS
 """Values up to which a column is left as it is: it is fast enough, and each of them may mean something."""
 MANY_PARENTS = 16
 """Columns asked from which on some are asked by few borders; with fewer, a tree is cheap and has leaves enough for finer ones."""
+FEWEST_COARSE = 6
+"""Such columns among the parents from which on it pays to ask them by few borders."""
 FINE_TOLD = 0.3
 """Nats that a column tells from which on it keeps all of its numbers; two normal ones with a correlation of .7 tell as much."""
 

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Reals, Rows
 
@@ -24,9 +23,6 @@ GROWTH = 2.0
 """Rows' worth of its parent's halving that a node's first halving is mixed with, and how much more each finer one."""
 FLAT_ROWS = 0.01
 """Every leaf gets this much of a row of the whole column's frequencies, so that every valid row stays possible."""
-
-
-Sums = NDArray[np.floating[Any]]  # counts of so many cells that the shorter numbers serve as well
 
 
 @dataclass(frozen=True)
@@ -186,7 +182,7 @@ class HalvedShares:
     Stretches of cells are numbered as in a heap: 1 is all cells, 2 h and 2 h + 1 are the halves of h.
     """
 
-    left: Sums  # (nodes, stretches): the part of each stretch that lies in its left half
+    left: Rows  # (nodes, stretches): the part of each stretch that lies in its left half
     known: Reals  # (nodes,) the part that is not missing
     rows: Reals  # (nodes,)
     overall: Reals  # (cells,)
@@ -200,13 +196,13 @@ class HalvedShares:
         stretches = sums.shape[1] // 2
         flat = overall[:numbers] / overall[:numbers].sum()
         weight = HALVING_ROWS * GROWTH ** np.floor(np.log2(np.maximum(np.arange(stretches), 1)))
-        left = _mixed_parts(branches, (sums[:, ::2], sums[:, :stretches]), _left_of(flat, stretches), weight.astype(np.float32))
-        there = sums[:, 1:2].astype(np.float64)
+        left = _mixed_parts(branches, (sums[:, ::2], sums[:, :stretches]), _left_of(flat, stretches), weight)
+        there = sums[:, 1:2].copy()
         if not has_missing:
             return cls(left, np.ones(len(left)), there[:, 0], overall, False)
         rows = there + _gathered(branches, counts[:, -1:])
         known = _mixed_parts(branches, (there, rows), overall[:numbers].sum(keepdims=True), np.array([HALVING_ROWS]))
-        return cls(left, known[:, 0].astype(np.float64), rows[:, 0], overall, True)
+        return cls(left, known[:, 0], rows[:, 0], overall, True)
 
     def of(self, nodes: Index) -> Rows:
         """(nodes, cells) of some nodes."""
@@ -229,7 +225,7 @@ class HalvedShares:
         stretch = cells + self.left.shape[1]
         shares = np.ones(len(nodes))
         for _ in range(self.left.shape[1].bit_length() - 1):
-            part = self.left[nodes, (half := stretch // 2) % self.left.shape[1]].astype(np.float64)
+            part = self.left[nodes, (half := stretch // 2) % self.left.shape[1]]
             shares *= np.where(stretch % 2, 1.0 - part, part)
             stretch = half
         is_missing = (cells == len(self.overall) - 1) & self.has_missing
@@ -251,17 +247,17 @@ def _gathered(branches: Branches, counts: Rows) -> Rows:
     return found
 
 
-def _add_up(branches: Branches, counts: Sums) -> None:
+def _add_up(branches: Branches, counts: Rows) -> None:
     """Give every inner node what its children have."""
     for level in branches.depths[-2::-1]:
         inner = level[branches.left[level] >= 0]
         counts[inner] = counts[branches.left[inner]] + counts[branches.right[inner]]
 
 
-def _heaps(branches: Branches, counts: Rows) -> Sums:
+def _heaps(branches: Branches, counts: Rows) -> Rows:
     """(nodes, twice the stretches): for every node the counts of all stretches of cells and of the cells, numbered as in a heap."""
     stretches = 1 << max(1, int(np.ceil(np.log2(counts.shape[1]))))
-    sums = np.zeros((len(branches.left), 2 * stretches), dtype=np.float32)
+    sums = np.zeros((len(branches.left), 2 * stretches))
     sums[branches.leaves, stretches : stretches + counts.shape[1]] = counts
     _add_up(branches, sums[:, stretches:])
     step = stretches
@@ -281,10 +277,10 @@ def _left_of(flat: Reals, stretches: int) -> Reals:
     return left
 
 
-def _mixed_parts(branches: Branches, counts: tuple[Sums, Sums], first: Reals, weight: Reals) -> Sums:
+def _mixed_parts(branches: Branches, counts: tuple[Rows, Rows], first: Reals, weight: Reals) -> Rows:
     """(nodes, stretches) the part of each stretch at every node, of counts of the part and of the whole, mixed with that of its parent."""
     part, whole = counts
-    left = np.empty(whole.shape, dtype=whole.dtype)
+    left = np.empty(whole.shape)
     left[0] = first
     for level in branches.depths[1:]:
         mixed = left[branches.parent[level]]

@@ -19,7 +19,7 @@ from evenhand.contract import Executor
 from evenhand.domain.tabular import TabularDomain
 from evenhand.shared_work import Sharing
 from evenhand.synthesis.cells import Cells, cut
-from evenhand.synthesis.coarse_parents import FINE_TOLD, MANY_PARENTS, CoarseColumn, coarse, in_numbers, visible
+from evenhand.synthesis.coarse_parents import FEWEST_COARSE, FINE_TOLD, MANY_PARENTS, CoarseColumn, coarse, in_numbers, visible
 from evenhand.synthesis.guides import ChainPlan, RelationGuide
 from evenhand.synthesis.leaf_sizes import LeafSizes
 from evenhand.synthesis.leaves import Branches, NodeShares, node_shares
@@ -352,7 +352,8 @@ class TreeGrowth:
         if len(parents) < MANY_PARENTS:
             return {}
         found = {turn: self._coarse(place) for turn, place in enumerate(parents) if told[place] < FINE_TOLD}
-        return {turn: column for turn, column in found.items() if column is not None}
+        many = {turn: column for turn, column in found.items() if column is not None}
+        return many if len(many) >= FEWEST_COARSE else {}
 
     def _coarse(self, place: int) -> CoarseColumn | None:
         if place not in self._coarse_columns:
