@@ -62,9 +62,11 @@ def init_figures(rows: int = MILLION, seed: int = 0) -> dict[str, Any]:
 
 
 _INIT = """
-import json, resource, sys
-from evenhand.verbs.init import init
-init(sys.argv[1], label="y", favourable=1, protected=["sex"], file=sys.argv[2])
+import contextlib, io, json, resource, sys
+sys.argv = ["evenhand", "init", sys.argv[1], "--label", "y", "--favourable", "1", "--protected", "sex", "--out", sys.argv[2]]
+from evenhand.cli.main import main
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+    main()
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({"cpu": used.ru_utime + used.ru_stime, "megabytes": used.ru_maxrss / 1024}))
 """

@@ -242,7 +242,7 @@ def delimiter_of(text: str) -> str:
         widths = [len(record) for _, record in _records(head, delimiter, _SNIFFED_LINES)]
         # The last line of the head may be cut, and a ragged line is better reported than taken for another delimiter.
         steady = sum(width == widths[0] for width in widths) >= 0.7 * len(widths)
-        if steady and widths[0] > most:
+        if widths and steady and widths[0] > most:
             best, most = delimiter, widths[0]
     return best
 
