@@ -269,23 +269,23 @@ def load(path: Path) -> dict[str, Any]:
     return version_1.converted(content)
 
 
+_PLAIN = frozenset({str, int, bool, type(None)})
+
+
 def plain(value: Any) -> Any:
     """The same content in JSON's own types: text keys, lists, None for what is not a finite number."""
     kind = type(value)
-    if kind is str or kind is int or kind is bool or value is None:
+    if kind in _PLAIN:
         return value
-    if kind is float:
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
+    # Most of a large result are such cells: they are passed on without a call each.
+    if kind is dict or isinstance(value, Mapping):
+        return {str(name): each if type(each) in _PLAIN else plain(each) for name, each in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
+        return [each if type(each) in _PLAIN else plain(each) for each in value]
     if isinstance(value, float):
-        return float(value)
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, (bool, int, str)):
+        return value
     item = getattr(value, "tolist", None)  # a NumPy scalar or array
     return plain(item()) if callable(item) else str(value)
 
