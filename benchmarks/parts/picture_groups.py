@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -137,19 +138,54 @@ def _drawn(shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.asarray((rng.random(len(shares))[:, None] > shares.cumsum(axis=1)).sum(axis=1).clip(max=shares.shape[1] - 1))
 
 
-def simulated_ages(years: float, draws: int, seed: int) -> float:
+@dataclass(frozen=True)
+class AgeShape:
+    """Who is pictured, and how a regression errs, alike in every group where it is fair.
+
+    sizes and means: of the groups, ages deviate by `spread`.  law: the age that is said on average, of the true one.
+    error: how far single answers deviate, of the true age.  tails: degrees of freedom of Student's errors, 0 for normal ones.
+    """
+
+    sizes: tuple[int, ...] = (150, 150, 250, 400)
+    means: tuple[float, ...] = (32.0, 38.0, 44.0, 50.0)
+    spread: float = 12.0
+    law: Callable[[np.ndarray], np.ndarray] = lambda age: 42.0 + 0.6 * (age - 42.0)
+    error: Callable[[np.ndarray], np.ndarray] = lambda age: np.full(len(age), 7.0)
+    tails: int = 0
+
+    def drawn(self, years: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Groups, true ages, and what is said, so many years more in the first group."""
+        codes = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        actual = np.clip(rng.normal(np.array(self.means)[codes], self.spread), 18, 80)
+        noise = rng.standard_t(self.tails, len(codes)) if self.tails else rng.standard_normal(len(codes))
+        return codes, actual, self.law(actual) + self.error(actual) * noise + years * (codes == 0)
+
+
+AGE_SHAPES = {
+    "as chosen on": AgeShape(),
+    "far apart": AgeShape((200, 400), (28.0, 56.0), 10.0),
+    "small and large": AgeShape((60, 90, 500, 900), (30.0, 56.0, 40.0, 46.0)),
+    "seven groups": AgeShape((120,) * 7, (26.0, 30.0, 34.0, 38.0, 42.0, 46.0, 50.0), 14.0),
+    "worse for the old": AgeShape(error=lambda age: 2.0 + 0.2 * (age - 18.0)),
+    "bent": AgeShape(law=lambda age: 30.0 + 30.0 * np.tanh((age - 35.0) / 20.0)),
+    "a step": AgeShape(law=lambda age: np.where(age < 40.0, 30.0, 55.0)),
+    "heavy tails": AgeShape(error=lambda age: np.full(len(age), 4.0), tails=3),
+}
+"""Everything but the first was made after the comparison among people of like age was, and nothing was changed for it."""
+
+
+def simulated_ages(years: float, draws: int, seed: int, shape: str = "as chosen on") -> float:
     """Ages in years, in groups of unlike age: how often groups are said to differ.
 
-    A fair regression draws every age towards the middle, alike in every group; a planted one says so many years more in the first.
+    A fair regression errs alike in every group, given the age; a planted one says so many years more in the first.
     """
-    rng = np.random.default_rng([seed, 13, round(10 * years)])
-    codes = np.repeat(np.arange(4), (150, 150, 250, 400))
+    rng = np.random.default_rng([seed, 13, round(10 * years), list(AGE_SHAPES).index(shape)])
     blamed = []
     for _ in range(draws):
-        actual = np.clip(rng.normal(np.array([32.0, 38.0, 44.0, 50.0])[codes], 12.0), 18, 80)
-        said = 42.0 + 0.6 * (actual - 42.0) + rng.normal(0, 7.0, len(codes)) + years * (codes == 0)
+        codes, actual, said = AGE_SHAPES[shape].drawn(years, rng)
         answer = Answer(Outcomes(amount=said, actual=actual), np.zeros(len(codes), int), None, False, (), has_favourable=False)
-        blamed.append(_breaks(FigureWork(answer, (_grouping(codes, 4),), (), ("years",), GroupSettings(draws=499)), rng))
+        grouping = _grouping(codes, len(AGE_SHAPES[shape].sizes))
+        blamed.append(_breaks(FigureWork(answer, (grouping,), (), ("years",), GroupSettings(draws=499)), rng))
     return float(np.mean(blamed))
 
 

@@ -111,6 +111,15 @@ def project_model(source: ModelSource, data: Dataset, trusted: bool = False, ans
     )
 
 
+def check_model_opens(source: ModelSource, trusted: bool = False) -> None:
+    """Tell what is wrong with a model's file or name before pictures or scenes are read, which may take long."""
+    from evenhand.models.own_parts import PartWishes, is_own_part, opened_part
+
+    given = None if source.path is None else file_or_name(source.path)
+    if given is not None and is_own_part(str(given)):
+        opened_part(str(given), PartWishes("model", trusted=source.trusted or trusted))
+
+
 def _tuples(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
 

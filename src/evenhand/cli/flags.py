@@ -13,6 +13,7 @@ import typer
 
 from evenhand.domain.project_sections import ModelSource
 from evenhand.errors import InvalidArgument
+from evenhand.limits import Count, check_argument
 from evenhand.models.http_presets import PRESETS
 
 MODEL_PANEL = "The model, and how its answers are read"
@@ -140,6 +141,7 @@ class PictureFlags:
     )
     pairs: Annotated[str | None, _of_pictures("--pairs", "A folder of ready-made twins: VALUE/FILE.")] = None
     generator: Annotated[str | None, _of_pictures("--generator", "A latent space of pictures.")] = None
+    limit: Annotated[int | None, _of_pictures("--limit", "At most so many pictures, drawn by the seed of the album.")] = None
 
     def settings(self, trusted: bool) -> dict[str, Any]:
         """As settings of an album, files taken from here; nothing where nothing is said."""
@@ -147,6 +149,9 @@ class PictureFlags:
         found: dict[str, Any] = {name: _from_here(value) for name, value in told.items() if value}
         if self.pairs:
             found["editor"] = ""
+        if self.limit is not None:
+            check_argument(Count, limit=self.limit)
+            found["limit"] = self.limit
         if self.jury:
             parts = [each.partition("=") for each in self.jury]
             if any(not value for _, _, value in parts):

@@ -33,6 +33,7 @@ def init(
     preset: Preset = None,
     trusted: Trusted = False,
     tone: bool = typer.Option(False, "--tone", help="Pictures of aligned faces: read skin tones from the pixels, and protect them."),
+    limit: int = typer.Option(None, "--limit", help="Pictures: at most so many, drawn by a seed and not by their names."),
     co_changed: bool = typer.Option(
         False, "--co-changed", help="Put into force what the data says changes along with a protected value (Husband, Wife)."
     ),
@@ -58,6 +59,7 @@ def init(
             trusted=trusted,
             file=out_file,
             tone=tone,
+            limit=limit,
             co_changed=co_changed,
         )
     out.print(written.summary(), markup=False, highlight=False, soft_wrap=True)

@@ -61,17 +61,14 @@ def load_all(file: Path, flags: ModelFlags | None = None, *, may_lack_labels: bo
 
 
 def _check_openable(file: Path, flags: ModelFlags) -> None:
-    """Tell what is wrong with the model's file or name before pictures or scenes are read, which may take long."""
-    from evenhand.campaign.opened_project import file_or_name
+    """Before pictures or scenes are read."""
+    from evenhand.campaign.opened_project import check_model_opens
     from evenhand.domain.project_file import read_project
-    from evenhand.models.own_parts import PartWishes, is_own_part, opened_part
 
     project = read_project(file)
     source = flags.over(project.model, ())
-    given = None if project.medium is None or source is None or source.path is None else file_or_name(source.path)
-    if given is not None and is_own_part(str(given)):
-        assert source is not None
-        opened_part(str(given), PartWishes("model", trusted=source.trusted or flags.trusted))
+    if project.medium is not None and source is not None:
+        check_model_opens(source, flags.trusted)
 
 
 def place_of(file: Path) -> dict[str, Any]:

@@ -36,6 +36,8 @@ def open_picture(path: Path) -> Iterator[Any]:
         raise
     except image.DecompressionBombError:
         raise DataError(f"{path} has far more than the {MOST_PIXELS:,} pixels that are read.  Scale it down first") from None
+    except image.UnidentifiedImageError as fault:
+        raise DataError(f"{path} cannot be read as a picture: it is none of {', '.join(FORMATS)}") from fault
     except (OSError, SyntaxError, ValueError, TypeError, KeyError, IndexError, OverflowError, ZeroDivisionError, MemoryError) as fault:
         raise DataError(f"{path} cannot be read as a picture: {' '.join(str(fault).split())[:200] or type(fault).__name__}") from fault
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evenhand.campaign.opened_project import editor_tools, open_project, project_model
+from evenhand.campaign.opened_project import check_model_opens, editor_tools, open_project, project_model
 from evenhand.contract import DataWishes, Loader, NeedsRecogniser, ProposingLoader, ReadsTones
+from evenhand.datasets.albums.reading import SkippedPictures
 from evenhand.datasets.dataset import Dataset, from_frame
 from evenhand.datasets.large_dataset import is_large, propose_large
 from evenhand.disk import write_whole
@@ -17,11 +19,16 @@ from evenhand.domain.infer import InferWishes, Proposal, propose
 from evenhand.domain.project_file import read_project, save_project
 from evenhand.domain.project_sections import DataSource, MediumSource, ModelSource, Project
 from evenhand.errors import EvenhandError, InvalidArgument, StoreError, UnclearAnswers
+from evenhand.limits import Count, check_argument
+from evenhand.media.without_twins import NONE
 from evenhand.models.http_presets import PRESETS
 from evenhand.models.readings import proposed_for, reading_of
 from evenhand.verbs.open import PROJECT, as_tuple, loader_for
 
 NOTHING_ALONG = "no values of other columns occur with one protected value only, in pairs: nothing was found that changes along with it"
+ALBUM = "album"
+ASKED_PICTURES = 300
+"""Pictures that are read at most, for the same."""
 ASKED_ROWS = 20_000
 """Rows of a table that the model is asked about at most, to see how its answers are read."""
 
@@ -56,6 +63,7 @@ def init(
     trusted: bool = False,
     file: str | Path = PROJECT,
     tone: bool = False,
+    limit: int | None = None,
     co_changed: bool = False,
 ) -> WrittenProject:
     """Write a project file for a table, a folder of pictures, templates of texts, or whatever else a loader can propose.
@@ -65,6 +73,7 @@ def init(
     model's answers are read, preset: the format in which a URL is spoken to, trusted: whether a file that can run code may be loaded, all
     as for `wrap`; they are written into the file.  file: what is written; never overwritten.
     tone: of pictures of people, read skin tones from the pixels and propose them as protected.
+    limit: of a folder of pictures, at most so many, drawn by a seed.
     co_changed: of a table, put into force what seems to change along with a protected value; otherwise it is proposed only.
     """
     source, file = source if isinstance(source, str) and is_database(source) else Path(source), Path(file)
@@ -81,16 +90,27 @@ def init(
         if not isinstance(loader, ReadsTones):
             raise InvalidArgument(f"tone: skin tones are read from pictures of people, and {source} is data of the kind {loader.kind!r}")
         loader = loader.with_tone()
+    limited = _limited(limit, loader.kind)
     if loader.kind in ("table", "large_table"):
         wishes = InferWishes(label, favourable, tuple(protected), tuple(keep), tuple(numbers))
         return _of_table(source, wishes, wanted, file, co_changed)
     if not isinstance(loader, ProposingLoader):
         raise InvalidArgument(f"source={str(source)!r}: no project file can be proposed for data of the kind {loader.kind!r}")
     proposed = loader.propose(source, DataWishes(editor_tools(0), label, as_tuple(favourable), tuple(protected)))
-    medium = MediumSource(loader.kind, proposed.settings, label, as_tuple(favourable), proposed.protected)
+    medium = MediumSource(loader.kind, {**proposed.settings, **limited}, label, as_tuple(favourable), proposed.protected)
     project = Project(None, DataSource(source), wanted, medium=medium)
     save_project(project, file)
     return _with_reading(WrittenProject(file, project, proposed.lines))
+
+
+def _limited(limit: int | None, kind: str) -> dict[str, int]:
+    """How many pictures are read, as a setting; nothing where nothing is said."""
+    if limit is None:
+        return {}
+    if kind != ALBUM:
+        raise InvalidArgument(f"limit={limit!r} is for a folder of pictures, and this is data of the kind {kind!r}")
+    check_argument(Count, limit=limit)
+    return {"limit": limit}
 
 
 def _of_table(source: str | Path, wishes: InferWishes, model: ModelSource | None, file: Path, co_changed: bool) -> WrittenProject:
@@ -153,7 +173,8 @@ def _read(written: WrittenProject, data: Dataset | None) -> _ReadModel:
     source = written.project.model
     assert source is not None
     try:
-        wrapped = project_model(read_project(written.file).model or source, data or open_project(written.file).data)
+        source = read_project(written.file).model or source
+        wrapped = project_model(source, data or _few_shown(written.file, source))
         proposed = proposed_for(wrapped)
         return _ReadModel(f"the model's answers: {reading_of(wrapped)}", proposed.lines if proposed else ())
     except UnclearAnswers as fault:
@@ -161,6 +182,18 @@ def _read(written: WrittenProject, data: Dataset | None) -> _ReadModel:
         return _ReadModel("the model's answers can be read in more than one way; declare one of these below `model:`", tuple(blocks))
     except EvenhandError as fault:
         return _ReadModel(f"note: how the model's answers are read is not known yet: {fault}")
+
+
+def _few_shown(file: Path, source: ModelSource) -> Dataset:
+    """What the model is asked about; a model of pictures is opened first, and asked about some of them as they are."""
+    project = read_project(file)
+    if project.medium is None or project.medium.kind != ALBUM:
+        return open_project(file).data
+    check_model_opens(source)
+    few = min(ASKED_PICTURES, project.medium.settings.get("limit", ASKED_PICTURES))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SkippedPictures)  # told when the file was proposed, and again whenever all are read
+        return open_project(file, {"limit": few, "editor": NONE}).data
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evenhand.datasets.albums import utkface
 from evenhand.datasets.albums.reading import KINDS, Listing, Reading, album_from, pictures_below
 from evenhand.media.album import Album
 
 
 def fits(root: Path) -> bool:
-    """By at least two folders of pictures, and no table or picture beside them."""
-    if any(file.suffix.lower() in (*KINDS, ".csv", ".txt", ".json", ".xml") for file in root.iterdir() if file.is_file()):
+    """By at least two folders of pictures, and no table or picture beside them; parts of UTKFace are no classes."""
+    if utkface.fits(root) or any(file.suffix.lower() in (*KINDS, ".csv", ".txt", ".json", ".xml") for file in root.iterdir() if file.is_file()):
         return False
     return len({file.parent for file in pictures_below(root)}) >= 2
 

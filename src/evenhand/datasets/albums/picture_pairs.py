@@ -5,11 +5,14 @@ Each pair becomes one picture, the first on the left and the second on the right
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evenhand.datasets.albums.reading import Reading, coded, named_files, read_pictures, read_table
+from evenhand.datasets.albums.reading import Listing, Reading, coded, named_files, read_table, readable, tell_skipped
 from evenhand.errors import DataError
 from evenhand.media.album import UNKNOWN, Album, Attribute
 
@@ -33,14 +36,25 @@ def read(root: Path | str, reading: Reading) -> Album:
     rows = [rows[place] for place in sorted(order.tolist())]
     # A picture that stands in many pairs is read once.
     distinct = sorted({row[side] for row in rows for side in (FIRST, SECOND)})
-    read_once = read_pictures(named_files(root, distinct, root / TABLE), reading.size)
-    places = {name: place for place, name in enumerate(distinct)}
+    read_once, places = _readable(dict(zip(distinct, named_files(root, distinct, root / TABLE), strict=True)), reading, root.resolve().name)
+    rows = [row for row in rows if row[FIRST] in places and row[SECOND] in places]
     sides = [read_once[[places[row[side]] for row in rows]] for side in (FIRST, SECOND)]
     names = [name for name in (rows[0] if rows else {}) if name not in (FIRST, SECOND, SAME)]
     attributes = {name: coded(reading.renamed(name, [row[name] for row in rows])) for name in names}
     sources = tuple(f"{row[FIRST]} {row[SECOND]}" for row in rows)
     pictures = np.concatenate(sides, axis=2)
     return Album(root.resolve().name, pictures, attributes, _same([row[SAME] for row in rows], root), sources=sources)
+
+
+def _readable(files: Mapping[str, Path], reading: Reading, name: str) -> tuple[NDArray[np.uint8], dict[str, int]]:
+    """The pictures that can be read, and the place of each by its name; pairs of the others are left out, and the pictures named."""
+    listing = Listing(name)
+    for file in files.values():
+        listing.add(file, {})
+    kept, pictures = readable(listing, np.arange(len(listing.files)), replace(reading, limit=None))
+    tell_skipped(listing, len(kept), "is the table that of these pictures?")
+    places = {listing.files[place]: at for at, place in enumerate(kept)}
+    return pictures, {word: places[file] for word, file in files.items() if file in places}
 
 
 def _same(words: list[str], root: Path) -> Attribute:

@@ -91,8 +91,8 @@ def album_from(listing: Listing, reading: Reading) -> Album:
     order = np.arange(len(listing.files))
     if reading.limit is not None:
         order = np.random.default_rng(reading.seed).permutation(order)
-    kept, pictures = _readable(listing, order, reading)
-    _tell_skipped(listing, len(kept), "are these faces from the front, large enough?" if reading.align else "is it another layout?")
+    kept, pictures = readable(listing, order, reading)
+    tell_skipped(listing, len(kept), "are these faces from the front, large enough?" if reading.align else "is it another layout?")
     missed = _missed_faces(listing, kept, reading) if reading.align and listing.unread else ""
     if missed:
         warnings.warn(f"{listing.name}: {missed}", SkippedPictures, stacklevel=2)
@@ -113,7 +113,7 @@ def _check_names(listing: Listing, reading: Reading) -> None:
                 raise UnknownName(f"value of {attribute!r} in names", str(old), known)
 
 
-def _readable(listing: Listing, order: Index, reading: Reading) -> tuple[list[int], NDArray[np.uint8]]:
+def readable(listing: Listing, order: Index, reading: Reading) -> tuple[list[int], NDArray[np.uint8]]:
     """The first pictures of this order that can be read, as many as are wanted, and their places in the listing, both in its order."""
     most = len(order) if reading.limit is None else min(reading.limit, len(order))
     room = _room(most, reading.size)
@@ -133,7 +133,7 @@ def _readable(listing: Listing, order: Index, reading: Reading) -> tuple[list[in
     return sorted(kept), pictures if (np.diff(kept) > 0).all() else pictures[sorting]
 
 
-def _tell_skipped(listing: Listing, kept: int, question: str) -> None:
+def tell_skipped(listing: Listing, kept: int, question: str) -> None:
     """Refuse a folder without pictures, or of which most cannot be used; else name what is left out."""
     skipped = listing.skipped
     if not kept:

@@ -6,6 +6,7 @@ A few of the published files leave a part out, such as `61_1_20170109142408075.j
 from __future__ import annotations
 
 import re
+from itertools import islice
 from pathlib import Path
 
 from evenhand.datasets.albums.reading import KINDS, Listing, Reading, album_from, pictures_below
@@ -19,9 +20,10 @@ DECADES = tuple(f"{start}-{start + 9}" for start in range(0, 120, 10))
 
 
 def fits(root: Path) -> bool:
-    """By the names of its first pictures, of which a few may be others."""
-    first = [file for file in sorted(root.iterdir()) if file.suffix.lower() in KINDS][:LOOKED_AT]
-    return sum(re.match(r"\d{1,3}_[01]_", file.name) is not None for file in first) * 2 > len(first)
+    """By the names of its first pictures, of which a few may be others; they may lie in folders, as the published parts do."""
+    found = (file for file in root.rglob("*") if file.suffix.lower() in KINDS)
+    first = list(islice(found, LOOKED_AT))
+    return bool(first) and sum(re.match(r"\d{1,3}_[01]_", file.name) is not None for file in first) * 2 > len(first)
 
 
 def read(root: Path | str, reading: Reading) -> Album:

@@ -14,6 +14,7 @@ import numpy as np
 from evenhand.contract import DataWishes, Editor, MediumProposal
 from evenhand.datasets.album_data import from_album
 from evenhand.datasets.albums import LAYOUTS
+from evenhand.datasets.albums.picture_pairs import SAME
 from evenhand.datasets.albums.reading import Reading
 from evenhand.datasets.dataset import Dataset
 from evenhand.datasets.given_parts import GivenParts, is_made_for_albums
@@ -99,7 +100,7 @@ class AlbumFolder:
         if not wishes.protected:
             raise InvalidArgument("protected: name at least one attribute of the album; a picture's twin shows another value of it")
         parts = GivenParts.opened(self, wishes)  # before the pictures are read: what cannot be opened is told at once
-        wishes = replace(wishes, label=FACE, favourable=(FOUND,)) if self.faces else wishes
+        wishes = replace(wishes, label=FACE, favourable=(FOUND,)) if self.faces else self._usual_label(source, wishes)
         album = self._given(source) if isinstance(source, Album) else self._read(Path(str(source)), wishes)
         album = with_tones(album) if self.tone else album
         for name, groups in self.between.items():
@@ -114,6 +115,11 @@ class AlbumFolder:
         learning, tested = self._parts(album, wishes, parts)
         editors = [self._made(each, learning, replace(wishes, tools=tools), parts) for each in wishes.protected]
         return from_album(tested, editors, wishes.favourable, wishes.label or "label", own)
+
+    def _usual_label(self, source: object, wishes: DataWishes) -> DataWishes:
+        """Pairs of pictures have one label only, which nobody needs to name."""
+        is_of_pairs = isinstance(source, str | Path) and "picture_pairs" in ([self.layout] if self.layout else self._fitting(Path(source)))
+        return replace(wishes, label=SAME) if is_of_pairs and wishes.label is None else wishes
 
     def _given(self, album: Album) -> Album:
         return _with_faces(album) if self.faces else album

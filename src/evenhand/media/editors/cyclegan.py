@@ -27,7 +27,7 @@ from evenhand.contract import EditorTools, Headway, PictureModel, Pictures, Watc
 from evenhand.disk import whole_file, write_whole
 from evenhand.errors import DataError, InvalidArgument, StoreError, UnknownName
 from evenhand.limits import Count, Positive, WholeNumber, check_limits
-from evenhand.media.album import Album
+from evenhand.media.album import Album, as_bytes
 from evenhand.media.editors.parts.cyclegan_nets import PicturePool, Quartet, discerned, fooled
 from evenhand.media.picture_tensors import to_pictures, to_tensor
 from evenhand.media.png import sheet, write_png
@@ -117,14 +117,15 @@ class CycleGan:
     def twins(self, album: Album) -> Pictures:
         """Every picture translated to the other side of the attribute."""
         codes = album.sides(self.attribute)
-        twins = album.pictures.astype(np.float32)  # where the attribute is unknown, the twin is the picture itself
+        twins = album.pictures.copy()  # where the attribute is unknown, the twin is the picture itself
+        at_once = max(1, PIXELS_AT_ONCE // (album.pictures.shape[1] * album.pictures.shape[2]))
         for side, translator in ((0, self.quartet.forwards), (1, self.quartet.backwards)):
             chosen = np.flatnonzero(codes == side)
-            for start in range(0, len(chosen), 100):
-                part = chosen[start : start + 100]
+            for start in range(0, len(chosen), at_once):
+                part = chosen[start : start + at_once]
                 with torch.inference_mode():
-                    twins[part] = _picture(translator(_value(album.pictures[part], self.device)))
-        return np.clip(np.rint(twins), 0, 255).astype(np.uint8)
+                    twins[part] = as_bytes(_picture(translator(_value(album.pictures[part], self.device))))
+        return twins
 
 
 @dataclass(frozen=True)
@@ -316,6 +317,8 @@ AS_PUBLISHED = CycleSettings()
 PUBLISHED_NETWORKS = CycleSettings(network="published", width=64, batch=1, rate=2e-4, pool=50, decay=True, identity="target")
 """The networks, pool and decay of CycleGAN as published; for a graphics card."""
 PUBLISHED_EPOCHS = 200
+PIXELS_AT_ONCE = 100 * 64 * 64
+"""The published networks hold about a kilobyte for each pixel that is translated."""
 HELD_OUT = 10
 """One of so many pictures is held out where translations are confirmed while the networks learn."""
 MOST_HELD_OUT = 200
