@@ -58,11 +58,11 @@ class Wired:
     wiring: str
     accuracy: float
     is_clear: bool  # shown to be better than always saying the commonest label, on 2,000 other portraits
-    told: str  # fail, doubt or fine
+    told: str  # fail, doubt, reserve (no pass) or fine
 
     @property
     def is_stopped(self) -> bool:
-        """Whether it can get no verdict."""
+        """Whether it cannot pass."""
         return self.told != "fine"
 
 
@@ -120,7 +120,8 @@ def _looked(name: str, wiring: str, said: Callable[[np.ndarray], np.ndarray], la
         model = eh.wrap(FunctionClassifier(said, data.domain.label.values), data)
         given = RowsAtHand(data.rows, data.labels, trial_size(model, data.medium), data.medium)
         looked = look(model, data.domain, given)
-        told = "fail" if any(check.status == "fail" for check in looked.checks) else "doubt" if looked.doubt else "fine"
+        is_failed = any(check.status == "fail" for check in looked.checks)
+        told = "fail" if is_failed else "doubt" if looked.doubt else "reserve" if looked.reserve else "fine"
     except EvenhandError:
         told = "fail"
     return Wired(name, wiring, float(right.mean()), is_clear, told)
@@ -138,7 +139,8 @@ def wiring_figures(architectures: tuple[str, ...], seeds: range) -> dict[str, ob
     rights = {each.name: each for each in every if each.wiring == "right"}
     for wiring in dict.fromkeys(each.wiring for each in every):
         these = [each for each in every if each.wiring == wiring]
-        print(f"{wiring:18} " + ", ".join(f"{told} {sum(each.told == told for each in these)}" for told in ("fine", "doubt", "fail")))
+        counted = ", ".join(f"{told} {sum(each.told == told for each in these)}" for told in ("fine", "reserve", "doubt", "fail"))
+        print(f"{wiring:18} {counted}")
     wrong = [each for each in every if each.wiring != "right" and each.accuracy < rights[each.name].accuracy - 0.05]
     sensible = list(rights.values())
     clear = [each for each in sensible if each.is_clear]

@@ -26,6 +26,7 @@ from evenhand.values import (
     Detection,
     EditorTools,
     Headway,
+    JuryReaders,
     LabelledRows,
     MediumProposal,
     Outcome,
@@ -67,9 +68,9 @@ if TYPE_CHECKING:
 
 __all__ = [  # what is imported from here and defined in values.py
     "ANOTHER_OUTCOME", "FLAT", "SCORES", "Activations", "Answer", "Box", "Candidates", "Checked", "DataWishes", "Detection",
-    "EditorTools", "Headway", "LabelledRows", "MediumProposal", "Outcome", "Pairs", "Pictures", "Port", "Search", "ShownPairs", "Slope",
-    "StudyCase", "StudySection", "Task", "TaskEnd", "Verdict", "Watch", "has_twins", "join_verdicts", "labels_of", "media_of", "name_of",
-    "one_hot", "outcome_names", "parameters", "population_words", "shows_pairs", "words_of",
+    "EditorTools", "Headway", "JuryReaders", "LabelledRows", "MediumProposal", "Outcome", "Pairs", "Pictures", "Port", "Search",
+    "ShownPairs", "Slope", "StudyCase", "StudySection", "Task", "TaskEnd", "Verdict", "Watch", "has_twins", "join_verdicts",
+    "labels_of", "media_of", "name_of", "one_hot", "outcome_names", "parameters", "population_words", "shows_pairs", "words_of",
 ]  # fmt: skip
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Method,
         Model,
         Oracle,
+        PictureModel,
         Population,
     )
     from evenhand.domain.row_verdicts import RowVerdicts
@@ -365,6 +366,15 @@ class StudySection:
     figures: Mapping[str, Any]
     sentences: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
+    readers: tuple[JuryReaders, ...] = ()  # who read pictures in it, for whoever shows some of them; no part of a result
+
+
+@dataclass(frozen=True, eq=False)
+class JuryReaders:
+    """Independent readers by what they read, and the places of the rows that they have not learnt from."""
+
+    by_name: Mapping[str, PictureModel]
+    unseen: Index
 
 
 @dataclass(frozen=True, eq=False)

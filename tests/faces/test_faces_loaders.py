@@ -84,6 +84,20 @@ def test_fairface_layout_keeps_ages_in_order(tmp_path):
         assert len(fairface.read(tmp_path, Reading("age"))) == 3
 
 
+def test_fairface_is_read_where_only_the_training_part_is_there(tmp_path):
+    save(tmp_path, [f"train/{i}.png" for i in range(1, 4)])
+    rows = [f"train/{i}.png,20-29,{gender},Black" for i, gender in enumerate(("Male", "Female", "Male"), start=1)]
+    (tmp_path / "fairface_label_train.csv").write_text("\n".join(["file,age,gender,race", *rows]))
+    assert len(fairface.read(tmp_path, Reading("gender", 32))) == 3
+
+
+def test_parts_of_utkface_in_folders_are_no_classes(tmp_path):
+    save(tmp_path, ["part1/25_1_2_20170116174525125.png", "part2/71_0_4_20170116174525126.png"])
+    assert AlbumFolder()._fitting(tmp_path) == ["utkface"]
+    save(tmp_path / "classes", ["young/a.png", "old/b.png"])
+    assert AlbumFolder()._fitting(tmp_path / "classes") == ["class_folders"]
+
+
 def test_utkface_layout_reads_names(tmp_path):
     save(tmp_path, ["25_1_2_20170116174525125.png", "71_0_4_20170116174525126.png"])
     album = utkface.read(tmp_path, Reading("gender", 32))

@@ -125,6 +125,15 @@ def test_ready_made_twins_from_the_command_line(tmp_path: Path) -> None:
     assert told["body"]["studies"]["leaning"]["figures"]["leanings"][0]["pairs"] == COUNT
 
 
+def test_a_limit_from_the_command_line_draws_pictures_by_seed(tmp_path: Path) -> None:
+    _folder(tmp_path, editor="none")
+    done = evenhand("measure", "--limit", "60", "--quiet", "--json", cwd=tmp_path, check=None)
+    groups = json.loads(done.stdout)["body"]["groups"]
+    assert sum(part["rows"] for part in groups[0]["groups"]) == 60
+    wrong = evenhand("measure", "--limit", "0", cwd=tmp_path, check=2)
+    assert "limit=0 must be a whole number of at least 1" in wrong.stderr
+
+
 def test_saved_pairs_are_asked_about_again(tmp_path: Path) -> None:
     settings = {"editor": repaint, "jury": {"tone": read_tone}}
     data = eh.open(_album(), label="verdict", favourable="yes", protected=["tone"], settings=settings)

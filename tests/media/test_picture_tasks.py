@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.datasets.albums.reading import SkippedPictures
 from evenhand.engine.gate import Gate
 from evenhand.errors import DataError, InvalidArgument, WrongAnswer
 from evenhand.media.album import Album, Attribute
@@ -124,6 +125,18 @@ def test_pairs_of_nobody_knows_what_are_refused(tmp_path: Path) -> None:
     (tmp_path / "pairs.csv").write_text("first,second,same,group\na.png,a.png,perhaps,one\n")
     with pytest.raises(DataError, match="perhaps"):
         eh.open(tmp_path, label="same", protected=["group"])
+
+
+def test_pairs_of_pictures_that_cannot_be_read_are_left_out_and_named(tmp_path: Path) -> None:
+    for name in "abc":
+        write_png(tmp_path / f"{name}.png", np.full((4, 4, 3), 40 * ord(name) % 200, np.uint8))
+    (tmp_path / "c.png").write_bytes(b"no picture")
+    pairs = ["a.png,b.png,no,one", "a.png,c.png,no,one", "b.png,b.png,yes,other", "gone.png,a.png,no,other"]
+    (tmp_path / "pairs.csv").write_text("\n".join(["first,second,same,group", *pairs]))
+    with pytest.warns(SkippedPictures, match=r"2 of 4 files are left out: gone\.png is not there; .*c\.png cannot be read"):
+        data = eh.open(tmp_path, protected=["group"], settings={"size": 8})
+    assert data.frame["file"].tolist() == ["a.png b.png", "b.png b.png"]
+    assert data.domain.label.column == "same"
 
 
 def test_faces_that_are_missed_are_counted_by_group() -> None:

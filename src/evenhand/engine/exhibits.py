@@ -102,8 +102,9 @@ def restore_pair(pair: Rows, pictures: dict[str, str], medium: Medium | None) ->
         return
     if not all(pictures.get(side, "").startswith(DATA_URI) for side in SIDES):
         raise StoreError("the pictures of this witness were made by a method and are not kept beside it: their PNG files are missing")
-    medium.restore(pair, np.stack([_decoded(pictures[side]) for side in SIDES]))
+    medium.restore(pair, np.stack([decoded(pictures[side]) for side in SIDES]))
 
 
-def _decoded(uri: str) -> NDArray[np.uint8]:
+def decoded(uri: str) -> NDArray[np.uint8]:
+    """The picture behind a data URI."""
     return picture_of(base64.b64decode(uri.removeprefix(DATA_URI)))

@@ -129,7 +129,19 @@ def _medium(medium: Medium | None, domain: TabularDomain) -> dict[str, Any]:
     if medium is None or medium.kind == "table":
         return {"kind": "table", "digest": domain_digest(domain)}
     learned = [str(editor.attribute) for editor in getattr(medium, "editors", ()) if getattr(editor, "learns", True)]
-    return {"kind": medium.kind, "digest": medium.digest(), **({"learned_twins": learned} if learned else {})}
+    twins = [f"{editor.attribute}: {editor.flip}" for editor in getattr(medium, "editors", ())]
+    told = {"learned_twins": learned, "twins": twins, "pictures": _pictures(medium)}
+    return {"kind": medium.kind, "digest": medium.digest(), **{name: each for name, each in told.items() if each}}
+
+
+def _pictures(medium: Medium) -> str:
+    """How many pictures of which size an album shows, and of what readers its jury consists."""
+    album: Any = getattr(medium, "album", None)
+    if album is None:
+        return ""
+    count, height, width = album.pictures.shape[:3]
+    jury = ", ".join(getattr(medium, "jury", {}))
+    return f"{count:,} of {width} x {height} pixels" + (f"; jury brought along: {jury}" if jury else "")
 
 
 def command_line() -> str:

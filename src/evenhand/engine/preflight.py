@@ -17,6 +17,7 @@ from evenhand.claims import Claim
 from evenhand.contract import CountsObjects, LabelledRows, Medium, Model, labels_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.engine.gate import checks_of
+from evenhand.engine.picture_wirings import look_at_wiring
 from evenhand.engine.subject import Subject
 from evenhand.engine.wiring_checks import COSTLY_ROWS, LOOKS, Check, Patient
 from evenhand.errors import InvalidArgument, ModelError, UnsteadyModel, WrongAnswer
@@ -132,9 +133,11 @@ def trial_size(model: Model, medium: Medium | None = None) -> int:
 
 def further_size(model: Model, medium: Medium | None = None) -> int:
     """How many labelled rows this kind of model may be asked in addition."""
-    if getattr(model, "is_costly", False):
+    is_shown = medium is not None and medium.kind != "table"
+    is_remote = hasattr(getattr(model, "reader", model), "keeping")  # showing costs something too, but nobody pays for it
+    if getattr(model, "is_costly", False) and (is_remote or not is_shown):
         return FURTHER_COSTLY
-    return FURTHER_ROWS if medium is None or medium.kind == "table" else FURTHER_SHOWN
+    return FURTHER_SHOWN if is_shown else FURTHER_ROWS
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,7 @@ def look(model: Model, domain: TabularDomain, given: RowsAtHand, patience: float
     is_counting = isinstance(given.medium, CountsObjects)
     patient = Patient(meter, domain, rows, labels, scores, is_counting, seconds, _amounts(given, len(rows)), further)
     checks = [check for each in LOOKS for check in each(patient)]
+    checks += look_at_wiring(patient, patience)
     return Preflight(tuple(checks), patient, meter.rows_asked)
 
 

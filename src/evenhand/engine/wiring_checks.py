@@ -202,9 +202,9 @@ def _accuracy(patient: Patient) -> Iterator[Check]:
     majority = float(counts.max() / counts.sum())
     figures = f"accuracy {accuracy:.1%} on {len(patient.labels):,} labelled rows; always saying the commonest label gives {majority:.1%}"
     figures += _undecided(patient.said, patient.labels, patient.model.classes)
-    exchanged, pair = _best_exchange(patient.said, patient.labels, len(patient.model.classes))
+    exchanged, pair = best_exchange(patient.said, patient.labels, len(patient.model.classes))
     names = [patient.model.classes[place] for place in pair]
-    if exchanged > accuracy + 0.1 and exchanged > majority and _is_reversed(patient, pair):
+    if exchanged > accuracy + 0.1 and exchanged > majority and is_reversed(patient.scores, patient.labels, pair):
         yield Check(
             "labels",
             "fail",
@@ -284,16 +284,15 @@ def _agrees(scores: Scores, labels: Labels) -> bool:
     return any(each.is_higher and each.p_value < 10 * CERTAIN / len(present) for each in found)
 
 
-def _is_reversed(patient: Patient, pair: tuple[int, int]) -> bool:
+def is_reversed(scores: Scores, labels: Labels, pair: tuple[int, int]) -> bool:
     """Whether people of the first class score lower in it than people of the second, beyond chance."""
-    assert patient.labels is not None
-    either = np.isin(patient.labels, pair)
-    difference = patient.scores[either, pair[0]] - patient.scores[either, pair[1]]
-    found = p_of_higher(difference, patient.labels[either] == pair[0])
+    either = np.isin(labels, pair)
+    difference = scores[either, pair[0]] - scores[either, pair[1]]
+    found = p_of_higher(difference, labels[either] == pair[0])
     return not found.is_higher and found.p_value < CERTAIN
 
 
-def _best_exchange(said: Labels, labels: Labels, classes: int) -> tuple[float, tuple[int, int]]:
+def best_exchange(said: Labels, labels: Labels, classes: int) -> tuple[float, tuple[int, int]]:
     """The best accuracy that exchanging two labels would give, and their places."""
     seen = np.zeros((classes, classes))
     np.add.at(seen, (said, labels), 1)  # (said, true)

@@ -5,7 +5,7 @@ Searches for nothing that a rate would rest on; `scan` searches.  Where differen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -223,16 +223,17 @@ class _Measurer:
         header = self._header(judge)
         return Measurement(
             header, individual, anytime, weighted, figures, rest, comparison,
-            ruling.outcome, ruling.reason, tuple(alarms), tuple(notes), studies, self._evidence(judge, real), looked.doubt,
+            ruling.outcome, ruling.reason, tuple(alarms), tuple(notes), studies, self._evidence(judge, real, studies), looked.doubt,
         )  # fmt: skip
 
-    def _evidence(self, oracle: Oracle, real: JudgedSample | None) -> MeasuredEvidence:
+    def _evidence(self, oracle: Oracle, real: JudgedSample | None, studies: Mapping[str, StudySection]) -> MeasuredEvidence:
         """Pairs and rules of the real rows; none where only groups are asked for, or where rows have no twins."""
         if real is None or self.options.groups_only:
             return MeasuredEvidence()
         self._say("pairs, and where they concentrate")
         subject = Subject(self.domain, self.model.model, self.data.rows, medium=self._medium)
-        return evidence_of(subject, real, oracle, self._rng(12))
+        readers = tuple(each for section in studies.values() for each in section.readers)
+        return evidence_of(subject, real, oracle, self._rng(12)).read_by(readers)
 
     def _labels(self) -> Labels | None:
         """The data's labels, where it has any; -1 for a row without one."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from evenhand.contract import Oracle
+from evenhand.contract import JuryReaders, Oracle
 from evenhand.engine import witness
+from evenhand.engine.exhibits import SIDES, decoded
 from evenhand.engine.inner_view import inner_view
 from evenhand.engine.samples import JudgedSample
 from evenhand.engine.shrunk_findings import Hearing
@@ -36,11 +37,28 @@ class MeasuredEvidence:
         """The pairs for JSON."""
         return [asdict(each) for each in self.witnesses]
 
+    def read_by(self, readers: Sequence[JuryReaders]) -> MeasuredEvidence:
+        """With what readers see in both pictures of the pairs that they have not learnt from."""
+        return replace(self, witnesses=tuple(_read(each, readers) for each in self.witnesses))
+
     @property
     def body(self) -> dict[str, Any]:
         """What it adds to the body of a result."""
         told = None if self.severity is None else self.severity.as_dict()
         return {"where": None if self.rules is None else self.rules.as_dict(), "severity": told, **self.inner}
+
+
+def _read(pair: witness.Witness, readers: Sequence[JuryReaders]) -> witness.Witness:
+    heard = [each for each in readers if pair.real_row is not None and not pair.changed and np.isin(pair.real_row, each.unseen)]
+    if not heard or set(SIDES) - set(pair.pictures):
+        return pair
+    shown = np.stack([decoded(pair.pictures[side]) for side in SIDES])
+    said = {
+        name: [str(reader.classes[code]) for code in reader.scores(shown).argmax(axis=1)]
+        for each in heard
+        for name, reader in each.by_name.items()
+    }
+    return replace(pair, readings={**said, **pair.readings})
 
 
 def evidence_of(subject: Subject, sample: JudgedSample, oracle: Oracle, rng: np.random.Generator) -> MeasuredEvidence:

@@ -11,7 +11,9 @@ from evenhand.media.album import Album
 
 def fits(root: Path) -> bool:
     """By at least two folders of pictures, and no table or picture beside them; parts of UTKFace are no classes."""
-    if utkface.fits(root) or any(file.suffix.lower() in (*KINDS, ".csv", ".txt", ".json", ".xml") for file in root.iterdir() if file.is_file()):
+    if utkface.fits(root) or any(
+        file.suffix.lower() in (*KINDS, ".csv", ".txt", ".json", ".xml") for file in root.iterdir() if file.is_file()
+    ):
         return False
     return len({file.parent for file in pictures_below(root)}) >= 2
 

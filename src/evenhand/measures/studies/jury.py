@@ -14,7 +14,7 @@ import numpy as np
 
 from evenhand.arrays import Index, Labels, Mask, Rows
 from evenhand.claims import Claim
-from evenhand.contract import PictureModel, Pictures, StudyCase, StudySection
+from evenhand.contract import JuryReaders, PictureModel, Pictures, StudyCase, StudySection
 from evenhand.media.picture_batches import batches
 from evenhand.models.attribute_readers import attribute_reader
 from evenhand.statistics.intervals import Interval, clopper_pearson
@@ -135,7 +135,8 @@ class EditorJury:
         learning, read = order[:half], order[half:]
         parts = [self._one(case, name, learning, read, rng) for name in case.domain.protected]
         figures = {"editors": [part.figures for part in parts]}
-        return StudySection(figures, sum((part.sentences for part in parts), ()), sum((part.claims for part in parts), ()))
+        sentences, claims = sum((part.sentences for part in parts), ()), sum((part.claims for part in parts), ())
+        return StudySection(figures, sentences, claims, sum((part.readers for part in parts), ()))
 
     def _is_given(self, case: StudyCase) -> bool:
         """Whether the user brings a reader of every protected attribute, so that none need be trained."""
@@ -152,7 +153,12 @@ class EditorJury:
         pictures = case.medium.show(case.rows[learning])
         jury = {name: attribute_reader(pictures, each.codes[learning], each.values, rng) for name, each in known.items()}
         facts = facts_of(_edit(case, attribute, read, rng), {name: KnownValues(e.values, e.codes[read]) for name, e in known.items()}, jury)
-        return StudySection(facts.as_dict(), tuple(facts.lines()), (facts.claim,))
+        heard = {name: jury[name] for name in (attribute, *facts.collateral) if name in (attribute, self._label(case))}
+        return StudySection(facts.as_dict(), tuple(facts.lines()), (facts.claim,), (JuryReaders(heard, read),))
+
+    @staticmethod
+    def _label(case: StudyCase) -> str:
+        return case.domain.label.column if case.domain.label else ""
 
     def _by_given(self, case: StudyCase, attribute: str, read: Index, rng: np.random.Generator) -> StudySection:
         """Read by the user's jury: the attribute, and whatever else it reads that is known of the pictures."""

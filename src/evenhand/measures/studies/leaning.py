@@ -61,6 +61,10 @@ class Leaning:
         """For a reader."""
         name = self.strongest
         bounds = f"{self.low[name]:+.1%} to {self.high[name]:+.1%}, {self.pairs:,} pairs"
+        if name == UPWARD:
+            order = ", ".join(each for each in self.net if each != UPWARD)
+            up, down = ("up", "down") if self.net[name] >= 0 else ("down", "up")
+            return f"when {self.along}, {abs(self.net[name]):.1%} more pictures move {up} than {down} in the order {order} ({bounds})"
         return f"when {self.along}, {name!r} changes by {self.net[name]:+.1%} ({bounds})"
 
     @property

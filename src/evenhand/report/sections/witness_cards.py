@@ -186,7 +186,8 @@ def pairs_of(record: Record, most: int | None = None) -> list[PairCard]:
 def _pair(place: int, witness: WitnessRecord, protected: Sequence[str], classes: Sequence[str]) -> PairCard:
     cells = [_cell(name, witness, witness.protected or protected) for name in witness.columns]
     differing = [c for c in cells if c.role == "protected"] + [c for c in cells if c.role == "implied"]
-    shared = [c for c in cells if c.role in ("held", "shared")]
+    # The number of a picture that is shown says nothing.
+    shared = [c for c in cells if c.role in ("held", "shared") and not (c.column == "picture" and witness.pictures)]
     if len(shared) > MOST_SHARED:  # too many to show them all: the telling ones come first
         shared.sort(key=lambda c: (c.role != "held", c.real is None))
     outcome, twin_outcome = words.text(witness.outcome), words.text(witness.twin_outcome)
