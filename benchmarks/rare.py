@@ -1,8 +1,8 @@
 """Rare shares, a hundred runs of each planting: `--minutes` of them, the cheap ones first, taken up again by the next call; then what all
 kept runs say.  `--quick` makes none, and tells what is kept.
 
-`--development` runs the generated table instead, on which constants may be chosen, and keeps nothing.  Those in force (`REACHED`, `ALIKE`)
-were chosen on the plantings that are reported.
+`--development` tries the two constants (`RareRateSettings.reached`, `alike`) on the generated table instead, on other pockets, and keeps
+nothing: those in force were chosen by it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 
 from parts import common
-from parts.rare_places import DEVELOPMENT
-from parts.search_rare import KEPT, KeptRuns, RareCell, Told, covered_cells, timed_cells
+from parts.rare_choice import choose
+from parts.search_rare import KeptRuns, RareCell, Told, covered_cells, timed_cells
 
-AT_A_TIME = 10
+AT_A_TIME = 5
 """Runs of a planting before they are written."""
 
 
@@ -29,12 +29,14 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--development", action="store_true", help="the generated table; runs are not kept")
     given = parser.parse_args()
-    kept, until = KeptRuns(None if given.development else KEPT), time.monotonic() + 60 * given.minutes * (not given.quick)
-    cells = covered_cells(DEVELOPMENT, (1e-4, 1e-5)) if given.development else [*covered_cells(), *timed_cells()]
-    asked: dict[RareCell, int] = {cell: min(given.runs, 20) if cell.is_timed else given.runs for cell in cells}
-    for cell in sorted(asked, key=lambda cell: (cell.people, cell.family != "net")):
-        for first in range(0, asked[cell], AT_A_TIME):
-            kept.runs(cell, range(first, min(first + AT_A_TIME, asked[cell])), until)
+    if given.development:
+        common.write_figures(choose(given.runs), given.json)
+        return 0
+    kept, until = KeptRuns(), time.monotonic() + 60 * given.minutes * (not given.quick)
+    asked: dict[RareCell, int] = {cell: min(given.runs, 20) if cell.is_timed else given.runs for cell in (*covered_cells(), *timed_cells())}
+    for first in range(0, given.runs, AT_A_TIME):  # some of every planting before more of any
+        for cell, runs in asked.items():
+            kept.runs(cell, range(first, min(first + AT_A_TIME, runs)), until)
     found = {cell: made for cell, runs in asked.items() if (made := kept.runs(cell, range(runs), 0.0))}
     told = {cell: Told.of(cell, made) for cell, made in found.items()}
     figures = {

@@ -18,16 +18,15 @@ import numpy as np
 from evenhand.arrays import Index, Mask, Reals, Rows, Scores
 from evenhand.contract import Model, labels_of
 from evenhand.domain.tabular import TabularDomain
-from evenhand.limits import ConfidenceLevel, Count, ShareAboveZero, TwoOrMore, check_limits
+from evenhand.limits import ConfidenceLevel, Count, Positive, ShareAboveZero, TwoOrMore, check_limits
 from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.synthesis.level_chain import LevelChain, LevelMove, LevelStates
 
 NOT_RARE = 400
 """So many affected people among plain draws tell the share within a tenth: nothing else is needed."""
 
-REACHED = 0.003
-"""Levels end where this share of the islands' people is affected: rows of whole numbers offer no small steps, so that on deeper levels
-hardly anybody moves any more and the islands stay where they happened to be; many moves on a shallow one tell the rest."""
+REACHES = (1.0, 0.1, 0.01, 0.001)
+"""How far a level may go in one move.  Where a model's answers come in steps, only short moves of a finely coded column stay near."""
 
 LEVEL_SHARE = 0.06
 """This share of all people is judged at a level before the next one is chosen: islands whose people have hardly moved since they were
@@ -38,10 +37,6 @@ MOVES, FEWEST_INHABITANTS = 10, 16
 
 SMALLEST_MARGIN, SMALLEST_GAP = 1e-9, 1e-7
 """Added to both, so that a model of a few hard answers has levels too."""
-
-ALIKE = 1.5
-"""By so much the islands' own error is stretched: they were divided at the same levels, and those that lost what they sought say too little
-all together.  In simulations with planted shares (`benchmarks/search.py`) unstretched intervals were too narrow."""
 
 UNSURE = 0.4
 """Where the islands' mean is less sure than this share of it, it is not used."""
@@ -55,12 +50,18 @@ class RareRateSettings:
     plain_share: how many of them are drawn plainly
     islands: groups that know nothing of each other
     kept: the share of the people that is above the next level
+    reached: levels end where this share of the islands' people is affected: on deep ones hardly anybody moves any more, and the islands
+    stay where they happened to be; many moves on a shallow one tell the rest
+    alike: by so much the islands' own error is stretched: they were divided at the same levels, and those that lost what they sought say
+    too little all together.  It and `reached` are chosen by `benchmarks/rare.py --development`
     """
 
     people: Count = 1_000_000
     plain_share: ShareAboveZero = 0.4
     islands: TwoOrMore = 16
     kept: ShareAboveZero = 0.25
+    reached: ShareAboveZero = 0.003
+    alike: Positive = 1.5
     confidence: ConfidenceLevel = 0.95
 
     def __post_init__(self) -> None:
@@ -131,28 +132,37 @@ class RareSearch:
     changes: Reals = field(init=False)
 
     def __post_init__(self) -> None:
-        alone = [LevelMove(at, False, reach) for reach in (0.1, 1.0) for at in range(self.chain.free)]
+        alone = [LevelMove(at, False, reach) for reach in REACHES for at in range(self.chain.free) if self._is_fine(at, reach)]
         self.moves = alone + [LevelMove(at, True) for at in range(self.chain.free - 1)]
         self.tries, self.changes = np.full(len(self.moves), 2.0), np.ones(len(self.moves))
 
+    def _is_fine(self, position: int, reach: float) -> bool:
+        """Whether a column has so many values that a short move changes any."""
+        cardinality = self.chain.domain.columns[self.chain.trees.order[position]].cardinality
+        return reach >= 0.1 or cardinality is None or cardinality * reach >= 1.0
+
     def go(self) -> RareRate:
         """Plain draws, and levels where they are too few."""
-        settings = self.settings
-        plain = PlainStage(settings)
+        plain = self.plain()
+        alone = clopper_pearson(plain.hits, plain.drawn, self.settings.confidence)
+        if plain.hits >= NOT_RARE or (islands := plain.islands(self.rng)) is None:
+            return RareRate(alone, alone, plain.hits, 0)
+        levels = self.climb(islands)
+        return together(self.shares(islands), plain, levels) or RareRate(alone, alone, plain.hits, 0)
+
+    def plain(self) -> PlainStage:
+        """Plain draws: all of them where what is sought is not rare."""
+        settings, plain = self.settings, PlainStage(self.settings)
         while self.judged < settings.plain_share * settings.people or (plain.hits >= NOT_RARE and self.judged < settings.people):
             states = self._drawn(4096)
             plain.add(states, self._asked(states))
-        alone = clopper_pearson(plain.hits, plain.drawn, settings.confidence)
-        if plain.hits >= NOT_RARE or (islands := plain.islands(self.rng)) is None:
-            return RareRate(alone, alone, plain.hits, 0)
-        levels = self._climb(islands)
-        return _together(self._shares(islands), plain, levels) or RareRate(alone, alone, plain.hits, 0)
+        return plain
 
-    def _climb(self, islands: Islands) -> int:
+    def climb(self, islands: Islands) -> int:
         """Level after level, as long as what is sought is rare on the islands; the moves of a level are made before the next is chosen."""
         levels = 1
         self._stay(islands)
-        while islands.affected.mean() < REACHED and self.judged < 0.8 * self.settings.people:
+        while islands.affected.mean() < self.settings.reached and self.judged < 0.8 * self.settings.people:
             level = float(np.quantile(islands.nearness, 1.0 - self.settings.kept, method="higher"))
             if not level > islands.level or not islands.divide(level, self.rng):
                 break
@@ -166,7 +176,7 @@ class RareSearch:
         while self.judged < min(end, self.settings.people):
             self._step(islands)
 
-    def _shares(self, islands: Islands) -> Reals:
+    def shares(self, islands: Islands) -> Reals:
         """What every island says, from the rest of the people."""
         told, rounds = islands.affected, 1
         while self.judged < self.settings.people:
@@ -298,15 +308,15 @@ def _margins(scores: Scores) -> Reals:
     return margins
 
 
-def _together(shares: Reals, plain: PlainStage, levels: int) -> RareRate | None:
+def together(shares: Reals, plain: PlainStage, levels: int) -> RareRate | None:
     """The islands' mean, within what the plain stage leaves possible; None where the islands are too unlike."""
     from scipy.stats import t
 
-    confidence = plain.settings.confidence
+    confidence, alike = plain.settings.confidence, plain.settings.alike
     each = 1.0 - (1.0 - confidence) / 2.0
     exact = clopper_pearson(plain.hits, plain.drawn, each)
     mean, count = float(shares.mean()), len(shares)
-    error = ALIKE * float(shares.std(ddof=1) / np.sqrt(count))
+    error = alike * float(shares.std(ddof=1) / np.sqrt(count))
     if not mean > 0 or error > UNSURE * mean:
         return None
     reach = float(t.ppf(0.5 + each / 2, count - 1)) * error / mean
@@ -314,4 +324,4 @@ def _together(shares: Reals, plain: PlainStage, levels: int) -> RareRate | None:
     if low >= high:  # they contradict each other: the exact one is right
         return None
     told = Interval(float(np.clip(mean, low, high)), low, high, plain.drawn, confidence)
-    return RareRate(told, clopper_pearson(plain.hits, plain.drawn, confidence), plain.hits, levels, error / mean / ALIKE)
+    return RareRate(told, clopper_pearson(plain.hits, plain.drawn, confidence), plain.hits, levels, error / mean / alike)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,11 @@ from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import InvalidArgument, MissingAbility, ModelError
 from evenhand.measures.proofs.branch_and_bound import ProofLimits, ProofOutcome, search
 from evenhand.measures.proofs.certificate import Certificate, Pair
+from evenhand.measures.proofs.compiled import IS_COMPILED
+from evenhand.measures.proofs.flat_trees import FlatTrees, flat_trees
+from evenhand.measures.proofs.share_boxes import ShareJudge, ShareSearch
 from evenhand.measures.proofs.shared_front import ProofWork, SharedFront
+from evenhand.measures.proofs.tree_boxes import TreeJudge
 from evenhand.measures.proofs.undecided import Likely, Region, likely_bounds
 from evenhand.measures.rates import judge_all, rate_of, uniform_sample
 from evenhand.models.meter import Meter
@@ -36,6 +40,10 @@ SAMPLE_CONFIDENCE = 0.9999
 MOST_EXAMPLES = 8
 GAP_SEARCH, MOST_GAP_SECONDS = 0.15, 10.0
 """The part of the time in which the worst gap of a regression is looked for; and the time, where there is no limit."""
+FIRST_PART, FIRST_BOXES = 0.1, 400_000
+"""The part of the time, and how many boxes at most, that go into deciding whole boxes before shares of boxes are bounded."""
+LEAST_SECONDS = 5.0
+"""Shorter searches decide whole boxes only."""
 DRAWING = 0.25
 """The part of the time in which rows are drawn in what is still undecided."""
 
@@ -70,12 +78,38 @@ def certify(
     judge, kind, facts = case.judge()
     limits = limits or ProofLimits()
     shortened = limits.shortened(1.0 - DRAWING - (GAP_SEARCH if case.is_amount else 0.0))
-    outcome = search(judge, shortened, watch) if shared is None else shared.search(judge, case, shortened, watch)
+    if shared is not None:
+        outcome = shared.search(judge, case, shortened, watch)
+    else:
+        judge, outcome = searched(judge, shortened, watch)
     facts |= {"asked_of_the_model": judge.asked} if judge.asked else {}
     likely = _likely(judge, outcome, case.flips, limits)
     proven = getattr(judge, "proven", None)
     worst = case.worst_gap(judge, limits) if outcome.ended != "interrupted" else None
     return _certificate(_Proof(case, outcome, judge.examples, kind, facts, likely, proven, worst), sample_rows, begun)
+
+
+def searched(judge: Any, limits: ProofLimits, watch: Watch | None = None) -> tuple[Any, ProofOutcome]:
+    """Whole boxes are decided first, which is enough for small ensembles; then, where loops are compiled, shares of boxes are bounded.
+
+    The outcome comes with the judge whose boxes are left open.
+    """
+    is_short = (limits.boxes or FIRST_BOXES + 1) <= FIRST_BOXES or (limits.seconds or np.inf) < LEAST_SECONDS
+    flat = _flat(judge) if IS_COMPILED and not is_short else None
+    if flat is None:
+        return judge, search(judge, limits, watch)
+    begun = limits.clock()
+    first = search(judge, replace(limits.shortened(FIRST_PART), boxes=FIRST_BOXES), watch)
+    if first.ended not in ("seconds", "boxes"):
+        return judge, first
+    left = limits if limits.seconds is None else replace(limits, seconds=max(1e-3, limits.seconds - (limits.clock() - begun)))
+    bounding = ShareJudge(judge.fresh(), flat)
+    bounding.start()  # what is compiled once and then kept is no part of the time
+    return bounding, ShareSearch(bounding, left, watch, first).go()
+
+
+def _flat(judge: Any) -> FlatTrees | None:
+    return flat_trees(judge.orbits, judge.grid) if isinstance(judge, TreeJudge) else None
 
 
 def _oracle(model: Model, domain: TabularDomain, given: Oracle | None) -> Oracle:

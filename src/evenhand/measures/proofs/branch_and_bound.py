@@ -89,7 +89,8 @@ class OpenFront:
 class ProofLimits:
     """When the search stops before every box is decided.
 
-    seconds: wall-clock time.  boxes: how many boxes are looked at.  gap: how far apart the bounds may stay.
+    seconds: wall-clock time, or that of the processor (`of_processor`).  boxes: how many boxes are looked at.
+    gap: how far apart the bounds may stay.
     kept: how many open boxes are held in memory before the search goes deep instead of wide.
 
     >>> ProofLimits(seconds=5, gap=0.01).gap
@@ -100,9 +101,14 @@ class ProofLimits:
     boxes: Count | None = None
     gap: ShareBelowOne = 0.0
     kept: Count = 3_000_000
+    of_processor: bool = False
 
     def __post_init__(self) -> None:
         check_limits(self)
+
+    def clock(self) -> float:
+        """What `seconds` are counted by."""
+        return time.process_time() if self.of_processor else time.monotonic()
 
     def shortened(self, share: float) -> ProofLimits:
         """The same with this share of the time."""
@@ -149,6 +155,7 @@ class ProofOutcome:
     open_boxes: Any = None  # what is undecided, with its weights
     open_weights: Reals = field(default_factory=lambda: np.empty(0))
     cpu_seconds: float = 0.0  # of workers that shared it
+    outside: float | None = None  # what is unfair outside of the open boxes, where their own proved part is in `unfair` too
 
     @property
     def is_complete(self) -> bool:
@@ -202,7 +209,7 @@ def search(judge: Judge[Any], limits: ProofLimits, watch: Watch | None = None, f
     frontier: Frontier[Any] = Frontier(judge)
     front = front or OpenFront(*judge.start())
     frontier.put(front.boxes, front.weights)
-    outcome, begun = ProofOutcome(), time.monotonic()
+    outcome, begun = ProofOutcome(), limits.clock()
     deepest = False
     try:
         while frontier.size:
@@ -213,7 +220,7 @@ def search(judge: Judge[Any], limits: ProofLimits, watch: Watch | None = None, f
             outcome.unfair += judged.unfair
             outcome.boxes += len(weights)
             frontier.put(judged.halves, judged.weights)
-            step = _step(outcome, frontier, begun)
+            step = _step(outcome, frontier, limits.clock() - begun)
             watched(outcome, step, limits, watch)
             if ended := limits.reached(step):
                 outcome.ended = ended
@@ -222,7 +229,7 @@ def search(judge: Judge[Any], limits: ProofLimits, watch: Watch | None = None, f
         outcome.ended = "interrupted"
     fair, unfair = judge.flush()
     outcome.fair, outcome.unfair = outcome.fair + fair, outcome.unfair + unfair
-    outcome.steps.append(_step(outcome, frontier, begun))
+    outcome.steps.append(_step(outcome, frontier, limits.clock() - begun))
     if not outcome.ended:
         outcome.ended = "exact" if outcome.is_complete else "resolution"
     if frontier.size:
@@ -230,10 +237,10 @@ def search(judge: Judge[Any], limits: ProofLimits, watch: Watch | None = None, f
     return outcome
 
 
-def _step(outcome: ProofOutcome, frontier: Frontier[Any], begun: float) -> Step:
+def _step(outcome: ProofOutcome, frontier: Frontier[Any], seconds: float) -> Step:
     is_over = not frontier.size and outcome.is_complete
     upper = outcome.unfair if is_over else min(1.0, max(outcome.unfair, 1.0 - outcome.fair))
-    return Step(outcome.unfair, upper, outcome.boxes, frontier.size, time.monotonic() - begun)
+    return Step(outcome.unfair, upper, outcome.boxes, frontier.size, seconds)
 
 
 def watched(outcome: ProofOutcome, step: Step, limits: ProofLimits, watch: Watch | None) -> None:

@@ -78,7 +78,7 @@ class TreeJudge:
         self.later = Later(ask)
         self.examples: list[tuple[float, Rows]] = []
         self._tables = [_byte_tables(axis.weights, len(orbits.layout.words[at])) for at, axis in enumerate(grid.axes)]
-        self._possible = np.ones((1, orbits.combinations), dtype=bool)
+        self.possible = np.ones((1, orbits.combinations), dtype=bool)
         self._proven: list[tuple[Boxes, Reals]] = []
 
     def start(self) -> tuple[Boxes, Reals]:
@@ -88,9 +88,9 @@ class TreeJudge:
         if tied is None or self.grid.axes[tied].allowed.all():
             return [np.array([bits]) for bits in whole] + [np.zeros(1, dtype=np.int32)], np.ones(1)
         axis = self.grid.axes[tied]
-        self._possible, which = np.unique(axis.allowed.T, axis=0, return_inverse=True)
-        boxes = [np.full(len(self._possible), bits) for bits in whole]
-        for number in range(len(self._possible)):
+        self.possible, which = np.unique(axis.allowed.T, axis=0, return_inverse=True)
+        boxes = [np.full(len(self.possible), bits) for bits in whole]
+        for number in range(len(self.possible)):
             for word, bits in self.orbits.layout.pack(tied, which.ravel() == number):
                 boxes[word][number] = bits
         weights: Reals = np.bincount(which.ravel(), weights=axis.weights).astype(np.float64)
@@ -167,7 +167,7 @@ class TreeJudge:
             add_bounds(low, lowest, tree)
             add_bounds(high, highest, tree)
             apart |= differ
-        possible = self._possible[boxes[-1]] if len(self._possible) > 1 else None
+        possible = self.possible[boxes[-1]] if len(self.possible) > 1 else None
         fair, unfair = settled_labels(low, high, possible, self.orbits)
         return fair | ~apart, unfair & apart, spread
 
@@ -180,7 +180,7 @@ class TreeJudge:
             add_bounds(low, lowest, tree)
             add_bounds(high, highest, tree)
         labels = np.stack([_only_label(possible_labels(low[k], high[k], self.orbits)) for k in range(len(low))], axis=1)
-        return np.where(self._possible[boxes[-1]], labels, np.int16(-1))
+        return np.where(self.possible[boxes[-1]], labels, np.int16(-1))
 
     def _choose(self, boxes: Boxes, spread: NDArray[np.float32]) -> tuple[Index, list[tuple[Index, TwinTree, int]]]:
         """For every box the axis to halve it on, -1 where nothing is open; and the boxes by tree and node that halve them."""
@@ -234,13 +234,7 @@ class TreeJudge:
 
     def draw(self, boxes: Boxes, rng: np.random.Generator) -> Rows:
         """One row of each box, by the domain's own measure."""
-        domain = self.grid.domain
-        rows = domain.sample(len(boxes[0]), rng)  # columns that no tree asks about may be anything
-        for at, axis in enumerate(self.grid.axes):
-            if axis.answers or axis.members is not None:
-                inside = self.orbits.layout.unpack(at, boxes)
-                rows[:, list(axis.places)] = axis.draw(inside, domain.columns[axis.places[0]].is_integral, rng)
-        return rows
+        return drawn_rows(self.grid, lambda axis: self.orbits.layout.unpack(axis, boxes), len(boxes[0]), rng)
 
     @property
     def proven(self) -> Region:
@@ -262,6 +256,16 @@ class TreeJudge:
             rows = self.rows(self.take(boxes, heaviest))
             self.examples += [(float(weights[box]), row) for box, row in zip(heaviest, rows, strict=True)]
             self.examples = sorted(self.examples, key=lambda pair: -pair[0])[:most]
+
+
+def drawn_rows(grid: Grid, inside: Callable[[int], Mask], n: int, rng: np.random.Generator) -> Rows:
+    """One row of each of n boxes, by the domain's own measure; `inside` gives the cells of an axis, (n, cells)."""
+    domain = grid.domain
+    rows = domain.sample(n, rng)  # columns that no tree asks about may be anything
+    for at, axis in enumerate(grid.axes):
+        if axis.answers or axis.members is not None:
+            rows[:, list(axis.places)] = axis.draw(inside(at), domain.columns[axis.places[0]].is_integral, rng)
+    return rows
 
 
 class Margins(Protocol):

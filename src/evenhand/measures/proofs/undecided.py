@@ -71,15 +71,17 @@ class Likely:
 
 
 def likely_bounds(outcome: ProofOutcome, region: Region, flips: Callable[[Rows], Mask], seconds: float | None) -> Likely:
-    """Draw in the undecided boxes, twice as many rows each time, until the bounds are close or the time is over."""
+    """Draw in the undecided boxes, twice as many rows each time, until the bounds are close or the time is over; what is proved holds."""
     share, rng, begun = SequentialShare(1.0 - ERROR), np.random.default_rng(SEED), time.monotonic()
     upper = min(1.0, max(outcome.unfair, 1.0 - outcome.fair))
+    outside = outcome.unfair if outcome.outside is None else outcome.outside
+    room = upper - outcome.unfair if outcome.outside is None else region.weight
     n = FIRST_ROWS
     while True:
         share.add(int(flips(region.draw(n, rng)).sum()), n)
         seen = share.look()
-        room = upper - outcome.unfair
-        found = Likely(outcome.unfair + room * seen.low, outcome.unfair + room * seen.high, share.n)
+        low, high = max(outcome.unfair, outside + room * seen.low), min(upper, outside + room * seen.high)
+        found = Likely(min(low, upper), max(high, outcome.unfair), share.n)
         n = share.n
         is_late = seconds is not None and 2.0 * (time.monotonic() - begun) > seconds
         if found.upper <= CLOSE_ENOUGH * found.lower or is_late or share.n >= MOST_ROWS:
