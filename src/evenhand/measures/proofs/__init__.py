@@ -83,6 +83,7 @@ def certify(
     else:
         judge, outcome = searched(judge, shortened, watch)
     facts |= {"asked_of_the_model": judge.asked} if judge.asked else {}
+    facts |= {"closer_bounds": "with evenhand[compiled]"} if not IS_COMPILED and outcome.ended == "seconds" and _flat(judge) else {}
     likely = _likely(judge, outcome, case.flips, limits)
     proven = getattr(judge, "proven", None)
     worst = case.worst_gap(judge, limits) if outcome.ended != "interrupted" else None
