@@ -110,7 +110,7 @@ def searched(judge: Any, limits: ProofLimits, watch: Watch | None = None) -> tup
 
 
 def _flat(judge: Any) -> FlatTrees | None:
-    return flat_trees(judge.orbits, judge.grid) if isinstance(judge, TreeJudge) else None
+    return flat_trees(judge.orbits, judge.grid) if type(judge) is TreeJudge else None  # amounts have a judge of their own kind
 
 
 def _oracle(model: Model, domain: TabularDomain, given: Oracle | None) -> Oracle:

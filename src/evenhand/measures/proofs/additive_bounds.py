@@ -9,7 +9,8 @@ Plain loops over arrays, for `compiled`: one box after the other, nothing is all
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +93,17 @@ def scratch(flat: FlatTrees) -> Scratch:
 def told(n: int) -> ToldBoxes:
     """Room for what is said of so many boxes."""
     return ToldBoxes(np.zeros(n), np.zeros(n), *(np.zeros(n, dtype=np.int64) for _ in range(3)))
+
+
+def said_of(said: ToldBoxes, chosen: Any) -> ToldBoxes:
+    """What is said of some of them."""
+    return ToldBoxes(said.low[chosen], said.high[chosen], said.verdict[chosen], said.part[chosen], said.node[chosen])
+
+
+def said_together(parts: Sequence[ToldBoxes]) -> ToldBoxes:
+    """What is said of all of them."""
+    low, high, verdict, part, node = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return ToldBoxes(low, high, verdict, part, node)
 
 
 @compiled

@@ -122,7 +122,7 @@ class AmountJudge(TreeJudge):
 
     def _possible_couples(self, boxes: Boxes) -> Mask:
         """Which couples are two possible people, (couples, n)."""
-        possible = self._possible[boxes[-1]]
+        possible = self.possible[boxes[-1]]
         both: Mask = possible[:, self.couples[:, 0]] & possible[:, self.couples[:, 1]]
         return both.T
 

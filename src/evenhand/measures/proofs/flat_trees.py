@@ -112,7 +112,7 @@ def _add(lists: _Lists, tree: TwinTree, orbits: Orbits) -> bool:
     every = {axis: _as_set(each) for axis, each in segments.items()}
     _add_nodes(lists, tree, _Walk(parts, sets, every))
     for name, grown in (("part", lists.part_axis), ("leaf", lists.values), ("node", lists.node_part)):
-        getattr(lists, f"{name}_first").append(len(grown))  # type: ignore[arg-type]
+        getattr(lists, f"{name}_first").append(len(grown))
     return True
 
 

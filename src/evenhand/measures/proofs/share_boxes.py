@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Mask, Reals, Rows
 from evenhand.contract import Watch
-from evenhand.measures.proofs.additive_bounds import FAIR, OPEN, UNFAIR, ToldBoxes, halve_boxes, judge_boxes, scratch, told
+from evenhand.measures.proofs.additive_bounds import (
+    FAIR,
+    OPEN,
+    UNFAIR,
+    ToldBoxes,
+    halve_boxes,
+    judge_boxes,
+    said_of,
+    said_together,
+    scratch,
+    told,
+)
 from evenhand.measures.proofs.branch_and_bound import Frontier, ProofLimits, ProofOutcome, Step, watched
 from evenhand.measures.proofs.flat_trees import FlatTrees
 from evenhand.measures.proofs.tree_boxes import MOST_PROVEN, ROWS_AT_ONCE, TreeJudge, drawn_rows
@@ -39,16 +50,15 @@ class SharedBoxes:
 
     def taken(self, chosen: Index | Mask | slice) -> SharedBoxes:
         """Some of them."""
-        said = ToldBoxes(*(each[chosen] for each in self.said))
-        return SharedBoxes(self.cells[chosen], self.possible[chosen], self.weights[chosen], said)
+        return SharedBoxes(self.cells[chosen], self.possible[chosen], self.weights[chosen], said_of(self.said, chosen))
 
     @classmethod
     def joined(cls, parts: list[SharedBoxes]) -> SharedBoxes:
         """All parts as one."""
         if len(parts) == 1:
             return parts[0]
-        said = ToldBoxes(*(np.concatenate(each) for each in zip(*(part.said for part in parts), strict=True)))
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("cells", "possible", "weights")), said)
+        cells, possible, weights = (np.concatenate([getattr(part, name) for part in parts]) for name in ("cells", "possible", "weights"))
+        return cls(cells, possible, weights, said_together([part.said for part in parts]))
 
 
 @dataclass(eq=False)
