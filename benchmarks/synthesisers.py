@@ -3,7 +3,8 @@
 Prints a Markdown table; `--json FILE` writes the figures of chained trees as one flat object.  Finished cells are kept in
 `parts/synthesisers_kept.json` with their day and their code, so that an interrupted run goes on where it stopped; `--page` writes all of
 them into docs/aitest.md.  `--tables` and `--synthesisers` choose among them, `--splits` how often.
-The two nets get `--steps` training steps of 500 rows each; the published number of epochs is 300, about 12,000 steps for 20,000 rows.
+The two nets get `--steps` training steps of 500 rows each, or stop where they gain nothing any more (`--converged`); the published
+number of epochs is 300, about 12,000 steps for 20,000 rows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from evenhand.synthesis.copula import Copula
 from parts import aitest_tables as paper
 from parts import common
 from parts import realism as beside
-from parts.aitest_data import Make, nets
+from parts.aitest_data import Make, converged_nets, nets
 from parts.kept_cells import KeptCells, code_of
 from parts.sequential_cart import SequentialCart
 
@@ -43,6 +44,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--synthesisers", default=",".join(PLAIN), help="names, separated by commas; TVAE and CTGAN besides")
     parser.add_argument("--splits", type=int, default=beside.SPLITS)
     parser.add_argument("--steps", type=int, default=12_000, help="training steps of the nets")
+    parser.add_argument("--converged", action="store_true", help="the nets stop where they gain nothing on held-out rows; --steps at most")
     parser.add_argument("--kept", type=Path, default=KEPT, metavar="FILE", help="where finished cells are kept")
     parser.add_argument("--page", action="store_true", help="measure nothing; write all kept cells into the page")
     return parser.parse_args()
@@ -56,7 +58,8 @@ def makers(steps: int) -> dict[str, Make]:
         "copula": Copula.fit,
         "AITEST": ConstraintGraph.fit,
     }
-    return plain | {f"{name}, {steps} steps": make for name, make in nets(steps).items()}
+    trained = {f"{name}, {steps} steps": make for name, make in nets(steps).items()}
+    return plain | trained | {f"{name}, converged": make for name, make in converged_nets(steps).items()}
 
 
 def measured(chosen: argparse.Namespace) -> Found:
@@ -64,7 +67,8 @@ def measured(chosen: argparse.Namespace) -> Found:
     kept = KeptCells(None if chosen.quick else chosen.kept)
     names = ["generated 1"] if chosen.quick else chosen.tables.split(",")
     wanted = chosen.synthesisers.split(",")
-    fits = {name: make for name, make in makers(chosen.steps).items() if name.split(",")[0] in wanted}
+    left_out = f"{chosen.steps} steps" if chosen.converged else "converged"
+    fits = {name: make for name, make in makers(chosen.steps).items() if name.split(",")[0] in wanted and not name.endswith(left_out)}
     found: Found = {}
     for table in beside.tables(names):
         for name, fit in fits.items():

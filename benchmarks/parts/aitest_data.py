@@ -91,8 +91,8 @@ class Independent:
         return np.column_stack([rng.choice(self.rows[:, at], n) for at in range(self.rows.shape[1])])
 
 
-def synthesisers(steps: int = 0, patience: int | None = None) -> dict[str, Make]:
-    """Ways to fit a population; the two nets only where training steps are given."""
+def synthesisers(steps: int = 0, converges: bool = False) -> dict[str, Make]:
+    """Ways to fit a population; the two nets only where training steps are given, which are the most where they are to converge."""
     found: dict[str, Make] = {
         "AITEST": ConstraintGraph.fit,
         "AITEST, quantiles": lambda rows, domain, rng: ConstraintGraph.fit(rows, domain, rng, unfitted="quantiles"),
@@ -100,26 +100,29 @@ def synthesisers(steps: int = 0, patience: int | None = None) -> dict[str, Make]
         "copula": Copula.fit,
         "independent": lambda rows, *_: Independent(rows),
     }
-    return {**found, **nets(steps, patience)} if steps else found
+    trained = converged_nets if converges else nets
+    return {**found, **trained(steps)} if steps else found
 
 
-def nets(steps: int, patience: int | None = None) -> dict[str, Make]:
-    """CTGAN and TVAE, trained for as many epochs of batches of 500 rows as make about this many steps.
-
-    With `patience`, training ends before that when so many looks, every five epochs, brought samples no nearer to the data.
-    """
+def nets(steps: int) -> dict[str, Make]:
+    """CTGAN and TVAE, trained for as many epochs of batches of 500 rows as make about this many steps."""
     from evenhand.synthesis.ctgan import Ctgan, CtganSettings
-    from evenhand.synthesis.learning import Schedule
     from evenhand.synthesis.tvae import Tvae, TvaeSettings
 
     def epochs(rows: Rows) -> int:
         return max(1, steps // max(1, len(rows) // 500))
 
-    schedule = Schedule(patience=patience)
     return {
-        "CTGAN": lambda rows, domain, rng: Ctgan.fit(rows, domain, rng, CtganSettings(epochs=epochs(rows)), schedule),
-        "TVAE": lambda rows, domain, rng: Tvae.fit(rows, domain, rng, TvaeSettings(epochs=epochs(rows)), schedule),
+        "CTGAN": lambda rows, domain, rng: Ctgan.fit(rows, domain, rng, CtganSettings(epochs=epochs(rows))),
+        "TVAE": lambda rows, domain, rng: Tvae.fit(rows, domain, rng, TvaeSettings(epochs=epochs(rows))),
     }
+
+
+def converged_nets(most_steps: int) -> dict[str, Make]:
+    """CTGAN and TVAE, trained until they gain nothing on held-out rows any more, and never longer than this."""
+    from parts.converged_nets import converged
+
+    return {kind: lambda rows, domain, rng, kind=kind: converged(kind, rows, domain, rng, most_steps) for kind in ("CTGAN", "TVAE")}
 
 
 class Coded:

@@ -31,7 +31,7 @@ class Plan:
     rows: most real rows of a data set that a repetition uses, drawn anew in each
     paths: most paths of a surrogate tree in Table 6
     labels: most questions to a model while its surrogate grows, which ends the growth of most trees before their paths do
-    patience: looks, every five epochs, after which a net that comes no nearer to the data is trained no further; None for all steps
+    converges: whether nets are trained until they gain nothing on held-out rows, with `steps` the most, and not for exactly so many
     """
 
     seeds: int = 5
@@ -39,7 +39,7 @@ class Plan:
     steps: int = 100
     rows: int = 4_000
     paths: int = 512
-    patience: int | None = None
+    converges: bool = False
     labels: int = 200_000
     notes: Notes = field(default_factory=Notes)
 
@@ -71,10 +71,11 @@ def table_2(names: list[str], plan: Plan) -> list[Line]:
     """Realism: range anomalies and density anomalies per 1,000, divergences."""
     lines = []
     for table in map(labelled, tables(names)):
-        for name, make in synthesisers(plan.steps, plan.patience).items():
+        for name, make in synthesisers(plan.steps, plan.converges).items():
             seeds = plan.net_seeds if name in ("CTGAN", "TVAE") else plan.seeds
 
-            found = plan.over(("table 2", table.name, name), partial(_realism, table, make, plan.rows), (plan.steps, seeds))
+            whole = ("table 2", table.name, name, *(["converged"] if plan.converges else []))
+            found = plan.over(whole, partial(_realism, table, make, plan.rows), (plan.steps, seeds))
             if not len(found):
                 continue
             lines.append(
@@ -87,17 +88,28 @@ def table_2(names: list[str], plan: Plan) -> list[Line]:
                     "JS": _told(found[:, 2], ".3f"),
                     "association JS": _told(found[:, 3], ".3f"),
                     "worst range": int(found[:, 0].max()),
+                    "training steps": _told_steps(found[:, 4:]),
                 }
             )
     return lines
+
+
+def _told_steps(found: Rows) -> str:
+    """How long nets were trained, (seeds, steps and whether they ended by themselves); nothing where none was trained."""
+    if not found[:, 0].any():
+        return ""
+    early = int((found[:, 1] == 0).sum())
+    return ", ".join(f"{steps:,.0f}" for steps in found[:, 0]) + (f" ({early} cut short)" if early else "")
 
 
 def _realism(table: Table, make: Make, most: int, seed: int) -> list[float]:
     rng = np.random.default_rng(seed)
     real = inside(table)
     few = real if len(real) <= most else real[rng.choice(len(real), most, replace=False)]
-    found = realism_judge.assess(few, make(few, table.domain, rng).sample(1_000, rng), table.domain)
-    return [found.range_anomalies, found.density_anomalies, found.divergence, found.association_divergence]
+    source = make(few, table.domain, rng)
+    found = realism_judge.assess(few, source.sample(1_000, rng), table.domain)
+    trained = [float(getattr(source, "steps", 0)), float(getattr(source, "is_converged", True))]
+    return [found.range_anomalies, found.density_anomalies, found.divergence, found.association_divergence, *trained]
 
 
 def table_3(names: list[str], plan: Plan) -> list[Line]:

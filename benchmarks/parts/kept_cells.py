@@ -62,6 +62,7 @@ SOURCES = {
 def code_of(synthesiser: str) -> str:
     """A name for the code that measures a synthesiser, its own and the rule's."""
     own = [PACKAGE / "synthesis" / f"{name}.py" for name in SOURCES.get(synthesiser.split(",")[0], [])] or [HERE / "sequential_cart.py"]
+    own += [HERE / "converged_nets.py"] if synthesiser.endswith("converged") else []
     rule = "".join(inspect.getsource(each) for each in RULE).encode()
     return hashlib.sha256(rule + b"".join(file.read_bytes() for file in own)).hexdigest()[:12]
 
