@@ -244,6 +244,22 @@ def test_sums_of_sums_and_ratios_of_what_is_often_zero_are_found_and_kept() -> N
         assert compile_constraint(text, domain.columns, rows).holds(drawn).mean() >= 0.999, text
 
 
+def test_a_column_that_follows_from_one_drawn_after_it_is_kept_too() -> None:
+    rng = np.random.default_rng(4)
+    grade = rng.integers(1, 6, 2_000)
+    claims = np.where(grade < 3, 0, rng.integers(1, 90, 2_000))
+    columns = (
+        Column("grade", "integer", low=1, high=5),
+        Column("contract", "category", ("none", "full")),
+        Column("claims", "integer", low=0, high=89),
+    )
+    rows = np.column_stack([grade, grade >= 3, claims]).astype(np.float64)
+    trees = ChainedTrees.fit(rows, TabularDomain(columns), rng)
+    late = next(each for each in trees.relations if each.text == "claims determines contract")
+    assert trees.order.index(1) < trees.order.index(2)
+    assert late.rule.holds(trees.sample(20_000, rng)).all()
+
+
 def test_columns_that_settle_each_other_never_part():
     rng = np.random.default_rng(1)
     child = rng.random(3_000) < 0.3

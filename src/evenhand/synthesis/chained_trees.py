@@ -370,7 +370,8 @@ class ChainedTrees:
         whose result may lie outside of its column's range."""
         rank = {at: step for step, at in enumerate(self.order)}
         always = [each for each in self.relations if each.support == 1.0]
-        against = [each for each in always if each.kind == "settled" and any(rank[at] > rank[each.target] for at in each.rule.columns)]
+        follows = [each for each in always if each.kind in ("settled", "dependency")]
+        against = [each for each in follows if any(rank[at] > rank[each.target] for at in each.rule.columns)]
         return tuple(each.rule for each in (*against, *(each for each in always if each.kind in ("linear", "product"))))
 
     def _in_batches(self, n: int, fixed: Mapping[int, Reals], levels_of: Callable[[slice], _Levels]) -> Rows:
