@@ -191,6 +191,8 @@ class _Planner:
             self.chosen[place] = edge.source
             self.errors[place] = edge.error + self.errors[edge.source] + divergence * self.graph.node_error(place)
         fits = own if edge is None or edge.fits is None else _complete(edge.fits, own)
+        if edge is not None and edge.by_user and self.unfitted == "range":
+            fits = _with_own_family(fits, own)
         if place in self.graph.unbounded:
             fits = replace(fits, low=np.full(len(fits.low), own.low[0]), high=np.full(len(fits.high), own.high[0]))
         return NumberStep(
@@ -293,6 +295,19 @@ def _complete(fits: Fits, own: Fits) -> Fits:
         values[empty] = getattr(own, name)[0]
         merged[name] = values
     return Fits(**merged)
+
+
+def _with_own_family(fits: Fits, own: Fits) -> Fits:
+    """Groups that no distribution fits take the column's own, if it has one.
+
+    The data chose another source for the number, or none, before a user named this one: drawn evenly, its groups would move although
+    nobody wished for that.
+    """
+    if own.family[0] == NONE:
+        return fits
+    is_bare = fits.family == NONE
+    parameters = np.where(is_bare[:, None], own.parameters[0], fits.parameters)
+    return replace(fits, family=np.where(is_bare, own.family[0], fits.family), parameters=parameters)
 
 
 def draw_category(step: CategoryStep, cells: Mapping[int, Index], n: int, rng: np.random.Generator) -> Index:

@@ -228,7 +228,7 @@ class HalvedShares:
         stretch = cells + self.left.shape[1]
         shares = np.ones(len(nodes))
         for _ in range(self.left.shape[1].bit_length() - 1):
-            part = self.left[nodes, (half := stretch // 2) % self.left.shape[1]]
+            part = self.left[nodes, (half := stretch // 2) % self.left.shape[1]].astype(np.float64)
             shares *= np.where(stretch % 2, 1.0 - part, part)
             stretch = half
         is_missing = (cells == len(self.overall) - 1) & self.has_missing
