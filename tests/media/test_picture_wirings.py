@@ -57,6 +57,23 @@ def test_a_weak_classifier_is_not_doubted_for_its_wiring() -> None:
     assert _status(looked)["input"] == "ok"
 
 
+def test_a_wiring_that_only_says_the_commonest_label_is_no_better_one() -> None:
+    """Dark pictures are missed by this finder, and all are found where values are larger; nearly every picture shows a face."""
+    codes = (RNG.random(COUNT) < 0.9).astype(np.intp)
+    album = Album("faces", ALBUM.pictures, ALBUM.attributes, Attribute(("none", "face"), codes))
+    data = eh.open(album, label="label", protected=["group"], settings={"editor": "none"})
+    light = ALBUM.pictures.mean(axis=(1, 2, 3))
+
+    def find(pictures: np.ndarray) -> np.ndarray:
+        mean = np.asarray(pictures, float).mean(axis=(1, 2, 3))
+        face = (mean > np.quantile(light, 0.2)) & ((mean * 997 % 1 < 0.8) | (mean > 255))
+        return np.column_stack([1.0 - face, face])
+
+    model = eh.wrap(find, data, classes=["none", "face"])
+    looked = look(model, data.domain, RowsAtHand(data.rows, data.labels, trial_size(model, data.medium), data.medium))
+    assert _status(looked)["input"] == "ok"
+
+
 @pytest.mark.parametrize(
     ("wrong", "cure"),
     [

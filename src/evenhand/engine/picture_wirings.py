@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest
+from scipy.stats import norm
 
 from evenhand.arrays import Labels, Mask, Rows, Scores
 from evenhand.contract import Model, labels_of
@@ -41,6 +41,8 @@ BEHIND = 0.1
 """A wiring that is so much worse on the usual rows is not tried on the further ones."""
 LEAST_GAIN = 0.01
 MOST_FURTHER = 450
+FEWEST_MOVED = 8
+"""Fewer pictures that only one of two wirings reads rightly tell nothing."""
 
 
 @runtime_checkable
@@ -53,21 +55,36 @@ class SeenOtherwise(Protocol):
 
 @dataclass(frozen=True)
 class _Compared:
-    """The answers as it is wired, and wired otherwise: which of them are right."""
+    """The answers as it is wired, and wired otherwise: which of them are right.
+
+    Every class counts alike: a wiring under which only the commonest label is said is often right, and reads nothing.
+    """
 
     given: Mask
     other: Mask
+    labels: Labels
+
+    @property
+    def _weights(self) -> NDArray[np.float64]:
+        counts = np.bincount(self.labels)
+        return 1.0 / (counts[self.labels] * np.count_nonzero(counts))
+
+    def share(self, right: Mask) -> float:
+        """Of right answers, as the mean over the classes."""
+        return float((self._weights * right).sum())
 
     @property
     def gain(self) -> float:
-        """How much more accurate the other wiring is."""
-        return float(self.other.mean() - self.given.mean())
+        """How much more of the mean class the other wiring reads rightly."""
+        return self.share(self.other) - self.share(self.given)
 
     @property
     def p_value(self) -> float:
-        """Of so many more pictures that only the other wiring reads rightly (McNemar's exact test, one-sided)."""
-        only_other, only_given = int((self.other & ~self.given).sum()), int((self.given & ~self.other).sum())
-        return float(binomtest(only_other, only_other + only_given, alternative="greater").pvalue) if only_other + only_given else 1.0
+        """Of so large a gain where either wiring is as likely to be the right one for a picture (signs exchanged, normal)."""
+        moved = self._weights * (self.other.astype(float) - self.given)
+        if np.count_nonzero(moved) < FEWEST_MOVED:
+            return 1.0
+        return float(norm.sf(moved.sum() / np.sqrt((moved**2).sum())))
 
 
 def look_at_wiring(patient: Patient, seconds: float) -> Iterator[Check]:
@@ -75,7 +92,7 @@ def look_at_wiring(patient: Patient, seconds: float) -> Iterator[Check]:
     model = patient.model.model
     if not isinstance(model, SeenOtherwise) or patient.labels is None or not patient.has_labels or len(patient.labels) < FEWEST:
         return
-    if model.seen_otherwise(np.asarray) is None:
+    if model.seen_otherwise(np.asarray) is None or len(np.unique(patient.labels)) < 2:
         return
     pictures = _LabelledPictures.of(patient)
     found = _better_wiring(model, pictures, seconds)
@@ -119,7 +136,7 @@ def _better_wiring(model: SeenOtherwise, pictures: _LabelledPictures, seconds: f
             break
         read = _read_otherwise(Meter(other, remembers=False), pictures)
         if read is not None:
-            compared[name] = _Compared(pictures.right[: len(read)], read)
+            compared[name] = _Compared(pictures.right[: len(read)], read, pictures.labels[: len(read)])
     return _told(compared) if compared else None
 
 
@@ -148,8 +165,8 @@ def _told(compared: dict[str, _Compared]) -> Check:
         return Check("input", "ok", f"wired otherwise in {len(compared)} ways, it reads pictures no better.")
     is_sure = best.p_value * len(OTHER_WIRINGS) < DOUBTED_BELOW
     sentence = (
-        f"with {name} it reads {best.other.mean():.1%} of {len(best.other):,} labelled pictures rightly, as it is wired "
-        f"{best.given.mean():.1%}: is it given pictures as it was trained on?"
+        f"with {name} it reads {best.share(best.other):.1%} of {len(best.other):,} labelled pictures rightly, every class counted "
+        f"alike, as it is wired {best.share(best.given):.1%}: is it given pictures as it was trained on?"
     )
     return Check("input", "warn", sentence, is_doubt=is_sure, is_reserve=not is_sure)
 

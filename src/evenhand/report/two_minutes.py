@@ -62,6 +62,12 @@ PROVED = {
 SETTLED = {"certify": PROVED, "doctor": EXAMINED, "replay": ASKED_AGAIN}
 """What an outcome means where no sample was drawn."""
 
+NEXT_OF_GROUPS = (
+    "Look at the groups that fare worst and at who is in them; then gather more of them to learn from, repair the model "
+    "(`evenhand repair`), or have the difference justified and waived in the project file, with an owner and an expiry."
+)
+"""Where groups differ and no pair was asked about."""
+
 NEXT = {
     "violation": (
         "Look at the evidence and where it concentrates; ask the model again about one pair; then repair the model (`evenhand repair`) or "
@@ -147,6 +153,8 @@ def _next(record: Record) -> str:
     is_broken = record.outcome == "violation"
     if record.verb == "scan" and record.outcome == "inconclusive" and record.header.medium.learned_twins:
         return NEXT_OF_LEADS
+    if is_broken and record.verb == "measure" and record.body.groups and not record.witnesses:
+        return NEXT_OF_GROUPS
     return told or (NEXT_BY_MEDIUM.get(medium, NEXT[record.outcome]) if is_broken else NEXT[record.outcome])
 
 

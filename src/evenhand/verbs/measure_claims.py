@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.claims import Claim
 from evenhand.contract import StudySection
 from evenhand.engine.gate import Gate
-from evenhand.measures.group_figures import Figure
+from evenhand.measures.group_figures import Figure, GroupPart
 from evenhand.measures.rates import Rate
 from evenhand.measures.studies.classes import ALL_CLASSES
 from evenhand.verbs.measure_result import IndividualRate, MeasureOptions
@@ -42,7 +42,21 @@ def _groups_beyond(figures: Sequence[Figure], tolerated: float) -> str:
     worst = [each for each in figures if _exceeds(each, tolerated)]
     named = ", ".join(f"{each.title} by {each.attribute}" for each in worst[:3])
     more = f" and {len(worst) - 3} more" if len(worst) > 3 else ""
-    return f"groups differ in {len(worst)} of {len(figures)} figures: {named}{more}" if worst else ""
+    return f"groups differ in {len(worst)} of {len(figures)} figures: {named}{more}{_widest(worst)}" if worst else ""
+
+
+def _widest(figures: Sequence[Figure]) -> str:
+    """The widest of these gaps in plain words: the two groups and their shares; empty where no shares were compared."""
+    known = [(each, [part for part in each.groups if part.estimate is not None]) for each in figures if each.unit == "share"]
+    ends = [(each, min(parts, key=_estimate), max(parts, key=_estimate)) for each, parts in known if len(parts) > 1]
+    if not ends:
+        return ""
+    each, low, high = max(ends, key=lambda found: _estimate(found[2]) - _estimate(found[1]))
+    return f"; the widest gap, {each.meaning}: {_estimate(low):.1%} of {low.name}, {_estimate(high):.1%} of {high.name}"
+
+
+def _estimate(part: GroupPart) -> float:
+    return part.estimate or 0.0
 
 
 def claim_by_studies(

@@ -15,10 +15,15 @@ from evenhand.report.frame import Section, filled
 from evenhand.report.lead import nouns
 from evenhand.report.record import RateRecord, Record
 
+WITHOUT_TWINS = ": no twins"
+"""What the header says of pictures that are compared by groups only."""
+
 
 def section(record: Record) -> Section | None:
-    """The section; a verb that measures no rates has none."""
+    """The section; a verb that measures no rates has none, nor has a measurement of pictures without twins."""
     body = record.body
+    if WITHOUT_TWINS in str(getattr(record.header.medium, "twins", "")) and not body.rates:
+        return None
     if not (body.rates or body.anytime or body.weighted or record.verb in ("scan", "measure")):
         return None
     html = filled(
