@@ -31,7 +31,7 @@ def share_judge(model: Any, domain: Any) -> ShareJudge:
 
 def bounded(model: Any, domain: Any, boxes: int, monkeypatch: pytest.MonkeyPatch) -> ProofOutcome:
     monkeypatch.setattr("evenhand.measures.proofs.share_boxes.AT_ONCE", 8)  # many steps to look at
-    return ShareSearch(share_judge(model, domain), ProofLimits(boxes=boxes), None, ProofOutcome()).go()
+    return ShareSearch(share_judge(model, domain), ProofLimits(boxes=boxes, seconds=None), None, ProofOutcome()).go()
 
 
 DOMAINS = {
@@ -69,7 +69,7 @@ def test_shares_close_in_with_far_fewer_boxes_than_whole_boxes_do(monkeypatch: p
     domain = domain_of()
     model = wrapped(estimators()["forest"], domain)
     outcome = bounded(model, domain, 100, monkeypatch)
-    whole = search(tree_judge(model, domain)[0], ProofLimits(boxes=100))
+    whole = search(tree_judge(model, domain)[0], ProofLimits(boxes=100, seconds=None))
     gaps = [each.steps[-1].upper - each.steps[-1].lower for each in (outcome, whole)]
     assert gaps[0] < 0.5 * gaps[1]
 
