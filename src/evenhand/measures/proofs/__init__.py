@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,10 +79,8 @@ def certify(
     judge, kind, facts = case.judge()
     limits = limits or ProofLimits()
     shortened = limits.shortened(1.0 - DRAWING - (GAP_SEARCH if case.is_amount else 0.0))
-    if shared is not None:
-        outcome = shared.search(judge, case, shortened, watch)
-    else:
-        judge, outcome = searched(judge, shortened, watch)
+    whole = None if shared is None else partial(shared.search, judge, case)
+    judge, outcome = searched(judge, shortened, watch, whole)
     facts |= {"asked_of_the_model": judge.asked} if judge.asked else {}
     facts |= {"closer_bounds": "with evenhand[compiled]"} if not IS_COMPILED and outcome.ended == "seconds" and _flat(judge) else {}
     likely = _likely(judge, outcome, case.flips, limits)
@@ -90,17 +89,20 @@ def certify(
     return _certificate(_Proof(case, outcome, judge.examples, kind, facts, likely, proven, worst), sample_rows, begun)
 
 
-def searched(judge: Any, limits: ProofLimits, watch: Watch | None = None) -> tuple[Any, ProofOutcome]:
+def searched(
+    judge: Any, limits: ProofLimits, watch: Watch | None = None, whole: Callable[[ProofLimits, Watch | None], ProofOutcome] | None = None
+) -> tuple[Any, ProofOutcome]:
     """Whole boxes are decided first, which is enough for small ensembles; then, where loops are compiled, shares of boxes are bounded.
 
-    The outcome comes with the judge whose boxes are left open.
+    `whole` decides whole boxes in another way, such as with others who work.  The outcome comes with the judge whose boxes are left open.
     """
+    whole = whole or partial(search, judge)
     is_short = (limits.boxes or FIRST_BOXES + 1) <= FIRST_BOXES or (limits.seconds or np.inf) < LEAST_SECONDS
     flat = _flat(judge) if IS_COMPILED and not is_short else None
     if flat is None:
-        return judge, search(judge, limits, watch)
+        return judge, whole(limits, watch)
     begun = limits.clock()
-    first = search(judge, replace(limits.shortened(FIRST_PART), boxes=FIRST_BOXES), watch)
+    first = whole(replace(limits.shortened(FIRST_PART), boxes=FIRST_BOXES), watch)
     if first.ended not in ("seconds", "boxes"):
         return judge, first
     left = limits if limits.seconds is None else replace(limits, seconds=max(1e-3, limits.seconds - (limits.clock() - begun)))

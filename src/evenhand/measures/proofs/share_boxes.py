@@ -159,7 +159,7 @@ class ShareSearch:
     def __init__(self, judge: ShareJudge, limits: ProofLimits, watch: Watch | None, before: ProofOutcome) -> None:
         self.judge, self.limits, self.watch, self.before = judge, limits, watch, before
         self.frontier: Frontier[SharedBoxes] = Frontier(judge)  # type: ignore[arg-type]  # it takes and joins boxes, no more
-        self.outcome = ProofOutcome(boxes=before.boxes, steps=before.steps[:])
+        self.outcome = ProofOutcome(boxes=before.boxes, steps=before.steps[:], cpu_seconds=before.cpu_seconds)
         self.partly_fair = self.partly_unfair = 0.0  # of the open boxes, what is proved
 
     def go(self) -> ProofOutcome:
