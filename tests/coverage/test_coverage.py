@@ -264,3 +264,22 @@ def test_robustness_misses_no_column_whose_effect_lies_within_a_quartile():
     found = [robustness(Wave(), rows, domain, np.random.default_rng(1), Perturbation(share=share)).failing for share in (0.5, 1.0)]
     assert np.array_equal(*found)
     assert found[0].all()
+
+
+def test_robustness_misses_no_column_of_which_a_single_value_matters():
+    """One of thirty jobs changes the answer; other columns move the score far more, and never so far."""
+
+    class OneJob:
+        classes = (0, 1)
+
+        def scores(self, rows: Rows) -> Scores:
+            chance = np.where(rows[:, 4] == 17, 0.6, 0.05 + 0.004 * rows[:, :4].mean(axis=1))
+            return np.column_stack([1 - chance, chance])
+
+    numbers = [Column(f"x{at}", "integer", low=0, high=100) for at in range(4)]
+    domain = TabularDomain((*numbers, Column("job", "category", tuple(f"j{at}" for at in range(30)))))
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(0, 101, (60, 4)), rng.integers(0, 17, 60)]).astype(float)
+    found = [robustness(OneJob(), rows, domain, np.random.default_rng(1), Perturbation(share=share)).failing for share in (0.25, 1.0)]
+    assert np.array_equal(*found)
+    assert found[0].all()

@@ -31,7 +31,7 @@ class Perturbation:
     share: float = 0.5  # of the columns, by LIME
     reach: float = 3.0  # of numbers
     lime_rows: int = 1_000
-    probes: int = 2  # of every number, twice as many of a category, so that no column is passed over that matters: LIME looks at quartiles
+    probes: int = 2  # of every number, and all values of a category, so that no column is passed over that matters: LIME looks at quartiles
     data: Rows | None = field(default=None, compare=False)  # what LIME's rows are drawn from; None: the tested rows
 
 
@@ -51,7 +51,7 @@ def robustness(model: Model, rows: Rows, domain: TabularDomain, rng: np.random.G
     labels = labels_of(model.scores(rows))
     lime = Lime.prepare(rows if how.data is None else how.data, how.lime_rows, domain, rng)
     lime = lime.answered(model.scores(lime.rows))
-    probed = _probed(model, rows, labels, domain, how, rng)
+    probed = _probed(model, rows, labels, domain, how)
     prominence = _largest_one(lime.weights(rows, labels)) + 2 * _largest_one(probed) + 3 * (probed > 1)
     chosen = top_columns(prominence, how.share, np.zeros(len(domain.columns), dtype=bool))
     around = neighbours(rows, chosen, domain, how.reach)
@@ -68,13 +68,13 @@ def _largest_one(weights: Rows) -> Rows:
     return np.asarray(size / np.maximum(size.max(axis=1, keepdims=True), 1e-12))
 
 
-def _probed(model: Model, rows: Rows, labels: Labels, domain: TabularDomain, how: Perturbation, rng: np.random.Generator) -> Rows:
+def _probed(model: Model, rows: Rows, labels: Labels, domain: TabularDomain, how: Perturbation) -> Rows:
     """How far the score of a row's label moves, at most, when one cell takes a neighbouring value: (rows, columns); more if it changes."""
     moved = np.zeros(rows.shape)
     own = np.take_along_axis(model.scores(rows), labels[:, None], axis=1)[:, 0]
     for at in range(rows.shape[1]) if how.probes else ():
         around = neighbours(rows, np.arange(rows.shape[1]) == np.full((len(rows), 1), at), domain, how.reach)
-        few = _few(around.origin, how.probes, domain.columns[at].is_listed, rng)
+        few = np.arange(len(around.rows)) if domain.columns[at].is_listed else _outermost(around.origin, how.probes)
         if few.size:
             origin, scores = around.origin[few], model.scores(around.rows[few])
             change = np.abs(np.take_along_axis(scores, labels[origin][:, None], axis=1)[:, 0] - own[origin])
@@ -82,13 +82,9 @@ def _probed(model: Model, rows: Rows, labels: Labels, domain: TabularDomain, how
     return moved
 
 
-def _few(origin: Index, probes: int, is_listed: bool, rng: np.random.Generator) -> Index:
-    """Some neighbours of every row, which lie together in ascending order: of a number the outermost, of a category any."""
+def _outermost(origin: Index, probes: int) -> Index:
+    """The outermost neighbours of every row, which lie together in ascending order."""
     step, first = np.arange(len(origin)), np.searchsorted(origin, origin)
-    if is_listed:
-        order = rng.permutation(len(origin))
-        order = order[np.argsort(origin[order], kind="stable")]
-        return order[step - first < 2 * probes]
     last = np.searchsorted(origin, origin, side="right") - 1
     return np.flatnonzero(2 * np.minimum(step - first, last - step) < probes)
 
