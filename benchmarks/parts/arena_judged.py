@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.arrays import Mask, Rows
+from evenhand.arrays import Index, Mask, Rows
 from evenhand.campaign.contest import ContestCell, Terms, contend
 from evenhand.engine.findings import Findings
 from parts.arena_grounds import JudgedGround
@@ -15,8 +15,9 @@ from parts.natural_judges import KIN, sample_auc
 
 JUDGED_ROWS = 3_000
 """Findings that all three judges look at, drawn by lot; counts are scaled up."""
-COVERING_ROWS = 60_000
-"""Findings that the classifier alone looks at, for mass and rules."""
+COVERING_ROWS = 300
+"""Findings of every leaf that the classifier alone looks at, for mass and rules: three natural ones are enough, and a long list is not
+held against a method."""
 EARLY = 0.9
 """A run that ended by itself before this share of its budget is told as such."""
 
@@ -74,9 +75,19 @@ def _cover(found: Findings, place: JudgedGround, rng: np.random.Generator) -> di
     rules = place.ground.rules
     if rules is None:
         return {}
-    rows = found.rows[rng.permutation(len(found))[:COVERING_ROWS]]
+    rows = found.rows
+    rows = rows[_some_of_each(rules.tree.leaves(rows), rng)] if len(rows) else rows
     natural = rows[place.judges["classifier"].natural(rows)] if len(rows) else rows
     return {"mass_covered": rules.covered(natural), "rules": rules.found(natural)}
+
+
+def _some_of_each(leaves: Index, rng: np.random.Generator) -> Index:
+    """The places of so many people of every leaf at most, drawn by lot."""
+    order = rng.permutation(len(leaves))
+    order = order[np.argsort(leaves[order], kind="stable")]
+    sorted_leaves = leaves[order]
+    rank = np.arange(len(order)) - np.searchsorted(sorted_leaves, sorted_leaves)  # within its leaf
+    return order[rank < COVERING_ROWS]
 
 
 def _rate(record: Mapping[str, Any]) -> dict[str, Any]:

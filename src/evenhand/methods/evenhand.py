@@ -35,33 +35,26 @@ No choice sees the clock: costs are declared, or measured once before the run an
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from evenhand.arrays import Index, Mask, Reals, Rows
-from evenhand.contract import Candidates, Model, Search, Task, Verdict
+from evenhand.arrays import Index, Rows
+from evenhand.contract import Candidates, Model, Search, Task
 from evenhand.limits import Count, Share, ShareAboveZero, check_limits
 from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.known_share import KnownShare
 from evenhand.methods.parts.latent_at_hand import rows_in_time
-from evenhand.methods.parts.move_shares import FindingPace, MoveShares
 from evenhand.methods.parts.patience import PATIENCE
-from evenhand.methods.parts.plausible_walks import NOBODY, PAIR, PERSON, PlausibleSet, PlausibleStates, PlausibleStep
+from evenhand.methods.parts.plausible_walks import PlausibleSet, PlausibleStates
 from evenhand.methods.parts.roaming import Roaming, anywhere
-from evenhand.methods.parts.screen import Screen, accepted_then, asked_first
+from evenhand.methods.parts.screen import Screen
+from evenhand.methods.parts.walk_groups import ROUNDS, Heard, Surroundings, WalkGroup
 from evenhand.synthesis.level_chain import LevelChain, LevelStates
-from evenhand.synthesis.level_walks import LevelWalks
-from evenhand.synthesis.links import Copies
 
 EXPENSIVE_SECONDS = 12e-6
 """A question that takes less is asked rather than screened: the trees would take as long."""
-
-ROUNDS = 20
-"""A budget is spent in so many rounds at least, or nothing could be learnt about the moves; one question in so many goes to people who are
-drawn afresh."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +72,7 @@ class Evenhand:
     """
 
     walks: Count = 8192
-    seeds: Count = 2000
+    seeds: Count = 4096
     seed_share: ShareAboveZero = 0.1
     learnt_cells: Count = 168_000
     too_rare: Share = 0.2
@@ -173,7 +166,7 @@ class Seeking:
             if len(places) and self.task.rows is not None:
                 yield from self._judge(self.plausible.real(self.task.rows[places], self.rng), "real rows")
             else:
-                yield from self._judge(self.plausible.fresh(n, self.rng), "fresh draws")
+                yield from self._judge(self.plausible.drawn_people(n, self.rng), "fresh draws")
 
     def _room(self, left: float) -> int:
         """How many more rows may be looked at, of the share of the budget that was left at the beginning."""
@@ -216,91 +209,66 @@ class Seeking:
 
 
 class Walking:
-    """Many walks over the plausible findings, all making the same move at a time."""
+    """Two groups of walks, over plausible pairs and over all findings, and a few more that are the sample."""
 
     def __init__(self, seeking: Seeking, method: Evenhand) -> None:
         self.task, self.plausible, self.known, self.rng = seeking.task, seeking.plausible, seeking.known, seeking.rng
-        self.screen = seeking.screen if seeking.is_expensive else None
+        self.around = Surroundings(self.task, self.plausible, self.known, seeking.screen if seeking.is_expensive else None, self.rng)
         self.most, self.count = method.walks, min(method.walks, seeking.some())
         seeds, listed = LevelStates.join(seeking.states), LevelStates.join(seeking.listed)
-        self.here = LevelWalks(self.plausible.chain, self._dealt(listed if len(listed) else seeds, self.count))
-        self.sampling = LevelWalks(self.plausible.chain, self._dealt(seeds, min(len(seeds), method.seeds, max(1, self.count // 4))))
+        self.wide = WalkGroup(self.around, seeds, self.count, wants_pairs=False)
+        has_pairs = len(listed) > 0 and not self.plausible.is_everything
+        self.pairs = WalkGroup(self.around, listed, self.count, wants_pairs=True) if has_pairs else None
+        self.sampling = self.around.walks_from(seeds, min(len(seeds), method.seeds, max(1, self.count // 4)))
         self.latest: list[Rows] = []  # who was found last
-        self.moves = 0  # since the walks of the sample have moved
-        self.owed = 0.0  # what these may cost until they have had their share
-        self.met = FindingPace()  # plausible people in what walks find for their cost
-        self.sampled = FindingPace(forgets=False)  # the same of the sample's few walks
-        self.others = FindingPace(forgets=False)  # everybody in what these find
-        self.wanted = PAIR  # what walks want where they go
-        self.shares = self._untried_moves()
-        self.weights = self._weighed(self.here.states.copies)
+        self.owed = 0.0  # what the sample's walks may cost until they have had their share
         self.task.sample = self.sampling.states.rows
         self.known_share = KnownShare(max(1, method.seeds // 2))
-        self.known_here = replace(self.known_share)  # the same for all whom walks may go to now, pairs or not
+        self.known_people = replace(self.known_share)  # the same for everybody affected, plausible or not
         self.told = 0  # affected people who were drawn afresh in the last of all rounds
 
     def go(self) -> Search:
-        """Round after round, until the budget is spent, the plausible ones are known, or nothing new turns up."""
-        stale = rounds = 0  # rounds since everybody was drawn afresh
-        price = self.shares.price(self.shares.far, self.count, 0)  # what this cost the last time; at first nobody knows how many are new
-        left = 1.0
-        while self.task.fitting(1) and stale < PATIENCE:
+        """Round after round, until the budget is spent, everybody affected is known, or nothing new turns up."""
+        spent, rounds, left = 0.0, 0, 1.0  # since everybody was drawn afresh
+        price = self.wide.shares.price(
+            self.wide.shares.far, self.count, 0
+        )  # of that, the last time; at first nobody knows how many are new
+        while self.task.fitting(1) and self.wide.stale < PATIENCE:
             self._double(left - self.task.left())
             left = self.task.left()
-            is_due = self.shares.spent >= ROUNDS * price or rounds >= ROUNDS * ROUNDS or self._is_last_chance
-            self.shares.spent = 0.0 if is_due else self.shares.spent
-            asked = yield from self._round(self.shares.far if is_due else None)
-            rounds, price = (0, self.shares.spent) if is_due else (rounds + 1, price)
-            stale = stale + 1 if asked <= 1 else 0
-            for _ in range(self._due_moves()):
-                if self._is_sample_due and self.task.fitting(len(self.sampling)) == len(self.sampling):
-                    yield from self._sample()
-            if self.wanted != NOBODY and (stale >= PATIENCE or self._is_worth_less or (is_due and self._is_time_for_others)):
-                self._widen()
-                stale = 0
-            if is_due and self.wanted == NOBODY and self.known_here.is_nearly_all and not self.plausible.is_everything:
+            is_due = spent >= ROUNDS * price or rounds >= ROUNDS * ROUNDS or self._is_last_chance
+            heard = yield from (self.wide.round(fresh=True) if is_due else self._next().round())
+            self._note(heard)
+            spent, rounds, price = (0.0, 0, heard.cost) if is_due else (spent + heard.cost, rounds + 1, price)
+            while self.owed > 0 and self.task.fitting(len(self.sampling)) == len(self.sampling):
+                yield from self._sample()
+            if self.pairs is not None and self._is_time_for_others:
+                self._leave_pairs()
+            if is_due and self.pairs is None and self.known_people.is_nearly_all and not self.plausible.is_everything:
                 self.task.facts["stopped"] = f"{self.known_share.sentence}: there is little left to find among them"
                 return
-        if stale >= PATIENCE and self.task.fitting(self.count) == self.count:
+        if self.wide.stale >= PATIENCE and self.task.fitting(self.count) == self.count:
             self.task.facts["stopped"] = "hardly any new row can be reached from the findings: the plausible ones are known"
 
-    def _due_moves(self) -> int:
-        """How often the sample's walks may move: once for every two moves of the others."""
-        due, self.moves = divmod(self.moves, 2)
-        return due
-
-    @property
-    def _is_sample_due(self) -> bool:
-        """Whether the sample's walks have had less than a tenth of what the others cost, or have not told yet what they come by."""
-        return self.owed > 0 or self.sampled.rounds < ROUNDS // 2
+    def _next(self) -> WalkGroup:
+        """The group that has cost less so far."""
+        return self.wide if self.pairs is None or self.wide.spent < self.pairs.spent else self.pairs
 
     @property
     def _is_time_for_others(self) -> bool:
-        return self.known_here.is_nine_tenths(self.known_here.remembered // ROUNDS) and not self.plausible.is_everything
+        """Whether walks over pairs are no longer worth it: nobody new is reached, about nine tenths are known, or walks that go to anybody
+        come by more of them for their cost."""
+        assert self.pairs is not None
+        is_known = self.known_share.is_nine_tenths(self.known_share.remembered // ROUNDS)
+        return self.pairs.stale >= PATIENCE or is_known or self.pairs.listed_pace.falls_behind(self.wide.listed_pace, ROUNDS // 2)
 
-    @property
-    def _is_worth_less(self) -> bool:
-        """Whether being choosy is no longer worth it: walks that go to anybody come by more plausible people for their cost; or, where
-        twins do not matter any more, by so many times as many people of any kind."""
-        if self.plausible.is_everything:
-            return False
-        more, times = (self.sampled, 1) if self.wanted == PAIR else (self.others, ROUNDS // 4)
-        return self.met.falls_behind(more, ROUNDS // 2, times)
-
-    def _widen(self) -> None:
-        """On to plausible people whose twins are not, and from there to anybody; they are set aside.  Walks set
-        out again from the sample, as around the pairs there may be nobody else, and from those who were found last, each once: many walks
-        from one place come by the same people."""
-        self.wanted = PERSON if self.wanted == PAIR and not self.plausible.is_everything else NOBODY
-        everybody = LevelStates.join([self.sampling.states, self.plausible.chain.encoded(np.concatenate(self.latest), self.rng)])
-        wanted = self.plausible.among(everybody, self.wanted)
-        self.here = LevelWalks(self.plausible.chain, self._dealt(wanted if len(wanted) else self.sampling.states, self.count))
-        self.weights = self._weighed(self.here.states.copies)
-        self.shares, self.known_here, self.met = self._untried_moves(), KnownShare(self.known_share.remembered), FindingPace()
+    def _leave_pairs(self) -> None:
+        """All walks go to anybody from now on.  They set out again from the sample, as around the pairs there may be nobody else, and from
+        those who were found last, each once: many walks from one place come by the same people."""
+        self.pairs = None
+        latest = self.plausible.chain.encoded(np.concatenate(self.latest), self.rng)
+        self.wide.set_out(LevelStates.join([self.sampling.states, latest]), self.count)
         self.known_share.forget(self.known_share.remembered // ROUNDS)  # the list has grown: later draws say more
-
-    def _untried_moves(self) -> MoveShares:
-        return MoveShares(self.plausible.chain, max(1, self.count // ROUNDS), min(self.task.question_seconds, 1.0))
 
     def _double(self, taken: float) -> None:
         """Twice as many walks, where the budget has room for enough rounds of them.  Of time the last round has taken such a share,
@@ -311,8 +279,10 @@ class Walking:
         is_timed = self.task.deadline.is_set and taken > 0
         if self.task.left() < 2 * ROUNDS * taken if is_timed else self.task.fitting(2 * ROUNDS * more) < 2 * ROUNDS * more:
             return
-        self.here, self.count = LevelWalks(self.plausible.chain, self.here.states[np.arange(more) % self.count]), more
-        self.weights = self._weighed(self.here.states.copies)
+        self.count = more
+        for group in (self.wide, self.pairs):
+            if group is not None:
+                group.grow(more)
 
     @property
     def _is_last_chance(self) -> bool:
@@ -321,137 +291,33 @@ class Walking:
 
     def _sample(self) -> Search:
         """One move, any as often as any other, of the walks that may go to everybody who is treated so."""
-        number = int(self.rng.integers(len(self.shares.moves)))
-        there = self.plausible.moved(self.sampling, self.shares.moves[number], NOBODY, self.rng)
+        number = int(self.rng.integers(len(self.wide.shares.moves)))
+        there = self.plausible.moved(self.sampling, self.wide.shares.moves[number], False, self.rng)
         unfair = yield from self.known.judge_likely(there.step.rows, "walk", there.likelihood)
         self.sampling.go(there.step, np.flatnonzero(unfair))
         new = self.known.is_new
-        price = self.shares.price(number, len(self.sampling), int(new.sum()))
-        self.owed -= price
-        self.sampled.add(int((unfair & new & there.has_somebody).sum()), price)
-        self.others.add(int((unfair & new).sum()), price)
+        self.owed -= self.wide.shares.price(number, len(self.sampling), int(new.sum()))
         self._remember(there.step.rows[unfair & new])
+
+    def _note(self, heard: Heard) -> None:
+        """Who was found, what the sample's walks may cost for it, and how many of those drawn afresh were known."""
+        self._remember(heard.found)
+        self.owed += heard.cost / (ROUNDS // 2)
+        if not heard.is_fresh.any():
+            return
+        listed, unfair, known = heard.listed & heard.is_fresh, heard.unfair & heard.is_fresh, ~heard.new
+        self.known_share.add(int((listed & known).sum()), int(listed.sum()))
+        self.known_people.add(int((unfair & known).sum()), int(unfair.sum()))
+        self.told += int(listed.sum()) if self.task.left() <= 1 / ROUNDS else 0
+        if self.known_share.share is not None:
+            self.task.facts["known_share"] = round(self.known_share.share, 3)
+            self.task.facts["known"] = self.known_share.sentence
 
     def _remember(self, found: Rows) -> None:
         """Keep as many of those who were found last as there may be walks, or a few more."""
         self.latest.append(found)
         while sum(map(len, self.latest[1:])) >= self.most:
             del self.latest[0]
-
-    def _dealt(self, seeds: LevelStates, count: int) -> LevelStates:
-        """So many places to begin at, each seed as often as any other."""
-        return seeds[self.rng.permutation(len(seeds))[np.arange(count) % len(seeds)]]
-
-    def _round(self, number: int | None = None) -> Generator[Candidates, Verdict, int]:
-        """One batch of questions: every walk tries one move after the other from where it stands, until there is enough to ask about, or
-        the one move that is given; then it goes on to one of the places where a finding is.  Says how many rows were new."""
-        tries = [self._tried(number)] if number is not None else self._tries()
-        if (fitting := self.task.fitting(sum(map(len, tries)))) < sum(map(len, tries)):
-            tries = self._unknown(tries, fitting) if number is None else [self._first(tries[0], fitting)]
-        rows, likelihood = (np.concatenate(told) for told in zip(*((each.rows, each.there.likelihood) for each in tries), strict=True))
-        unfair = yield from self.known.judge_likely(rows, "walk", likelihood)
-        new, listed = self.known.is_new, self.known.is_listed
-        people, spent = int((unfair & new).sum()), self.shares.spent
-        self._remember(rows[unfair & new])
-        unfair = listed if self.wanted == PAIR else unfair
-        for each, part in zip(tries, _parts(tries), strict=True):
-            self.shares.pay(each.number, self.count, int(new[part].sum()), int((unfair & new)[part].sum()))
-            if each.number == self.shares.far:
-                self._note_known(listed[part], unfair[part], new[part])
-        self.met.add(people, self.shares.spent - spent)
-        self.owed += (self.shares.spent - spent) / (ROUNDS // 2)
-        self._go_on(tries, unfair)
-        if self.screen is not None and self._learns(tries, unfair, new):
-            self.weights = self._weighed(self.here.states.copies)
-        return int(new.sum())
-
-    def _tries(self) -> list[Try]:
-        """Moves that fill one batch together."""
-        tries = [self._tried(self.shares.draw(self.rng))]
-        while sum(map(len, tries)) < self.count and len(tries) < ROUNDS:
-            tries.append(self._tried(self.shares.draw(self.rng)))
-        return tries
-
-    def _tried(self, number: int) -> Try:
-        """Where one move leads; everybody who is drawn afresh is asked about, since these say what is known."""
-        self.moves += 1
-        there = self.plausible.moved(self.here, self.shares.moves[number], self.wanted, self.rng)
-        weights = self._weighed(there.step.copies)
-        if weights is not None and self.weights is not None and number != self.shares.far:
-            passed = np.flatnonzero(asked_first(self.weights[there.places], weights, self.rng))
-            there, weights = there[passed], weights[passed]
-        return Try(number, there, self.plausible.likeliest(there.step.rows, there.likelihood), weights)
-
-    def _learns(self, tries: Sequence[Try], unfair: Mask, new: Mask) -> bool:
-        assert self.screen is not None
-        return self.screen.learn(np.concatenate([each.there.step.copies for each in tries])[new], unfair[new])
-
-    def _note_known(self, listed: Mask, unfair: Mask, new: Mask) -> None:
-        """How many of the fresh affected people were in the list before, and how many of all whom walks may go to were known."""
-        self.known_share.add(int((listed & ~new).sum()), int(listed.sum()))
-        self.known_here.add(int((unfair & ~new).sum()), int(unfair.sum()))
-        self.told += int(listed.sum()) if self.task.left() <= 1 / ROUNDS else 0
-        if self.known_share.share is not None:
-            self.task.facts["known_share"] = round(self.known_share.share, 3)
-            self.task.facts["known"] = self.known_share.sentence
-
-    def _go_on(self, tries: Sequence[Try], unfair: Mask) -> None:
-        """Walks go where a finding is; of several such places to the last."""
-        chosen = [self._accepted(each, np.flatnonzero(unfair[part])) for each, part in zip(tries, _parts(tries), strict=True)]
-        last = np.full(self.count, -1)
-        for at, (each, accepted) in enumerate(zip(tries, chosen, strict=True)):
-            last[each.there.places[accepted]] = at
-        for at, (each, accepted) in enumerate(zip(tries, chosen, strict=True)):
-            going = accepted[last[each.there.places[accepted]] == at]
-            if self.weights is not None and each.weights is not None:
-                self.weights[each.there.places[going]] = each.weights[going]
-            self.here.go(each.there.step, going)
-
-    def _accepted(self, tried: Try, unfair: Index) -> Index:
-        if tried.weights is None or self.weights is None or tried.number == self.shares.far:
-            return unfair
-        return unfair[accepted_then(self.weights[tried.there.places[unfair]], tried.weights[unfair], self.rng)]
-
-    def _unknown(self, tries: Sequence[Try], most: int) -> list[Try]:
-        """All places, where so many questions suffice; else so many that nobody has asked about: all that matters in the last round."""
-        unknown = [np.flatnonzero(~self.known.knows(self.task.domain.keys(each.rows))) for each in tries]
-        if sum(map(len, unknown)) <= most:
-            return list(tries)
-        kept = []
-        for each, places in zip(tries, unknown, strict=True):
-            kept.append(each[places[:most]])
-            most -= len(kept[-1])
-        return kept
-
-    def _first(self, tried: Try, most: int) -> Try:
-        """The first people, as many as have so many among them that nobody has asked about: what is known of these holds for all."""
-        unknown = ~self.known.knows(self.task.domain.keys(tried.rows))
-        return tried[np.flatnonzero(np.cumsum(unknown) <= most)]
-
-    def _weighed(self, copies: Copies) -> Reals | None:
-        return self.screen.weights(copies) if self.screen is not None and self.screen.is_ready else None
-
-
-@dataclass(frozen=True)
-class Try:
-    """One move of all walks: where it leads those whom it changes, whole rows, and how readily each is asked about."""
-
-    number: int  # of the move
-    there: PlausibleStep
-    rows: Rows
-    weights: Reals | None
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, chosen: Index) -> Try:
-        return Try(self.number, self.there[chosen], self.rows[chosen], None if self.weights is None else self.weights[chosen])
-
-
-def _parts(tries: Sequence[Try]) -> list[slice]:
-    """Where each of them lies in all together."""
-    ends = np.cumsum([len(each) for each in tries]).tolist()
-    return [slice(end - len(each), end) for each, end in zip(tries, ends, strict=True)]
 
 
 def has_rows(task: Task) -> bool:

@@ -69,31 +69,30 @@ class MoveShares:
 
 @dataclass
 class FindingPace:
-    """What is found for its cost, in the latest rounds most of all where earlier ones are forgotten.
+    """What is found for its cost, in the latest rounds most of all.
 
     >>> walks, others = FindingPace(), FindingPace()
     >>> for _ in range(10):
     ...     walks.add(found=10, cost=1.0)
-    ...     others.add(found=20, cost=1.0)
-    >>> walks.falls_behind(others, rounds=5, times=1), walks.falls_behind(others, rounds=5, times=3)
+    ...     others.add(found=30, cost=1.0)
+    >>> walks.falls_behind(others, rounds=5), others.falls_behind(walks, rounds=5)
     (True, False)
     """
 
-    forgets: bool = True
     rounds: int = 0
     found: float = 0.0
     cost: float = 0.0
 
     def add(self, found: int, cost: float) -> None:
         """Book one round."""
-        kept = 1.0 - EVEN_SHARE if self.forgets else 1.0
+        kept = 1.0 - EVEN_SHARE
         self.rounds += 1
         self.found, self.cost = kept * self.found + found, kept * self.cost + cost
 
-    def falls_behind(self, others: FindingPace, rounds: int, times: int) -> bool:
-        """Whether others bring more than so many times as much, beyond what chance would do, as so many rounds of both tell."""
-        ahead = others.found * self.cost - times * self.found * others.cost
-        variance = others.found * self.cost**2 + self.found * (times * others.cost) ** 2  # of counts
+    def falls_behind(self, others: FindingPace, rounds: int) -> bool:
+        """Whether others bring more, beyond what chance would do, as so many rounds of both tell."""
+        ahead = others.found * self.cost - self.found * others.cost
+        variance = others.found * self.cost**2 + self.found * others.cost**2  # of counts
         # Three standard deviations, about: the same rounds are looked at again and again, until they are forgotten.
         return min(self.rounds, others.rounds) >= rounds and ahead > 0 and ahead**2 > variance / EVEN_SHARE
 

@@ -21,13 +21,6 @@ ORDINARY = 3.0
 nobody is odd."""
 
 
-PAIR, PERSON, NOBODY = 2, 1, 0
-"""How many plausible people a walk wants where it goes: somebody with a twin, somebody whose twin may be anything, or none."""
-
-ALONE = 0.25
-"""Somebody whose twin may be anything is held against this part of the shares: real people lie there too, and nothing is told of a pair."""
-
-
 class Demanding(Protocol):
     """What says who is plausible: how many draws are looked at, and which shares of them are left out."""
 
@@ -63,17 +56,15 @@ ANYBODY = Least(-np.inf, -np.inf)
 
 @dataclass(frozen=True)
 class PlausibleSet:
-    """A chain, and what a person must have at least to count as plausible; a twin must have no less.  Less is asked of people alone."""
+    """A chain, and what a person must have at least to count as plausible; a twin must have no less."""
 
     chain: LevelChain
     least: Least
-    alone: Least
 
     @classmethod
     def drawn(cls, chain: LevelChain, demands: Demanding, rng: np.random.Generator) -> PlausibleSet:
         """Without the unlikeliest share of the population, and without the share whose cells go together least."""
-        told = chain.drawn(demands.seeds, rng).likelihood
-        return cls(chain, Least.of(told, demands.too_rare), Least.of(told, ALONE * demands.too_rare))
+        return cls(chain, Least.of(chain.drawn(demands.seeds, rng).likelihood, demands.too_rare))
 
     @property
     def is_everything(self) -> bool:
@@ -82,15 +73,14 @@ class PlausibleSet:
 
     def everything(self) -> PlausibleSet:
         """The same chain with everybody plausible."""
-        return replace(self, least=ANYBODY, alone=ANYBODY)
+        return replace(self, least=ANYBODY)
 
-    def kept(self, states: LevelStates) -> PlausibleStates:
-        """Those inside the domain who are plausible and have a plausible twin."""
+    def drawn_people(self, n: int, rng: np.random.Generator) -> PlausibleStates:
+        """Fresh people of the population, plausible or not; those who break a rule are left out."""
+        states = self.chain.drawn(n, rng)
         if self.chain.domain.constraints:
             states = states[self.chain.domain.keeps_constraints(states.rows)]
-        told = PlausibleStates(states, self.of_twins(states))
-        paired = has_plausible(told.likelihood, PAIR)
-        return told if paired.all() else told[np.flatnonzero(paired)]
+        return PlausibleStates(states, self.of_twins(states))
 
     def real(self, rows: Rows, rng: np.random.Generator) -> PlausibleStates:
         """Real people, who are plausible whatever their cells are; their twins may not be."""
@@ -98,29 +88,21 @@ class PlausibleSet:
         return PlausibleStates(states, self.of_twins(states))
 
     def fresh(self, n: int, rng: np.random.Generator) -> PlausibleStates:
-        """Of n draws, the plausible ones."""
-        return self.kept(self.chain.drawn(n, rng))
+        """Of n draws, the plausible ones who have a plausible twin."""
+        told = self.drawn_people(n, rng)
+        paired = has_pair(told.likelihood)
+        return told if paired.all() else told[np.flatnonzero(paired)]
 
-    def moved(self, walks: LevelWalks, move: LevelMove, wanted: int, rng: np.random.Generator) -> PlausibleStep:
-        """The walks that a move leads to where so many are plausible, of the people who differ in the protected values alone; and where."""
+    def moved(self, walks: LevelWalks, move: LevelMove, wants_pairs: bool, rng: np.random.Generator) -> PlausibleStep:
+        """The walks that a move changes, and into what; of plausible pairs alone where these are wanted."""
         step = walks.step(move, rng)
-        if wanted:
-            least = self.least if wanted == PAIR else self.alone
-            step = step.only(step.base.density >= least.density)  # nobody is likelier than without a part
+        if wants_pairs:
+            step = step.only(step.base.density >= self.least.density)  # nobody is likelier than without a part
         if self.chain.domain.constraints:
             step = step.only(self.chain.domain.keeps_constraints(step.rows))
         told = self.chain.others_by_copies(step.copies, step.base) if self.chain.twins_are_plain else self.chain.others(step.states)
-        somebody: Mask = np.ones(len(step), dtype=bool) if wanted else np.asarray(self.alone.passed(told).any(axis=1))
-        return PlausibleStep(step, self._believed(told), somebody).only(self._wanted(told, wanted))
-
-    def among(self, states: LevelStates, wanted: int) -> LevelStates:
-        """Those of whom so many are plausible."""
-        return states[np.flatnonzero(self._wanted(self.chain.others(states), wanted))]
-
-    def _wanted(self, told: Likelihood, wanted: int) -> Mask:
-        if wanted == PERSON:
-            return np.asarray(self.alone.passed(told).any(axis=1))
-        return has_plausible(self._believed(told), wanted)
+        there = PlausibleStep(step, self._believed(told))
+        return there.only(has_pair(there.likelihood)) if wants_pairs else there
 
     def likeliest(self, rows: Rows, likelihood: NDArray[np.float32]) -> Rows:
         """The same people, of every pair the likelier one; where constraints speak of protected values, as they are."""
@@ -152,11 +134,10 @@ class PlausibleStates:
 
 @dataclass(frozen=True)
 class PlausibleStep:
-    """Where some walks would go, how likely each of them is then under every protected combination, and whether one is plausible alone."""
+    """Where some walks would go, and how likely each of them is then under every protected combination."""
 
     step: LevelStep
     likelihood: NDArray[np.float32]
-    has_somebody: Mask
 
     @property
     def places(self) -> Index:
@@ -168,14 +149,14 @@ class PlausibleStep:
         return self if wanted.all() else self[np.flatnonzero(wanted)]
 
     def __getitem__(self, chosen: Any) -> PlausibleStep:
-        return PlausibleStep(self.step[chosen], self.likelihood[chosen], self.has_somebody[chosen])
+        return PlausibleStep(self.step[chosen], self.likelihood[chosen])
 
 
-def has_plausible(likelihood: NDArray[np.float32], wanted: int) -> Mask:
-    """Who is plausible under so many protected combinations or more."""
-    if likelihood.shape[1] == 2 and wanted == PAIR:
+def has_pair(likelihood: NDArray[np.float32]) -> Mask:
+    """Who is plausible under two protected combinations or more."""
+    if likelihood.shape[1] == 2:
         return np.asarray(np.isfinite(likelihood[:, 0]) & np.isfinite(likelihood[:, 1]))
-    enough: Mask = np.isfinite(likelihood).sum(axis=1) >= wanted
+    enough: Mask = np.isfinite(likelihood).sum(axis=1) >= 2
     return enough
 
 

@@ -1,0 +1,190 @@
+"""Walks that make their moves together: where they stand, what they want of where they go, which moves pay; one batch of questions at a time.
+
+Knows nothing of budgets beyond what fits now, and of nobody else's walks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.arrays import Index, Mask, Reals, Rows
+from evenhand.contract import Candidates, Task, Verdict
+from evenhand.methods.parts.known import Known
+from evenhand.methods.parts.move_shares import FindingPace, MoveShares
+from evenhand.methods.parts.plausible_walks import PlausibleSet, PlausibleStep
+from evenhand.methods.parts.screen import Screen, accepted_then, asked_first
+from evenhand.synthesis.level_chain import LevelStates
+from evenhand.synthesis.level_walks import LevelWalks
+from evenhand.synthesis.links import Copies
+
+ROUNDS = 20
+"""A budget is spent in so many rounds at least, or nothing could be learnt about the moves; one question in so many goes to people who are
+drawn afresh."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What all walks of a search share."""
+
+    task: Task
+    plausible: PlausibleSet
+    known: Known
+    screen: Screen | None  # where questions are expensive
+    rng: np.random.Generator
+
+    def weights(self, copies: Copies) -> Reals | None:
+        """How readily each is asked about; None without a screen that can tell."""
+        return self.screen.weights(copies) if self.screen is not None and self.screen.is_ready else None
+
+    def dealt(self, seeds: LevelStates, count: int) -> LevelStates:
+        """So many places to begin at, each seed as often as any other."""
+        return seeds[self.rng.permutation(len(seeds))[np.arange(count) % len(seeds)]]
+
+    def walks_from(self, seeds: LevelStates, count: int) -> LevelWalks:
+        """So many walks that begin there."""
+        return LevelWalks(self.plausible.chain, self.dealt(seeds, count))
+
+
+@dataclass(frozen=True)
+class Try:
+    """One move of all walks: where it leads those whom it changes, whole rows, and how readily each is asked about."""
+
+    number: int  # of the move
+    there: PlausibleStep
+    rows: Rows
+    weights: Reals | None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, chosen: Index) -> Try:
+        return Try(self.number, self.there[chosen], self.rows[chosen], None if self.weights is None else self.weights[chosen])
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What one batch has told, row by row, and what it cost."""
+
+    rows: Rows
+    unfair: Mask
+    listed: Mask  # unfair between people whom one can believe in
+    new: Mask  # not asked about before
+    is_fresh: Mask  # drawn as a whole from everybody, and not moved
+    cost: float
+
+    @property
+    def found(self) -> Rows:
+        """New findings."""
+        return self.rows[self.unfair & self.new]
+
+
+class WalkGroup:
+    """Walks that go on to findings, or to findings of plausible pairs alone; what their moves and they have brought for their cost."""
+
+    def __init__(self, around: Surroundings, seeds: LevelStates, count: int, wants_pairs: bool) -> None:
+        self.around, self.wants_pairs = around, wants_pairs
+        self.spent, self.stale = 0.0, 0  # in all; rounds in a row that asked about nobody
+        self.set_out(seeds, count)
+
+    def __len__(self) -> int:
+        return len(self.walks)
+
+    def set_out(self, seeds: LevelStates, count: int) -> None:
+        """Begin at these places, with nothing known of the moves."""
+        self.walks, self.stale = self.around.walks_from(seeds, count), 0
+        seconds = min(self.around.task.question_seconds, 1.0)
+        self.shares = MoveShares(self.around.plausible.chain, max(1, count // ROUNDS), seconds)
+        self.listed_pace = FindingPace()  # plausible pairs for their cost
+        self._weigh()
+
+    def grow(self, count: int) -> None:
+        """So many walks, from where the present ones stand."""
+        states = self.walks.states[np.arange(count) % len(self)]
+        self.walks = LevelWalks(self.around.plausible.chain, states)
+        self._weigh()
+
+    def round(self, fresh: bool = False) -> Generator[Candidates, Verdict, Heard]:
+        """One batch of questions: every walk tries one move after the other from where it stands, until there is enough to ask about, or
+        everybody is drawn afresh; then it goes on to one of the places where a finding is."""
+        tries = self._fitting([self._tried(self.shares.far)] if fresh else self._tries())
+        rows, likelihood = (np.concatenate(told) for told in zip(*((each.rows, each.there.likelihood) for each in tries), strict=True))
+        known, before = self.around.known, self.shares.spent
+        unfair = yield from known.judge_likely(rows, "walk", likelihood)
+        new, listed = known.is_new, known.is_listed
+        wanted = listed if self.wants_pairs else unfair
+        for each, part in zip(tries, _parts(tries), strict=True):
+            self.shares.pay(each.number, len(self), int(new[part].sum()), int((wanted & new)[part].sum()))
+        cost = self.shares.spent - before
+        self.spent, self.stale = self.spent + cost, self.stale + 1 if new.sum() <= 1 else 0
+        self.listed_pace.add(int((listed & new).sum()), cost)
+        self._go_on(tries, wanted)
+        self._learn(tries, wanted, new)
+        is_fresh = np.repeat([each.number == self.shares.far and not self.wants_pairs for each in tries], [len(each) for each in tries])
+        return Heard(rows, unfair, listed, new, is_fresh, cost)
+
+    def _tries(self) -> list[Try]:
+        """Moves that fill one batch together."""
+        tries = [self._tried(self.shares.draw(self.around.rng))]
+        while sum(map(len, tries)) < len(self) and len(tries) < ROUNDS:
+            tries.append(self._tried(self.shares.draw(self.around.rng)))
+        return tries
+
+    def _tried(self, number: int) -> Try:
+        """Where one move leads; everybody who is drawn afresh is asked about, since these say what is known."""
+        plausible, rng = self.around.plausible, self.around.rng
+        there = plausible.moved(self.walks, self.shares.moves[number], self.wants_pairs, rng)
+        weights = self.around.weights(there.step.copies)
+        if weights is not None and self.weights is not None and number != self.shares.far:
+            passed = np.flatnonzero(asked_first(self.weights[there.places], weights, rng))
+            there, weights = there[passed], weights[passed]
+        return Try(number, there, plausible.likeliest(there.step.rows, there.likelihood), weights)
+
+    def _fitting(self, tries: list[Try]) -> list[Try]:
+        """All of it where the budget has room, else so many that nobody has asked about."""
+        wanted = sum(map(len, tries))
+        if (most := self.around.task.fitting(wanted)) == wanted:
+            return tries
+        unknown = [~self.around.known.knows(self.around.task.domain.keys(each.rows)) for each in tries]
+        if sum(int(mask.sum()) for mask in unknown) <= most:
+            return tries
+        if len(tries) == 1 and tries[0].number == self.shares.far:  # what is known of the first ones holds for all
+            return [tries[0][np.flatnonzero(np.cumsum(unknown[0]) <= most)]]
+        kept = []
+        for each, mask in zip(tries, unknown, strict=True):
+            kept.append(each[np.flatnonzero(mask)[:most]])
+            most -= len(kept[-1])
+        return kept
+
+    def _go_on(self, tries: Sequence[Try], wanted: Mask) -> None:
+        """Walks go where a finding is; of several such places to the last."""
+        chosen = [self._accepted(each, np.flatnonzero(wanted[part])) for each, part in zip(tries, _parts(tries), strict=True)]
+        last = np.full(len(self), -1)
+        for at, (each, accepted) in enumerate(zip(tries, chosen, strict=True)):
+            last[each.there.places[accepted]] = at
+        for at, (each, accepted) in enumerate(zip(tries, chosen, strict=True)):
+            going = accepted[last[each.there.places[accepted]] == at]
+            if self.weights is not None and each.weights is not None:
+                self.weights[each.there.places[going]] = each.weights[going]
+            self.walks.go(each.there.step, going)
+
+    def _accepted(self, tried: Try, wanted: Index) -> Index:
+        if tried.weights is None or self.weights is None or tried.number == self.shares.far:
+            return wanted
+        return wanted[accepted_then(self.weights[tried.there.places[wanted]], tried.weights[wanted], self.around.rng)]
+
+    def _learn(self, tries: Sequence[Try], wanted: Mask, new: Mask) -> None:
+        screen = self.around.screen
+        if screen is not None and screen.learn(np.concatenate([each.there.step.copies for each in tries])[new], wanted[new]):
+            self._weigh()
+
+    def _weigh(self) -> None:
+        self.weights = self.around.weights(self.walks.states.copies)
+
+
+def _parts(tries: Sequence[Try]) -> list[slice]:
+    """Where each of them lies in all together."""
+    ends = np.cumsum([len(each) for each in tries]).tolist()
+    return [slice(end - len(each), end) for each, end in zip(tries, ends, strict=True)]
