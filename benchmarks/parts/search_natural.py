@@ -25,14 +25,14 @@ from evenhand.engine.findings import Findings
 from evenhand.engine.run import Plan, Run, run
 from evenhand.methods import evenhand as search
 from evenhand.methods import method
-from evenhand.methods.parts import move_shares, plausible_walks, roaming, screen
+from evenhand.methods.parts import move_shares, plausible_walks, roaming, screen, walk_groups
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from parts.arena_grounds import DEVELOPMENT, FAMILIES, REPORTED, GroundName, JudgedGround, names, opened
 from parts.natural_judges import KIN, sample_auc
 
 JUDGED_ROWS = 3_000
-MODULES = (search, move_shares, plausible_walks, roaming, screen)
+MODULES = (search, move_shares, plausible_walks, roaming, screen, walk_groups)
 """Where the constants of the method stand."""
 
 
@@ -175,10 +175,9 @@ WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "far moves only": {"NEAR": 1.0},
     "2 screening trees": {"TREES": 2},
     "nobody ordinary": {"ORDINARY": 0.0},
-    "people alone held as strictly": {"ALONE": 1.0},
     "screen rules out nearly all": {"LEAST": 0.2},
     "pairs are left when nearly all are known": {"FindingPace.falls_behind": lambda *_told: False},
-    "sample moves whenever it may": {"Walking._is_sample_due": True},
+    "pairs are left at once": {"Walking._is_time_for_others": True},
     "people found last are not set out from": {"Walking._remember": lambda walking, found: walking.latest.append(found[:0])},
 }
 """Each constant changed by itself, and rules left out; `Class.name` is a part of a class."""

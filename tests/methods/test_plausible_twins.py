@@ -86,14 +86,15 @@ def test_a_search_goes_on_to_people_with_implausible_twins_once_the_plausible_pa
 
 
 def test_walks_that_have_found_nearly_every_pair_go_on_although_no_fresh_draw_says_so(monkeypatch):
-    """Some 120 pairs are plausible: what the sample finds for its cost tells that they are used up, long before nothing new turns up."""
+    """Some 120 pairs are plausible: what walks over anybody find of them for their cost tells that they are used up, long before nothing
+    new turns up."""
     monkeypatch.setattr(KnownShare, "is_nine_tenths", lambda _share, _draws: False)
     moved, plainly = [], PlausibleSet.moved
     monkeypatch.setattr(PlausibleSet, "moved", lambda self, walks, *rest: moved.append(len(walks)) or plainly(self, walks, *rest))
     subject = Subject(replace(DOMAIN, columns=DOMAIN.columns[:4]), RefusedAtTheEdge(), people(4000)[:, :4])
     done = run(Evenhand(learnt_cells=16_000), subject, Plan(4, Budget(candidates=8_000)))
     assert done.aside is not None
-    assert len(done.aside) > 50 * len(done.findings) > 50 * 80
+    assert len(done.aside) > 45 * len(done.findings) > 45 * 80
     assert sum(moved) < 30_000  # 55,000 where walks wait until nothing new turns up
 
 

@@ -11,20 +11,20 @@ person.  What is sought is the population restricted to plausible findings; what
    plausible holds no finding at all is the rest of the domain looked at: then, and only then, may findings be implausible, and the
    run's facts say so.
 2. Walks.  Thousands of walks stand on findings.  A move draws one column again, near or far, or all columns from one on, by the
-   population's own levels.  Moves are made from where the walks stand until there is enough to ask about at once; a new place that is
-   plausible and a finding is where a walk goes on, of several the last.  A quarter as many walks make a move after every second one at
-   most, and go to findings that are not plausible too.  Such moves leave the population as it is, so that the limit of these walks is the
-   population restricted to findings: where they stand is a sample of everybody who is treated so, and what they come by is not forgotten:
-   it is listed where the pair is plausible, and set aside elsewhere.  They cost a tenth of what the others do, about.  Nobody is asked
-   about twice; known findings are walked through for nothing.
+   population's own levels.  Moves are made from where the walks stand until there is enough to ask about at once; a new place that is a
+   finding is where a walk goes on, of several the last.  Two groups of walks take turns, batch by batch: one wants plausible
+   pairs, the other everybody who is treated so.  The first one's findings are dense, the second one's are spread as the affected people
+   are, over all rules by which a model treats people differently; what they come by is listed where the pair is plausible, and set aside
+   elsewhere.  A quarter as many walks more make any move as often as any other, at a tenth of the others' cost.  Such moves leave the
+   population as it is, so that the limit of these walks is the population restricted to findings: where they stand is a sample of everybody
+   who is treated so.  Nobody is asked about twice; known findings are walked through for nothing.
 3. Where a question is expensive, cheap trees screen the proposals, with delayed acceptance, which leaves that limit as it is.  Moves that
    bring more new findings for their cost are made more often, which changes the speed of the walks and not their limit.
 
 How much of it is known is told by fresh draws: the share of the affected ones among them who are in the list already.  Where that is
-about nine tenths, or the sample's walks, which go to anybody, come by more plausible people for their cost, walks set out again, from the
-sample and from those who were found last: to people who are not among the unlikeliest twentieth, whatever their twins are.  From there
-they go on to anybody of the population, where again nine tenths are known, or five times as many people of any kind are found.  They are
-set aside: the list holds plausible pairs only.  Where nearly all of the population's affected people are known, the search ends.
+about nine tenths, or walks that go to anybody come by more plausible pairs for their cost, or by five times as many people of any kind,
+all walks go to anybody, and set out again from the sample and from those who were found last.  Where nearly all of the population's
+affected people are known, the search ends.
 
 With `anybody` none of this is done: walks over the findings of the whole domain change one cell at a time, and those that lose their
 finding go on from one that did not.  That lists the most in a second, and hardly anybody who could exist.
@@ -251,16 +251,18 @@ class Walking:
             self.task.facts["stopped"] = "hardly any new row can be reached from the findings: the plausible ones are known"
 
     def _next(self) -> WalkGroup:
-        """The group that has cost less so far."""
-        return self.wide if self.pairs is None or self.wide.spent < self.pairs.spent else self.pairs
+        """The group that has made fewer rounds since both have walked."""
+        return self.wide if self.pairs is None or self.wide.pace.rounds < self.pairs.pace.rounds else self.pairs
 
     @property
     def _is_time_for_others(self) -> bool:
         """Whether walks over pairs are no longer worth it: nobody new is reached, about nine tenths are known, or walks that go to anybody
-        come by more of them for their cost."""
+        come by more of them for their cost, or by several times as many people of any kind."""
         assert self.pairs is not None
+        pairs, wide, rounds = self.pairs, self.wide, ROUNDS // 2
         is_known = self.known_share.is_nine_tenths(self.known_share.remembered // ROUNDS)
-        return self.pairs.stale >= PATIENCE or is_known or self.pairs.listed_pace.falls_behind(self.wide.listed_pace, ROUNDS // 2)
+        is_slow = pairs.listed_pace.falls_behind(wide.listed_pace, rounds) or pairs.pace.falls_behind(wide.pace, rounds, ROUNDS // 4)
+        return pairs.stale >= PATIENCE or is_known or is_slow
 
     def _leave_pairs(self) -> None:
         """All walks go to anybody from now on.  They set out again from the sample, as around the pairs there may be nobody else, and from

@@ -75,7 +75,7 @@ class FindingPace:
     >>> for _ in range(10):
     ...     walks.add(found=10, cost=1.0)
     ...     others.add(found=30, cost=1.0)
-    >>> walks.falls_behind(others, rounds=5), others.falls_behind(walks, rounds=5)
+    >>> walks.falls_behind(others, rounds=5), walks.falls_behind(others, rounds=5, times=5)
     (True, False)
     """
 
@@ -89,10 +89,10 @@ class FindingPace:
         self.rounds += 1
         self.found, self.cost = kept * self.found + found, kept * self.cost + cost
 
-    def falls_behind(self, others: FindingPace, rounds: int) -> bool:
-        """Whether others bring more, beyond what chance would do, as so many rounds of both tell."""
-        ahead = others.found * self.cost - self.found * others.cost
-        variance = others.found * self.cost**2 + self.found * others.cost**2  # of counts
+    def falls_behind(self, others: FindingPace, rounds: int, times: int = 1) -> bool:
+        """Whether others bring more than so many times as much, beyond what chance would do, as so many rounds of both tell."""
+        ahead = others.found * self.cost - times * self.found * others.cost
+        variance = others.found * self.cost**2 + self.found * (times * others.cost) ** 2  # of counts
         # Three standard deviations, about: the same rounds are looked at again and again, until they are forgotten.
         return min(self.rounds, others.rounds) >= rounds and ahead > 0 and ahead**2 > variance / EVEN_SHARE
 

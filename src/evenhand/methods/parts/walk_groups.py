@@ -1,4 +1,4 @@
-"""Walks that make their moves together: where they stand, what they want of where they go, which moves pay; one batch of questions at a time.
+"""Walks that make their moves together: where they stand, what they want of where they go, which moves pay; a batch of questions at a time.
 
 Knows nothing of budgets beyond what fits now, and of nobody else's walks.
 """
@@ -86,7 +86,7 @@ class WalkGroup:
 
     def __init__(self, around: Surroundings, seeds: LevelStates, count: int, wants_pairs: bool) -> None:
         self.around, self.wants_pairs = around, wants_pairs
-        self.spent, self.stale = 0.0, 0  # in all; rounds in a row that asked about nobody
+        self.stale = 0  # rounds in a row that asked about nobody
         self.set_out(seeds, count)
 
     def __len__(self) -> int:
@@ -97,7 +97,7 @@ class WalkGroup:
         self.walks, self.stale = self.around.walks_from(seeds, count), 0
         seconds = min(self.around.task.question_seconds, 1.0)
         self.shares = MoveShares(self.around.plausible.chain, max(1, count // ROUNDS), seconds)
-        self.listed_pace = FindingPace()  # plausible pairs for their cost
+        self.pace, self.listed_pace = FindingPace(), FindingPace()  # findings for their cost, and plausible pairs among them
         self._weigh()
 
     def grow(self, count: int) -> None:
@@ -118,7 +118,8 @@ class WalkGroup:
         for each, part in zip(tries, _parts(tries), strict=True):
             self.shares.pay(each.number, len(self), int(new[part].sum()), int((wanted & new)[part].sum()))
         cost = self.shares.spent - before
-        self.spent, self.stale = self.spent + cost, self.stale + 1 if new.sum() <= 1 else 0
+        self.stale = self.stale + 1 if new.sum() <= 1 else 0
+        self.pace.add(int((unfair & new).sum()), cost)
         self.listed_pace.add(int((listed & new).sum()), cost)
         self._go_on(tries, wanted)
         self._learn(tries, wanted, new)
