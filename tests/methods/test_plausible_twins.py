@@ -78,7 +78,7 @@ def test_a_search_goes_on_to_people_with_implausible_twins_once_the_plausible_pa
     domain = replace(DOMAIN, columns=DOMAIN.columns[:4])
     subject = Subject(domain, OldsAreRefused(), people(4000)[:, :4])
     done = run(Evenhand(learnt_cells=16_000), subject, Plan(3, Budget(candidates=16_000)))
-    assert "nearly all" in done.facts["known"]
+    assert done.facts["known_share"] > 0.83  # pairs are left where about nine tenths are known
     assert "stopped" not in done.facts
     assert done.aside is not None
     assert len(done.findings) + len(done.aside) == done.ledger.candidates == 16_000  # here everybody is treated so
