@@ -30,29 +30,37 @@ def fought(cell: ContestCell, place: JudgedGround, terms: Terms) -> dict[str, An
     rng = np.random.default_rng([cell.seed, 99])
     return {
         **record,
-        **_naturalness(done.findings, record, place, rng),
+        **_naturalness(done.findings, place, rng),
+        **_natural_pace(done.everybody, record, place, rng),
         **_cover(done.everybody, place, rng),
         **_rate(record),
         **_ending(record, terms),
     }
 
 
-def _naturalness(found: Findings, record: Mapping[str, Any], place: JudgedGround, rng: np.random.Generator) -> dict[str, Any]:
+def _naturalness(found: Findings, place: JudgedGround, rng: np.random.Generator) -> dict[str, Any]:
+    """What the judges say of the list."""
     chosen = rng.permutation(len(found))[:JUDGED_ROWS]
     people, twins = _votes(found.rows[chosen], place), _votes(found.twins[chosen], place)
     told = {f"natural_by_{name}": _share(mask) for name, mask in people.items()}
-    natural = np.logical_and.reduce([mask for name, mask in people.items() if name not in KIN])
-    twin = np.logical_and.reduce([mask for name, mask in twins.items() if name not in KIN])
-    count = len(found) * (_share(natural) or 0.0)
+    shares = {"natural_share": _share(_by_strangers(people)), "twin_natural_share": _share(_by_strangers(twins))}
+    return {**told, **shares, "sample_auc": _auc(found, place, rng)}
+
+
+def _natural_pace(found: Findings, record: Mapping[str, Any], place: JudgedGround, rng: np.random.Generator) -> dict[str, Any]:
+    """How many of all who were found both strangers call natural: listed, or set aside for an unlikely twin, which others do not look at."""
+    votes = _votes(found.rows[rng.permutation(len(found))[:JUDGED_ROWS]], place)
+    count = len(found) * (_share(_by_strangers(votes)) or 0.0)
     return {
-        **told,
-        "natural_share": _share(natural),
-        "twin_natural_share": _share(twin),
         "natural_valid_findings": count,
         "natural_valid_per_cpu_second": count / record["cpu_seconds"] if record["cpu_seconds"] else None,
         "natural_valid_per_thousand_rows": 1_000 * count / record["model_rows"] if record["model_rows"] else None,
-        "sample_auc": _auc(found, place, rng),
     }
+
+
+def _by_strangers(votes: Mapping[str, Mask]) -> Mask:
+    """What all judges say that are nobody's kin."""
+    return np.logical_and.reduce([mask for name, mask in votes.items() if name not in KIN])
 
 
 def _votes(rows: Rows, place: JudgedGround) -> dict[str, Mask]:
