@@ -48,7 +48,7 @@ def _naturalness(found: Findings, place: JudgedGround, rng: np.random.Generator)
 
 
 def _natural_pace(found: Findings, record: Mapping[str, Any], place: JudgedGround, rng: np.random.Generator) -> dict[str, Any]:
-    """How many of all who were found both strangers call natural: listed, or set aside for an unlikely twin, which others do not look at."""
+    """How many of all who were found both strangers call natural: listed, or set aside for a twin, at whom others do not look."""
     votes = _votes(found.rows[rng.permutation(len(found))[:JUDGED_ROWS]], place)
     count = len(found) * (_share(_by_strangers(votes)) or 0.0)
     return {
