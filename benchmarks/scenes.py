@@ -47,7 +47,7 @@ from evenhand.models.shown import shown
 from evenhand.planted.recognisers import Simulated, false_alarm_share
 from evenhand.report.scene_sheets import pair, sheet
 from evenhand.verbs.init import init
-from parts.judged_sheets import HALVES, JudgedPictures, write_judged_sheets
+from parts.judged_sheets import HALVES, REPEATS, JudgedPictures, write_judged_sheets
 from parts.judged_sheets import OPERATORS as JUDGED
 from parts.scene_misuses import MISUSES, is_caught
 from parts.scene_sizes import size_figures
@@ -408,6 +408,7 @@ def main() -> None:
     parser.add_argument("--inpainter", type=Path, help="with --of: a net that fills holes")
     parser.add_argument("--reader", type=Path, help="with --of: a detector by which inserted objects are checked")
     parser.add_argument("--half", choices=HALVES, help="with --of: change only every first or every second picture")
+    parser.add_argument("--repeats", type=int, default=REPEATS, help="with --of: how often a change by chance is tried on each picture")
     parser.add_argument("--operators", nargs="+", default=JUDGED, help="with --of: only these")
     options = parser.parse_args()
     import cv2
@@ -415,7 +416,7 @@ def main() -> None:
     cv2.setNumThreads(1)
     if options.pictures and options.of:
         nets = options.recogniser, options.segmenter, options.inpainter, options.reader
-        given = JudgedPictures(options.of, *nets, operators=tuple(options.operators), half=options.half)
+        given = JudgedPictures(options.of, *nets, operators=tuple(options.operators), half=options.half, repeats=options.repeats)
         for operator, told in write_judged_sheets(given, options.pictures, options.seed).items():
             say(f"  {operator}: {told}")
         return

@@ -20,10 +20,26 @@ from evenhand.models.recognisers.detectors import OnnxDetector
 from evenhand.report.scene_sheets import sheet
 
 OPERATORS = ("insert", "delete", "mirror", "move", "fog", "rain", "night", "exposure", "blur", "compression")
-CLASSES = ("person", "car", "motorcycle", "truck", "bus", "bicycle", "dog", "cat", "bird", "airplane")
+CLASSES = (
+    "person",
+    "cyclist",
+    "car",
+    "motorcycle",
+    "truck",
+    "bus",
+    "bicycle",
+    "dog",
+    "cat",
+    "bird",
+    "airplane",
+    "kite",
+    "cow",
+    "horse",
+    "sheep",
+)
 SHOWN = 24
 MOST = 400
-REPEATS = 4  # of changes by chance, so that there are 24 where few pictures can be changed
+REPEATS = 4  # of changes by chance unless more are asked for, so that there are 24 where few pictures can be changed
 HALVES = ("first", "second")
 DRAWN = 40
 WIDE, TALL = 380, 280
@@ -37,6 +53,7 @@ class JudgedPictures:
     segmenter: a file that describes a segmenter which takes boxes, for bare pictures.  inpainter: a net that fills holes.
     reader: a detector by which objects that are inserted elsewhere are checked.
     half: which pictures are changed, every first or every second by name: rules are set on the one half and judged on the other.
+    repeats: how often a change by chance is tried on each picture.
     """
 
     source: Path
@@ -46,6 +63,7 @@ class JudgedPictures:
     reader: Path | None = None
     operators: tuple[str, ...] = OPERATORS
     half: str | None = None
+    repeats: int = REPEATS
 
     @property
     def is_drawn(self) -> bool:
@@ -62,7 +80,7 @@ class JudgedPictures:
             classes,
             self.operators,
             controls=False,
-            repeats=REPEATS,
+            repeats=self.repeats,
             inpainter=None if self.inpainter is None else NetInpainter(open_onnx(self.inpainter)),
             reader=None if self.reader is None else OnnxDetector(self.reader),
         )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from evenhand.cli.flags import Classes, ModelOutput, Preset, Returns, Threshold, Trusted, classes_of, threshold_of
-from evenhand.cli.output import names_in, opening, out
+from evenhand.cli.output import named_parameters, names_in, opening, out
 from evenhand.cli.project import DEFAULT_FILE
+from evenhand.errors import InvalidArgument
 
 
 def register(app: typer.Typer) -> None:
@@ -37,6 +39,9 @@ def init(
     co_changed: bool = typer.Option(
         False, "--co-changed", help="Put into force what the data says changes along with a protected value (Husband, Wife)."
     ),
+    settings: list[str] = typer.Option(
+        None, "--set", help="NAME=VALUE: a setting of the data, as the legend of label maps (legend=cityscapes-ids); repeat for several."
+    ),
     out_file: Path = typer.Option(DEFAULT_FILE, "--out", "-o", help="The project file to write."),
 ) -> None:
     """Look at data and write evenhand.yaml: columns or medium, ranges, protected candidates, constraints."""
@@ -61,5 +66,19 @@ def init(
             tone=tone,
             limit=limit,
             co_changed=co_changed,
+            settings=_read(named_parameters(settings or [])),
         )
     out.print(written.summary(), markup=False, highlight=False, soft_wrap=True)
+
+
+def _read(given: dict[str, str]) -> dict[str, Any]:
+    """Settings as the project file would say them: numbers are numbers, `[a, b]` is a list."""
+    import yaml
+
+    def read(name: str, text: str) -> Any:
+        try:
+            return yaml.safe_load(text)
+        except yaml.YAMLError as fault:
+            raise InvalidArgument(f"--set {name}={text!r} cannot be read as a value of a project file") from fault
+
+    return {name: read(name, text) for name, text in given.items()}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from evenhand.campaign.opened_project import check_model_opens, editor_tools, open_project, project_model
 from evenhand.contract import DataWishes, Loader, NeedsRecogniser, ProposingLoader, ReadsTones
@@ -65,6 +66,7 @@ def init(
     tone: bool = False,
     limit: int | None = None,
     co_changed: bool = False,
+    settings: Mapping[str, Any] | None = None,
 ) -> WrittenProject:
     """Write a project file for a table, a folder of pictures, templates of texts, or whatever else a loader can propose.
 
@@ -75,12 +77,13 @@ def init(
     tone: of pictures of people, read skin tones from the pixels and propose them as protected.
     limit: of a folder of pictures, at most so many, drawn by a seed.
     co_changed: of a table, put into force what seems to change along with a protected value; otherwise it is proposed only.
+    settings: what a loader takes, as for `open`: the legend of label maps, a segmenter; they are written into the file.
     """
     source, file = source if isinstance(source, str) and is_database(source) else Path(source), Path(file)
     if file.exists():
         raise StoreError(f"{file} exists already and is not overwritten; move it away, or write elsewhere with --out")
     wanted = _model(model, _Wiring(returns, threshold, classes, output, preset, trusted))
-    loader: Loader = loader_for(source).make()
+    loader: Loader = loader_for(source).with_parameters(settings or {})
     if isinstance(source, str):
         wishes = InferWishes(label, favourable, tuple(protected), tuple(keep), tuple(numbers))
         return _of_table(source, wishes, wanted, file, co_changed)
@@ -97,7 +100,8 @@ def init(
     if not isinstance(loader, ProposingLoader):
         raise InvalidArgument(f"source={str(source)!r}: no project file can be proposed for data of the kind {loader.kind!r}")
     proposed = loader.propose(source, DataWishes(editor_tools(0), label, as_tuple(favourable), tuple(protected)))
-    medium = MediumSource(loader.kind, {**proposed.settings, **limited}, label, as_tuple(favourable), proposed.protected)
+    chosen = {**proposed.settings, **limited, **(settings or {})}
+    medium = MediumSource(loader.kind, chosen, label, as_tuple(favourable), proposed.protected)
     project = Project(None, DataSource(source), wanted, medium=medium)
     save_project(project, file)
     return _with_reading(WrittenProject(file, project, proposed.lines))

@@ -101,4 +101,5 @@ def check_like_camvid(name: str, codes: Regions) -> None:
     sky_is_low = rows.size > 0.02 * codes.size and rows.mean() > 0.6 * codes.shape[0]
     if top > 11 or sky_is_low:
         why = f"numbers up to {top}" if top > 11 else "the number 0 at the bottom, where CamVid has the sky"
-        raise DataError(f"{name}: the label map has {why}, so that it is not CamVid's; say legend: one of {', '.join(LEGENDS)}")
+        cure = f"say legend: one of {', '.join(LEGENDS)} (`evenhand init FOLDER --set legend=NAME`)"
+        raise DataError(f"{name}: the label map has {why}, so that it is not CamVid's; {cure}")

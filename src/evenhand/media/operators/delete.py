@@ -15,16 +15,20 @@ from evenhand.media.operators.parts.company import carries, is_ridden
 from evenhand.media.operators.parts.fill import SPECK, USUAL_SIDE, fill
 from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
 from evenhand.media.operators.parts.order import ChangeOrder
-from evenhand.media.operators.parts.seams import noise_ratio, seam_ratio
+from evenhand.media.operators.parts.seams import detail_ratio, noise_ratio, seam_ratio
 from evenhand.media.scene import GROUND_REGIONS, SAID_BY, UNKNOWN, Instance, Picture, Scene, Stencil, grown, overlap, union
 from evenhand.media.vocabulary import Labels
 
 MOST_SHARE = 0.35  # of the picture; a larger hole cannot be filled believably
 MOST_STRUCTURE = 38.0  # levels: amid more detail a net's filling is a smear (of the first 26 street frames, at 45; at 36 it was believable)
+# The same for masks that nobody drew, and the share of the surroundings' fine detail that a filling must have: of 24 fillings of street
+# frames five were believable, four of which keep both.
+MOST_BARE_STRUCTURE, LEAST_DETAIL = 30.0, 0.58
 MOST_LEARNED = 0.05  # of the picture, for a learned inpainter: larger fillings were seen to be smears
 NO_BACKGROUND = "the picture has no free background that would fill its place"
 LEFT_BEHIND = "something that it holds, wears or rides would be left in the air"
 TOUCHED = "a nearer object touches it, and nobody drew the line between them"
+SMEARED = "its filling would be smoother than what is around it"
 STILL_SEEN = "a reader still sees it there"
 REVEALED = "another object behind it would have to be completed"
 SMALL = 250  # pixels of a picture of the usual size; what a smaller object bites out of another one is not noticed
@@ -70,13 +74,16 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
     is_bare, is_large = SAID_BY in scene.facts, hole.mean() > MOST_LEARNED
     if is_bare and any(borders_nearer(scene, one, gone) for one in gone):
         return Skipped(DELETE, label, scene.name, TOUCHED)
-    is_for_net = inpainter is not None and not is_large and structure(scene, hole) <= MOST_STRUCTURE
+    most_structure = MOST_BARE_STRUCTURE if is_bare else MOST_STRUCTURE
+    is_for_net = inpainter is not None and not is_large and structure(scene, hole) <= most_structure
     if is_bare and inpainter is not None and not is_for_net:
         return Skipped(DELETE, label, scene.name, NO_BACKGROUND)
     filled = emptied(scene, gone, hole, inpainter if is_for_net else None)
     if filled is None:
         return Skipped(DELETE, label, scene.name, NO_BACKGROUND)
     picture, how = filled
+    if is_bare and is_for_net and is_smeared(scene, picture, hole):
+        return Skipped(DELETE, label, scene.name, SMEARED)
     old: list[Instance | None] = [None if place in places else one for place, one in enumerate(scene.instances)]
     return replace(finished(DELETE, label, scene, Became(picture, old)), how=how)
 
@@ -98,6 +105,12 @@ def structure(scene: Scene, hole: Stencil) -> float:
         if piece.sum() >= SPECK * unit**2 and ring.sum() >= SPECK:
             found.append(float(np.sqrt(detail[ring].mean())))
     return max(found)
+
+
+def is_smeared(scene: Scene, picture: Picture, hole: Stencil) -> bool:
+    """Whether a filling has clearly less detail than what is around it."""
+    reach = round(12 * max(1.0, min(scene.shape) / USUAL_SIDE))
+    return detail_ratio(picture, hole, ~scene.occupied, reach) < LEAST_DETAIL
 
 
 def still_seen(made: Mutation, labels: Labels, reader: Recogniser) -> bool:

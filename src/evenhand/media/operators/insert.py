@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from evenhand.media.operators.parts.open_sky import found_flight, open_sky
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.perspective import SizeLaw, fit_law, stands
 from evenhand.media.operators.parts.seams import noise_ratio
+from evenhand.media.operators.parts.seen_already import SeenAlready
 from evenhand.media.operators.parts.set_down import ROUGH_MASKS
 from evenhand.media.operators.parts.standing import allowed, is_guessed
 from evenhand.media.scene import Instance, Scene, Stencil, grown, union
@@ -110,7 +112,7 @@ def insert(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random
     law = fit_law(scene, labels, bank.prior) if guess is None else guess.law
     if law is None:
         return Skipped(INSERT, label, scene.name, "nothing that stands there tells how tall others would be")
-    site = Site(scene, ground, guess)
+    site = Site(scene, ground, bank, guess)
     spots: list[StandingSpot] = []
     used = set(bank.looks.get(scene.name, ()))
     footing = _footing(site, law, labels.relative_height.get(labels.canonical(label), 1.0))
@@ -159,12 +161,23 @@ def _grain_fits(made: Mutation) -> bool:
 class Site:
     """A scene as a building site: running sums of its ground, lightness and edges, so that any rectangle costs four look-ups."""
 
-    def __init__(self, scene: Scene, ground: Stencil, guess: GuessedGround | None = None) -> None:
-        self.scene, self.ground, self.guess = scene, ground, guess
+    def __init__(self, scene: Scene, ground: Stencil, bank: DonorBank, guess: GuessedGround | None = None) -> None:
+        self.scene, self.ground, self.bank, self.guess = scene, ground, bank, guess
         grey, slope = backdrop_layers(scene)
         self._sums = tuple(
             np.pad(layer.astype(np.float64).cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0))) for layer in (ground, grey, slope)
         )
+
+    def shows(self, donor: Donor) -> bool:
+        """Whether the donor is to be seen in the photograph already, though nobody named it there."""
+        if self.scene.is_drawn:
+            return False
+        others = [one.cutout for one in self.bank.of(donor.cutout.label) if one.who.number in donor.who.alike and one is not donor]
+        return self._seen.shows([donor.cutout, *others])
+
+    @cached_property
+    def _seen(self) -> SeenAlready:
+        return SeenAlready(self.scene.picture)
 
     def means(self, boxes: NDArray[np.intp]) -> NDArray[np.float64]:
         """(3, n): share of ground, mean lightness and mean edge strength in each rectangle (left, top, right, bottom)."""
@@ -212,6 +225,8 @@ def _find(
             spot = _spot(donor, int(chosen.rows[place]), int(chosen.columns[place]), float(chosen.tall[place]))
             is_like = site.guess is None or site.guess.is_like(spot.standing_box, donor.ground)
             if is_like and _is_believable(site.scene, spot, spots):
+                if site.shows(donor):
+                    break
                 return spot
     return None
 

@@ -13,7 +13,7 @@ from evenhand.media.scene import GROUND_REGIONS, UNKNOWN, Instance, Picture, Sce
 DARKER = 0.84  # ground darker than this share of its surroundings, next to the feet, is taken for the object's shadow
 BELOW, BESIDE, ABOVE = 0.16, 0.3, 0.3  # of an object's height and width: how far from its base a shadow is taken along
 DARK, DARKEST = 0.88, 0.25  # of the ground's light
-LEAST_SHADE = 0.01  # of the object's pixels: less is no shadow
+LEAST_SHADE, MOST_SHADE = 0.01, 0.25  # of the object's pixels: less is no shadow, and more is a dark thing behind its legs
 
 
 def cast_shadow(scene: Scene, one: Instance) -> Stencil:
@@ -51,7 +51,7 @@ class Shade:
 
     @classmethod
     def of(cls, scene: Scene, one: Instance) -> Shade | None:
-        """The shadow near an object's base; None where it has none."""
+        """The shadow near an object's base; None where it has none that can be told from what is behind it."""
         cv2 = require("cv2", "image")
         left, top, right, bottom = one.box
         x0, x1 = max(0, round(left - BESIDE * one.width)), min(scene.shape[1], round(right + BESIDE * one.width))
@@ -62,7 +62,7 @@ class Shade:
         lit = ~scene.occupied[y0:y1, x0:x1] & ~shadow
         left_over = grey / max(1.0, float(np.median(grey[lit]))) if lit.any() else np.ones_like(grey)
         dark = shadow & (left_over < DARK)
-        if dark.sum() < LEAST_SHADE * one.area:
+        if not LEAST_SHADE * one.area <= dark.sum() <= MOST_SHADE * one.area:
             return None
         light = np.where(shadow, np.clip(left_over, DARKEST, 1.0), 1.0)
         light = np.where(body, left_over[dark].mean(), light).astype(np.float32)  # what the body hides is as dark as what lies beside it

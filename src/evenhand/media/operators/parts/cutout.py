@@ -18,6 +18,8 @@ SHADOW = 0.42
 BRIGHTEST = 245.0  # level to which the lights of an object are brought
 SOFT = 0.8  # pixels over which a cover fades
 LOOK_AROUND, EDGE_DEPTH = 8, 0.025  # pixels outside of a mask, and share of its height inside, between which its edge is judged
+GRAIN_TAIL = 2.0  # times the usual grain: what is larger is an edge of something, and on dark clothes it would be a speck
+BRIGHT = 64.0  # grey level from which on a picture has all of its grain; darker things have less, in proportion
 TOLD_APART, CLEARLY = 35.0, 0.6  # levels between inside and outside, and how much nearer to the one than to the other a colour must be
 
 
@@ -112,6 +114,19 @@ def spilled(scene: Scene, instance: Instance) -> float:
     return float(is_outside[edge].mean()) if edge.any() else 0.0
 
 
+def told_apart(scene: Scene, instance: Instance) -> float:
+    """The share of an object's outline along which it differs clearly from what is around it: elsewhere somebody had to guess its mask."""
+    cv2 = require("cv2", "image")
+    left, top, right, bottom = grown(instance.box, LOOK_AROUND, scene.shape)
+    mask = instance.mask(scene.shape)[top:bottom, left:right].astype(np.uint8)
+    colour = scene.picture[top:bottom, left:right].astype(np.float32)
+    inner, outer = (change(mask, np.ones((3, 3), np.uint8)).astype(bool) for change in (cv2.erode, cv2.dilate))
+    if not inner.any() or outer.all():
+        return 1.0
+    differs = np.linalg.norm(_carried_on(cv2, colour, inner) - _carried_on(cv2, colour, ~outer), axis=2) > TOLD_APART
+    return float(differs[outer & ~inner].mean())
+
+
 def ground_light(picture: Picture, occupied: Stencil, foot: tuple[int, int, int]) -> float:
     """Lightness of the free ground around the feet (left, bottom row, right): its upper quartile, for shadows lie there too."""
     left, bottom, right = foot
@@ -197,8 +212,9 @@ def regrained(scaled: Cutout, native: Cutout, texture: Floats, rng: np.random.Ge
     if lost < 0.15 or usual <= 0 or height >= texture.shape[0] or width >= texture.shape[1]:
         return scaled
     top, left = int(rng.integers(0, texture.shape[0] - height)), int(rng.integers(0, texture.shape[1] - width))
-    added = texture[top : top + height, left : left + width, None] * np.float32(min(1.0, lost / usual))
-    return replace(scaled, colour=np.clip(scaled.colour + added, 0, 255))
+    bounded = np.clip(texture[top : top + height, left : left + width, None], -GRAIN_TAIL * usual, GRAIN_TAIL * usual)
+    share = np.clip(scaled.colour.mean(axis=2, keepdims=True) / BRIGHT, 0, 1) * np.float32(min(1.0, lost / usual))
+    return replace(scaled, colour=np.asarray(np.clip(scaled.colour + bounded * share, 0, 255), np.float32))
 
 
 def _fineness(cutout: Cutout) -> float:

@@ -1,4 +1,4 @@
-"""Two quick marks of a changed region: how its rim differs from edges elsewhere, and whether its fine noise is that of the picture."""
+"""Quick marks of a changed region: how its rim differs from edges elsewhere, and whether its noise and detail are those around it."""
 
 from __future__ import annotations
 
@@ -39,3 +39,15 @@ def noise_ratio(picture: Picture, region: Stencil) -> float:
     if not around.any():
         return 1.0
     return (float(np.median(residual[mask])) + 0.2) / (float(np.median(residual[around])) + 0.2)
+
+
+def detail_ratio(picture: Picture, region: Stencil, free: Stencil, reach: int) -> float:
+    """Size of the fine detail inside over that of the free pixels within reach; a smear has half of it, and 1 is what is around it."""
+    cv2 = require("cv2", "image")
+    grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    detail = (grey - cv2.GaussianBlur(grey, (0, 0), 1.0)) ** 2
+    side = 2 * reach + 1
+    around = (cv2.dilate(region.astype(np.uint8), np.ones((side, side), np.uint8)) > 0) & ~region & free
+    if not around.any() or not region.any():
+        return 1.0
+    return float(np.sqrt(detail[region].mean() / max(1e-6, float(detail[around].mean()))))
