@@ -20,7 +20,7 @@ from evenhand.media.scene import Picture
 Floats = NDArray[np.float32]
 ROWS = 14  # to which the upper half of a donor is reduced
 STEP = 1.2  # between two sizes that are looked at
-SMALLEST, LARGEST = 0.8, 1.3  # of a donor's own height; its other sightings have other heights
+SMALLEST, LARGEST = 0.55, 1.4  # of a donor's own height; its other sightings have other heights
 LIGHT = 0.5  # share of a difference in overall lightness that counts, as for who looks like whom
 LEAST_CONTRAST = 8.0  # levels: a donor with less, all in black, is like every dark corner
 LEAST_PIXELS = 40  # of a reduced half
