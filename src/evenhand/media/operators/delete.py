@@ -22,8 +22,8 @@ from evenhand.media.vocabulary import Labels
 MOST_SHARE = 0.35  # of the picture; a larger hole cannot be filled believably
 MOST_STRUCTURE = 38.0  # levels: amid more detail a net's filling is a smear (of the first 26 street frames, at 45; at 36 it was believable)
 # The same for masks that nobody drew, and the share of the surroundings' fine detail that a filling must have: of 24 fillings of street
-# frames five were believable, four of which keep both.
-MOST_BARE_STRUCTURE, LEAST_DETAIL = 30.0, 0.58
+# frames five were believable, and the two that keep both are among them; amid more structure they were smears with few exceptions.
+MOST_BARE_STRUCTURE, LEAST_DETAIL = 20.0, 0.58
 MOST_LEARNED = 0.05  # of the picture, for a learned inpainter: larger fillings were seen to be smears
 NO_BACKGROUND = "the picture has no free background that would fill its place"
 LEFT_BEHIND = "something that it holds, wears or rides would be left in the air"
