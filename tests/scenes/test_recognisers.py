@@ -259,3 +259,19 @@ def test_the_stand_in_answers_to_its_own_name_only_and_to_no_other_site():
         for length in ("x", "-1", "9" * 12, "0" * 12 + "9" * 9, "1_0"):
             assert asked(port, path, own | {"Content-Length": length}) == 400, length
         assert server.billed == 0
+
+
+def test_a_function_may_take_several_pictures_at_once():
+    asked = []
+
+    def seen(given):
+        asked.append(len(given))
+        return [["car"] * (1 + k) for k in range(len(given))]
+
+    answers = FunctionRecogniser(seen, batch=2).recognise(pictures(3))
+    assert asked == [2, 1]
+    assert [len(one) for one in answers] == [1, 2, 1]
+    with pytest.raises(WrongAnswer, match="was given 3 pictures and answered 1 answers"):
+        FunctionRecogniser(lambda given: [[]], batch=4).recognise(pictures(3))
+    with pytest.raises(ModelFailed, match=r"one picture, uint8 of shape .*batch: 16"):
+        FunctionRecogniser(lambda given: given["no"]).recognise(pictures(1))

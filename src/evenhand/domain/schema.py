@@ -158,6 +158,8 @@ class ObjectsSection(SchemaSection):
     endpoint: StrictStr | None = Field(default=None, description="A service's address; stand-in for a local trial without a bill.")
     key: StrictStr | None = Field(default=None, description="${NAME} stands for an environment variable.")
     cache: StrictStr | None = Field(default=None, description="A folder where answers are kept.")
+    unboxed: StrictBool | None = Field(default=None, description="Whether what a service says of the whole picture counts as an object.")
+    batch: StrictInt | None = Field(default=None, ge=0, description="Most pictures that a function takes at once; 0 for one at a time.")
 
 
 class ModelSection(SchemaSection):

@@ -210,39 +210,56 @@ def checked(answer: NDArray[np.floating[Any]], pictures: int, classes: int) -> S
 
 @dataclass(frozen=True)
 class FunctionRecogniser:
-    """A Python function from one picture to labels, (label, score) pairs, or detections."""
+    """A Python function from one picture to labels, (label, score) pairs, or detections; with `batch`, from a list of so many to a list."""
 
-    function: Callable[[Picture], Sequence[Any]]
+    function: Callable[[Any], Any]
     name: str = "function"
     version: str = ""
     names: Sequence[str] = ()  # the classes, where it answers with numbers
     least: float = 0.0  # the least score of an object that counts
+    batch: int = 0  # most pictures that it takes at once, as a list; 0 for one picture that is no list
 
     def fingerprint(self) -> str:
         """Name and version: a function cannot be read."""
         return f"function:{self.name}:{self.version}" + (f":{self.least}" if self.least else "")
 
     def recognise(self, pictures: Sequence[Picture]) -> list[Answer]:
-        """One call for each picture."""
-        answers = []
-        for picture in pictures:
-            try:
-                raw = self.function(picture)
-            except EvenhandError:
-                raise
-            except Exception as fault:  # foreign code: whatever it raises is the recogniser's failure
-                raise ModelFailed(f"recogniser {self.name!r} raised {type(fault).__name__}: {fault}") from fault
-            if isinstance(raw, Mapping) and is_service_answer(raw):  # a recorded answer, or a client of the user's own
-                raw = AnswerReading(picture.shape[1], picture.shape[0]).read(raw)
-            elif isinstance(raw, Mapping):
-                raw = listed_answer(raw, self.names, self.name)
-            if isinstance(raw, str) or not isinstance(raw, Iterable):
-                raise WrongAnswer(
-                    f"recogniser {self.name!r} answered {raw!r}; expected a list of objects, an empty one when nothing is seen"
-                )
-            found = (as_detection(one, self.name) for one in raw)
-            answers.append(tuple(one for one in found if one.score >= self.least))
+        """One call for each picture, or for each batch of them."""
+        size = self.batch or 1
+        raw = [each for start in range(0, len(pictures), size) for each in self._asked(pictures[start : start + size])]
+        return [self._read(each, picture) for each, picture in zip(raw, pictures, strict=True)]
+
+    def _asked(self, pictures: Sequence[Picture]) -> list[Any]:
+        """What the function says of some pictures, one answer for each."""
+        given = list(pictures) if self.batch else pictures[0]
+        try:
+            raw = self.function(given)
+        except EvenhandError:
+            raise
+        except Exception as fault:  # foreign code: whatever it raises is the recogniser's failure
+            what = f"a list of {len(pictures)} pictures" if self.batch else f"one picture, {pictures[0].dtype} of shape {pictures[0].shape}"
+            hint = "" if self.batch else "; one that takes a list of pictures needs objects: {batch: 16}"
+            raise ModelFailed(f"recogniser {self.name!r} raised {type(fault).__name__} on {what}: {fault}{hint}") from fault
+        if not self.batch:
+            return [raw]
+        answers = list(raw) if isinstance(raw, Iterable) and not isinstance(raw, str | Mapping) else None
+        if answers is None or len(answers) != len(pictures):
+            said = type(raw).__name__ if answers is None else f"{len(answers)} answers"
+            raise WrongAnswer(
+                f"recogniser {self.name!r} was given {len(pictures)} pictures and answered {said}; expected one answer for each"
+            )
         return answers
+
+    def _read(self, raw: Any, picture: Picture) -> Answer:
+        """The objects of one answer."""
+        if isinstance(raw, Mapping) and is_service_answer(raw):  # a recorded answer, or a client of the user's own
+            raw = AnswerReading(picture.shape[1], picture.shape[0]).read(raw)
+        elif isinstance(raw, Mapping):
+            raw = listed_answer(raw, self.names, self.name)
+        if isinstance(raw, str) or not isinstance(raw, Iterable):
+            raise WrongAnswer(f"recogniser {self.name!r} answered {raw!r}; expected a list of objects, an empty one when nothing is seen")
+        found = (as_detection(one, self.name) for one in raw)
+        return tuple(one for one in found if one.score >= self.least)
 
 
 LABELS, SCORES_OF, BOXES = ("labels", "classes", "class_names", "names"), ("scores", "confidences"), ("boxes", "bboxes", "xyxy")

@@ -42,6 +42,7 @@ class ObjectSettings:
     ${NAME} stands for an environment variable.
     cache: a folder where answers are kept, so that no picture is ever asked twice.
     unboxed: whether what a service says of the whole picture, without a box, counts as one object of its class.
+    batch: of a function that takes a list of pictures, how many at most; 0 for one that takes one picture.
     """
 
     names: Sequence[str] = ()
@@ -53,6 +54,7 @@ class ObjectSettings:
     key: str = field(default="", repr=False)
     cache: Path | None = None
     unboxed: bool = False
+    batch: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,7 @@ def adapt(given: Any, wishes: ModelWishes) -> Model:
 
 def _recogniser(given: Callable[[Any], Any], wishes: ModelWishes) -> FunctionRecogniser:
     name, told = getattr(given, "__name__", type(given).__name__), wishes.objects
-    return FunctionRecogniser(given, name=name, names=tuple(told.names), least=told.least or 0.0)
+    return FunctionRecogniser(given, name=name, names=tuple(told.names), least=told.least or 0.0, batch=told.batch)
 
 
 def _prepared(function: Callable[[Any], Any], prepare: Preparation | None) -> Callable[[Any], Any]:
