@@ -61,3 +61,10 @@ def test_the_command_line_says_a_legend_and_writes_it_into_the_project(folders, 
     for wrong, told in (("legend=kiti", "did you mean 'kitti'"), ("legnd=kitti", "did you mean 'legend'"), ("legend", "name=value")):
         done = evenhand("init", folders / "kitti", "--set", wrong, "--out", "other.yaml", cwd=tmp_path, check=2)
         assert told in done.stderr
+
+
+def test_a_table_has_no_such_settings(tmp_path):
+    (tmp_path / "people.csv").write_text("age,sex\n30,f\n40,m\n")
+    done = evenhand("init", "people.csv", "--set", "kind=table", cwd=tmp_path, check=2)
+    assert "set" in done.stderr or "parameter" in done.stderr
+    assert not (tmp_path / "evenhand.yaml").exists()

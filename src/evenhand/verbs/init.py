@@ -26,6 +26,7 @@ from evenhand.models.http_presets import PRESETS
 from evenhand.models.readings import proposed_for, reading_of
 from evenhand.verbs.open import PROJECT, as_tuple, loader_for
 
+TABLES = ("table", "large_table")
 NOTHING_ALONG = "no values of other columns occur with one protected value only, in pairs: nothing was found that changes along with it"
 ALBUM = "album"
 ASKED_PICTURES = 300
@@ -84,6 +85,10 @@ def init(
         raise StoreError(f"{file} exists already and is not overwritten; move it away, or write elsewhere with --out")
     wanted = _model(model, _Wiring(returns, threshold, classes, output, preset, trusted))
     loader: Loader = loader_for(source).with_parameters(settings or {})
+    if settings and (isinstance(source, str) or loader.kind in TABLES):
+        raise InvalidArgument(
+            f"settings={dict(settings)!r} are of pictures, scenes and texts; what a table is read for has options of its own"
+        )
     if isinstance(source, str):
         wishes = InferWishes(label, favourable, tuple(protected), tuple(keep), tuple(numbers))
         return _of_table(source, wishes, wanted, file, co_changed)
@@ -94,7 +99,7 @@ def init(
             raise InvalidArgument(f"tone: skin tones are read from pictures of people, and {source} is data of the kind {loader.kind!r}")
         loader = loader.with_tone()
     limited = _limited(limit, loader.kind)
-    if loader.kind in ("table", "large_table"):
+    if loader.kind in TABLES:
         wishes = InferWishes(label, favourable, tuple(protected), tuple(keep), tuple(numbers))
         return _of_table(source, wishes, wanted, file, co_changed)
     if not isinstance(loader, ProposingLoader):
