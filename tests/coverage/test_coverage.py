@@ -26,8 +26,10 @@ from evenhand.measures.coverage.properties import (
     robustness,
     success_score,
 )
-from evenhand.measures.coverage.surrogate import Imitated, SurrogateSettings, grow
+from evenhand.measures.coverage.surrogate import Imitated, Path, SurrogateSettings, grow
+from evenhand.measures.coverage.tests_by_path import counts_by_path, unmet_shares
 from evenhand.report.sections.searches import tree_of
+from evenhand.synthesis.box import Box
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.constraint_graph import ConstraintGraph
 
@@ -283,3 +285,20 @@ def test_robustness_misses_no_column_of_which_a_single_value_matters():
     found = [robustness(OneJob(), rows, domain, np.random.default_rng(1), Perturbation(share=share)).failing for share in (0.25, 1.0)]
     assert np.array_equal(*found)
     assert found[0].all()
+
+
+def test_a_suite_for_every_path_keeps_a_wished_share_though_most_paths_lead_through_one_value():
+    """Women's paths are many more than men's: equally many tests for each path would make a suite of women."""
+    man = np.array([False, True])
+    paths = [Path(at, (Box({0: ~man}, {2: (at, at + 1.0)}),), 0, "") for at in range(12)]
+    paths += [Path(12 + at, (Box({0: man}),), 1, "") for at in range(3)] + [Path(15, (Box(),), 1, "")]
+    wished = {0: np.array([0.5, 0.5, 0.0])}
+    counts = counts_by_path(paths, 60, wished)
+    assert counts.sum() == 60
+    assert counts[:12].sum() == 30
+    assert counts.min() >= 1
+    assert counts_by_path(paths, 20, wished)[:12].tolist() == [1] * 12  # no path goes without
+    assert np.ptp(counts_by_path(paths, 60, {})) <= 1
+    rows = np.repeat([[0.0, 0, 20, 5], [1.0, 0, 20, 5]], [8, 12], axis=0)
+    assert unmet_shares(rows, wished, DOMAIN) == ["sex = f: 8 of 10 wished for", "sex = m: 12 of 10 wished for"]
+    assert unmet_shares(rows[4:], {0: np.array([0.25, 0.75, 0.0])}, DOMAIN) == []

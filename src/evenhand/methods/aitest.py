@@ -29,6 +29,7 @@ from evenhand.measures.coverage.lime import Lime, top_columns
 from evenhand.measures.coverage.neighbourhood import neighbours
 from evenhand.measures.coverage.paths import Sampler, cover, coverage_of, drawer
 from evenhand.measures.coverage.surrogate import Drawer, Imitated, Surrogate, SurrogateSettings, grow
+from evenhand.measures.coverage.tests_by_path import wished_shares
 from evenhand.methods.parts.known import Known
 from evenhand.synthesis import fit_steered, synthesiser
 from evenhand.synthesis.constraint_graph import ConstraintGraph
@@ -113,7 +114,10 @@ class Aitest:
         return grow(Imitated(task.predict, task.domain, task.model.classes), draw, some, rng, settings)
 
     def _seeds(self, population: Sampler, surrogate: Surrogate | None, task: Task, rng: np.random.Generator) -> Rows:
-        rows = population.sample(self.seeds, rng) if surrogate is None else cover(surrogate, drawer(population), self.seeds, rng).rows
+        if surrogate is None:
+            rows = population.sample(self.seeds, rng)
+        else:
+            rows = cover(surrogate, drawer(population), self.seeds, rng, wished_shares(population)).rows
         # A wish may reach beyond the tested domain (a wider range); such rows are not candidates there.
         return rows[task.domain.contains(rows)]
 

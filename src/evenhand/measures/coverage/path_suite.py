@@ -15,6 +15,7 @@ from evenhand.contract import Model, labels_of
 from evenhand.domain.tabular import TabularDomain
 from evenhand.measures.coverage.paths import Sampler, Suite, cover, drawer
 from evenhand.measures.coverage.surrogate import Imitated, Surrogate, SurrogateSettings, grow
+from evenhand.measures.coverage.tests_by_path import unmet_shares, wished_shares
 from evenhand.statistics.intervals import Interval
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class PathSuite:
     suite: Suite
     answers: Labels
     fidelity: Interval
+    unmet: tuple[str, ...] = ()  # wished shares that the paths leave no room for
 
     def frame(self) -> pd.DataFrame:
         """The rows with two more columns: the path's conditions and the model's answer."""
@@ -46,7 +48,10 @@ class PathSuite:
         covered = self.suite.coverage
         paths = f"{int(covered.possible.sum()):,} paths, {covered.share:.0%} of which are taken"
         alike = f"{self.fidelity.estimate:.1%} of held-out rows ({self.fidelity.low:.1%} to {self.fidelity.high:.1%})"
-        return f"{len(self.suite.rows):,} tests for {paths}; the tree says what the model says of {alike}"
+        told = f"{len(self.suite.rows):,} tests for {paths}; the tree says what the model says of {alike}"
+        if not self.unmet:
+            return told
+        return f"{told}; with a test for every path there is no room for every wished share ({'; '.join(self.unmet)}), more rows leave it"
 
 
 def path_suite(model: Model, real: Rows, population: Sampler, domain: TabularDomain, n: int, rng: np.random.Generator) -> PathSuite:
@@ -58,5 +63,7 @@ def path_suite(model: Model, real: Rows, population: Sampler, domain: TabularDom
     held = np.arange(len(real)) % HELD_OUT == 0
     settings = SurrogateSettings(leaves=min(MOST_PATHS, n))
     surrogate = grow(Imitated(answers, domain, model.classes), drawer(population), real[~held], rng, settings)
-    suite = cover(surrogate, drawer(population), n, rng)  # wished shares are counted again: those of the growing tree are not tests
-    return PathSuite(domain, surrogate, suite, answers(suite.rows), surrogate.fidelity(real[held], answers(real[held])))
+    wished = wished_shares(population)
+    suite = cover(surrogate, drawer(population), n, rng, wished)  # shares are counted again: the rows of the growing tree are not tests
+    fidelity = surrogate.fidelity(real[held], answers(real[held]))
+    return PathSuite(domain, surrogate, suite, answers(suite.rows), fidelity, tuple(unmet_shares(suite.rows, wished, domain)))

@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.arrays import Index, Reals, Rows
 from evenhand.errors import ConstraintError
 from evenhand.measures.coverage.surrogate import Drawer, Surrogate, draw_in_boxes
+from evenhand.measures.coverage.tests_by_path import Shares, counts_by_path, spread
 from evenhand.synthesis.box import Box
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.constraint_graph import ConstraintGraph
@@ -54,10 +55,9 @@ class Suite:
     coverage: PathCoverage
 
 
-def cover(surrogate: Surrogate, draw: Drawer, n: int, rng: np.random.Generator) -> Suite:
-    """n tests, equally many for every path that the constraints allow."""
-    wanted = np.full(len(surrogate.paths), n // len(surrogate.paths))
-    wanted[: n % len(surrogate.paths)] += 1
+def cover(surrogate: Surrogate, draw: Drawer, n: int, rng: np.random.Generator, wished: Shares | None = None) -> Suite:
+    """n tests, equally many for every path that the constraints allow, but for what wished shares of categories leave."""
+    wanted = counts_by_path(surrogate.paths, n, wished or {})
     # Paths that leave the categories free come last, so that their rows can make up for what the others take of a wished share.
     order = sorted(range(len(wanted)), key=lambda at: -min((len(box.values) for box in surrogate.paths[at].boxes), default=0))
     drawn = {at: draw_in_boxes(draw, surrogate.paths[at].boxes, int(wanted[at]), rng) for at in order}
@@ -75,9 +75,7 @@ def _left_over(n: int, paths: Index) -> list[tuple[int, int]]:
     """Tests of impossible paths given to the possible ones, equally."""
     if n <= 0 or not len(paths):
         return []
-    counts = np.full(len(paths), n // len(paths))
-    counts[: n % len(paths)] += 1
-    return [(int(path), int(count)) for path, count in zip(paths, counts, strict=True) if count]
+    return [(int(path), int(count)) for path, count in zip(paths, spread(n, len(paths)), strict=True) if count]
 
 
 class Sampler(Protocol):
