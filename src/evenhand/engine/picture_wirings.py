@@ -35,12 +35,12 @@ OTHER_WIRINGS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "values not shifted and scaled by ImageNet's colours (prepare: mean, deviation)": lambda pictures: pictures / WHITE * DEVIATION + MEAN,
     "the pictures upside down": lambda pictures: pictures[:, ::-1],
 }
-RESERVED_BELOW = 0.2
+RESERVED_BELOW = 0.05
 """From which p-value on a better wiring keeps a classifier from passing.  It is no doubt, which would keep it from being blamed too: a
 classifier that leans on the colour or the light of skin may read pictures better where these are changed."""
 BEHIND = 0.1
 """A wiring that is so much worse on the usual rows is not tried on the further ones."""
-LEAST_GAIN = 0.01
+LEAST_GAIN = 0.02
 MOST_FURTHER = 450
 FEWEST_MOVED = 8
 """Fewer pictures that only one of two wirings reads rightly tell nothing."""
