@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))  # t
 from parts import aitest_tables as tables
 
 UNLIMITED = 1_000_000
-QUICK = {2: ["iris", "credit"], 3: ["iris", "credit"], 4: ["credit"], 5: ["credit"], 6: ["iris"], 7: ["credit"]}
+QUICK = {2: ["iris"], 3: ["iris", "credit"], 4: ["credit"], 5: ["credit"], 6: ["iris"], 7: ["credit"]}
 FULL = {
     2: ["iris", "ecoli", "car", "credit", "wdbc", "adult", "magic", "bank", "compas"],
     3: ["iris", "ecoli", "car", "credit", "wdbc", "adult", "magic"],
@@ -41,10 +41,10 @@ class CellNotes:
 
 
 def _plan(effort: Effort) -> tables.Plan:
-    steps = effort.choose(200, 12_000)
+    steps = effort.choose(4_000, 12_000)
     notes: Any = CellNotes(effort.cells)
     questions = effort.choose(100_000, 1_000_000_000)
-    return tables.Plan(len(effort.seeds), effort.choose(2, 5), steps, effort.choose(1_000, 4_000), UNLIMITED, True, questions, notes)
+    return tables.Plan(len(effort.seeds), effort.choose(1, 5), steps, effort.choose(1_000, 4_000), UNLIMITED, True, questions, notes)
 
 
 def _printed(text: str, title: str) -> Grid:
