@@ -16,19 +16,28 @@ from parts.search_budgets import budget_figures
 from parts.search_known import known_figures
 from parts.search_natural import natural_figures, search_constants
 from parts.search_rare import rare_figures
-from parts.search_speed import speed_figures
+from parts.search_speed import certify_ratios, speed_figures
 
 QUICK_SEED = 900_000
 """Quick runs begin here; full ones stay below."""
+PARTS = {
+    "natural": natural_figures,
+    "constants": search_constants,
+    "known": known_figures,
+    "rare": rare_figures,
+    "budgets": budget_figures,
+    "speed": speed_figures,
+    "certify": certify_ratios,
+}
 
 
 def main() -> int:
     """Measure and write."""
-    given = common.options(__doc__ or "")
+    given = common.options(__doc__ or "", tuple(PARTS))
     seed = given.seed + (QUICK_SEED if given.quick else 0)
     figures = {}
-    for part in (natural_figures, search_constants, known_figures, rare_figures, budget_figures, speed_figures):
-        figures |= part(seed, given.quick)
+    for part in given.only or PARTS:
+        figures |= PARTS[part](seed, given.quick)
     common.write_figures(figures, given.json)
     return 0
 
