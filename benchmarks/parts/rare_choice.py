@@ -1,6 +1,6 @@
-"""The two constants of rare shares, chosen on the generated table: how deep the levels go, and by how much the islands' error is stretched.
+"""The two constants of rare shares, tried on a generated table: how deep the levels go, and by how much the islands' error is stretched.
 
-Nothing that is chosen here is reported: the reported plantings are on the census table, in other pockets.
+Nothing that is tried here is reported: the reported plantings are on the census table, in other pockets.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether shares of one in a thousand to one in a million are told right: many runs of each planting, kept run by run with the code that
 they come from, so that a long measurement can be taken up again.  What is planted stands in `rare_places.py`.
 
-Constants are chosen on the generated table; the census is reported.
+The census is reported; `rare_choice.py` tries constants on a generated table.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def _classes(data: Dataset) -> list[Any]:
     return list(data.domain.label.values)
 
 
-PROOF_SECONDS, QUICK_PROOF_SECONDS = 60.0, 20.0
+PROOF_SECONDS, QUICK_PROOF_SECONDS = 60.0, 15.0
 """CPU-seconds for each ensemble, the drawing of rows included."""
 
 

@@ -53,7 +53,7 @@ class RareRateSettings:
     reached: levels end where this share of the islands' people is affected: on deep ones hardly anybody moves any more, and the islands
     stay where they happened to be; many moves on a shallow one tell the rest
     alike: by so much the islands' own error is stretched: they were divided at the same levels, and those that lost what they sought say
-    too little all together.  It and `reached` are chosen by `benchmarks/rare.py --development`
+    too little all together.  `benchmarks/rare.py --development` tries it and `reached`
     """
 
     people: Count = 1_000_000
