@@ -1,5 +1,5 @@
-"""Rare shares, a hundred runs of each planting: `--minutes` of them, some of every planting first, taken up again by the next call; then what all
-kept runs say.  `--quick` makes none, and tells what is kept.
+"""Rare shares, a hundred runs of each planting: `--minutes` of them, some of every planting first, taken up again by the next call; then
+what all kept runs say.  `--quick` makes none, and tells what is kept.
 
 `--development` tries the two constants (`RareRateSettings.reached`, `alike`) on the generated table instead, on other pockets, and keeps
 nothing.  Those in force were first chosen on the reported plantings.
