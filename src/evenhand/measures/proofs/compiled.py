@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -18,5 +18,4 @@ def compiled(function: Function) -> Function:
         return function
     from numba import njit
 
-    made: Function = njit(cache=True, error_model="numpy")(function)
-    return made
+    return cast(Function, njit(cache=True, error_model="numpy")(function))
