@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from evenhand.domain.columns import Column
 from evenhand.domain.shown_twins import is_believable
 from evenhand.domain.tabular import Label, TabularDomain
 from evenhand.engine.run import Plan, Run, Subject, run
-from evenhand.methods.evenhand import Evenhand
+from evenhand.methods.evenhand import Evenhand, Walking
 from evenhand.methods.parts.known_share import KnownShare
-from evenhand.methods.parts.plausible_walks import PlausibleSet
 from evenhand.models.budget import Budget
 
 DOMAIN = TabularDomain(
@@ -85,19 +85,6 @@ def test_a_search_goes_on_to_people_with_implausible_twins_once_the_plausible_pa
     assert (done.findings.rows[:, 1] >= 20).mean() > 0.97
 
 
-def test_walks_that_have_found_nearly_every_pair_go_on_although_no_fresh_draw_says_so(monkeypatch):
-    """Some 120 pairs are plausible: what walks over anybody find of them for their cost tells that they are used up, long before nothing
-    new turns up."""
-    monkeypatch.setattr(KnownShare, "is_nine_tenths", lambda _share, _draws: False)
-    moved, plainly = [], PlausibleSet.moved
-    monkeypatch.setattr(PlausibleSet, "moved", lambda self, walks, *rest: moved.append(len(walks)) or plainly(self, walks, *rest))
-    subject = Subject(replace(DOMAIN, columns=DOMAIN.columns[:4]), RefusedAtTheEdge(), people(4000)[:, :4])
-    done = run(Evenhand(learnt_cells=16_000), subject, Plan(4, Budget(candidates=8_000)))
-    assert done.aside is not None
-    assert len(done.aside) > 45 * len(done.findings) > 45 * 80
-    assert sum(moved) < 30_000  # 55,000 where walks wait until nothing new turns up
-
-
 @dataclass(frozen=True)
 class RefusedAtTheEdge(OldsAreRefused):
     """The old are treated otherwise whom the data does not know, and few others."""
@@ -106,3 +93,18 @@ class RefusedAtTheEdge(OldsAreRefused):
         few = (rows[:, 1] == 20) & (rows[:, 2] < 8)
         refused = (rows[:, 0] == 2) & (few | (rows[:, 1] < 20))
         return np.eye(2)[1 - refused.astype(int)]
+
+
+@pytest.mark.parametrize(("model", "is_told"), [(OldsAreRefused(), True), (RefusedAtTheEdge(), False)])
+def test_walks_over_pairs_end_where_fresh_draws_or_the_other_walks_tell_that_they_are_known(model, is_told, monkeypatch):
+    """At the edge some 120 pairs are plausible: that walks over anybody find several times as many people tells it without any draw."""
+    left, plainly = [], Walking._leave_pairs
+    monkeypatch.setattr(Walking, "_leave_pairs", lambda self: left.append(self.task.left()) or plainly(self))
+    if not is_told:
+        monkeypatch.setattr(KnownShare, "is_nine_tenths", lambda _share, _draws: False)
+    subject = Subject(replace(DOMAIN, columns=DOMAIN.columns[:4]), model, people(4000)[:, :4])
+    done = run(Evenhand(learnt_cells=16_000), subject, Plan(4, Budget(candidates=24_000)))
+    assert len(left) == 1  # once, and not at the very end
+    assert left[0] > 0.1
+    assert done.aside is not None
+    assert len(done.aside) > len(done.findings) > 80
