@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,8 @@ from hypothesis import strategies as st
 from evenhand.contract import Verdict
 from evenhand.domain.columns import Column
 from evenhand.domain.tabular import TabularDomain
-from evenhand.engine.findings import Findings, FindingsPile, findings_of
+from evenhand.engine.findings import Findings, findings_of
+from evenhand.engine.findings_pile import FindingsPile
 from evenhand.engine.kept_pairs import WIDE_COLUMNS, KeptPairs
 
 KINDS = (
@@ -88,6 +91,33 @@ def test_a_pile_gives_the_tail_and_the_whole():
     assert len(pile.since(10)) == 0
     np.testing.assert_array_equal(pile.whole().rows, whole)
     np.testing.assert_array_equal(pile.whole().keys(DOMAIN), DOMAIN.keys(whole))
+
+
+def test_a_pile_grows_in_place_and_leaves_alone_what_was_shown():
+    parts = [found(700, seed) for seed in range(6)]
+    pile = FindingsPile(len(DOMAIN.columns))
+    for part in parts[:4]:
+        pile.add(part)
+    shown, tail = pile.whole(), pile.since(2_500)
+    kept = shown.rows.copy(), tail.rows.copy()
+    for part in parts[4:]:
+        pile.add(part)
+    np.testing.assert_array_equal(shown.rows, kept[0])
+    np.testing.assert_array_equal(tail.rows, kept[1])
+    for name in ("rows", "twins", "gap", "outcomes", "candidate", "phase"):
+        np.testing.assert_array_equal(getattr(pile.whole(), name), np.concatenate([getattr(part, name) for part in parts]))
+
+
+def test_a_pile_of_twins_that_differ_in_other_columns_is_whole():
+    first, second, rows = found(3, 1), found(4, 2), DOMAIN.sample(2, np.random.default_rng(5))
+    twins = rows.copy()
+    twins[:, 1] = 7.0
+    third = replace(found(2, 3), pairs=KeptPairs.of(rows, twins, DOMAIN.columns))
+    pile = FindingsPile(len(DOMAIN.columns))
+    for part in (first, third, second):
+        pile.add(part)
+    np.testing.assert_array_equal(pile.whole().twins, np.concatenate([first.twins, twins, second.twins]))
+    np.testing.assert_array_equal(pile.whole().rows, np.concatenate([first.rows, rows, second.rows]))
 
 
 def test_some_are_replaced():

@@ -18,7 +18,8 @@ from evenhand.contract import Candidates, Headway, Task, Verdict, Watch, join_ve
 from evenhand.domain.key_table import KeyTable
 from evenhand.domain.row_verdicts import RowVerdicts
 from evenhand.domain.shown_twins import is_believable
-from evenhand.engine.findings import Findings, FindingsPile, findings_of
+from evenhand.engine.findings import Findings, findings_of
+from evenhand.engine.findings_pile import FindingsPile
 from evenhand.engine.interrupts import uninterrupted
 from evenhand.engine.pace import Pace, question_seconds
 from evenhand.engine.store import Journal, RunFolder

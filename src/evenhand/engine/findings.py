@@ -134,36 +134,6 @@ class Findings:
         return said
 
 
-class FindingsPile:
-    """Findings as they come, part by part."""
-
-    def __init__(self, columns: int) -> None:
-        self._columns = columns
-        self._parts: list[Findings] = []
-
-    def __len__(self) -> int:
-        return sum(len(part) for part in self._parts)
-
-    def add(self, part: Findings) -> None:
-        """Append a part."""
-        self._parts.append(part)
-
-    def since(self, place: int) -> Findings:
-        """Those from a place on."""
-        kept, end = [], len(self)
-        for part in reversed(self._parts):
-            if end <= place:
-                break
-            end -= len(part)
-            kept.append(part[max(0, place - end) :])
-        return Findings.join(kept[::-1], self._columns)
-
-    def whole(self) -> Findings:
-        """All of them, as one part from now on."""
-        self._parts = [Findings.join(self._parts, self._columns)]
-        return self._parts[0]
-
-
 def _may_change(domain: TabularDomain, name: str) -> bool:
     return name in domain.protected or any(name in rule.changes for rule in domain.implied)
 
