@@ -25,3 +25,11 @@ def test_what_was_drawn_long_ago_is_forgotten():
     for _ in range(4):
         seen.add(250, 250)
     assert seen.share > 0.9
+
+
+def test_what_is_told_is_of_the_list_as_it_has_become():
+    seen = KnownShare(2_000)
+    for known in (24, 35, 44, 47, 48, 47, 48):  # of a list that has grown
+        seen.add(known, 50)
+    assert seen.share == pytest.approx(0.95, abs=0.02)
+    assert seen.known / seen.drawn < 0.85

@@ -72,6 +72,14 @@ def test_a_result_is_a_result(results, verb, tmp_path):
     assert "evenhand-result" in result._repr_html_()
 
 
+def test_a_scan_says_how_much_of_what_there_is_its_list_holds(results):
+    told = {"known": "about half of the plausible affected people are in the list", "set_aside": "3 more people are treated so"}
+    run = replace(results["scan"].runs[0], facts=told)
+    lines = replace(results["scan"], runs=(run,)).summary().splitlines()
+    assert f"  {told['known']}; {told['set_aside']}." in lines
+    assert not any("in the list" in line for line in results["scan"].summary().splitlines())
+
+
 def test_headers_have_the_same_parts(results):
     parts = {"evenhand", "date", "command", "seed", "budget", "data", "domain", "model", "medium", "oracle", "details", "versions"}
     for result in results.values():

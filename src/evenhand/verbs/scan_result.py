@@ -96,7 +96,7 @@ class ScanResult(Rendered):
         lines += [*self._sentences, *co_changed(self.header)]
         lines += [f"{sentence}." for sentence in (self.severity.sentences if self.severity is not None else [])]
         lines += [f"While searching, from people drawn beside the search: {self.anytime['sentence']}."] if self.anytime else []
-        lines += [_run_line(r) for r in self.runs]
+        lines += [line for r in self.runs for line in (_run_line(r), *_list_lines(r))]
         lines += [f"Note: {note}." for note in self.notes]
         lines += [f"{name} FAILED: {why}" for name, why in self.failures.items()]
         lines += _where_lines(self.where)
@@ -179,6 +179,12 @@ def _run_line(done: Run) -> str:
     ledger = done.ledger
     found = f"{done.method}: {ledger.findings:,} findings among {ledger.candidates:,} candidates ({ledger.duplicates:,} duplicates)"
     return f"{found}, {ledger.model_rows:,} model rows, {done.cpu_seconds:.2f} CPU-seconds; {done.ended}."
+
+
+def _list_lines(done: Run) -> list[str]:
+    """How much of what there is the list holds, where the method can say it."""
+    told = [str(done.facts[name]) for name in ("enumerated", "known", "set_aside") if name in done.facts]
+    return [f"  {'; '.join(told)}."] if told else []
 
 
 def _where_lines(where: Rules | None) -> list[str]:

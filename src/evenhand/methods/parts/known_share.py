@@ -24,11 +24,16 @@ class KnownShare:
     remembered: int
     known: float = 0.0
     drawn: float = 0.0
+    ever: int = 0
+    late_known: float = 0.0
+    late: float = 0.0
 
     def add(self, known: int, drawn: int) -> None:
         """One batch of fresh affected people, and how many of them were known."""
         self.forget(max(0, self.remembered - drawn))
-        self.known, self.drawn = self.known + known, self.drawn + drawn
+        self.known, self.drawn, self.ever = self.known + known, self.drawn + drawn, self.ever + drawn
+        kept = min(1.0, max(0, min(self.remembered, self.ever // 2) - drawn) / max(self.late, 1.0))
+        self.late_known, self.late = kept * self.late_known + known, kept * self.late + drawn
 
     def forget(self, draws: int) -> None:
         """Count what is known so far as so many draws at most."""
@@ -37,8 +42,8 @@ class KnownShare:
 
     @property
     def share(self) -> float | None:
-        """None before anybody affected was drawn."""
-        return self.known / self.drawn if self.drawn else None
+        """By the later half of all draws, as earlier ones tell of a shorter list; None before anybody affected was drawn."""
+        return self.late_known / self.late if self.late else None
 
     @property
     def is_nearly_all(self) -> bool:
