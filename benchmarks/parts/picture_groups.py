@@ -170,8 +170,17 @@ AGE_SHAPES = {
     "bent": AgeShape(law=lambda age: 30.0 + 30.0 * np.tanh((age - 35.0) / 20.0)),
     "a step": AgeShape(law=lambda age: np.where(age < 40.0, 30.0, 55.0)),
     "heavy tails": AgeShape(error=lambda age: np.full(len(age), 4.0), tails=3),
+    "two steps": AgeShape(law=lambda age: 25.0 + 20.0 * (age >= 32.0) + 20.0 * (age >= 52.0)),
+    "decades": AgeShape(law=lambda age: 10.0 * np.rint(age / 10.0), error=lambda age: np.full(len(age), 3.0)),
+    "a late step": AgeShape(law=lambda age: np.where(age < 60.0, 45.0, 75.0), error=lambda age: np.full(len(age), 5.0)),
+    "a dip": AgeShape(law=lambda age: age - 12.0 * ((age >= 30.0) & (age < 45.0))),
+    "steps, seven groups": AgeShape(
+        (100, 60, 140, 120, 90, 200, 110), (26.0, 32.0, 34.0, 38.0, 45.0, 46.0, 58.0), 14.0, lambda age: np.where(age < 35.0, 26.0, 50.0)
+    ),
+    "a step, many people": AgeShape((10_000, 15_000, 20_000), (32.0, 40.0, 48.0), law=lambda age: np.where(age < 38.0, 28.0, 52.0)),
 }
-"""Everything but the first was made after the comparison among people of like age was, and nothing was changed for it."""
+"""The second to the eighth were made after the comparison among people of like age was; strata of few rows were made
+because of "a step", and the ones after the eighth after that.  Nothing was changed for those."""
 
 
 def simulated_ages(years: float, draws: int, seed: int, shape: str = "as chosen on") -> float:

@@ -62,7 +62,11 @@ def _of_ages(years: float) -> dict[str, Figure]:
     codes = np.repeat([0, 1], 300)
     actual = rng.normal(np.array([32.0, 50.0])[codes], 9.0)
     said = 40.0 + 0.6 * (actual - 40.0) + rng.normal(0, 4.0, len(codes)) + years * (codes == 0)
-    answer = Answer(Outcomes(amount=said, actual=actual), np.zeros(600, int), None, False, (), has_favourable=False)
+    return _compared(codes, said, actual)
+
+
+def _compared(codes: np.ndarray, said: np.ndarray, actual: np.ndarray) -> dict[str, Figure]:
+    answer = Answer(Outcomes(amount=said, actual=actual), np.zeros(len(codes), int), None, False, (), has_favourable=False)
     work = FigureWork(answer, (Grouping("race", codes, ("one", "two")),), (), ("years",), GroupSettings(draws=199))
     found = [each for task in work.every() for each in work.open()(replace(task, rng=np.random.default_rng(0)))]
     return {each.metric: each for each in corrected(found)}
@@ -74,3 +78,14 @@ def test_errors_of_ages_are_compared_among_people_of_like_age() -> None:
     assert abs(fair["mean_error"].groups[0].estimate - fair["mean_error"].groups[1].estimate) > 5  # as it is, for the reader
     assert "different" not in {each.verdict for each in fair.values()}
     assert planted["mean_error"].verdict == "different"
+
+
+@pytest.mark.parametrize("people", [1_200, 110_000])  # shuffled, and by the law of large samples
+def test_a_fair_regression_that_jumps_between_two_ages_is_not_blamed(people: int) -> None:
+    rng = np.random.default_rng(8)
+    codes = rng.integers(0, 2, people)
+    actual = rng.normal(np.array([32.0, 50.0])[codes], 9.0)
+    said = np.where(actual < 41.0, 28.0, 58.0) + rng.normal(0, 2.0, people)
+    found = _compared(codes, said, actual)
+    assert "different" not in {each.verdict for each in found.values()}
+    assert _compared(codes, said + 5.0 * (codes == 0), actual)["mean_error"].verdict == "different"

@@ -144,6 +144,8 @@ def test_faces_that_are_missed_are_counted_by_group() -> None:
     data = _open(album, faces=True)
     model = eh.wrap(FaceFinder(lambda shown: [[(1, 1, 7, 7)] if one[0, 7, 0] < 50 or one.sum() % 2 else [] for one in shown]), data)
     found = eh.measure(model, data, options=OPTIONS)
+    assert [(figure.metric, figure.title) for figure in found.figures] == [("equal_opportunity", "Recall")]
+    assert "Recall by group" in found.reason
     recalls = {part.name: part.estimate for part in found.figure("equal_opportunity", "group").groups}
     assert recalls["one"] == 1.0
     assert recalls["other"] < 1.0

@@ -22,6 +22,8 @@ from evenhand.statistics.permutation import NOTHING, Amounts, Stratum, Test, amo
 
 Verdict = Literal["different", "not shown", "insufficient"]
 CALIBRATION_STRATA = 20
+LIKE_ROWS = 16
+"""Rows of like true amounts that are compared with each other: the fewer, the smaller is what a jump between two amounts explains."""
 SAME_TEST = {"disparate_impact": "statistical_parity", "equalized_odds": "average_odds"}
 """Figures that ask in another unit whether the same shares are equal."""
 LESS_IS_BETTER = ("false_omission", "absolute_error")
@@ -282,7 +284,8 @@ def _amount_figure(
         counts &= outcomes.weights > 0
     weights = None if outcomes.weights is None else outcomes.weights[counts]
     like = metric.strata(outcomes) if within is None else within
-    strata = None if like is None else _strata(like[counts])
+    most = CALIBRATION_STRATA if within is None else max(CALIBRATION_STRATA, int(counts.sum()) // LIKE_ROWS)
+    strata = None if like is None else _strata(like[counts], most)
     amounts = Amounts(values[counts], grouping.codes[counts], len(grouping.names), weights, strata)
     tested = amounts if within is None else _levelled(amounts, within[counts])
     test = amounts_test(tested, rng, min(settings.draws, 999)) if len(amounts.values) else NOTHING
@@ -294,19 +297,22 @@ def _amount_figure(
 
 
 def _levelled(amounts: Amounts, actual: Reals | Index) -> Amounts:
-    """Without what a curve of third degree tells from the true amount: strata have a width, and groups differ within them.
+    """Without what the true amount tells: a curve of third degree, as strata have a width, and what is left of each stratum's mean.
 
-    The curve is fitted without regard to groups, so that it may take a part of their difference too, and never adds one.
+    Both are fitted without regard to groups, so that they may take a part of their difference too, and never add one.
     """
-    if not len(actual):
+    if not len(actual) or amounts.strata is None:
         return amounts
     curve = ((actual - actual.mean()) / (actual.std() or 1.0))[:, None] ** np.arange(4)
-    return replace(amounts, values=amounts.values - curve @ np.linalg.lstsq(curve, amounts.values, rcond=None)[0])
+    left = amounts.values - curve @ np.linalg.lstsq(curve, amounts.values, rcond=None)[0]
+    rows = np.bincount(amounts.strata)
+    means = np.divide(np.bincount(amounts.strata, left), rows, out=np.zeros(len(rows)), where=rows > 0)
+    return replace(amounts, values=left - means[amounts.strata])
 
 
-def _strata(scores: Reals | Index) -> Index:
+def _strata(scores: Reals | Index, most: int) -> Index:
     """Rows with like scores: as many in each stratum, equal scores never apart."""
-    edges = np.quantile(scores, np.linspace(0, 1, CALIBRATION_STRATA + 1)[1:-1]) if len(scores) else np.empty(0)
+    edges = np.quantile(scores, np.linspace(0, 1, most + 1)[1:-1]) if len(scores) else np.empty(0)
     return np.searchsorted(np.unique(edges), scores, side="left").astype(np.intp)
 
 

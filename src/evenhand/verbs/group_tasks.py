@@ -25,6 +25,9 @@ BY_ERRORS = ("equal_opportunity", "predictive_equality")
 common it is in a group even where everybody is read alike."""
 OF_AMOUNTS = ("mean_error", "absolute_error")
 """What is measured of amounts that nobody hopes for, such as ages, among people with like true ones."""
+OF_EVERYBODY = "equal_opportunity"
+"""What is measured where every picture should get the favourable outcome: how often it does.  Parity and accuracy would say the same thing
+again, and there is nobody to get it wrongly."""
 WORDS = {
     "equal_opportunity": ("Recall", "share of those of this class who are taken for it"),
     "predictive_equality": ("Taken for", "share of all others who are taken for this class"),
@@ -65,6 +68,8 @@ class FigureWork:
     @property
     def _metrics(self) -> tuple[int, ...]:
         """Places of the metrics that hold for the answer as a whole."""
+        if self.answer.is_due_to_all:
+            return (METRICS.index(BY_NAME[OF_EVERYBODY]),)
         if self.answer.has_favourable:
             return tuple(range(len(METRICS)))
         return tuple(METRICS.index(BY_NAME[name]) for name in OF_AMOUNTS) if self._says_amounts else ()
@@ -87,6 +92,8 @@ class FigureWork:
         else:
             within = None if self.answer.has_favourable else self.answer.outcomes.actual
             made = figure(metric, self.answer.outcomes, self.groupings[task.place], self.settings, task.rng, within)
+        if made and self.answer.is_due_to_all:
+            made = replace(made, title=WORDS[OF_EVERYBODY][0], meaning="share with the right answer, which is the same for everybody")
         return [made] if made else []
 
     def _by_class(self, grouping: Grouping, rng: np.random.Generator) -> list[Figure]:

@@ -35,6 +35,7 @@ class Answer:
     notes: tuple[str, ...]
     scores: Scores | None = None  # (n, classes), where they are probabilities
     has_favourable: bool = True  # some outcomes are better to get than others, or the answer is an amount
+    is_due_to_all: bool = False  # every picture should get the favourable outcome, as where faces are to be found
 
     def by_class(self, classes: Sequence[Any]) -> Iterator[tuple[str, Outcomes]]:
         """Each class against all others."""
@@ -63,7 +64,7 @@ def answer_of(
     given = _given(data, domain, labels)
     if len(model.classes) == 1:
         actual = None if given is None else _numbers(given)
-        read = actual is not None and getattr(getattr(data, "medium", None), "kind", "") == "album"
+        read = actual is not None and _shows_pictures(data)
         outcomes = Outcomes(amount=scores[:, 0].astype(np.float64), actual=actual, weights=heavy)
         return Answer(outcomes, labels_of(scores), None, False, (READ_FROM_PICTURES,) if read else (), has_favourable=not read)
     said = labels_of(scores)
@@ -75,7 +76,12 @@ def answer_of(
     outcomes = Outcomes(favourable[said], deserved, score if is_probability else None, weights=heavy)
     notes = tuple(_notes(model, truth, favourable, is_probability))
     some = bool(favourable.any() and not favourable.all())
-    return Answer(outcomes, said, truth, is_probability, notes, scores if is_probability else None, some)
+    is_due_to_all = deserved is not None and bool((deserved == 1).all()) and some and _shows_pictures(data)
+    return Answer(outcomes, said, truth, is_probability, notes, scores if is_probability else None, some, is_due_to_all)
+
+
+def _shows_pictures(data: Data) -> bool:
+    return getattr(getattr(data, "medium", None), "kind", "") == "album"
 
 
 def _favourable(domain: TabularDomain, classes: Sequence[Any]) -> Mask:
