@@ -107,7 +107,7 @@ def searched(
         return judge, first
     left = limits if limits.seconds is None else replace(limits, seconds=max(1e-3, limits.seconds - (limits.clock() - begun)))
     bounding = ShareJudge(judge.fresh(), flat)
-    bounding.start()  # what is compiled once and then kept is no part of the time
+    bounding.compile()
     return bounding, ShareSearch(bounding, left, watch, first).go()
 
 

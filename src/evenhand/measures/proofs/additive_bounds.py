@@ -46,7 +46,10 @@ class Scratch(NamedTuple):
     gap: Reals  # (twins, 2): lowest and highest margin above the first twin's
     sure: Reals  # (twins, 2): lowest and highest margin
     above: Reals  # (twins, 2): bounds of the share with a margin above zero
-    spread: Reals  # (trees,): how wide the rest of each is
+    axis_votes: Reals  # (axes,): how much of the rest there is in trees that ask about it
+    cut_votes: Reals  # (cells,): in trees that ask first whether this cell is among some of its axis, the last of which it is
+    cut_part: Whole  # (cells,): which part asks so
+    cut_node: Whole
     lattice: Reals  # (2, bins)
     apart: Whole  # (1,): how many trees can tell twins apart
 
@@ -63,7 +66,7 @@ class ToldBoxes(NamedTuple):
 
 def scratch(flat: FlatTrees) -> Scratch:
     """Room for one box."""
-    cells, twins, trees = len(flat.weights), flat.values.shape[1], len(flat.part_first) - 1
+    cells, twins, axes = len(flat.weights), flat.values.shape[1], len(flat.axis_first) - 1
     parts = int(np.diff(flat.part_first).max(initial=1))
     leaves = int(np.diff(flat.leaf_first).max(initial=1))
     limits = int(np.diff(flat.limit_first[flat.leaf_first]).max(initial=1))
@@ -84,7 +87,10 @@ def scratch(flat: FlatTrees) -> Scratch:
         gap=gap,
         sure=sure,
         above=above,
-        spread=np.zeros(trees),
+        axis_votes=np.zeros(axes),
+        cut_votes=np.zeros(cells),
+        cut_part=np.zeros(cells, dtype=np.int64),
+        cut_node=np.zeros(cells, dtype=np.int64),
         lattice=np.zeros((2, BINS)),
         apart=np.zeros(1, dtype=np.int64),
     )
@@ -170,7 +176,9 @@ def _look(cells: Cells, flat: FlatTrees, work: Scratch) -> None:
     work.rest[:] = 0.0
     work.gap[:] = 0.0
     work.apart[0] = 0
-    for tree in range(len(work.spread)):
+    work.axis_votes[:] = 0.0
+    work.cut_votes[:] = 0.0
+    for tree in range(len(flat.part_first) - 1):
         opened = _meet_parts(tree, flat, work)
         part_first, parts = flat.part_first[tree], flat.part_first[tree + 1] - flat.part_first[tree]
         leaf_first, leaf_end = flat.leaf_first[tree], flat.leaf_first[tree + 1]
@@ -267,7 +275,8 @@ def _look(cells: Cells, flat: FlatTrees, work: Scratch) -> None:
                         for at in range(work.present_first[axis], work.present_first[axis + 1]):
                             cell = work.present[at]
                             work.effects[twin, cell] += work.part_effects[part, flat.segment[first + cell]]
-        work.spread[tree] = widest
+        if widest > 0.0:
+            _vote(tree, widest, flat, work)
 
 
 @compiled
@@ -430,20 +439,42 @@ def _share_above(level: float, is_least: bool, sums: CountedSums, work: Scratch)
 
 
 @compiled
-def _where_to_halve(flat: FlatTrees, work: Scratch) -> tuple[int, int]:
-    """The part and the node at which the tree with the widest rest first opens; -1 where no tree is open."""
-    tree = int(np.argmax(work.spread)) if len(work.spread) else 0
-    if not len(work.spread) or work.spread[tree] <= 0.0:
-        return -1, -1
-    _meet_parts(tree, flat, work)
-    node = 0
+def _vote(tree: int, widest: float, flat: FlatTrees, work: Scratch) -> None:
+    """Where a tree would have the box halved: on every open axis it asks about, most on that of its first open question, and there."""
+    part_first, node = flat.part_first[tree], 0
+    for part in range(flat.part_first[tree + 1] - part_first):
+        if work.part_count[part] > 1:
+            work.axis_votes[flat.part_axis[part_first + part]] += widest
     while True:
         at = flat.node_first[tree] + node
         part = flat.node_part[at]
         inside = work.part_set[part] & flat.node_inside[at]
         if inside and inside != work.part_set[part]:
-            return flat.part_first[tree] + part, at
+            break
         node = flat.node_children[at, 0 if inside else 1]
+    axis = flat.part_axis[part_first + part]
+    first, last = flat.segment_first[part_first + part] - flat.axis_first[axis], 0
+    for place in range(work.present_first[axis], work.present_first[axis + 1]):
+        cell = work.present[place]
+        if (inside >> np.uint64(flat.segment[first + cell])) & np.uint64(1):
+            last = cell
+    work.axis_votes[axis] += widest
+    work.cut_votes[last] += widest
+    work.cut_part[last], work.cut_node[last] = part_first + part, at
+
+
+@compiled
+def _where_to_halve(flat: FlatTrees, work: Scratch) -> tuple[int, int]:
+    """The part and the node with most votes, on the axis with most of those on which any tree first opens; -1 where no tree is open."""
+    best, chosen = -1, 0.0
+    for axis in range(len(work.axis_votes)):
+        most = flat.axis_first[axis]
+        for cell in range(most + 1, flat.axis_first[axis + 1]):
+            if work.cut_votes[cell] > work.cut_votes[most]:
+                most = cell
+        if work.cut_votes[most] > 0.0 and work.axis_votes[axis] > chosen:
+            best, chosen = most, work.axis_votes[axis]
+    return (-1, -1) if best < 0 else (work.cut_part[best], work.cut_node[best])
 
 
 @compiled

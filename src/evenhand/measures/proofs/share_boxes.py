@@ -86,6 +86,11 @@ class ShareJudge:
         cells = np.concatenate([layout.unpack(axis, boxes) for axis in range(len(layout.cells))], axis=1).astype(np.uint8)
         return self.judged(cells, np.asarray(boxes[-1], dtype=np.intp), weights)
 
+    def compile(self) -> None:
+        """Everything once: what is compiled and then kept is no part of a search's time."""
+        boxes = self.start()
+        self.halved(boxes.taken(boxes.said.part >= 0))
+
     def judged(self, cells: NDArray[np.uint8], possible: Index, weights: Reals) -> SharedBoxes:
         """These boxes with what the trees say of them."""
         said = told(len(cells))
