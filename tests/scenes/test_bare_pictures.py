@@ -16,8 +16,9 @@ from evenhand.datasets.scenes.bare_pictures import BarePictures, PromptedMask, p
 from evenhand.datasets.scenes.picture_files import write_picture
 from evenhand.datasets.scenes.prompted_segmenter import PromptedSegmenter
 from evenhand.errors import InvalidArgument, UnknownName
-from evenhand.media.operators.delete import TOUCHED, delete
+from evenhand.media.operators.delete import delete
 from evenhand.media.operators.parts.mutated import Mutation, Skipped
+from evenhand.media.operators.parts.one_away import TOUCHED
 from evenhand.media.scene import ROAD, SAID_BY, UNKNOWN, Instance, Scene
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.verbs.init import init

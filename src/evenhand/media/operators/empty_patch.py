@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.errors import require
-from evenhand.media.operators.delete import emptied
 from evenhand.media.operators.parts.mutated import EMPTY_PATCH, Became, Inpainter, Mutation, Skipped, finished
 from evenhand.media.operators.parts.order import ChangeOrder
+from evenhand.media.operators.parts.removal import emptied
 from evenhand.media.scene import Scene
 
 TRIES = 60

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.errors import require
-from evenhand.media.operators.delete import NO_BACKGROUND, emptied
 from evenhand.media.operators.parts.cutout import MARGIN, Cutout, cut
 from evenhand.media.operators.parts.mutated import Inpainter, Mutation, Skipped
 from evenhand.media.operators.parts.order import ChangeOrder
+from evenhand.media.operators.parts.removal import NO_BACKGROUND, emptied
 from evenhand.media.operators.parts.set_down import Lifted, chosen_place, set_down
 from evenhand.media.operators.parts.upright import is_at_angle
 from evenhand.media.scene import Scene, Stencil, grown, union

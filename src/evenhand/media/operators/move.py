@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.errors import require
-from evenhand.media.operators.delete import NO_BACKGROUND, emptied, hole_for
 from evenhand.media.operators.parts.cutout import MARGIN, Cutout, cut
 from evenhand.media.operators.parts.mutated import Mutation, Skipped
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.perspective import fit_law, stands
+from evenhand.media.operators.parts.removal import NO_BACKGROUND, emptied, hole_for
 from evenhand.media.operators.parts.set_down import Lifted, chosen_place, set_down
 from evenhand.media.operators.parts.standing import allowed
 from evenhand.media.operators.parts.upright import is_at_angle

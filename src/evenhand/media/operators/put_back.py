@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.media.operators.delete import NO_BACKGROUND, emptied, hole_for
 from evenhand.media.operators.parts.cutout import MARGIN, contact_shadow, cut, paste
 from evenhand.media.operators.parts.donors import is_whole
 from evenhand.media.operators.parts.mutated import PUT_BACK, Became, Inpainter, Mutation, Skipped, finished
 from evenhand.media.operators.parts.order import ChangeOrder
+from evenhand.media.operators.parts.removal import NO_BACKGROUND, emptied, hole_for
 from evenhand.media.operators.parts.set_down import ROUGH_MASKS
 from evenhand.media.scene import Scene, grown, union
 

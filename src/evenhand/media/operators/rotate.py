@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.media.operators.delete import NO_BACKGROUND, emptied, hole_for
 from evenhand.media.operators.parts.cutout import cut
 from evenhand.media.operators.parts.mutated import ROTATE, Inpainter, Mutation, Skipped
 from evenhand.media.operators.parts.order import ChangeOrder
+from evenhand.media.operators.parts.removal import NO_BACKGROUND, emptied, hole_for
 from evenhand.media.operators.parts.set_down import Lifted, movable, set_down
 from evenhand.media.scene import Scene
 from evenhand.media.scene_clusters import orientation_bin

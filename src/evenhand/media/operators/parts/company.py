@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.errors import require
-from evenhand.media.scene import Instance, Scene, union
+from evenhand.media.scene import Instance, Scene
 
 CARRIED = frozenset(
     {
@@ -35,14 +35,23 @@ CARRIED = frozenset(
 RIDDEN = frozenset({"bicycle", "motorcycle", "horse", "elephant"})
 
 
-def carries(scene: Scene, one: Instance) -> bool:
-    """Whether a thing that is carried, worn or ridden touches it."""
-    things = [other for other in scene.instances if other.label in CARRIED and other is not one]
-    if not things:
-        return False
+def companions(scene: Scene, one: Instance) -> tuple[Instance, ...]:
+    """The object, then what it carries, what it rides, or who rides it."""
+    others = [other for other in scene.instances if other is not one]
+    held = [other for other in others if one.label == "person" and other.label in CARRIED and _touches(scene, one, other)]
+    mounts = [other for other in others if is_ridden(scene, one, [each for each in scene.instances if each is not other])]
+    return one, *held, *mounts
+
+
+def _touches(scene: Scene, one: Instance, other: Instance) -> bool:
     cv2 = require("cv2", "image")
     around = cv2.dilate(one.mask(scene.shape).astype(np.uint8), np.ones((7, 7), np.uint8)).astype(bool)
-    return bool((union(things, scene.shape) & around).any())
+    return bool((other.mask(scene.shape) & around).any())
+
+
+def carries(scene: Scene, one: Instance) -> bool:
+    """Whether a thing that is carried, worn or ridden touches it."""
+    return any(_touches(scene, one, other) for other in scene.instances if other.label in CARRIED and other is not one)
 
 
 def is_ridden(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:

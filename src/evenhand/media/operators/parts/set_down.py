@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.media.operators.delete import LEFT_BEHIND, REVEALED, reveals
 from evenhand.media.operators.parts.company import carries, is_ridden
 from evenhand.media.operators.parts.cutout import MARGIN, Cutout, contact_shadow, paste
 from evenhand.media.operators.parts.donors import is_whole
 from evenhand.media.operators.parts.mutated import HIDDEN, Became, Inpainter, Mutation, Skipped, covered, finished
 from evenhand.media.operators.parts.order import ChangeOrder
+from evenhand.media.operators.parts.removal import LEFT_BEHIND, REVEALED, reveals
 from evenhand.media.operators.parts.upright import is_upright
 from evenhand.media.scene import Instance, Picture, Scene, union
 
