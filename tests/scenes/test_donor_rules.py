@@ -14,6 +14,7 @@ from evenhand.media.operators.parts.cutout import GRAIN_TAIL, cut, grain, regrai
 from evenhand.media.operators.parts.donors import pick
 from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.operators.parts.order import ChangeOrder
+from evenhand.media.operators.parts.perspective import SizeLaw
 from evenhand.media.operators.parts.same_object import Identity
 from evenhand.media.operators.parts.seams import detail_ratio
 from evenhand.media.operators.parts.seen_already import SeenAlready
@@ -44,22 +45,33 @@ def test_somebody_half_hidden_is_seen_already_and_somebody_else_is_not(streets):
     hidden = person[0].picture.copy()
     left, top, right, bottom = person[1].box
     hidden[(top + bottom) // 2 : bottom, left:right] = 90  # somebody stands before the legs
-    assert SeenAlready(hidden).shows([donor])
-    assert SeenAlready(np.ascontiguousarray(hidden[:, ::-1])).shows([donor])
+    law = SizeLaw(bottom, bottom - top, 1.0, 1)
+    assert SeenAlready(hidden, law, 1.0).shows([donor])
+    assert SeenAlready(np.ascontiguousarray(hidden[:, ::-1]), law, 1.0).shows([donor])
     without = hidden.copy()
     without[max(0, top - 4) : bottom + 4, max(0, left - 4) : right + 4] = 90
     loud = replace(donor, colour=np.where(np.arange(donor.shape[0])[:, None, None] % 16 < 8, (250, 0, 250), (0, 250, 0)).astype(np.float32))
-    assert not SeenAlready(without).shows([loud])
+    assert not SeenAlready(without, law, 1.0).shows([loud])
+    far_up = SizeLaw(bottom, 4.0 * (bottom - top), 1.0, 1)  # where others are four times as tall at his feet, he would stand elsewhere
+    assert not SeenAlready(hidden, far_up, 1.0).shows([donor])
+
+
+def test_nobody_is_inserted_again_before_everybody_had_a_turn(bank):
+    one = bank.of("person")[0]
+    people = [replace(one, who=Identity(k, frozenset({k - k % 2, k - k % 2 + 1}))) for k in range(10)]  # five, each of them seen twice
+    rng = np.random.default_rng(0)
+    first = [pick(people, set(), turn, rng)[0].who.number // 2 for turn in range(10)]
+    assert sorted(first[:5]) == sorted(first[5:]) == [0, 1, 2, 3, 4]
 
 
 def test_everybody_has_the_same_chance_however_often_a_film_shows_them(bank):
     one = bank.of("person")[0]
     often = [replace(one, who=Identity(k, frozenset(range(9)))) for k in range(9)]
-    rare = replace(one, who=Identity(99, frozenset({99})))
+    rare, other = (replace(one, who=Identity(number, frozenset({number}))) for number in (99, 98))
     rng = np.random.default_rng(0)
-    first = Counter(pick([*often, rare], set(), rng)[0].who.number == 99 for _ in range(400))
+    first = Counter(pick([other, *often, rare], set(), 0, rng)[1].who.number == 99 for _ in range(400))
     assert 150 < first[True] < 250
-    assert all(donor.who.number == 99 for donor in pick([*often, rare], {3}, rng))
+    assert all(donor.who.number == 99 for donor in pick([*often, rare], {3}, 0, rng))
 
 
 def test_grain_is_bounded_and_spares_dark_clothes():

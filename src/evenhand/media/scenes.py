@@ -236,7 +236,8 @@ class Scenes:
         label = change.label or _any_present(scene, self.plan.change, rng)
         usual = self.ranges[self.clusters.of[place]][label]
         seen = self.seen[place][self.labels.canonical(label)]
-        return operator.change(ChangeOrder(scene, label, seen, usual, self.bank, self.plan.inpainter, self.plan.reader), rng)
+        bank = replace(self.bank, turn=self.changes.index(change) * len(self.scenes) + place)
+        return operator.change(ChangeOrder(scene, label, seen, usual, bank, self.plan.inpainter, self.plan.reader), rng)
 
     def _summed_up(self, made: Mutation, seconds: float) -> ChangeFacts:
         hidden = self.labels.true_counts(made.hidden(frozenset()))

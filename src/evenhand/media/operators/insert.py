@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -26,7 +25,7 @@ from evenhand.media.scene import Instance, Scene, Stencil, grown, union
 
 PROPOSALS = 240
 LOOKED_AT = 4000  # ground pixels for each donor, of which the proposals are drawn
-DONORS_TRIED = 8
+DONORS_TRIED = 16
 LEAST_PIXELS = 20  # height of an inserted car-sized thing; smaller classes may be smaller in proportion
 MOST_SCALE = 1.25  # a donor is never enlarged more than this: it would look soft
 MOST_GUESSED_SCALE = 1.05  # the same where the donor's picture may have been taken by another camera
@@ -112,13 +111,14 @@ def insert(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random
     law = fit_law(scene, labels, bank.prior) if guess is None else guess.law
     if law is None:
         return Skipped(INSERT, label, scene.name, "nothing that stands there tells how tall others would be")
-    site = Site(scene, ground, bank, guess)
+    relative = labels.relative_height.get(labels.canonical(label), 1.0)
+    site = Site(scene, ground, bank, SeenAlready(scene.picture, law, relative), guess)
     spots: list[StandingSpot] = []
     used = set(bank.looks.get(scene.name, ()))
-    footing = _footing(site, law, labels.relative_height.get(labels.canonical(label), 1.0))
+    footing = _footing(site, law, relative)
     standing = _standing(site, label, bank)
-    for _ in range(count):
-        spot = _find(site, footing, pick(standing, used, rng)[:DONORS_TRIED], spots, rng)
+    for place in range(count):
+        spot = _find(site, footing, pick(standing, used, bank.turn + place, rng)[:DONORS_TRIED], spots, rng)
         if spot is None:
             return Skipped(INSERT, label, scene.name, f"room for {len(spots)} of the {count} objects that are needed")
         spots.append(spot)
@@ -140,7 +140,7 @@ def _flown(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random
     donors = [one for one in bank.for_scene(scene, label) if one.sky is not None]
     sky = open_sky(scene) if donors else np.zeros(scene.shape, bool)
     used, spots = set(bank.looks.get(scene.name, ())), list[StandingSpot]()
-    for donor in pick(donors, used, rng):
+    for donor in pick(donors, used, bank.turn, rng):
         found = None if donor.sky is None else found_flight(scene, sky, donor.cutout.shape, donor.sky, rng)
         if found is None or donor.who.alike & used or len(spots) == count:
             continue
@@ -161,8 +161,8 @@ def _grain_fits(made: Mutation) -> bool:
 class Site:
     """A scene as a building site: running sums of its ground, lightness and edges, so that any rectangle costs four look-ups."""
 
-    def __init__(self, scene: Scene, ground: Stencil, bank: DonorBank, guess: GuessedGround | None = None) -> None:
-        self.scene, self.ground, self.bank, self.guess = scene, ground, bank, guess
+    def __init__(self, scene: Scene, ground: Stencil, bank: DonorBank, seen: SeenAlready, guess: GuessedGround | None = None) -> None:
+        self.scene, self.ground, self.bank, self.seen, self.guess = scene, ground, bank, seen, guess
         grey, slope = backdrop_layers(scene)
         self._sums = tuple(
             np.pad(layer.astype(np.float64).cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0))) for layer in (ground, grey, slope)
@@ -173,11 +173,7 @@ class Site:
         if self.scene.is_drawn:
             return False
         others = [one.cutout for one in self.bank.of(donor.cutout.label) if one.who.number in donor.who.alike and one is not donor]
-        return self._seen.shows([donor.cutout, *others])
-
-    @cached_property
-    def _seen(self) -> SeenAlready:
-        return SeenAlready(self.scene.picture)
+        return self.seen.shows([donor.cutout, *others])
 
     def means(self, boxes: NDArray[np.intp]) -> NDArray[np.float64]:
         """(3, n): share of ground, mean lightness and mean edge strength in each rectangle (left, top, right, bottom)."""

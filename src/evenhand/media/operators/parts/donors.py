@@ -35,6 +35,7 @@ MOST_SPILLED = 0.28  # of a mask's edge; by eye, donors with .35 and more bring 
 LEAST_TOLD_APART = (
     0.6  # of an outline; of donors that were looked at, a woman before a dark hedge had .5, those that looked right .67 and more
 )
+FIRST_SIGHTINGS = 2  # of somebody whose turn it is, before others are tried
 READ_AS = 0.5  # overlap with a box of its class that makes a donor what its label says
 
 
@@ -64,6 +65,7 @@ class DonorBank:
     labels: Labels  # with relative heights as this data set has them
     looks: dict[str, frozenset[int]] = field(default_factory=dict)  # numbers of what is seen in a scene already
     grey: frozenset[str] = frozenset()  # scenes in black and white
+    turn: int = 0  # whose turn it is: how many insertions of the campaign are counted before this one
 
     def for_scene(self, scene: Scene, label: str) -> list[Donor]:
         """This class's donors that are as colourful as a scene."""
@@ -226,12 +228,29 @@ def _behind(scene: Scene, one: Instance) -> tuple[float, float]:
     return float(grey.mean()), float(slope.mean())
 
 
-def pick(candidates: Sequence[Donor], used: set[int], rng: np.random.Generator) -> list[Donor]:
-    """The candidates in random order, without those who are in the picture already.
+def pick(candidates: Sequence[Donor], used: set[int], turn: int, rng: np.random.Generator) -> list[Donor]:
+    """The candidates without those who are in the picture already: first whose turn it is, then the others in random order.
 
-    Everybody has the same chance to come first, however often a film shows them: else most pictures would get the one who is seen most.
+    So nobody is inserted again before everybody had a turn, but for those whose turn finds no place for them.  Of the others everybody has
+    the same chance to come next, however often a film shows them: else most pictures would get the one who is seen most.
     """
     free = [donor for donor in candidates if not donor.who.alike & used]
+    if not free:
+        return []
     numbers = {donor.who.number for donor in free}
     rarity = np.array([-np.log(len(donor.who.alike & numbers)) for donor in free])
-    return [free[place] for place in np.argsort(-(rarity + rng.gumbel(size=len(free))))]
+    mixed = [free[place] for place in np.argsort(-(rarity + rng.gumbel(size=len(free))))]
+    people = distinct(candidates)
+    whose = people[turn % len(people)].who.alike
+    first = [donor for donor in mixed if donor.who.number in whose][:FIRST_SIGHTINGS]
+    return [*first, *(donor for donor in mixed if all(donor is not one for one in first))]
+
+
+def distinct(donors: Sequence[Donor]) -> list[Donor]:
+    """One sighting of each of them, in the order in which they are first seen."""
+    found, known = list[Donor](), set[int]()
+    for donor in donors:
+        if donor.who.number not in known:
+            found.append(donor)
+            known |= donor.who.alike
+    return found

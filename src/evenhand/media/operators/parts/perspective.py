@@ -31,6 +31,10 @@ class SizeLaw:
         """Pixels of height for an object whose foot stands on this row."""
         return relative * (self.height + self.slope * (row - self.centre))
 
+    def row_of(self, tall: float, relative: float) -> float:
+        """The row on which an object of this height stands."""
+        return self.centre + (tall / relative - self.height) / self.slope
+
     @property
     def horizon(self) -> float:
         """The row where everything is a point."""

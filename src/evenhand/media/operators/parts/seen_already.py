@@ -1,7 +1,7 @@
 """Whether a donor is to be seen in a picture already, though nobody named it there: half hidden, or drawn together with somebody else.
 
-The upper half of the donor, as it is and mirrored, is laid over every place of the picture at several sizes, and the most similar place
-decides.  Taking somebody else for the donor only costs a donor.
+The upper half of the donor, as it is and mirrored, is laid over the picture at several sizes, each at the rows where somebody of that size
+would stand, and the most similar place decides.  Taking somebody else for the donor only costs a donor.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from evenhand.errors import require
 from evenhand.media.operators.parts.cutout import Cutout
+from evenhand.media.operators.parts.perspective import SizeLaw
 from evenhand.media.scene import Picture
 
 Floats = NDArray[np.float32]
@@ -25,6 +26,7 @@ LIGHT = 0.5  # share of a difference in overall lightness that counts, as for wh
 LEAST_CONTRAST = 8.0  # levels: a donor with less, all in black, is like every dark corner
 LEAST_PIXELS = 40  # of a reduced half
 SIGHTINGS = 4  # of one object that are looked for: one is seen from behind, another with an arm lifted
+OTHER_SIZE = 1.5  # factor by which somebody may be taller or smaller than the size law says
 SAME = 15.5  # levels at the most similar place; of a man in the first street frames, 13 to 16 where he is half hidden, else 18
 
 
@@ -58,10 +60,10 @@ class UpperHalf:
 
 
 class SeenAlready:
-    """A picture at all the sizes at which donors are looked for."""
+    """A picture at all the sizes at which donors of a class are looked for, and how tall this class is at each row."""
 
-    def __init__(self, picture: Picture) -> None:
-        self.picture = picture
+    def __init__(self, picture: Picture, law: SizeLaw, relative: float) -> None:
+        self.picture, self.law, self.relative = picture, law, relative
         self._layers: dict[int, tuple[Floats, Floats, Floats]] = {}
 
     def shows(self, sightings: Sequence[Cutout]) -> bool:
@@ -84,12 +86,21 @@ class SeenAlready:
     def _miss(self, half: UpperHalf, size: int) -> float:
         """Levels by which the most similar place differs, root mean square; a change of light as a whole counts less."""
         cv2 = require("cv2", "image")
-        colours, squares, light = self._at(size)
+        rows = self._rows(size)
+        colours, squares, light = (layer[rows] for layer in self._at(size))
         count = float(half.own.sum())
         both = cv2.matchTemplate(colours, half.colours, cv2.TM_CCORR)
         whole = cv2.matchTemplate(squares, half.own, cv2.TM_CCORR) - 2 * both + float((half.colours**2).sum())
         brighter = (cv2.matchTemplate(light, half.own, cv2.TM_CCORR) - float(half.colours[..., 0].sum())) / count
         return float(np.sqrt(max(0.0, float((whole / count - (1 - LIGHT**2) * brighter**2).min()))))
+
+    def _rows(self, size: int) -> slice:
+        """Between which rows of the reduced picture the upper half of somebody of this size may lie."""
+        tall, factor = STEP**size, 2 * ROWS / STEP**size
+        first, last = (self.law.row_of(tall * share, self.relative) - tall for share in (1 / OTHER_SIZE, OTHER_SIZE))
+        height = round(self.picture.shape[0] * factor)
+        top = int(np.clip(np.floor(first * factor), 0, height - ROWS))
+        return slice(top, int(np.clip(np.ceil(last * factor) + ROWS, top + ROWS, height)))
 
     def _at(self, size: int) -> tuple[Floats, Floats, Floats]:
         """Colours, the sum of their squares, and lightness, where an object of this size has the rows of a reduced donor."""
