@@ -17,8 +17,9 @@ from evenhand.datasets.scenes.picture_files import write_picture
 from evenhand.datasets.scenes.prompted_segmenter import PromptedSegmenter
 from evenhand.errors import InvalidArgument, UnknownName
 from evenhand.media.operators.delete import delete
+from evenhand.media.operators.parts.company import companions
 from evenhand.media.operators.parts.mutated import Mutation, Skipped
-from evenhand.media.operators.parts.one_away import TOUCHED
+from evenhand.media.operators.parts.one_away import CUT_OFF, HELD, TOUCHED, Removal
 from evenhand.media.scene import ROAD, SAID_BY, UNKNOWN, Instance, Scene
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.verbs.init import init
@@ -212,6 +213,49 @@ def test_a_mask_that_nobody_drew_is_not_taken_from_behind_a_nearer_object():
     named = delete(Scene("bare", picture, things, facts={SAID_BY: "a detector"}), "car")
     assert isinstance(named, Skipped)
     assert named.reason == TOUCHED
+
+
+def stood(label, rows, columns, shape=(240, 320)):
+    """An object with two feet."""
+    mask = np.zeros(shape, bool)
+    mask[rows[0] : rows[1], columns[0] : columns[1]] = True
+    mask[rows[1] - 8 : rows[1], columns[0] + 4 : columns[1] - 4] = False
+    return Instance.from_mask(label, mask)
+
+
+def test_of_bare_pictures_one_object_goes_with_what_it_rides_and_holds_and_the_others_stay():
+    alone, rider = stood("person", (60, 110), (20, 40)), stood("person", (90, 150), (150, 170))
+    bicycle, bag = stood("bicycle", (110, 160), (140, 180)), stood("handbag", (100, 112), (170, 180))
+    picture = np.full((240, 320, 3), 90, np.uint8)
+    for one in (alone, rider, bicycle, bag):
+        picture[one.mask((240, 320))] = 40, 60, 150
+    scene = Scene("bare", picture, (alone, rider, bicycle, bag), facts={SAID_BY: "a detector"})
+    made = delete(scene, "bicycle")
+    assert isinstance(made, Mutation)
+    assert alone in made.after.instances
+    assert not {"bicycle"} & {one.label for one in made.after.instances}
+    assert rider not in made.after.instances
+    assert companions(scene, rider) == (rider, bag, bicycle)
+    assert (made.after.picture[60:102, 20:40] == picture[60:102, 20:40]).all()
+    assert delete(scene, "handbag").reason == HELD  # somebody's hand would be left
+    sitting = replace(scene, instances=(stood("person", (60, 110), (20, 80)),))
+    assert delete(sitting, "person").reason == CUT_OFF
+
+
+@pytest.mark.parametrize(("noise", "is_made"), [(0, False), (6, True), (40, False)])
+def test_a_net_that_smears_or_makes_something_up_is_not_believed(noise, is_made):
+    rng = np.random.default_rng(0)
+    picture = (90 + rng.normal(0, 9, (240, 320, 3))).clip(0, 255).astype(np.uint8)
+    one = stood("person", (60, 130), (100, 130))
+    picture[one.mask((240, 320))] = 200, 60, 60
+    scene = Scene("bare", picture, (one,), facts={SAID_BY: "a detector"})
+
+    def net(shown, hole):
+        filling = (90 + rng.normal(0, noise, shown.shape)).clip(0, 255).astype(np.uint8)
+        return np.where(hole[..., None], filling, shown)
+
+    removal = Removal(scene, (one,))
+    assert isinstance(removal.made("person", net), Mutation) == is_made
 
 
 def test_a_function_of_the_users_own_names_what_bare_pictures_show(folder, tmp_path, monkeypatch):
