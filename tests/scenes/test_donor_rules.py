@@ -18,6 +18,7 @@ from evenhand.media.operators.parts.perspective import SizeLaw
 from evenhand.media.operators.parts.same_object import Identity
 from evenhand.media.operators.parts.seams import detail_ratio
 from evenhand.media.operators.parts.seen_already import SeenAlready
+from evenhand.media.operators.parts.standing import lit
 from evenhand.media.scene import Instance, Scene
 from evenhand.media.scene_clusters import NO_RANGE
 
@@ -54,6 +55,12 @@ def test_somebody_half_hidden_is_seen_already_and_somebody_else_is_not(streets):
     assert not SeenAlready(without, law, 1.0).shows([loud])
     far_up = SizeLaw(bottom, 4.0 * (bottom - top), 1.0, 1)  # where others are four times as tall at his feet, he would stand elsewhere
     assert not SeenAlready(hidden, far_up, 1.0).shows([donor])
+
+
+def test_light_from_the_front_is_told_from_light_from_behind():
+    front, behind = block((220, 220, 220), (110, 110, 110)), block((30, 30, 30), (110, 110, 110))
+    bright, dark = (lit(scene, replace(scene.instances[0], label="dog")) for scene in (front, behind))
+    assert bright > 0.3 > -0.3 > dark
 
 
 def test_nobody_is_inserted_again_before_everybody_had_a_turn(bank):

@@ -73,7 +73,7 @@ def test_an_object_is_never_inserted_beside_itself(streets, bank):
         added = [who[origin] for origin in one.origins]
         assert all(not first.alike & {second.number} for first, second in combinations(added, 2))
         assert all(not person.alike & bank.looks[one.before.name] for person in added)
-    for donor in pick(bank.of("person"), set(bank.looks[streets[0].name]), rng):
+    for donor in pick(bank.of("person"), set(bank.looks[streets[0].name]), 0, rng):
         assert not donor.who.alike & bank.looks[streets[0].name]
 
 

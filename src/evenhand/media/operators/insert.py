@@ -128,10 +128,12 @@ def insert(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random
 
 
 def _standing(site: Site, label: str, bank: DonorBank) -> list[Donor]:
-    """The donors that stand; where ground is only guessed, those whose own ground is like some of it."""
+    """The donors that stand; where ground is only guessed, those in a like light whose own ground is like some of it."""
     donors = [one for one in bank.for_scene(site.scene, label) if one.sky is None]
     if site.guess is None:
         return donors
+    most = site.guess.most_lit(label)
+    donors = [one for one in donors if one.lit is not None and one.lit <= most]
     return [one for one, is_like in zip(donors, site.guess.liked([one.ground for one in donors]), strict=True) if is_like]
 
 

@@ -17,7 +17,7 @@ from evenhand.media.operators.parts.guessed_ground import Witnesses
 from evenhand.media.operators.parts.open_sky import FLYING, Colour, flies, open_sky, sky_colour
 from evenhand.media.operators.parts.perspective import SizeLaw, calibrated, fit_law, pooled_law
 from evenhand.media.operators.parts.same_object import Identity, identities
-from evenhand.media.operators.parts.standing import DRIVING, ground_below, is_guessed
+from evenhand.media.operators.parts.standing import DRIVING, ground_below, is_guessed, lit
 from evenhand.media.operators.parts.upright import is_at_angle, is_upright
 from evenhand.media.scene import Instance, Scene, grown, overlap
 from evenhand.media.vocabulary import Labels
@@ -53,6 +53,7 @@ class Donor:
     is_grey: bool = False  # whether its picture is black and white
     sky: Colour | None = None  # of the sky around it, where it flies
     ground: NDArray[np.float64] | None = None  # what the ground below its feet looks like, where nobody marked it
+    lit: float | None = None  # how bright its lights are against that ground
     shade: Shade | None = None  # the shadow that it casts there
 
 
@@ -112,7 +113,7 @@ def _bank(scenes: Sequence[Scene], labels: Labels, reader: Recogniser | None) ->
             made = Donor(cut(scene, one), one.height, across, foot, scene.name, known[place], _behind(scene, one), scene.name in grey)
             made = replace(made, sky=flying.get(place))
             if is_guessed(scene) and made.sky is None:
-                made = replace(made, ground=ground_below(scene, one), shade=Shade.of(scene, one))
+                made = replace(made, ground=ground_below(scene, one), lit=lit(scene, one), shade=Shade.of(scene, one))
             gathered.setdefault(one.label, []).append(made)
     looks = {scene.name: frozenset(one.number for one in known.values()) for scene, known in zip(scenes, who, strict=True)}
     return DonorBank({label: tuple(found) for label, found in gathered.items()}, prior, labels, looks, grey)

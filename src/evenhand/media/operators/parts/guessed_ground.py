@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.media.operators.parts.perspective import SizeLaw, stands
-from evenhand.media.operators.parts.standing import look, stands_free
+from evenhand.media.operators.parts.standing import lit, look, stands_free
 from evenhand.media.scene import Box, Scene, Stencil
 from evenhand.media.vocabulary import Labels
 
@@ -24,6 +24,7 @@ LEAST_SLOPE, MOST_SLOPE = 0.08, 3.0  # pixels of reference height for each row: 
 LEAST_APART = 0.03  # of the picture's height, between the feet of two objects that tell a slope
 OTHER_GROUND = np.array([24.0, 9.0, 12.0, 0.7])  # colour and roughness by which a donor's ground may differ from where it is to stand
 CLEAR_BESIDE, CLEAR_BELOW = 0.5, 0.2  # of a donor's width and height: what is in the way there and belongs to no known object is nearer
+MOST_LIT = 0.3  # natural logarithm by which a donor's lights may be brighter against its ground than those of its class that stand there
 LEAST_CLEAR = 0.9  # of that strip
 
 
@@ -116,6 +117,13 @@ class GuessedGround:
             return False
         here = np.median(self._look[rows, columns][strip], axis=0)
         return bool((np.abs(own - here) <= OTHER_GROUND).all())
+
+    def most_lit(self, label: str) -> float:
+        """How bright a donor of a class may be against its ground: hardly more than who stands there, else another sun shines on it."""
+        standing = [one for one in self.scene.instances if stands(one.label, self.labels) and stands_free(self.scene, one)]
+        same = [one for one in standing if one.label == label] or standing
+        seen = [light for one in same if (light := lit(self.scene, one)) is not None]
+        return max(seen) + MOST_LIT if seen else np.inf
 
     def liked(self, donors: Sequence[NDArray[np.float64] | None]) -> list[bool]:
         """Of each donor's own ground, whether any of this ground looks like it."""

@@ -16,6 +16,7 @@ DRIVING = ("car", "truck", "bus", "motorcycle", "bicycle", "cyclist", "rider")
 ON_THE_GROUND = (*DRIVING, *WALKING, "stop sign")
 SEEN_FEET, MOST_FEET = 0.06, 0.6  # of a person's height, and of its greatest width: what is wider there ends at a table or a skirting board
 ROOM_TO_LOOK, LEAST_STRIP = 12, 20  # pixels around a strip of ground, so that its edges are not those of the cut; pixels that tell anything
+LIGHTS, FLOOR = 90, 5.0  # percentile of an object's lightness, and levels that are added to both sides of a ratio
 ROOM_BELOW, ROOM_ABOVE = 0.12, 0.02  # of the picture's height: how far from the rows of known feet others may stand
 LEAST_FEET = 0.06  # of the picture's width: fewer or smaller objects tell too little about the ground
 MOST_BELOW = 0.1  # of the strip below the feet may belong to other objects
@@ -69,6 +70,16 @@ def ground_below(scene: Scene, one: Instance) -> NDArray[np.float64] | None:
     if strip.sum() < LEAST_STRIP or not has_feet(one):
         return None
     return np.asarray(np.median(look(scene.picture[y0:y1, x0:x1])[strip], axis=0), np.float64)
+
+
+def lit(scene: Scene, one: Instance) -> float | None:
+    """How bright the lights of an object are against its ground, as a logarithm: from behind it is darker, from the front brighter."""
+    below = ground_below(scene, one)
+    if below is None:
+        return None
+    left, top, right, bottom = one.box
+    lights = np.percentile(scene.picture[top:bottom, left:right].mean(axis=2)[one.stencil], LIGHTS)
+    return float(np.log((lights + FLOOR) / (below[0] + FLOOR)))
 
 
 def look(picture: Picture) -> NDArray[np.float32]:
