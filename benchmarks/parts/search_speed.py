@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -190,7 +192,26 @@ def _ensembles(seed: int, depths: tuple[int, ...]) -> dict[str, Subject]:
             fitted = estimator.fit(adult.rows, adult.labels)
             model = eh.wrap(fitted, adult.domain, takes="codes", classes=_classes(adult))
             made[f"{name}, depth {depth}"] = Subject(adult.domain, model)
-    return made | _wide_category(seed)
+    return made | _onnx_file(adult, seed) | _wide_category(seed)
+
+
+def _onnx_file(data: Dataset, seed: int) -> dict[str, Subject]:
+    """Gradient boosting as a file, read from there."""
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    try:
+        from skl2onnx import to_onnx
+        from skl2onnx.common.data_types import FloatTensorType
+    except ImportError:
+        return {}
+    fitted = GradientBoostingClassifier(n_estimators=100, max_depth=3, random_state=seed).fit(data.rows, data.labels)
+    given = [("rows", FloatTensorType([None, data.rows.shape[1]]))]
+    content = to_onnx(fitted, initial_types=given, options={"zipmap": False}).SerializeToString()
+    with tempfile.TemporaryDirectory(prefix="evenhand-onnx-") as folder:
+        path = Path(folder) / "boosting.onnx"
+        path.write_bytes(content)
+        model = eh.wrap(path, data.domain, classes=_classes(data))
+    return {"ONNX file, depth 3": Subject(data.domain, model)}
 
 
 def _libraries(depth: int, seed: int) -> dict[str, Any]:

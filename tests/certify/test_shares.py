@@ -44,7 +44,7 @@ DOMAINS = {
 
 
 @pytest.mark.parametrize("where", DOMAINS)
-@pytest.mark.parametrize("name", ["boosting", "xgboost", "lightgbm", "catboost"])
+@pytest.mark.parametrize("name", ["boosting", "xgboost", "lightgbm", "catboost", "forest", "extra trees", "hist categories"])
 def test_the_bounds_of_every_step_hold_the_counted_share(name: str, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     domain = DOMAINS[where]
     model = wrapped(estimators()[name], domain)
@@ -72,6 +72,21 @@ def test_shares_close_in_with_far_fewer_boxes_than_whole_boxes_do(monkeypatch: p
     whole = search(tree_judge(model, domain)[0], ProofLimits(boxes=100, seconds=None))
     gaps = [each.steps[-1].upper - each.steps[-1].lower for each in (outcome, whole)]
     assert gaps[0] < 0.5 * gaps[1]
+
+
+@pytest.mark.parametrize("name", ["boosting", "forest"])
+def test_halves_are_parts_of_their_box_and_make_up_its_weight(name: str) -> None:
+    judge = share_judge(wrapped(estimators()[name], domain_of()), domain_of())
+    boxes = judge.start()
+    for _ in range(5):
+        boxes = boxes.taken(boxes.said.part >= 0)
+        halves = judge.halved(boxes)
+        both = judge.cells(halves).reshape(len(boxes.weights), 2, -1)
+        np.testing.assert_array_equal(both.max(axis=1), judge.cells(boxes))
+        assert (both[:, 0] != both[:, 1]).any(axis=1).all()
+        assert (halves.weights > 0).all()
+        np.testing.assert_allclose(halves.weights.reshape(-1, 2).sum(axis=1), boxes.weights)
+        boxes = halves
 
 
 def test_every_open_box_holds_the_share_that_random_rows_of_it_have() -> None:

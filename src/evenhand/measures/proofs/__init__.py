@@ -45,7 +45,7 @@ FIRST_PART, FIRST_BOXES = 0.1, 400_000
 """The part of the time, and how many boxes at most, that go into deciding whole boxes before shares of boxes are bounded."""
 LEAST_SECONDS = 5.0
 """Shorter searches decide whole boxes only."""
-DRAWING = 0.25
+DRAWING = 0.15
 """The part of the time in which rows are drawn in what is still undecided."""
 
 
