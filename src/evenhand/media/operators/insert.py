@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.errors import require
 from evenhand.limits import Count, check_argument, check_limits
 from evenhand.media.operators.parts.cutout import MARGIN, Cutout, contact_shadow, grain, ground_light, paste, regrained
 from evenhand.media.operators.parts.donors import Donor, DonorBank, backdrop_layers, pick
@@ -166,9 +167,8 @@ class Site:
     def __init__(self, scene: Scene, ground: Stencil, bank: DonorBank, seen: SeenAlready, guess: GuessedGround | None = None) -> None:
         self.scene, self.ground, self.bank, self.seen, self.guess = scene, ground, bank, seen, guess
         grey, slope = backdrop_layers(scene)
-        self._sums = tuple(
-            np.pad(layer.astype(np.float64).cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0))) for layer in (ground, grey, slope)
-        )
+        cv2 = require("cv2", "image")
+        self._sums = tuple(cv2.integral(layer, sdepth=cv2.CV_64F) for layer in (ground.astype(np.uint8), grey, slope))
 
     def shows(self, donor: Donor) -> bool:
         """Whether the donor is to be seen in the photograph already, though nobody named it there."""

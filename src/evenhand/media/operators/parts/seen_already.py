@@ -111,5 +111,6 @@ class SeenAlready:
             how = cv2.INTER_AREA if factor < 1 else cv2.INTER_LINEAR
             small = cv2.resize(self.picture, (width, height), interpolation=how)
             lab = cv2.cvtColor(small, cv2.COLOR_RGB2LAB).astype(np.float32)
-            self._layers[size] = lab, np.asarray((lab**2).sum(axis=2), np.float32), np.ascontiguousarray(lab[..., 0])
+            squares = cv2.transform(lab * lab, np.ones((1, 3), np.float32))
+            self._layers[size] = lab, squares, np.ascontiguousarray(lab[..., 0])
         return self._layers[size]
