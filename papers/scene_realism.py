@@ -17,7 +17,7 @@ from evenhand.media.operators.parts.donors import is_usable
 from evenhand.media.operators.parts.mutated import DELETE, Mutation
 from evenhand.media.operators.parts.perspective import fit_law, pooled_law
 from evenhand.media.operators.parts.seams import noise_ratio, seam_ratio
-from evenhand.media.scene import Picture, Scene, Stencil, box_of, grown
+from evenhand.media.scene import Picture, Scene, Stencil, box_of
 from evenhand.media.vocabulary import Labels
 
 Features = NDArray[np.float64]  # (n, features)
@@ -60,7 +60,7 @@ def described(region: Region, surroundings: bool = False) -> Features:
     box = box_of(region.mask)
     if box is None:
         raise DataError(f"a region of scene {region.scene!r} is empty")
-    left, top, right, bottom = grown(box, 12, (region.mask.shape[0], region.mask.shape[1]))
+    left, top, right, bottom = box.grown(12, (region.mask.shape[0], region.mask.shape[1]))
     crop, mask = region.picture[top:bottom, left:right], region.mask[top:bottom, left:right]
     lab = cv2.cvtColor(crop, cv2.COLOR_RGB2LAB).astype(np.float64)
     grey = crop.mean(axis=2).astype(np.float32)
@@ -154,7 +154,7 @@ def _elsewhere(region: Region, scenes: Sequence[Scene]) -> Region | None:
 def cut_mask(scene: Scene, place: int) -> Stencil:
     """The pixels that an operator would take of this object: its mask with the eroded and feathered edge of a cutout."""
     one = scene.instances[place]
-    left, top, right, bottom = grown(one.box, MARGIN, scene.shape)
+    left, top, right, bottom = one.box.grown(MARGIN, scene.shape)
     mask = np.zeros(scene.shape, bool)
     mask[top:bottom, left:right] = cut(scene, one).cover > 0.5
     return mask
@@ -203,7 +203,7 @@ def _surroundings(picture: Picture, mask: Stencil) -> Features:
     box = box_of(mask)
     assert box is not None
     left, top, right, bottom = box
-    x, y, far, low = grown(box, RING + 1, (mask.shape[0], mask.shape[1]))
+    x, y, far, low = box.grown(RING + 1, (mask.shape[0], mask.shape[1]))
     return _means(_layers(picture[y:low, x:far]), _ring(mask[top:bottom, left:right]), (left - x, top - y))
 
 
@@ -277,7 +277,7 @@ class NetFeatures:
         for region in regions:
             box = box_of(region.mask)
             assert box is not None
-            left, top, right, bottom = grown(box, 12, (region.mask.shape[0], region.mask.shape[1]))
+            left, top, right, bottom = box.grown(12, (region.mask.shape[0], region.mask.shape[1]))
             crop = cv2.resize(region.picture[top:bottom, left:right], self.size[::-1], interpolation=cv2.INTER_LINEAR)
             self._net.setInput(np.ascontiguousarray((crop.astype(np.float32) * (self.largest / 255)).transpose(2, 0, 1)[None]))
             rows.append(self._net.forward(self.layer or self._last()).mean(axis=(2, 3))[0])

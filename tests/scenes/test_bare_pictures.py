@@ -20,7 +20,7 @@ from evenhand.media.operators.delete import delete
 from evenhand.media.operators.parts.company import companions
 from evenhand.media.operators.parts.mutated import Mutation, Skipped
 from evenhand.media.operators.parts.one_away import CUT_OFF, HELD, TOUCHED, Removal
-from evenhand.media.scene import ROAD, SAID_BY, UNKNOWN, Instance, Scene
+from evenhand.media.scene import ROAD, SAID_BY, UNKNOWN, Instance, PixelBox, Scene
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.verbs.init import init
 
@@ -83,7 +83,7 @@ def test_a_rough_mask_is_nearer_to_the_object_than_its_box():
     down, over = np.mgrid[0:100, 0:100]
     ball = np.hypot(down - 50, over - 40) < 22
     picture[ball] = (30, 60, 160)
-    found = rough_mask(picture, (17, 27, 63, 73))
+    found = rough_mask(picture, PixelBox(17, 27, 63, 73))
     assert (found & ball).sum() / (found | ball).sum() > 0.85
 
 

@@ -24,7 +24,7 @@ from evenhand.media.operators.parts.standing import allowed
 from evenhand.media.operators.parts.upright import base_slope
 from evenhand.media.operators.put_back import put_back
 from evenhand.media.operators.rotate import rotate
-from evenhand.media.scene import Instance, Scene
+from evenhand.media.scene import Instance, PixelBox, Scene
 from evenhand.media.vocabulary import Labels
 
 
@@ -202,7 +202,7 @@ def test_filling_leaves_everything_away_from_the_hole():
 
 def test_size_law_is_recovered_from_objects_on_a_plane():
     instances = [
-        Instance("car", (20 * k + 10, row - (row - 40) // 2, 20 * k + 18, row), np.ones(((row - 40) // 2, 8), bool))
+        Instance("car", PixelBox(20 * k + 10, row - (row - 40) // 2, 20 * k + 18, row), np.ones(((row - 40) // 2, 8), bool))
         for k, row in enumerate((60, 80, 100, 120, 140, 160))
     ]
     law = fit_law(Scene("plane", np.zeros((200, 200, 3), np.uint8), tuple(instances)), Labels())

@@ -17,7 +17,7 @@ from evenhand.media.operators.parts.donors import Donor, DonorBank, collect, has
 from evenhand.media.operators.parts.mutated import Mutation
 from evenhand.media.operators.parts.same_object import SAME, Identity, colours, difference, identities
 from evenhand.media.operators.parts.upright import LEAST_LIKENESS, likeness
-from evenhand.media.scene import Instance, Scene
+from evenhand.media.scene import Instance, PixelBox, Scene
 from evenhand.media.scenes import ChangePlan, Scenes
 from evenhand.media.vocabulary import Labels
 
@@ -125,7 +125,7 @@ def test_a_pair_of_people_in_one_mask_is_no_donor():
 def test_a_wide_object_at_an_angle_is_unlike_its_mirror_image():
     box, wedge = np.ones((40, 100), bool), np.triu(np.ones((40, 100), bool), k=-10)
     for mask, is_alike in ((box, True), (wedge, False)):
-        assert (likeness(Instance("car", (0, 0, 100, 40), mask)) >= LEAST_LIKENESS) == is_alike
+        assert (likeness(Instance("car", PixelBox(0, 0, 100, 40), mask)) >= LEAST_LIKENESS) == is_alike
 
 
 class Spectator:
@@ -155,8 +155,8 @@ def test_headless_masks_and_donors_of_another_kind_of_picture_are_left_out():
     block = np.ones((80, 30), bool)
     person = block.copy()
     person[:10, :10], person[:10, 20:] = False, False
-    assert not has_head(Instance("person", (0, 0, 30, 80), block))
-    assert has_head(Instance("person", (0, 0, 30, 80), person))
+    assert not has_head(Instance("person", PixelBox(0, 0, 30, 80), block))
+    assert has_head(Instance("person", PixelBox(0, 0, 30, 80), person))
     plain = scene_of("grey", walker(40, (90, 90, 90)))
     assert is_grey(plain)
     colourful = replace(plain, name="colour", picture=plain.picture + np.array([0, 30, 60], np.uint8))

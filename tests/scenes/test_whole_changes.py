@@ -10,7 +10,7 @@ import pytest
 from evenhand.media.operators.mirror import mirrored
 from evenhand.media.operators.parts.mutated import Mutation, Skipped
 from evenhand.media.operators.parts.whole_picture import is_outdoors
-from evenhand.media.scene import ROAD, Instance, Scene
+from evenhand.media.scene import ROAD, Instance, PixelBox, Scene
 from evenhand.media.scenes import ChangeFacts, ChangePlan, Scenes
 
 WEATHER = ("fog", "rain", "night", "exposure", "blur", "compression")
@@ -83,7 +83,7 @@ def test_only_what_can_lean_leans(medium):
 
 def test_it_rains_only_where_it_can(streets):
     assert is_outdoors(streets[0])
-    room = Instance("chair", (4, 4, 20, 30), np.ones((26, 16), bool))
+    room = Instance("chair", PixelBox(4, 4, 20, 30), np.ones((26, 16), bool))
     assert not is_outdoors(Scene("room", streets[0].picture, (room,)))
 
 
@@ -91,7 +91,7 @@ def test_a_mirror_shows_nothing_of_the_old_silhouette_where_the_ground_is_plain(
     picture = np.full((120, 160, 3), 120, np.uint8)
     stencil = np.tri(40, 20, dtype=bool)
     picture[50:90, 60:80][stencil] = (200, 30, 30)
-    scene = Scene("plain", picture, (Instance("car", (60, 50, 80, 90), stencil),))
+    scene = Scene("plain", picture, (Instance("car", PixelBox(60, 50, 80, 90), stencil),))
     made = mirrored(scene, 0)
     assert isinstance(made, Mutation)
     red = made.after.picture[..., 0].astype(int) - made.after.picture[..., 1]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Mask, Reals
 from evenhand.media.film import films
-from evenhand.media.scene import Box, Scene
+from evenhand.media.scene import PixelBox, Scene
 from evenhand.media.scenes import ChangeFacts, Scenes
 
 ORIGINAL = -1
@@ -130,7 +130,7 @@ def _crowding(boxes: Reals, others: Reals) -> Reals:
     return np.asarray(np.clip((shared.sum(axis=1) - own) / around, 0.0, 1.0))
 
 
-def _share(edits: Sequence[Box] | Reals, pixels: int) -> float:
+def _share(edits: Sequence[PixelBox] | Reals, pixels: int) -> float:
     corners = np.asarray(edits, float).reshape(-1, 4)
     return float(min(1.0, np.prod(corners[:, 2:] - corners[:, :2], axis=1).sum() / pixels))
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from evenhand.errors import DataError
 Picture: TypeAlias = NDArray[np.uint8]  # (height, width, 3), red green blue
 Stencil: TypeAlias = NDArray[np.bool_]  # (height, width)
 Regions: TypeAlias = NDArray[np.uint8]  # (height, width) of the codes below
-Box: TypeAlias = tuple[int, int, int, int]  # left, top, right, bottom; right and bottom exclusive
 
 UNKNOWN, ROAD, PAVEMENT, TERRAIN, SKY, BUILDING, PLANTS, STRUCTURE = range(8)
 GROUND_REGIONS = (ROAD, PAVEMENT, TERRAIN)
@@ -27,12 +26,53 @@ SOURCE, SYNTHETIC = "source", "synthetic street"
 REGION_NAMES = ("unknown", "road", "pavement", "terrain", "sky", "building", "plants", "structure")
 
 
+class PixelBox(NamedTuple):
+    """A rectangle of whole pixels; `right` and `bottom` are the first column and row outside of it."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return self.right - self.left
+
+    @property
+    def height(self) -> int:
+        """Rows."""
+        return self.bottom - self.top
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Column and row of its centre."""
+        return (self.left + self.right) / 2, (self.top + self.bottom) / 2
+
+    @property
+    def pixels(self) -> tuple[slice, slice]:
+        """The part of a picture or mask that it covers: rows, columns."""
+        return slice(self.top, self.bottom), slice(self.left, self.right)
+
+    def grown(self, margin: int, shape: tuple[int, int]) -> PixelBox:
+        """With a margin, kept inside a picture of this height and width."""
+        height, width = shape
+        return PixelBox(
+            max(0, self.left - margin), max(0, self.top - margin), min(width, self.right + margin), min(height, self.bottom + margin)
+        )
+
+    def shared(self, other: PixelBox) -> int:
+        """Pixels that both cover."""
+        wide, tall = (min(mine, its) for mine, its in ((self.right, other.right), (self.bottom, other.bottom)))
+        return max(0, wide - max(self.left, other.left)) * max(0, tall - max(self.top, other.top))
+
+
 @dataclass(frozen=True, eq=False)
 class Instance:
     """One object: its class, the visible part of its mask (cut to the box), and how far away it is when that is known."""
 
     label: str
-    box: Box
+    box: PixelBox
     stencil: Stencil  # (box height, box width)
     depth: float | None = None  # larger is farther
     visible: float = 1.0  # share of the object that nothing hides
@@ -45,23 +85,22 @@ class Instance:
         box = box_of(mask)
         if box is None:
             raise DataError(f"the mask of an object of class {label!r} is empty")
-        left, top, right, bottom = box
-        return cls(label, box, np.ascontiguousarray(mask[top:bottom, left:right]), depth, visible)
+        return cls(label, box, np.ascontiguousarray(mask[box.pixels]), depth, visible)
 
     @property
     def height(self) -> int:
         """Height of the box in pixels."""
-        return self.box[3] - self.box[1]
+        return self.box.height
 
     @property
     def width(self) -> int:
         """Width of the box in pixels."""
-        return self.box[2] - self.box[0]
+        return self.box.width
 
     @property
     def foot(self) -> int:
         """The row on which the object stands."""
-        return self.box[3]
+        return self.box.bottom
 
     @cached_property
     def area(self) -> int:
@@ -76,8 +115,7 @@ class Instance:
 
     def paint(self, canvas: Stencil) -> None:
         """Set this object's pixels on a canvas of the picture's size."""
-        left, top, right, bottom = self.box
-        canvas[top:bottom, left:right] |= self.stencil
+        canvas[self.box.pixels] |= self.stencil
 
     def touches_border(self, shape: tuple[int, int]) -> bool:
         """Whether the picture's edge may cut the object."""
@@ -158,18 +196,12 @@ def union(instances: Iterable[Instance], shape: tuple[int, int]) -> Stencil:
     return canvas
 
 
-def box_of(mask: Stencil) -> Box | None:
+def box_of(mask: Stencil) -> PixelBox | None:
     """The tight box of a mask; None when it is empty."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     if not rows.size:
         return None
-    return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
-
-
-def grown(box: Box, margin: int, shape: tuple[int, int]) -> Box:
-    """The box with a margin, kept inside the picture."""
-    left, top, right, bottom = box
-    return max(0, left - margin), max(0, top - margin), min(shape[1], right + margin), min(shape[0], bottom + margin)
+    return PixelBox(int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1)
 
 
 def overlap(one: Sequence[float], other: Sequence[float]) -> float:

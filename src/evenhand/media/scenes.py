@@ -27,7 +27,7 @@ from evenhand.media.operators import chosen_operators
 from evenhand.media.operators.parts.donors import DonorBank, collect
 from evenhand.media.operators.parts.mutated import Inpainter, Mutation, Skipped
 from evenhand.media.operators.parts.order import ChangeOrder
-from evenhand.media.scene import SAID_BY, Box, Picture, Scene
+from evenhand.media.scene import SAID_BY, Picture, PixelBox, Scene
 from evenhand.media.scene_clusters import NO_RANGE, Clusters, Range, cluster, distribution
 from evenhand.media.vocabulary import Labels
 
@@ -108,7 +108,7 @@ class ChangeFacts:
     added: int
     how: str
     cpu_seconds: float
-    boxes: tuple[Box, ...] = ()  # where the picture changed
+    boxes: tuple[PixelBox, ...] = ()  # where the picture changed
     kept: tuple[float, ...] = ()  # for each object of the scene, the share of its visible pixels that stays visible
 
 

@@ -43,8 +43,8 @@ class Simulated:
     def _is_seen(self, one: Instance, scene: str, moment: str) -> bool:
         if one.visible < 0.5:
             return False
-        own = self._normal(f"{scene}|{one.label}|{one.box}")
-        now = self._normal(f"{scene}|{one.label}|{one.box}|{moment}")
+        own = self._normal(f"{scene}|{one.label}|{tuple(one.box)}")
+        now = self._normal(f"{scene}|{one.label}|{tuple(one.box)}|{moment}")
         return self.margin - self.handicap.get(one.label, 0.0) + own + self.shake * now > 0
 
     def _normal(self, what: str) -> float:

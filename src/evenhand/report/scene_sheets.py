@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.errors import require
 from evenhand.limits import Count, check_argument
 from evenhand.media.operators.parts.mutated import Mutation
-from evenhand.media.scene import Box, Picture
+from evenhand.media.scene import Picture, PixelBox
 
 BAND = 22
 GAP = 4
@@ -42,7 +42,7 @@ def _drawable(text: str) -> str:
     return "".join(letter for letter in parts if not unicodedata.combining(letter)).encode("ascii", "replace").decode()
 
 
-def _frame(cv2: Any, picture: Picture, box: Box, scale: float) -> None:
+def _frame(cv2: Any, picture: Picture, box: PixelBox, scale: float) -> None:
     left, top, right, bottom = (round(value * scale) for value in box)
     cv2.rectangle(picture, (left, top), (right, bottom), MARK, 1)
 

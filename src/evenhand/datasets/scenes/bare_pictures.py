@@ -18,7 +18,7 @@ from evenhand.contract import Answer, Detection, Recogniser
 from evenhand.datasets.scenes.picture_files import EVERY, SUFFIXES, SceneSample, read_picture, scene_name
 from evenhand.errors import DataError, require
 from evenhand.media.operators.parts.standing import ON_THE_GROUND, stands_free
-from evenhand.media.scene import MASKS, ROAD, ROUGH, SAID_BY, UNKNOWN, Box, Instance, Picture, Regions, Scene, Stencil, grown, overlap
+from evenhand.media.scene import MASKS, ROAD, ROUGH, SAID_BY, UNKNOWN, Instance, Picture, PixelBox, Regions, Scene, Stencil, overlap
 
 WORK_SIDE = 128  # pixels of the crop in which a mask is cut out
 CORE = 0.4  # of the box's half sides: surely the object
@@ -39,7 +39,7 @@ class PromptedMask:
 
 
 Points = NDArray[np.float32]  # (n, 2): columns and rows of a picture
-BoxSegmenter = Callable[[Picture, Sequence[Box]], list[PromptedMask]]
+BoxSegmenter = Callable[[Picture, Sequence[PixelBox]], list[PromptedMask]]
 """Masks for all boxes of a picture."""
 
 
@@ -72,7 +72,7 @@ class BarePictures:
             objects = [(one.label, _inside(one.box, picture)) for one in _one_name_each(answer)]
             yield self._scene(scene_name(self.folder, path), picture, [(label, box) for label, box in objects if _is_large(box)])
 
-    def _scene(self, name: str, picture: Picture, objects: list[tuple[str, Box]]) -> Scene:
+    def _scene(self, name: str, picture: Picture, objects: list[tuple[str, PixelBox]]) -> Scene:
         boxes = [box for _, box in objects]
         masks = self.segmenter(picture, boxes) if self.segmenter is not None and boxes else [None] * len(boxes)
         shape = (int(picture.shape[0]), int(picture.shape[1]))
@@ -97,10 +97,10 @@ def prompted_ground(scene: Scene, segmenter: PointSegmenter) -> Regions | None:
     feet = [one for one in scene.instances if one.label in ON_THE_GROUND and stands_free(scene, one)]
     if not feet:
         return None
-    below = [((one.box[0] + one.box[2]) / 2, min(one.foot + 0.06 * one.height + 2, height - 2)) for one in feet]
+    below = [(one.box.middle[0], min(one.foot + 0.06 * one.height + 2, height - 2)) for one in feet]
     low = [(share * width, 0.97 * height) for share in (0.25, 0.5, 0.75)]
     on = np.array([(x, y) for x, y in (*below[:MOST_POINTS], *low) if not scene.occupied[int(y), int(x)]], np.float32)
-    bodies = [((one.box[0] + one.box[2]) / 2, (one.box[1] + one.box[3]) / 2) for one in feet[:MOST_POINTS]]
+    bodies = [one.box.middle for one in feet[:MOST_POINTS]]
     away = np.array([(width / 2, 0.04 * height), *bodies], np.float32)
     if not len(on):
         return None
@@ -126,32 +126,32 @@ def bare_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix.lower() in SUFFIXES)
 
 
-def _inside(box: Sequence[float] | None, picture: Picture) -> Box:
-    left, top, right, bottom = (round(float(value)) for value in (box or (0, 0, 0, 0)))
-    return grown((left, top, right, bottom), 0, (int(picture.shape[0]), int(picture.shape[1])))
+def _inside(box: Sequence[float] | None, picture: Picture) -> PixelBox:
+    sides = PixelBox(*(round(float(value)) for value in (box or (0, 0, 0, 0))))
+    return sides.grown(0, (int(picture.shape[0]), int(picture.shape[1])))
 
 
-def _is_large(box: Box) -> bool:
-    return box[2] - box[0] >= LEAST_SIDE and box[3] - box[1] >= LEAST_SIDE
+def _is_large(box: PixelBox) -> bool:
+    return box.width >= LEAST_SIDE and box.height >= LEAST_SIDE
 
 
-def _mask(picture: Picture, box: Box, prompted: PromptedMask | None) -> tuple[Stencil, float]:
+def _mask(picture: Picture, box: PixelBox, prompted: PromptedMask | None) -> tuple[Stencil, float]:
     """The segmenter's mask where it is sure of it, else a rough one."""
     if prompted is not None and prompted.quality >= LEAST_QUALITY and prompted.mask.any():
         return prompted.mask, prompted.quality
     return rough_mask(picture, box), 0.0
 
 
-def rough_mask(picture: Picture, box: Box) -> Stencil:
+def rough_mask(picture: Picture, box: PixelBox) -> Stencil:
     """What differs in colour from the surroundings of a box (GrabCut, seeded with the core of the box), or an ellipse where that fails."""
     cv2 = require("cv2", "image")
-    margin = max(4, (box[2] - box[0] + box[3] - box[1]) // 8)
-    left, top, right, bottom = grown(box, margin, (int(picture.shape[0]), int(picture.shape[1])))
+    margin = max(4, (box.width + box.height) // 8)
+    left, top, right, bottom = box.grown(margin, (int(picture.shape[0]), int(picture.shape[1])))
     scale = min(1.0, WORK_SIDE / max(right - left, bottom - top))
     size = max(8, round((right - left) * scale)), max(8, round((bottom - top) * scale))
     crop = cv2.resize(picture[top:bottom, left:right], size, interpolation=cv2.INTER_AREA)
-    x0, y0 = (box[0] - left) * scale, (box[1] - top) * scale
-    x1, y1 = (box[2] - left) * scale, (box[3] - top) * scale
+    x0, y0 = (box.left - left) * scale, (box.top - top) * scale
+    x1, y1 = (box.right - left) * scale, (box.bottom - top) * scale
     down, over = np.mgrid[0 : size[1], 0 : size[0]] + 0.5
     far = np.maximum(np.abs(over - (x0 + x1) / 2) / ((x1 - x0) / 2), np.abs(down - (y0 + y1) / 2) / ((y1 - y0) / 2))
     round_far = np.hypot((over - (x0 + x1) / 2) / ((x1 - x0) / 2), (down - (y0 + y1) / 2) / ((y1 - y0) / 2))

@@ -14,7 +14,7 @@ from evenhand.datasets.scenes.picture_files import EVERY, SceneSample, annotatio
 from evenhand.datasets.scenes.rle import mask_from_polygons, mask_from_rle
 from evenhand.datasets.scenes.voc import cut_by_colour
 from evenhand.errors import DataError
-from evenhand.media.scene import BUILDING, PAVEMENT, PLANTS, ROAD, SKY, TERRAIN, UNKNOWN, Instance, Picture, Scene, Stencil, grown
+from evenhand.media.scene import BUILDING, PAVEMENT, PLANTS, ROAD, SKY, TERRAIN, UNKNOWN, Instance, Picture, PixelBox, Scene, Stencil
 
 STUFF_REGIONS: Mapping[str, int] = {
     "road": ROAD,
@@ -103,8 +103,8 @@ def _mask(one: Mapping[str, Any], picture: Picture) -> Stencil:
     if drawn:
         return mask_from_polygons(drawn, size)
     left, top, wide, tall = (round(float(value)) for value in one["bbox"])
-    inside = grown((left, top, left + wide, top + tall), 0, size)
-    return cut_by_colour(picture, "", inside) if inside[0] < inside[2] and inside[1] < inside[3] else np.zeros(size, bool)
+    inside = PixelBox(left, top, left + wide, top + tall).grown(0, size)
+    return cut_by_colour(picture, "", inside) if inside.width > 0 and inside.height > 0 else np.zeros(size, bool)
 
 
 def from_coco_panoptic(annotations: Path, maps: Path, pictures: Path, sample: SceneSample = EVERY) -> Iterator[Scene]:

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.datasets.scenes.legends import CAMVID, MapLegend, check_like_camvid
 from evenhand.datasets.scenes.picture_files import EVERY, SceneSample, pairs, read_map, read_picture
 from evenhand.errors import DataError, require
-from evenhand.media.scene import Instance, Regions, Scene
+from evenhand.media.scene import Instance, PixelBox, Regions, Scene
 
 
 def from_label_maps(frames: Path, maps: Path, legend: MapLegend | None = None, sample: SceneSample = EVERY) -> Iterator[Scene]:
@@ -43,4 +43,4 @@ def _pieces(codes: Regions, names: Mapping[int, str], least: int, counted: bool)
             left, top, wide, tall, area = (int(value) for value in stats[place])
             if area >= least:
                 stencil = np.ascontiguousarray(pieces[top : top + tall, left : left + wide] == place)
-                yield Instance(name, (left, top, left + wide, top + tall), stencil, counted=counted)
+                yield Instance(name, PixelBox(left, top, left + wide, top + tall), stencil, counted=counted)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from evenhand.datasets.scenes.picture_files import EVERY, SUFFIXES, SceneSample, annotation_faults, picture_path, read_picture
 from evenhand.datasets.scenes.voc import cut_by_colour
 from evenhand.errors import DataError
-from evenhand.media.scene import MASKS, ROUGH, Box, Instance, Scene, grown
+from evenhand.media.scene import MASKS, ROUGH, Instance, PixelBox, Scene
 
 Line: TypeAlias = Mapping[str, str]
 
@@ -41,11 +41,11 @@ class PersonLine:
     is_share: bool
     attributes: Mapping[str, str]
 
-    def box(self, height: int, width: int) -> Box:
+    def box(self, height: int, width: int) -> PixelBox:
         """In pixels of a picture of this size, inside it."""
         scale = (width, height, width, height) if self.is_share else (1, 1, 1, 1)
-        left, top, right, bottom = (round(value * unit) for value, unit in zip(self.corners, scale, strict=True))
-        return grown((left, top, right, bottom), 0, (height, width))
+        sides = PixelBox(*(round(value * unit) for value, unit in zip(self.corners, scale, strict=True)))
+        return sides.grown(0, (height, width))
 
 
 def people_format(path: Path) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from evenhand.datasets.scenes.bare_pictures import Points, PromptedMask
 from evenhand.errors import DataError, WrongAnswer, require
-from evenhand.media.scene import Box, Picture
+from evenhand.media.scene import Picture, PixelBox
 from evenhand.models.onnx_session import NUMPY_TYPES, OnnxSession, open_onnx
 
 MEAN, SPREAD = np.array([123.675, 116.28, 103.53], np.float32), np.array([58.395, 57.12, 57.375], np.float32)
@@ -67,7 +67,7 @@ class PromptedSegmenter:
     def _nets(self) -> tuple[OnnxSession, OnnxSession]:
         return open_onnx(self.encoder), open_onnx(self.decoder)
 
-    def __call__(self, picture: Picture, boxes: Sequence[Box]) -> list[PromptedMask]:
+    def __call__(self, picture: Picture, boxes: Sequence[PixelBox]) -> list[PromptedMask]:
         """One mask for each box, the decoder's best."""
         return [self._decoded(picture, Prompt(np.array(box, np.float32).reshape(2, 2), CORNERS)) for box in boxes]
 

@@ -14,7 +14,7 @@ from evenhand.datasets.scenes.label_maps import scene_from_map
 from evenhand.datasets.scenes.legends import MapLegend
 from evenhand.datasets.scenes.picture_files import EVERY, SUFFIXES, SceneSample, read_picture
 from evenhand.errors import DataError, InvalidArgument, WrongAnswer, require
-from evenhand.media.scene import REGION_NAMES, Box, Picture, Regions, Scene, Stencil
+from evenhand.media.scene import REGION_NAMES, Picture, PixelBox, Regions, Scene, Stencil
 from evenhand.models.onnx_session import open_onnx
 
 
@@ -49,12 +49,12 @@ class OnnxSegmenter:
             )
         return np.asarray(cv2.resize(codes.astype(np.uint8), picture.shape[1::-1], interpolation=cv2.INTER_NEAREST))
 
-    def __call__(self, picture: Picture, label: str, box: Box) -> Stencil:
+    def __call__(self, picture: Picture, label: str, box: PixelBox) -> Stencil:
         """The mask of one object inside its box."""
         if label not in self.classes:
             raise InvalidArgument(f"label={label!r} is not a class of the segmenter; it knows {', '.join(self.classes)}")
         inside = np.zeros(picture.shape[:2], bool)
-        inside[box[1] : box[3], box[0] : box[2]] = True
+        inside[box.pixels] = True
         return np.asarray((self.label_map(picture) == list(self.classes).index(label)) & inside, bool)
 
     def scene(self, name: str, picture: Picture, things: Sequence[str], regions: Mapping[str, int]) -> Scene:

@@ -11,9 +11,9 @@ import numpy as np
 
 from evenhand.datasets.scenes.picture_files import EVERY, SceneSample, picture_path, read_picture
 from evenhand.errors import DataError, require
-from evenhand.media.scene import Box, Instance, Picture, Scene, Stencil, grown
+from evenhand.media.scene import Instance, Picture, PixelBox, Scene, Stencil
 
-Segmenter = Callable[[Picture, str, Box], Stencil]  # the mask of one object of a class inside a box
+Segmenter = Callable[[Picture, str, PixelBox], Stencil]  # the mask of one object of a class inside a box
 
 
 def from_voc(annotations: Path, pictures: Path, segmenter: Segmenter | None = None, sample: SceneSample = EVERY) -> Iterator[Scene]:
@@ -22,15 +22,15 @@ def from_voc(annotations: Path, pictures: Path, segmenter: Segmenter | None = No
         name, objects = read_boxes(path)
         picture = read_picture(picture_path(pictures, name))
         mask_of = segmenter or cut_by_colour
-        inside = [(label, grown(box, 0, (picture.shape[0], picture.shape[1]))) for label, box in objects]
+        inside = [(label, box.grown(0, (picture.shape[0], picture.shape[1]))) for label, box in objects]
         instances = [Instance.from_mask(label, mask) for label, box in inside if (mask := mask_of(picture, label, box)).any()]
         yield Scene(path.stem, picture, tuple(instances))
 
 
-def read_boxes(path: Path) -> tuple[str, list[tuple[str, Box]]]:
+def read_boxes(path: Path) -> tuple[str, list[tuple[str, PixelBox]]]:
     """The picture's file name and every object's label and box.  Entities are refused: they are how an XML file attacks its reader."""
     parser, stack, texts = expat.ParserCreate(), [], {}
-    name, objects = "", list[tuple[str, Box]]()
+    name, objects = "", list[tuple[str, PixelBox]]()
     current: dict[str, Any] = {}
 
     def begin(tag: str, _: dict[str, str]) -> None:
@@ -48,7 +48,7 @@ def read_boxes(path: Path) -> tuple[str, list[tuple[str, Box]]]:
         if "part" not in stack and stack and stack[-1] in ("object", "bndbox") and tag in ("name", "xmin", "ymin", "xmax", "ymax"):
             current[tag] = texts[tag].strip()
         if tag == "object":
-            objects.append((current["name"], tuple(round(float(current[key])) for key in ("xmin", "ymin", "xmax", "ymax"))))  # type: ignore[arg-type]
+            objects.append((current["name"], PixelBox(*(round(float(current[key])) for key in ("xmin", "ymin", "xmax", "ymax")))))
             current = {}
 
     def refuse(*_: object) -> None:
@@ -64,7 +64,7 @@ def read_boxes(path: Path) -> tuple[str, list[tuple[str, Box]]]:
     return name or f"{path.stem}.jpg", objects
 
 
-def cut_by_colour(picture: Picture, _: str, box: Box) -> Stencil:
+def cut_by_colour(picture: Picture, _: str, box: PixelBox) -> Stencil:
     """A mask from the box alone: what differs in colour from the box's surroundings (GrabCut).  A rough stand-in for a segmenter."""
     cv2 = require("cv2", "image")
     left, top, right, bottom = box

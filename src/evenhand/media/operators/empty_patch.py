@@ -11,7 +11,7 @@ from evenhand.errors import require
 from evenhand.media.operators.parts.mutated import EMPTY_PATCH, Became, Inpainter, Mutation, Skipped, finished
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.removal import emptied
-from evenhand.media.scene import Scene
+from evenhand.media.scene import PixelBox, Scene
 
 TRIES = 60
 
@@ -41,7 +41,7 @@ def empty_patch(scene: Scene, label: str, rng: np.random.Generator, inpainter: I
     busy = cv2.dilate(scene.occupied.astype(np.uint8), np.ones((7, 7), np.uint8)).astype(bool)
     tall, wide = one.stencil.shape
     for _ in range(TRIES):
-        top = int(np.clip(one.box[1] + rng.integers(-20, 21), 2, scene.shape[0] - tall - 2))
+        top = int(np.clip(one.box.top + rng.integers(-20, 21), 2, scene.shape[0] - tall - 2))
         left = int(rng.integers(2, max(3, scene.shape[1] - wide - 2)))
         patch = np.zeros(scene.shape, bool)
         patch[top : top + tall, left : left + wide] = one.stencil
@@ -51,5 +51,5 @@ def empty_patch(scene: Scene, label: str, rng: np.random.Generator, inpainter: I
             if filled is None:
                 continue
             made = finished(EMPTY_PATCH, label, scene, Became(filled[0], scene.instances))
-            return replace(made, boxes=((left, top, left + wide, top + tall),), how=f"background filled by {filled[1]}")
+            return replace(made, boxes=(PixelBox(left, top, left + wide, top + tall),), how=f"background filled by {filled[1]}")
     return Skipped(EMPTY_PATCH, label, scene.name, "no free background of this shape")

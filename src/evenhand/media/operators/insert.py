@@ -22,7 +22,7 @@ from evenhand.media.operators.parts.seams import noise_ratio
 from evenhand.media.operators.parts.seen_already import SeenAlready
 from evenhand.media.operators.parts.set_down import ROUGH_MASKS
 from evenhand.media.operators.parts.standing import allowed, is_guessed
-from evenhand.media.scene import Instance, Scene, Stencil, grown, union
+from evenhand.media.scene import Instance, PixelBox, Scene, Stencil, union
 
 PROPOSALS = 240
 LOOKED_AT = 4000  # ground pixels for each donor, of which the proposals are drawn
@@ -50,16 +50,16 @@ class StandingSpot:
     scale: float
 
     @property
-    def box(self) -> tuple[int, int, int, int]:
-        """Left, top, right, bottom."""
+    def box(self) -> PixelBox:
+        """All of the cutout."""
         height, width = self.cutout.shape
-        return self.left, self.top, self.left + width, self.top + height
+        return PixelBox(self.left, self.top, self.left + width, self.top + height)
 
     @property
-    def standing_box(self) -> tuple[int, int, int, int]:
+    def standing_box(self) -> PixelBox:
         """The same without the margin of the cutout."""
         left, top, right, _ = self.box
-        return left + MARGIN, top + MARGIN, right - MARGIN, self.foot
+        return PixelBox(left + MARGIN, top + MARGIN, right - MARGIN, self.foot)
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def _flown(scene: Scene, label: str, count: int, bank: DonorBank, rng: np.random
         cutout = donor.cutout.scaled(found.scale)
         spots.append(StandingSpot(donor, cutout, found.left, found.top, found.top + cutout.shape[0], found.scale))
         used.add(donor.who.number)
-        left, top, right, bottom = grown(spots[-1].box, MARGIN, scene.shape)
+        left, top, right, bottom = spots[-1].box.grown(MARGIN, scene.shape)
         sky[top:bottom, left:right] = False
     return _compose(scene, label, spots, rng) if len(spots) == count else None
 
@@ -282,24 +282,18 @@ def _is_believable(scene: Scene, spot: StandingSpot, spots: list[StandingSpot]) 
         elif overlap > HIDES_AT_MOST * one.area:
             return False
     for other in spots:
-        hidden += _box_overlap(spot.box, other.box) if other.foot > spot.foot else 0
+        hidden += spot.box.shared(other.box) if other.foot > spot.foot else 0
     return hidden < (1 - SEEN_AT_LEAST) * total
 
 
-def _box_overlap(one: tuple[int, int, int, int], other: tuple[int, int, int, int]) -> int:
-    wide = min(one[2], other[2]) - max(one[0], other[0])
-    tall = min(one[3], other[3]) - max(one[1], other[1])
-    return max(0, wide) * max(0, tall)
-
-
-def _crowds(spot: StandingSpot, box: tuple[int, int, int, int], foot: int) -> bool:
+def _crowds(spot: StandingSpot, box: PixelBox, foot: int) -> bool:
     """Whether two things would stand in the same place: feet on nearly the same row, and boxes that overlap sideways."""
-    left, _, right, bottom = spot.box
-    shared = min(right, box[2]) - max(left, box[0])
-    near = abs(foot - spot.foot) < 0.16 * min(spot.cutout.shape[0], box[3] - box[1]) + 3
+    own = spot.box
+    sideways = min(own.right, box.right) - max(own.left, box.left)
+    near = abs(foot - spot.foot) < 0.16 * min(own.height, box.height) + 3
     if near:
-        return shared > 0.12 * min(right - left, box[2] - box[0])
-    return _box_overlap(spot.box, box) > 0.7 * min((right - left) * (bottom - spot.top), (box[2] - box[0]) * (box[3] - box[1]))
+        return sideways > 0.12 * min(own.width, box.width)
+    return own.shared(box) > 0.7 * min(own.width * own.height, box.width * box.height)
 
 
 def _compose(scene: Scene, label: str, spots: list[StandingSpot], rng: np.random.Generator) -> Mutation:

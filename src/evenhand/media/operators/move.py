@@ -67,7 +67,7 @@ def _spot(order: ChangeOrder, place: int, scale: float, horizon: float) -> FootP
     """Where it stands at the new size, where that is free ground; None where it is not."""
     scene, one = order.scene, order.scene.instances[place]
     row = round(horizon + (one.foot - horizon) * scale)
-    column = round(scene.shape[1] / 2 + ((one.box[0] + one.box[2]) / 2 - scene.shape[1] / 2) * scale)
+    column = round(scene.shape[1] / 2 + (one.box.middle[0] - scene.shape[1] / 2) * scale)
     half, tall = round(one.width * scale / 2), round(one.height * scale)
     if row - tall < 2 or row > scene.shape[0] - 3 or column - half < 2 or column + half > scene.shape[1] - 3:
         return None
@@ -80,7 +80,7 @@ def _spot(order: ChangeOrder, place: int, scale: float, horizon: float) -> FootP
 def _crowded(scene: Scene, place: int, spot: FootPoint, half: int) -> bool:
     """Whether somebody stands there already."""
     near = [other for k, other in enumerate(scene.instances) if k != place and abs(other.foot - spot.row) < 0.25 * other.height + 3]
-    return any(other.box[0] < spot.column + half and other.box[2] > spot.column - half for other in near)
+    return any(other.box.left < spot.column + half and other.box.right > spot.column - half for other in near)
 
 
 def _covered_again(shape: tuple[int, int], cutout: Cutout, corner: tuple[int, int]) -> Stencil:

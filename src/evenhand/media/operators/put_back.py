@@ -13,7 +13,7 @@ from evenhand.media.operators.parts.mutated import PUT_BACK, Became, Inpainter, 
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.removal import NO_BACKGROUND, emptied, hole_for
 from evenhand.media.operators.parts.set_down import ROUGH_MASKS
-from evenhand.media.scene import Scene, grown, union
+from evenhand.media.scene import Scene, union
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def put_back(scene: Scene, label: str, rng: np.random.Generator, inpainter: Inpa
         return Skipped(PUT_BACK, label, scene.name, NO_BACKGROUND)
     picture, how = filled[0].copy(), filled[1]
     front = union([other for other in scene.instances if other is not one and other.nearer_than(one.foot, one.depth)], scene.shape)
-    left, top, _, _ = grown(one.box, MARGIN, scene.shape)
+    left, top, _, _ = one.box.grown(MARGIN, scene.shape)
     contact_shadow(picture, cutout, (left, top), front)
     paste(picture, cutout, (left, top), front)
     made = finished(PUT_BACK, label, scene, Became(picture, scene.instances))

@@ -61,6 +61,6 @@ def turned(scene: Scene, place: int, degrees: float, inpainter: Inpainter | None
     if filled is None:
         return Skipped(operator, one.label, scene.name, NO_BACKGROUND)
     picture, how = filled
-    left = int(np.clip(round((one.box[0] + one.box[2]) / 2 - width / 2), 0, max(0, scene.shape[1] - width)))
+    left = int(np.clip(round(one.box.middle[0] - width / 2), 0, max(0, scene.shape[1] - width)))
     made = set_down(operator, Lifted(scene, place, picture), leaning, (left, one.foot + 1 - height))
     return made if isinstance(made, Skipped) else replace(made, how=f"{degrees:+.0f} degrees; place filled by {how}")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import require
-from evenhand.media.scene import Box
+from evenhand.media.scene import PixelBox
 
 Colour = tuple[float, float, float]
 Points = NDArray[np.float64]  # (n, 2) columns and rows of the picture
@@ -19,7 +19,7 @@ MOST_FINE = 4
 class Sprite:
     """A drawn object: where it lies in the picture, its colours and its cover."""
 
-    box: Box
+    box: PixelBox
     colour: NDArray[np.float32]  # (height, width, 3)
     cover: NDArray[np.float32]  # (height, width) in 0..1
 
@@ -31,10 +31,10 @@ class StreetCanvas:
         low, high = np.floor(points.min(axis=0) - margin), np.ceil(points.max(axis=0) + margin)
         left, top = max(0, int(low[0])), max(0, int(low[1]))
         right, bottom = min(shape[1], int(high[0])), min(shape[0], int(high[1]))
-        self.box: Box = (left, top, max(left, right), max(top, bottom))
-        pixels = (self.box[2] - left) * (self.box[3] - top)
+        self.box = PixelBox(left, top, max(left, right), max(top, bottom))
+        pixels = self.box.width * self.box.height
         self.fine = MOST_FINE if pixels < 9000 else 3 if pixels < 40000 else 2
-        size = ((self.box[3] - top) * self.fine, (self.box[2] - left) * self.fine)
+        size = (self.box.height * self.fine, self.box.width * self.fine)
         self.paint = np.zeros((*size, 3), np.float32)
         self.stencil = np.zeros(size, np.uint8)
         self._cv2 = require("cv2", "image")
@@ -94,7 +94,7 @@ class StreetCanvas:
         """The finished drawing; None when nothing of it is in the picture."""
         if self.is_empty or not self.stencil.any():
             return None
-        size = (self.box[2] - self.box[0], self.box[3] - self.box[1])
+        size = (self.box.width, self.box.height)
         cover = self._cv2.resize(self.stencil.astype(np.float32) / 255, size, interpolation=self._cv2.INTER_AREA)
         painted = self.paint * (self.stencil[..., None] > 0)
         mean = self._cv2.resize(painted, size, interpolation=self._cv2.INTER_AREA)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import require
-from evenhand.media.scene import Instance, Picture, Scene, Stencil, grown
+from evenhand.media.scene import Instance, Picture, Scene, Stencil
 
 Floats = NDArray[np.float32]
 MARGIN = 3
@@ -71,7 +71,7 @@ class Cutout:
 def cut(scene: Scene, instance: Instance, erode: bool = True) -> Cutout:
     """Cut an object out with a soft edge; a hand-drawn mask is eroded by one pixel, an exact one would only lose thin parts."""
     cv2 = require("cv2", "image")
-    left, top, right, bottom = box = grown(instance.box, MARGIN, scene.shape)
+    left, top, right, bottom = box = instance.box.grown(MARGIN, scene.shape)
     mask = instance.mask(scene.shape)[top:bottom, left:right]
     colour = scene.picture[top:bottom, left:right].astype(np.float32)
     solid = mask.astype(np.uint8)
@@ -80,7 +80,7 @@ def cut(scene: Scene, instance: Instance, erode: bool = True) -> Cutout:
     free = ~cv2.dilate(mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
     cover = np.clip(cv2.GaussianBlur(solid.astype(np.float32), (0, 0), SOFT), 0, 1)
     light = ground_light(scene.picture, scene.occupied, (left, bottom, right))
-    return Cutout(instance.label, colour, _carried_on(cv2, colour, free), cover, light, f"{scene.name}:{box}")
+    return Cutout(instance.label, colour, _carried_on(cv2, colour, free), cover, light, f"{scene.name}:{tuple(box)}")
 
 
 def _carried_on(cv2: Any, colour: Floats, free: Stencil) -> Floats:
@@ -99,7 +99,7 @@ def spilled(scene: Scene, instance: Instance) -> float:
     Where inside and outside look alike nothing can be said, and nothing would be seen.
     """
     cv2 = require("cv2", "image")
-    left, top, right, bottom = grown(instance.box, LOOK_AROUND, scene.shape)
+    left, top, right, bottom = instance.box.grown(LOOK_AROUND, scene.shape)
     mask = instance.mask(scene.shape)[top:bottom, left:right].astype(np.uint8)
     colour = scene.picture[top:bottom, left:right].astype(np.float32)
     deep = max(2, round(EDGE_DEPTH * instance.height))
@@ -117,7 +117,7 @@ def spilled(scene: Scene, instance: Instance) -> float:
 def told_apart(scene: Scene, instance: Instance) -> float:
     """The share of an object's outline along which it differs clearly from what is around it: elsewhere somebody had to guess its mask."""
     cv2 = require("cv2", "image")
-    left, top, right, bottom = grown(instance.box, LOOK_AROUND, scene.shape)
+    left, top, right, bottom = instance.box.grown(LOOK_AROUND, scene.shape)
     mask = instance.mask(scene.shape)[top:bottom, left:right].astype(np.uint8)
     colour = scene.picture[top:bottom, left:right].astype(np.float32)
     inner, outer = (change(mask, np.ones((3, 3), np.uint8)).astype(bool) for change in (cv2.erode, cv2.dilate))

@@ -19,7 +19,7 @@ from evenhand.media.operators.parts.perspective import SizeLaw, calibrated, fit_
 from evenhand.media.operators.parts.same_object import Identity, identities
 from evenhand.media.operators.parts.standing import DRIVING, ground_below, is_guessed, lit
 from evenhand.media.operators.parts.upright import is_at_angle, is_upright
-from evenhand.media.scene import Instance, Scene, grown, overlap
+from evenhand.media.scene import Instance, Scene, overlap
 from evenhand.media.vocabulary import Labels
 
 LEAST_HEIGHT = 26
@@ -108,7 +108,7 @@ def _bank(scenes: Sequence[Scene], labels: Labels, reader: Recogniser | None) ->
             usable = read_as_labelled(scene, usable, labels, reader)
         for place in usable:
             one = scene.instances[place]
-            across = (one.box[0] + one.box[2]) / 2 / scene.shape[1]
+            across = one.box.middle[0] / scene.shape[1]
             foot = one.foot / scene.shape[0]
             made = Donor(cut(scene, one), one.height, across, foot, scene.name, known[place], _behind(scene, one), scene.name in grey)
             made = replace(made, sky=flying.get(place))
@@ -223,7 +223,7 @@ def backdrop_layers(scene: Scene) -> tuple[NDArray[np.float32], NDArray[np.float
 
 def _behind(scene: Scene, one: Instance) -> tuple[float, float]:
     """Means over the box and its margin, without the object itself."""
-    left, top, right, bottom = grown(one.box, max(4, one.width // 3), scene.shape)
+    left, top, right, bottom = one.box.grown(max(4, one.width // 3), scene.shape)
     free = ~one.mask(scene.shape)[top:bottom, left:right]
     grey, slope = (layer[top:bottom, left:right][free] for layer in backdrop_layers(scene))
     return float(grey.mean()), float(slope.mean())

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import require
-from evenhand.media.scene import Box, Picture, Regions, Stencil, box_of, grown
+from evenhand.media.scene import Picture, PixelBox, Regions, Stencil, box_of
 
 Floats = NDArray[np.float32]
 CANDIDATES = 6
@@ -68,14 +68,13 @@ class Piece:
     """One connected piece of a hole: its pixels in the picture, its box with a rim, and inside that box its pixels and the known rim."""
 
     hole: Stencil
-    box: Box
+    box: PixelBox
     inner: Stencil
     known: Stencil
 
     def of(self, layer: NDArray[Any]) -> NDArray[Any]:
         """A layer's part inside the box."""
-        left, top, right, bottom = self.box
-        return layer[top:bottom, left:right]
+        return layer[self.box.pixels]
 
 
 @dataclass(frozen=True)
@@ -123,11 +122,11 @@ def fill(picture: Picture, hole: Stencil, forbidden: Stencil, regions: Regions |
     return np.asarray(np.clip(work + 0.5, 0, 255), np.uint8)
 
 
-def _fill_piece(cv2: Any, canvas: FillCanvas, hole: Stencil, box: Box) -> bool:
+def _fill_piece(cv2: Any, canvas: FillCanvas, hole: Stencil, box: PixelBox) -> bool:
     """Fill one piece in place; False when free background for nearly all of it cannot be found."""
     unit = canvas.unit
-    rim = int(np.clip(5 * unit + 0.08 * max(box[2] - box[0], box[3] - box[1]), 6 * unit, 16 * unit))
-    left, top, right, bottom = box = grown(box, rim, hole.shape)
+    rim = int(np.clip(5 * unit + 0.08 * max(box.width, box.height), 6 * unit, 16 * unit))
+    left, top, right, bottom = box = box.grown(rim, hole.shape)
     inner = hole[top:bottom, left:right]
     distance = cv2.distanceTransform((~inner).astype(np.uint8), cv2.DIST_L2, 3)
     known = ~inner & ~canvas.forbidden[top:bottom, left:right] & (distance <= rim)

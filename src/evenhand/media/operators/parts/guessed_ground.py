@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evenhand.media.operators.parts.perspective import SizeLaw, stands
 from evenhand.media.operators.parts.standing import lit, look, stands_free
-from evenhand.media.scene import Box, Scene, Stencil
+from evenhand.media.scene import PixelBox, Scene, Stencil
 from evenhand.media.vocabulary import Labels
 
 AGREES = 0.2  # natural logarithm by which a standing object may be taller or smaller than the size law says
@@ -105,7 +105,7 @@ class GuessedGround:
     def _look(self) -> NDArray[np.float32]:
         return look(self.scene.picture)
 
-    def is_like(self, box: Box, own: NDArray[np.float64] | None) -> bool:
+    def is_like(self, box: PixelBox, own: NDArray[np.float64] | None) -> bool:
         """Whether the strip at the lower end of a box is clear ground that looks like a donor's own."""
         left, top, right, bottom = box
         height, width = self.scene.shape

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from evenhand.media.scene import Box, Instance, Picture, Scene, Stencil
+from evenhand.media.scene import Instance, Picture, PixelBox, Scene, Stencil
 
 INSERT, DELETE, ROTATE, PUT_BACK, EMPTY_PATCH = "insert", "delete", "rotate", "put_back", "empty_patch"
 OPERATORS = (INSERT, DELETE, ROTATE)
@@ -26,7 +26,7 @@ class Mutation:
     label: str
     before: Scene
     after: Scene
-    boxes: tuple[Box, ...]  # where the picture changed
+    boxes: tuple[PixelBox, ...]  # where the picture changed
     kept: tuple[float, ...]  # for each instance of `before`, the share of its visible pixels that is still visible
     how: str = ""
     origins: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import require
-from evenhand.media.scene import SAID_BY, SKY, Box, Instance, Scene, Stencil, grown
+from evenhand.media.scene import SAID_BY, SKY, Instance, PixelBox, Scene, Stencil
 
 Colour = NDArray[np.float64]  # lightness, green to red, blue to yellow
 
@@ -52,17 +52,17 @@ def _roughness(scene: Scene) -> NDArray[np.float32]:
 
 def flies(one: Instance, sky: Stencil) -> bool:
     """Whether an object has nothing but sky around it."""
-    left, top, right, bottom = grown(one.box, max(5, max(one.height, one.width) // 6), (sky.shape[0], sky.shape[1]))
+    left, top, right, bottom = one.box.grown(max(5, max(one.height, one.width) // 6), (sky.shape[0], sky.shape[1]))
     free = ~one.mask((sky.shape[0], sky.shape[1]))[top:bottom, left:right]
     cv2 = require("cv2", "image")
     free = cv2.erode(free.astype(np.uint8), np.ones((7, 7), np.uint8)).astype(bool)
     return bool(free.any() and sky[top:bottom, left:right][free].mean() >= LEAST_OPEN)
 
 
-def sky_colour(scene: Scene, box: Box, sky: Stencil) -> Colour | None:
+def sky_colour(scene: Scene, box: PixelBox, sky: Stencil) -> Colour | None:
     """Mean colour of the sky in a rectangle; None where there is none."""
     cv2 = require("cv2", "image")
-    left, top, right, bottom = grown(box, 6, scene.shape)
+    left, top, right, bottom = box.grown(6, scene.shape)
     part = sky[top:bottom, left:right]
     if not part.any():
         return None
@@ -88,8 +88,8 @@ def found_flight(scene: Scene, sky: Stencil, size: tuple[int, int], colour: Colo
             continue
         room = max(6, max(tall, wide) // 4)
         left, top = int(rng.integers(0, width - wide)), int(rng.integers(0, height - tall))
-        box = left, top, left + wide, top + tall
-        x0, y0, x1, y1 = grown(box, room, scene.shape)
+        box = PixelBox(left, top, left + wide, top + tall)
+        x0, y0, x1, y1 = box.grown(room, scene.shape)
         if left < 4 or top < 4 or left + wide > width - 4 or not sky[max(y0, 4) : y1, max(x0, 4) : min(x1, width - 4)].all():
             continue
         here = sky_colour(scene, box, sky)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from evenhand.errors import require
 from evenhand.media.film import films
-from evenhand.media.scene import Box, Instance, Scene
+from evenhand.media.scene import Instance, Scene
 
 BANDS = 6  # from head to foot
 SAME = 9.0  # levels between the colours of two objects below which they are taken for one
@@ -117,14 +117,10 @@ def _gap(one: Sighting, other: Sighting) -> float | None:
     if one.one.label != other.one.label:
         return None
     tall = one.one.height, other.one.height
-    moved = float(np.hypot(*(np.array(_middle(one.one.box)) - _middle(other.one.box)))) / max(tall)
+    moved = float(np.hypot(*(np.array(one.one.box.middle) - other.one.box.middle))) / max(tall)
     if moved > NEAR or max(tall) > ALIKE_HEIGHT * min(tall):
         return None
     return moved if difference(one.colours, other.colours[None])[0] < ONE_TRACK else None
-
-
-def _middle(box: Box) -> tuple[float, float]:
-    return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
 
 
 def _alike(seen: Sequence[Sighting], tracks: Sequence[int]) -> list[frozenset[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.errors import require
-from evenhand.media.scene import Picture, Stencil, box_of, grown
+from evenhand.media.scene import Picture, Stencil, box_of
 
 
 def seam_ratio(picture: Picture, region: Stencil) -> float:
@@ -14,7 +14,7 @@ def seam_ratio(picture: Picture, region: Stencil) -> float:
     box = box_of(region)
     if box is None:
         return 1.0
-    left, top, right, bottom = grown(box, 10, (region.shape[0], region.shape[1]))
+    left, top, right, bottom = box.grown(10, (region.shape[0], region.shape[1]))
     grey = picture[top:bottom, left:right].mean(axis=2).astype(np.float32)
     mask = region[top:bottom, left:right].astype(np.uint8)
     slope = np.hypot(cv2.Sobel(grey, cv2.CV_32F, 1, 0), cv2.Sobel(grey, cv2.CV_32F, 0, 1))
@@ -31,7 +31,7 @@ def noise_ratio(picture: Picture, region: Stencil) -> float:
     box = box_of(region)
     if box is None:
         return 1.0
-    left, top, right, bottom = grown(box, 14, (region.shape[0], region.shape[1]))
+    left, top, right, bottom = box.grown(14, (region.shape[0], region.shape[1]))
     grey = picture[top:bottom, left:right].mean(axis=2).astype(np.float32)
     residual = np.abs(grey - cv2.GaussianBlur(grey, (0, 0), 1.0))
     mask = region[top:bottom, left:right]

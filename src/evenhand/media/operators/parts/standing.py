@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from evenhand.errors import require
 from evenhand.media.operators.parts.upright import is_upright
-from evenhand.media.scene import ROAD, SAID_BY, UNKNOWN, Instance, Picture, Regions, Scene, Stencil, grown
+from evenhand.media.scene import ROAD, SAID_BY, UNKNOWN, Instance, Picture, PixelBox, Regions, Scene, Stencil
 from evenhand.media.vocabulary import Labels
 
 GRAZING = ("cow", "horse", "sheep", "zebra", "giraffe", "elephant", "bear")
@@ -63,7 +63,7 @@ def ground_below(scene: Scene, one: Instance) -> NDArray[np.float64] | None:
     """Colour and roughness of the free strip below an object that stands on feet; None where there is none."""
     left, _, right, bottom = one.box
     deep = max(4, one.height // 8)
-    x0, y0, x1, y1 = grown((left, bottom, right, bottom + deep), ROOM_TO_LOOK, scene.shape)
+    x0, y0, x1, y1 = PixelBox(left, bottom, right, bottom + deep).grown(ROOM_TO_LOOK, scene.shape)
     strip = np.zeros((y1 - y0, x1 - x0), bool)
     strip[bottom + 1 - y0 : bottom + deep - y0, left - x0 : right - x0] = True
     strip &= ~scene.occupied[y0:y1, x0:x1]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.media.operators.parts.mutated import Mutation
-from evenhand.media.scene import PAVEMENT, ROAD, SKY, TERRAIN, Picture, Scene
+from evenhand.media.scene import PAVEMENT, ROAD, SKY, TERRAIN, Picture, PixelBox, Scene
 
 Floats = NDArray[np.float32]
 HORIZON = 0.42  # of the height, where nothing is known about it
@@ -45,7 +45,7 @@ def seen_through(operator: str, scene: Scene, pixels: NDArray[Any], how: str) ->
     """The same scene with other pixels; the edit is the whole picture, and no class is touched."""
     height, width = scene.shape
     picture: Picture = np.asarray(np.clip(pixels + 0.5, 0, 255), np.uint8)
-    kept, edit = (1.0,) * len(scene.instances), ((0, 0, width, height),)
+    kept, edit = (1.0,) * len(scene.instances), (PixelBox(0, 0, width, height),)
     return Mutation(operator, "", scene, scene.with_picture(picture), edit, kept, how, changed=np.ones(scene.shape, bool))
 
 
