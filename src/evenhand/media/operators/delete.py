@@ -10,15 +10,14 @@ import numpy as np
 from evenhand.contract import Recogniser
 from evenhand.media.operators.parts.company import carries, is_ridden
 from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
+from evenhand.media.operators.parts.net_filling import suits_net
 from evenhand.media.operators.parts.one_away import one_away
 from evenhand.media.operators.parts.order import ChangeOrder
-from evenhand.media.operators.parts.removal import LEFT_BEHIND, NO_BACKGROUND, REVEALED, emptied, hole_for, reveals, structure
+from evenhand.media.operators.parts.removal import LEFT_BEHIND, NO_BACKGROUND, REVEALED, emptied, hole_for, reveals
 from evenhand.media.scene import SAID_BY, Instance, Scene, overlap, union
 from evenhand.media.vocabulary import Labels
 
 MOST_SHARE = 0.35  # of the picture; a larger hole cannot be filled believably
-MOST_STRUCTURE = 38.0  # levels: amid more detail a net's filling is a smear (of the first 26 street frames, at 45; at 36 it was believable)
-MOST_LEARNED = 0.05  # of the picture, for a learned inpainter: larger fillings were seen to be smears
 STILL_SEEN = "a reader still sees it there"
 LEAST_REMOVED = 0.9  # of the objects' pixels; the rest belongs to others as well, as a passenger's behind a windscreen do
 STILL_THERE = 0.4  # overlap of what a reader names with the place that was emptied
@@ -58,7 +57,7 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
         return Skipped(DELETE, label, scene.name, REVEALED)
     if any(carries(scene, one) or is_ridden(scene, one, gone) for one in gone):
         return Skipped(DELETE, label, scene.name, LEFT_BEHIND)
-    is_for_net = inpainter is not None and hole.mean() <= MOST_LEARNED and structure(scene, hole) <= MOST_STRUCTURE
+    is_for_net = inpainter is not None and suits_net(scene, gone, hole)
     filled = emptied(scene, gone, hole, inpainter if is_for_net else None)
     if filled is None:
         return Skipped(DELETE, label, scene.name, NO_BACKGROUND)

@@ -14,10 +14,12 @@ from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.removal import NO_BACKGROUND, emptied
 from evenhand.media.operators.parts.set_down import Lifted, chosen_place, set_down
 from evenhand.media.operators.parts.upright import is_at_angle
-from evenhand.media.scene import Scene, Stencil, grown, union
+from evenhand.media.scene import Scene, Stencil, union
 
 MIRROR = "mirror"
 LEAST = 0.08  # of the picture's height
+LETTERED = ("bus", "truck")  # what is written on them is read by everybody, on a licence plate by few
+REVERSED = "what is written on it would be reversed"
 AT_AN_ANGLE = "it is seen at an angle, and would stand askew the other way round"
 
 
@@ -40,10 +42,12 @@ class Mirror:
 def mirrored(scene: Scene, place: int, inpainter: Inpainter | None = None) -> Mutation | Skipped:
     """Mirror this object."""
     one = scene.instances[place]
+    if one.label in LETTERED and not scene.is_drawn:
+        return Skipped(MIRROR, one.label, scene.name, REVERSED)
     if is_at_angle(one):
         return Skipped(MIRROR, one.label, scene.name, AT_AN_ANGLE)
     cutout = flipped(cut(scene, one))
-    left, top, _, _ = grown(one.box, MARGIN, scene.shape)
+    left, top, _, _ = one.box.grown(MARGIN, scene.shape)
     # A net has to see no object at all; shifted pieces need only fill what is bare, and must not come from the object.
     filled = emptied(scene, (), _bare(scene, place, cutout), None) if inpainter is None else None
     filled = filled or emptied(scene, [one], _bare(scene, place, None), inpainter)
@@ -67,7 +71,7 @@ def _bare(scene: Scene, place: int, cutout: Cutout | None) -> Stencil:
     kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1,) * 2)
     hole = cv2.dilate(one.mask(scene.shape).astype(np.uint8), kernel).astype(bool)
     if cutout is not None:
-        left, top, right, bottom = grown(one.box, MARGIN, scene.shape)
+        left, top, right, bottom = one.box.grown(MARGIN, scene.shape)
         hole[top:bottom, left:right] &= ~cv2.erode((cutout.cover > 0.95).astype(np.uint8), np.ones((5, 5), np.uint8)).astype(bool)
     others = union([other for other in scene.instances if other is not one], scene.shape)
     return np.asarray(hole & ~others, bool)

@@ -30,6 +30,14 @@ CARRIED = frozenset(
         "cup",
         "book",
         "teddy bear",
+        "toothbrush",
+        "hair drier",
+        "scissors",
+        "remote",
+        "wine glass",
+        "fork",
+        "knife",
+        "spoon",
     }
 )
 RIDDEN = frozenset({"bicycle", "motorcycle", "horse", "elephant"})
@@ -67,5 +75,8 @@ def _rides(person: Instance, mount: Instance) -> bool:
     if person.depth is not None and mount.depth is not None and abs(person.depth - mount.depth) > 0.03 * mount.depth:
         return False
     left, top, right, bottom = mount.box
-    middle = (person.box[0] + person.box[2]) / 2
-    return left <= middle <= right and person.box[1] < top + 0.3 * mount.height and top < person.foot <= bottom + 0.06 * mount.height
+    return (
+        left <= person.box.middle[0] <= right
+        and person.box.top < top + 0.3 * mount.height
+        and top < person.foot <= bottom + 0.06 * mount.height
+    )

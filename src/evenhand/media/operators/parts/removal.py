@@ -11,7 +11,7 @@ from evenhand.media.operators.parts.cast_shadow import cast_shadow
 from evenhand.media.operators.parts.fill import SPECK, USUAL_SIDE, fill
 from evenhand.media.operators.parts.mutated import Inpainter
 from evenhand.media.operators.parts.seams import noise_ratio, seam_ratio
-from evenhand.media.scene import GROUND_REGIONS, UNKNOWN, Instance, Picture, Scene, Stencil, grown, union
+from evenhand.media.scene import GROUND_REGIONS, UNKNOWN, Instance, Picture, Scene, Stencil, union
 
 NO_BACKGROUND = "the picture has no free background that would fill its place"
 LEFT_BEHIND = "something that it holds, wears or rides would be left in the air"
@@ -42,7 +42,7 @@ def _generous(scene: Scene, gone: Sequence[Instance]) -> Stencil:
     cv2 = require("cv2", "image")
     canvas = union(gone, scene.shape).astype(np.uint8)
     for one in gone:
-        left, top, right, bottom = grown(one.box, max(2, round(0.03 * one.height)), scene.shape)
+        left, top, right, bottom = one.box.grown(max(2, round(0.03 * one.height)), scene.shape)
         down, over = np.mgrid[0 : bottom - top, 0 : right - left]
         half = np.array([(bottom - top) / 2, (right - left) / 2])
         round_box = (np.abs(down + 0.5 - half[0]) / half[0]) ** 4 + (np.abs(over + 0.5 - half[1]) / half[1]) ** 4 <= 1
@@ -73,7 +73,12 @@ def reveals(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
     """Whether an object that stays lies behind a good part of this one's outline: background in its place would bite a piece out of it."""
     if one.area < SMALL * max(1.0, min(scene.shape) / USUAL_SIDE) ** 2:
         return False
-    return _bordered(scene, one, [other for other in _staying(scene, gone) if not other.nearer_than(one.foot, one.depth)]) > MOST_REVEALED
+    return revealed(scene, one, gone) > MOST_REVEALED
+
+
+def revealed(scene: Scene, one: Instance, gone: Sequence[Instance]) -> float:
+    """The share of an object's outline along which others lie that stay behind it."""
+    return _bordered(scene, one, [other for other in _staying(scene, gone) if not other.nearer_than(one.foot, one.depth)])
 
 
 def borders_nearer(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:
@@ -89,7 +94,7 @@ def _staying(scene: Scene, gone: Sequence[Instance]) -> list[Instance]:
 def _bordered(scene: Scene, one: Instance, others: Sequence[Instance]) -> float:
     """The share of an object's outline along which these others lie."""
     cv2 = require("cv2", "image")
-    left, top, right, bottom = grown(one.box, 4, scene.shape)
+    left, top, right, bottom = one.box.grown(4, scene.shape)
     mask = one.mask(scene.shape)[top:bottom, left:right].astype(np.uint8)
     ring = cv2.dilate(mask, np.ones((7, 7), np.uint8)) > mask
     return float((union(others, scene.shape)[top:bottom, left:right] & ring).sum() / max(1, ring.sum()))

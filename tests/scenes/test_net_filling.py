@@ -1,0 +1,64 @@
+"""What a learned inpainter is asked to fill, and what is not mirrored."""
+
+import numpy as np
+
+from evenhand.media.operators.mirror import REVERSED, mirrored
+from evenhand.media.operators.parts.mutated import Skipped
+from evenhand.media.operators.parts.net_filling import DEEPEST, depth_in_wall, suits_net
+from evenhand.media.operators.parts.removal import hole_for
+from evenhand.media.scene import BUILDING, ROAD, Instance, PixelBox, Scene
+
+SHAPE = (360, 480)
+
+
+def thing(label, left, top, right, bottom, depth=None):
+    """A solid rectangle."""
+    return Instance(label, PixelBox(left, top, right, bottom), np.ones((bottom - top, right - left), bool), depth)
+
+
+def street(*things, wall_until=260):
+    """A wall above a road, both plain."""
+    regions = np.full(SHAPE, BUILDING, np.uint8)
+    regions[wall_until:] = ROAD
+    picture = np.full((*SHAPE, 3), 120, np.uint8)
+    return Scene("street", picture, things, regions)
+
+
+def is_asked(scene, *gone):
+    return suits_net(scene, gone, hole_for(scene, gone))
+
+
+def test_a_net_fills_what_is_shallow_or_mostly_on_the_ground():
+    slender, broad = thing("person", 100, 200, 112, 270), thing("person", 200, 200, 245, 270)
+    assert is_asked(street(slender), slender)
+    assert not is_asked(street(broad), broad)
+    walking = thing("person", 200, 250, 245, 320)  # as broad, on the road
+    assert is_asked(street(walking), walking)
+    scene = street(broad)
+    assert DEEPEST < depth_in_wall(scene, hole_for(scene, [broad])) < 40
+    assert depth_in_wall(Scene("bare", scene.picture, (broad,)), hole_for(scene, [broad])) == 0.0
+
+
+def test_a_net_is_not_asked_beside_what_is_nearer_or_in_front_of_what_it_would_have_to_complete():
+    small, nearer = thing("person", 100, 240, 112, 290), thing("car", 112, 230, 180, 320)
+    assert is_asked(street(small), small)
+    assert not is_asked(street(small, nearer), small)
+    behind = thing("car", 112, 240, 180, 280)
+    assert not is_asked(street(small, behind), small)
+
+
+def test_a_net_is_not_asked_amid_much_detail_nor_for_a_large_hole():
+    small = thing("person", 100, 240, 112, 290)
+    busy = street(small)
+    checks = np.indices(SHAPE).sum(axis=0) % 6 < 3
+    picture = np.where(checks[..., None], 30, 230).astype(np.uint8).repeat(3, axis=2)
+    assert not is_asked(Scene("busy", picture, (small,), busy.regions), small)
+    large = thing("bus", 100, 265, 330, 340)
+    assert not is_asked(street(large), large)
+
+
+def test_a_photographed_bus_is_not_mirrored_since_its_lettering_would_be():
+    bus = thing("bus", 100, 200, 180, 300)
+    skipped = mirrored(street(bus), 0)
+    assert isinstance(skipped, Skipped)
+    assert skipped.reason == REVERSED
