@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from evenhand.media.operators.delete import delete
 from evenhand.media.operators.mirror import REVERSED, mirrored
 from evenhand.media.operators.parts.mutated import Skipped
 from evenhand.media.operators.parts.net_filling import DEEPEST, depth_in_wall, suits_net
-from evenhand.media.operators.parts.removal import hole_for
+from evenhand.media.operators.parts.removal import LEFT_BEHIND, hole_for
 from evenhand.media.scene import BUILDING, ROAD, Instance, PixelBox, Scene
 
 SHAPE = (360, 480)
@@ -55,6 +56,14 @@ def test_a_net_is_not_asked_amid_much_detail_nor_for_a_large_hole():
     assert not is_asked(Scene("busy", picture, (small,), busy.regions), small)
     large = thing("bus", 100, 265, 330, 340)
     assert not is_asked(street(large), large)
+
+
+def test_what_is_held_or_hangs_on_a_string_is_not_deleted_alone():
+    person, bag = thing("person", 100, 200, 130, 290), thing("handbag", 131, 240, 139, 248)
+    assert delete(street(person, bag), "handbag").reason == LEFT_BEHIND
+    assert delete(street(thing("kite", 200, 20, 220, 40)), "kite").reason == LEFT_BEHIND
+    lying = thing("handbag", 300, 300, 320, 312)
+    assert getattr(delete(street(person, lying), "handbag"), "reason", None) != LEFT_BEHIND
 
 
 def test_a_photographed_bus_is_not_mirrored_since_its_lettering_would_be():

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.contract import Recogniser
-from evenhand.media.operators.parts.company import carries, is_ridden
+from evenhand.media.operators.parts.company import carries, is_held, is_ridden
 from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
 from evenhand.media.operators.parts.net_filling import suits_net
 from evenhand.media.operators.parts.one_away import one_away
@@ -55,7 +55,7 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
     seen = union(gone, scene.shape)
     if any(reveals(scene, one, gone) for one in gone) or (hole & seen).sum() < LEAST_REMOVED * seen.sum():
         return Skipped(DELETE, label, scene.name, REVEALED)
-    if any(carries(scene, one) or is_ridden(scene, one, gone) for one in gone):
+    if any(carries(scene, one) or is_held(scene, one) or is_ridden(scene, one, gone) for one in gone):
         return Skipped(DELETE, label, scene.name, LEFT_BEHIND)
     is_for_net = inpainter is not None and suits_net(scene, gone, hole)
     filled = emptied(scene, gone, hole, inpainter if is_for_net else None)

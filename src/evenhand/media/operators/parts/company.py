@@ -40,6 +40,7 @@ CARRIED = frozenset(
         "spoon",
     }
 )
+ON_A_STRING = ("kite",)
 RIDDEN = frozenset({"bicycle", "motorcycle", "horse", "elephant"})
 
 
@@ -60,6 +61,14 @@ def _touches(scene: Scene, one: Instance, other: Instance) -> bool:
 def carries(scene: Scene, one: Instance) -> bool:
     """Whether a thing that is carried, worn or ridden touches it."""
     return any(_touches(scene, one, other) for other in scene.instances if other.label in CARRIED and other is not one)
+
+
+def is_held(scene: Scene, one: Instance) -> bool:
+    """Whether it hangs on a string that nobody marked, or touches somebody who may carry or wear it: a hand would hold nothing."""
+    if one.label in ON_A_STRING:
+        return True
+    people = [other for other in scene.instances if other.label == "person"]
+    return one.label in CARRIED and any(_touches(scene, one, other) for other in people)
 
 
 def is_ridden(scene: Scene, one: Instance, gone: Sequence[Instance]) -> bool:

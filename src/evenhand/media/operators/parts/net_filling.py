@@ -1,4 +1,4 @@
-"""Which holes a learned inpainter fills believably: small ones amid little detail, away from what is nearer, and shallow where a wall stands.
+"""Which holes a learned inpainter fills believably: small, amid little detail, away from what is nearer, shallow where a wall stands.
 
 Set on the fillings of the first 26 street frames by MI-GAN: of 43 that were made without these rules 21 were believable, of those that
 keep them 14 of 17.
