@@ -4,9 +4,9 @@ import numpy as np
 
 from evenhand.media.operators.delete import delete
 from evenhand.media.operators.mirror import REVERSED, mirrored
-from evenhand.media.operators.parts.mutated import Skipped
+from evenhand.media.operators.parts.mutated import Mutation, Skipped
 from evenhand.media.operators.parts.net_filling import DEEPEST, depth_in_wall, suits_net
-from evenhand.media.operators.parts.removal import LEFT_BEHIND, hole_for
+from evenhand.media.operators.parts.removal import LEFT_BEHIND, NO_BACKGROUND, hole_for
 from evenhand.media.scene import BUILDING, ROAD, Instance, PixelBox, Scene
 
 SHAPE = (360, 480)
@@ -31,10 +31,12 @@ def is_asked(scene, *gone):
 
 def test_a_net_fills_what_is_shallow_or_mostly_on_the_ground():
     slender, broad = thing("person", 100, 200, 112, 270), thing("person", 200, 200, 245, 270)
-    assert is_asked(street(slender), slender)
-    assert not is_asked(street(broad), broad)
+    for one in (slender, broad):
+        made = delete(street(one), "person")
+        assert (getattr(made, "reason", None) == NO_BACKGROUND) == (one is broad)
     walking = thing("person", 200, 250, 245, 320)  # as broad, on the road
     assert is_asked(street(walking), walking)
+    assert isinstance(delete(street(walking), "person"), Mutation)
     scene = street(broad)
     assert DEEPEST < depth_in_wall(scene, hole_for(scene, [broad])) < 40
     assert depth_in_wall(Scene("bare", scene.picture, (broad,)), hole_for(scene, [broad])) == 0.0

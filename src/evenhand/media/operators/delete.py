@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.contract import Recogniser
 from evenhand.media.operators.parts.company import carries, is_held, is_ridden
 from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
-from evenhand.media.operators.parts.net_filling import suits_net
+from evenhand.media.operators.parts.net_filling import is_deep_in_wall, suits_net
 from evenhand.media.operators.parts.one_away import one_away
 from evenhand.media.operators.parts.order import ChangeOrder
 from evenhand.media.operators.parts.removal import LEFT_BEHIND, NO_BACKGROUND, REVEALED, emptied, hole_for, reveals
@@ -57,6 +57,8 @@ def delete(scene: Scene, label: str, inpainter: Inpainter | None = None) -> Muta
         return Skipped(DELETE, label, scene.name, REVEALED)
     if any(carries(scene, one) or is_held(scene, one) or is_ridden(scene, one, gone) for one in gone):
         return Skipped(DELETE, label, scene.name, LEFT_BEHIND)
+    if is_deep_in_wall(scene, hole):
+        return Skipped(DELETE, label, scene.name, NO_BACKGROUND)
     is_for_net = inpainter is not None and suits_net(scene, gone, hole)
     filled = emptied(scene, gone, hole, inpainter if is_for_net else None)
     if filled is None:

@@ -1,7 +1,7 @@
 """Which holes a learned inpainter fills believably: small, amid little detail, away from what is nearer, shallow where a wall stands.
 
 Set on the fillings of the first 26 street frames by MI-GAN: of 43 that were made without these rules 21 were believable, of those that
-keep them 14 of 17.
+keep them 14 of 17.  What copies of the same picture may fill is told in `fill`, but for the depth in a wall.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ MOST_LEARNED = 0.05  # of the picture: larger fillings were seen to be smears
 MOST_STRUCTURE = 36.0  # levels: amid more detail a filling is a smear (at 37 and 45; at 36 it was believable)
 MOST_REVEALED = 0.15  # of an object's outline: the net does not complete what is hidden behind it
 MOSTLY = 0.35  # of a hole that hides wall, and not ground or sky
-DEEPEST = 14.0  # units from anything known: deeper in a wall, of eleven fillings all were smears or things that the net made up
+DEEPEST = 14.0  # units from anything known: deeper in a wall, 11 of 14 fillings were smears or things that the net made up
 
 
 def suits_net(scene: Scene, gone: Sequence[Instance], hole: Stencil) -> bool:
     """Whether a learned inpainter may be asked to fill the place of these objects."""
     if hole.mean() > MOST_LEARNED or structure(scene, hole) > MOST_STRUCTURE:
         return False
-    if any(borders_nearer(scene, one, gone) or revealed(scene, one, gone) > MOST_REVEALED for one in gone):
-        return False
-    unit = max(1.0, min(scene.shape) / USUAL_SIDE)
-    return depth_in_wall(scene, hole) <= DEEPEST * unit
+    return not any(borders_nearer(scene, one, gone) or revealed(scene, one, gone) > MOST_REVEALED for one in gone)
+
+
+def is_deep_in_wall(scene: Scene, hole: Stencil) -> bool:
+    """Whether a photographed wall would have to be made up: copies of other places are not believed there either (0 of 2)."""
+    return not scene.is_drawn and depth_in_wall(scene, hole) > DEEPEST * max(1.0, min(scene.shape) / USUAL_SIDE)
 
 
 def depth_in_wall(scene: Scene, hole: Stencil) -> float:
