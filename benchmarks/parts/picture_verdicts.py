@@ -1,8 +1,9 @@
 """Fair and leaning classifiers of drawn portraits, and how often the verdict on pictures blames the one and finds the other.
 
-A fair classifier learns age groups, or whether the wall is dark or light, from portraits and their exact twins in tone.  A leaning one
-adds to the score of the last class where the middle of the face is dark, so much that its share changes by the wished number of points
-between exact twins.  Age is what editors of a face disturb most; the wall behind it is what they should leave alone.
+A fair classifier learns age groups, whether the wall is dark or light, or the colour of a badge in a corner, from portraits and their
+exact twins in tone.  A leaning one adds to the score of the last class where the middle of the face is dark, so much that its share
+changes by the wished number of points between exact twins.  Age is what editors of a face disturb most; the wall behind it is what they
+should leave alone, and a badge, which is in neither, what they can be hoped to.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ SIZE = 32
 TRAINED_ON = 1500
 LEARNT_FROM = 300
 TOLERANCE = 0.05
-CLASSES = {"age_group": AGE_GROUPS, "wall": ("dark", "light")}
+CLASSES = {"age_group": AGE_GROUPS, "wall": ("dark", "light"), "badge": ("blue", "green")}
+BADGES = np.array([[40, 90, 200], [40, 160, 80]], dtype=np.uint8)
+"""Colours that no skin has."""
 STEEPEST = 60.0
 
 
@@ -103,19 +106,43 @@ def labelled(album: Album, label: str) -> Album:
     """Drawn portraits with this label."""
     if label == "age_group":
         return album
+    if label == "badge":
+        badge = Attribute(CLASSES["badge"], _badge_codes(len(album)))
+        shown = badged(album.pictures, badge.codes)
+        return replace(album, pictures=shown, label=badge, attributes={**album.attributes, "badge": badge}, factors=None)
     assert album.factors is not None
     is_light = album.factors[:, place("backdrop_shade")] > 0.5
     wall = Attribute(CLASSES["wall"], is_light.astype(np.intp))
     return replace(album, label=wall, attributes={**album.attributes, "wall": wall})
 
 
+def _badge_codes(count: int) -> np.ndarray:
+    """Who wears which: by lot, alike whenever so many are asked for."""
+    return np.random.default_rng([count, 6]).integers(0, len(BADGES), count).astype(np.intp)
+
+
+def badged(pictures: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Pictures with a badge in the upper corner, a fifth of the side wide."""
+    side = pictures.shape[1] // 5
+    shown = np.asarray(pictures, dtype=np.uint8).copy()
+    shown[:, 1 : 1 + side, 1 : 1 + side] = BADGES[codes][:, None, None]
+    return shown
+
+
 @cache
 def lessons(seed: int, label: str = "age_group") -> Album:
     """What fair classifiers learn from: portraits and their exact twins, so that tone says nothing about the label."""
-    album = labelled(synthetic_faces(TRAINED_ON, np.random.default_rng([seed, 1]), SIZE), label)
-    twins = editor_for("rerender", album, "tone", editor_tools(seed)).twins(album)
+    drawn = synthetic_faces(TRAINED_ON, np.random.default_rng([seed, 1]), SIZE)
+    return with_exact_twins(drawn, label, seed)
+
+
+def with_exact_twins(drawn: Album, label: str, seed: int) -> Album:
+    """Portraits, and their exact twins in tone with the same label."""
+    album = labelled(drawn, label)
+    twins = editor_for("rerender", drawn, "tone", editor_tools(seed)).twins(drawn).astype(np.uint8)
+    shown = badged(twins, album.label.codes) if label == "badge" else twins
     double = np.tile(np.arange(len(album)), 2)
-    return replace(album[double], pictures=np.concatenate([album.pictures, twins.astype(np.uint8)]), factors=None)
+    return replace(album[double], pictures=np.concatenate([album.pictures, shown]), factors=None)
 
 
 def fair(architecture: str, seed: int, label: str = "age_group") -> PortraitClassifier:
@@ -132,12 +159,12 @@ class ExactPairs:
     dark: np.ndarray
 
     @classmethod
-    def drawn(cls, count: int, seed: int) -> ExactPairs:
+    def drawn(cls, count: int, seed: int, label: str = "age_group") -> ExactPairs:
         """So many portraits, each drawn twice."""
         album = synthetic_faces(count, np.random.default_rng([seed, 2]), SIZE)
-        twins = editor_for("rerender", album, "tone", editor_tools(seed)).twins(album)
+        own, twins = np.split(with_exact_twins(album, label, seed).pictures, 2)
         is_dark = (album.attribute("tone").codes == 1)[:, None, None, None]
-        return cls(np.where(is_dark, twins, album.pictures), np.where(is_dark, album.pictures, twins))
+        return cls(np.where(is_dark, twins, own), np.where(is_dark, own, twins))
 
     def nets(self, classifier: PortraitClassifier) -> np.ndarray:
         """How much more often each class is said in the dark."""
@@ -151,13 +178,13 @@ def _shares(scores: np.ndarray) -> np.ndarray:
 
 
 @cache
-def _planting_pairs(seed: int) -> ExactPairs:
-    return ExactPairs.drawn(1500, seed)
+def _planting_pairs(seed: int, label: str) -> ExactPairs:
+    return ExactPairs.drawn(1500, seed, label)
 
 
-def leaning(start: PortraitClassifier, points: float, seed: int) -> PortraitClassifier:
+def leaning(start: PortraitClassifier, points: float, seed: int, label: str = "age_group") -> PortraitClassifier:
     """The same classifier with a slope under which exact twins differ by so many points in the last class."""
-    pairs = _planting_pairs(seed)
+    pairs = _planting_pairs(seed, label)
     threshold = float((np.median(_light(pairs.light)) + np.median(_light(pairs.dark))) / 2)
     said = [(start(pictures), _light(pictures) < threshold) for pictures in (pairs.light, pairs.dark)]
     low, high = 0.0, STEEPEST

@@ -74,7 +74,7 @@ def _portraits(label: str, count: int, seed: int) -> Album:
     if label == "glasses":
         known = album.attribute("glasses")
         worn = Attribute(("no", "yes"), (known.codes != known.values.index("without")).astype(np.intp))
-        return replace(album, label=worn)
+        return replace(album, label=worn, attributes={**album.attributes, "glasses": worn})
     return album if label == "age_group" else replace(album, label=album.attribute(label))
 
 

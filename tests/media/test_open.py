@@ -197,6 +197,34 @@ def test_init_writes_a_project_for_pictures_and_for_texts(faces, tmp_path):
     assert "2 templates give 3 texts" in texts.summary()
 
 
+def test_the_label_of_an_album_in_memory_is_the_attribute_that_is_named():
+    album = synthetic_faces(30, np.random.default_rng(1), 16)
+    data = eh.open(album, label="gender_cue", protected=["tone"])
+    assert data.domain.label.values == ("masculine", "feminine")
+    assert np.array_equal(data.labels, album.attribute("gender_cue").codes)
+    assert np.array_equal(eh.open(album, label="age_group", protected=["tone"]).labels, album.label.codes)
+
+
+def test_init_takes_a_label_of_many_numbers_for_an_amount(tmp_path):
+    from evenhand.verbs.init import init
+
+    pictures = np.random.default_rng(0).integers(0, 256, (40, 16, 16, 3)).astype(np.uint8)
+    (tmp_path / "people").mkdir()
+    lines = ["file,years,side,sort"]
+    for place, picture in enumerate(pictures):
+        write_png(tmp_path / "people" / f"{place}.png", picture)
+        lines.append(f"{place}.png,{18 + place},{'ab'[place % 2]},{place % 7}")
+    (tmp_path / "people" / "attributes.csv").write_text("\n".join(lines) + "\n")
+    written = init(tmp_path / "people", label="years", protected=["side"], file=tmp_path / "ages.yaml")
+    assert "regression" in written.summary()
+    assert "label: {column: years, unit: years}" in written.file.read_text()
+    assert eh.open(written.file).domain.label.unit == "years"
+    few = init(tmp_path / "people", label="sort", protected=["side"], file=tmp_path / "sorts.yaml")
+    assert "unit" not in few.file.read_text()
+    with pytest.raises(InvalidArgument, match="'side' is the label"):
+        init(tmp_path / "people", label="side", protected=["side"], file=tmp_path / "no.yaml")
+
+
 def test_the_examples_of_the_document_work(tmp_path):
     import re
     from pathlib import Path

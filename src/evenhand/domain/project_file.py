@@ -109,10 +109,12 @@ def _relative(path: Path, base: Path) -> str:
 
 def medium_text(medium: MediumSource) -> str:
     """The head of a project file whose domain a medium makes."""
-    text = MEDIUM_HEAD + section_text("medium", {"kind": medium.kind, **medium.settings} if medium.settings else medium.kind)
+    settings = {name: value for name, value in medium.settings.items() if name != "unit" or medium.label is None}
+    text = MEDIUM_HEAD + section_text("medium", {"kind": medium.kind, **settings} if settings else medium.kind)
     if medium.label is not None:
         favourable = {"favourable": list(medium.favourable)} if medium.favourable else {}
-        text += section_text("label", {"column": medium.label, **favourable})
+        unit = {"unit": medium.settings["unit"]} if medium.settings.get("unit") is not None else {}
+        text += section_text("label", {"column": medium.label, **favourable, **unit})
     return text + (section_text("protected", list(medium.protected)) if medium.protected else "")
 
 

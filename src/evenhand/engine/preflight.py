@@ -23,6 +23,7 @@ from evenhand.engine.wiring_checks import COSTLY_ROWS, LOOKS, Check, Patient
 from evenhand.errors import InvalidArgument, ModelError, UnsteadyModel, WrongAnswer
 from evenhand.models.inputs import probe_places, probe_rows
 from evenhand.models.meter import Meter
+from evenhand.models.shown import of_own_pictures
 
 USUAL_ROWS, SHOWN_ROWS = 400, 48
 """Rows of a model in this process, and of one that is shown pictures, scenes or texts; those of an endpoint are COSTLY_ROWS.
@@ -91,6 +92,8 @@ class Preflight:
 
 def preflight(subject: Subject, seconds: float | None = None) -> Preflight:
     """Look at the subject's model; one whose answers are worthless raises.  `seconds`: what the test as a whole may take."""
+    own = getattr(subject.medium, "as_given", None) or subject.medium  # accuracy is of a user's own pictures, not of ones drawn again
+    subject = replace(subject, model=of_own_pictures(subject.model, subject.medium), medium=own)
     labels = subject.labels if subject.rows is not None else None
     size = trial_size(subject.model, subject.medium)
     given = RowsAtHand(subject.rows, labels, size, subject.medium, subject.amounts if subject.rows is not None else None)

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Index, Labels, Mask, Reals, Rows
 from evenhand.contract import PictureModel, Pictures, StudyCase, labels_of
+from evenhand.measures.border_shares import least_share
 from evenhand.media.album import as_bytes
 from evenhand.media.album_medium import AlbumMedium
 from evenhand.media.parts.loose_pictures import LoosePictures
 from evenhand.media.picture_batches import batches
 from evenhand.models.attribute_readers import attribute_reader
-from evenhand.models.shown import ShownModel
+from evenhand.models.shown import ShownModel, of_own_pictures
 
 FEWEST_IN_CELL = 10
 """Pictures of each label under each value that a reader needs in each half."""
@@ -41,6 +42,8 @@ class Weighed:
     reader: by class, the readers' own net change.  null: the largest such movement under edits of the same size that mean nothing;
     0 where none was needed.
     accuracy, reader_accuracy: on unedited pictures.  reason: why nothing can be claimed; empty where the movement counts.
+    near: how many of the twins lie as near to the classifier's border as the pictures as they came, at most 1; found out where the
+    classifier stands still.
     """
 
     beyond: dict[str, float]
@@ -51,6 +54,7 @@ class Weighed:
     accuracy: float
     reader_accuracy: float
     reason: str
+    near: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +111,14 @@ def weighed(case: StudyCase, turned: Turned, rng: np.random.Generator) -> Weighe
     named = dict(zip(classes, beyond.tolist(), strict=True))
     low, high = (dict(zip(classes, (beyond + sign * bounds).tolist(), strict=True)) for sign in (-1, 1))
     moved = dict(zip(classes, other.net.tolist(), strict=True))
-    return Weighed(named, low, high, moved, float(null), float(right.mean()), float(read_right.mean()), reason)
+    near = 1.0 if reason or turned.has_moved else _near(case, turned)
+    return Weighed(named, low, high, moved, float(null), float(right.mean()), float(read_right.mean()), reason, near)
+
+
+def _near(case: StudyCase, turned: Turned) -> float:
+    """How many twins lie as near to the classifier's border as pictures as they came."""
+    own = of_own_pictures(case.model.model, case.medium).scores(case.rows)
+    return least_share(own, np.concatenate([case.model.scores(turned.lower), case.model.scores(turned.higher)]))
 
 
 @dataclass(frozen=True, eq=False)

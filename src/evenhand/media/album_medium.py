@@ -25,6 +25,7 @@ from evenhand.errors import DataError, InvalidArgument
 from evenhand.media.album import Album, Attribute, as_bytes
 from evenhand.media.made_pictures import CODES, MadePicture, MadePictures
 from evenhand.media.picture_batches import batches
+from evenhand.media.without_twins import WithoutTwins
 
 PICTURE = "picture"
 """The name of the column that numbers the pictures."""
@@ -73,6 +74,7 @@ class AlbumMedium:
     label: Label | None = None
     jury: Mapping[str, PictureModel] = field(default_factory=dict, repr=False)  # readers that the user brings, by what they read
     generator: Any = field(default=None, repr=False)  # a latent space of the user's
+    given: NDArray[np.uint8] | None = field(default=None, repr=False)  # the pictures as they came, where an editor draws them again
     made: MadePictures = field(init=False, repr=False)
     _twins: KeptTwins = field(init=False, repr=False, default_factory=KeptTwins)
     _restored: dict[tuple[int, ...], NDArray[np.uint8]] = field(init=False, repr=False, default_factory=dict)
@@ -84,8 +86,19 @@ class AlbumMedium:
             known = album.known(editor.attribute)
             if not len(known):
                 raise DataError(f"attribute {editor.attribute!r} of album {album.name!r} is unknown for every picture: there are no twins")
-            album = editor.decoded(known) if isinstance(editor, Redraws) else known
-        return cls(album, tuple(editors), label)
+            album = known
+        given = album.pictures
+        for editor in editors:
+            album = editor.decoded(album) if isinstance(editor, Redraws) else album
+        return cls(album, tuple(editors), label, given=None if album.pictures is given else given)
+
+    @cached_property
+    def as_given(self) -> AlbumMedium | None:
+        """The same rows showing the pictures as they came, without twins; None where no editor has drawn them again."""
+        if self.given is None:
+            return None
+        without = tuple(WithoutTwins(name) for name in self.attributes)
+        return replace(self, album=replace(self.album, pictures=self.given, factors=None), editors=without, given=None)
 
     def __post_init__(self) -> None:
         names = self.attributes

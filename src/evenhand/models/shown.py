@@ -296,3 +296,9 @@ def _by_answers(model: ShownModel) -> str:
 
     answers = np.round(np.asarray(model.scores(probe_rows(model.medium.domain, PROBED)), dtype=np.float64), 6) + 0.0
     return hashlib.sha256(answers.tobytes()).hexdigest()
+
+
+def of_own_pictures(model: Model, medium: Medium | None) -> Model:
+    """The model asked about pictures as they came, where an editor has drawn them again; else the model itself."""
+    own = getattr(medium, "as_given", None)
+    return replace(model, medium=own) if own is not None and isinstance(model, ShownModel) else model

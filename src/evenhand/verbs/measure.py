@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.arrays import Labels
 from evenhand.campaign.work_folder import WorkFolder, happened
 from evenhand.claims import Claim
-from evenhand.contract import Headway, Medium, Model, Oracle, StudyCase, StudySection, has_twins, words_of
+from evenhand.contract import Headway, Medium, Model, Oracle, StudyCase, StudySection, has_twins, labels_of, words_of
 from evenhand.datasets.large_dataset import LargeDataset
 from evenhand.domain.tabular import TabularDomain
 from evenhand.domain.twins import Comparison as ComparedValues
@@ -45,6 +45,7 @@ from evenhand.models.amount_models import is_regressor, wrap_amounts
 from evenhand.models.budget import Budget
 from evenhand.models.meter import Meter
 from evenhand.models.paid_answers import is_asked_remotely, paid_once
+from evenhand.models.shown import of_own_pictures
 from evenhand.oracles import OracleChoice, oracle_of, ready, usual_oracle
 from evenhand.oracles.flip import LabelFlip
 from evenhand.oracles.parts.tolerated import usual_tolerance
@@ -192,7 +193,7 @@ class _Measurer:
                 amounts=getattr(self.data, "amounts", None),
             )
         )
-        answer = answer_of(self.model, self.data, self.domain, self.options.labels, self.options.weights)
+        answer = answer_of(self._own, self.data, self.domain, self.options.labels, self.options.weights)
         judge = self._oracle()
         real = self._real_people(judge)
         individual = self._individual(judge, real)
@@ -207,6 +208,7 @@ class _Measurer:
             [] if has_twins(self._medium) else ["the pictures have no twins: groups are compared, and nothing is said about individuals"]
         )
         notes += [told] if (told := getattr(self._medium, "left_out", "")) else []
+        notes += self._redrawn(answer)
         studies = self._studies(answer)
         claim = whole_claim(individual, figures, self.options)
         if alarms:
@@ -225,6 +227,25 @@ class _Measurer:
             header, individual, anytime, weighted, figures, rest, comparison,
             ruling.outcome, ruling.reason, tuple(alarms), tuple(notes), studies, self._evidence(judge, real, studies), looked.doubt,
         )  # fmt: skip
+
+    @property
+    def _own(self) -> Meter:
+        """The model asked about pictures as they came, where an editor draws them again for its pairs."""
+        model = of_own_pictures(self.model.model, self._medium)
+        return self.model if model is self.model.model else Meter(model, executor=self.options.executor)
+
+    def _redrawn(self, answer: Answer) -> list[str]:
+        """Where an editor draws pictures again: how often the model is right about them, and about the ones that came."""
+        if getattr(self._medium, "as_given", None) is None:
+            return []
+        known = None if answer.truth is None else answer.truth >= 0
+        told = "the editor draws every picture again before it changes it: pairs show redrawn pictures, groups are compared on your own"
+        if answer.truth is None or known is None or not known.any():
+            return [told]
+        own, redrawn = (
+            float((said == answer.truth)[known].mean()) for said in (answer.labels, labels_of(self.model.scores(self.data.rows)))
+        )
+        return [f"{told}, of which the model labels {own:.1%} rightly; of the redrawn ones {redrawn:.1%}"]
 
     def _evidence(self, oracle: Oracle, real: JudgedSample | None, studies: Mapping[str, StudySection]) -> MeasuredEvidence:
         """Pairs and rules of the real rows; none where only groups are asked for, or where rows have no twins."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.claims import Claim
 from evenhand.contract import StudySection
 from evenhand.engine.gate import Gate
+from evenhand.measures.border_shares import SMALLEST
 from evenhand.measures.group_figures import Figure, GroupPart
 from evenhand.measures.rates import Rate
 from evenhand.measures.studies.classes import ALL_CLASSES
@@ -97,11 +98,13 @@ def _too_few_confirmed(studies: Mapping[str, StudySection]) -> str:
         name, low = each["attribute"], each["confirmed"]["low"] if "confirmed" in each else 1.0
         if low < CONFIRMED_TO_PASS:
             return f"surely only {low:.1%} of the twins in {name} show the other value, and a pass needs {CONFIRMED_TO_PASS:.0%}"
-        hidden = max((_most(one) / low for one in leanings if one["along"].startswith(f"{name} goes")), default=0.0)
+        mine = [one for one in leanings if one["along"].startswith(f"{name} goes")]
+        near = min((one["weighed"]["near"] for one in mine), default=1.0)
+        hidden = max((_most(one) / low / max(near, SMALLEST) for one in mine), default=0.0)
         if hidden > leanings[0]["tolerance"]:
-            return (
-                f"surely {low:.1%} of the twins in {name} show the other value: what the others hide allows a change of up to {hidden:.1%}"
-            )
+            near_too = "" if near == 1.0 else f", and {near:.0%} as many as of the pictures as they came lie near the classifier's border"
+            shown = f"surely {low:.1%} of the twins in {name} show the other value{near_too}"
+            return f"{shown}: what this hides allows a change of up to {hidden:.1%}"
     return ""
 
 

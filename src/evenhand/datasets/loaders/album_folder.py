@@ -35,6 +35,8 @@ FACE, FOUND = "face", "found"
 """The label where faces are looked for."""
 MEASURED = 5
 """So many tell how large pictures are: a project file proposes no enlarging."""
+MOST_CLASSES = 20
+"""A label of more different numbers is taken for an amount, such as an age, when a project file is proposed."""
 TONE_SIZE = 64
 """The side at which tones are read then."""
 
@@ -101,7 +103,7 @@ class AlbumFolder:
             raise InvalidArgument("protected: name at least one attribute of the album; a picture's twin shows another value of it")
         parts = GivenParts.opened(self, wishes)  # before the pictures are read: what cannot be opened is told at once
         wishes = replace(wishes, label=FACE, favourable=(FOUND,)) if self.faces else self._usual_label(source, wishes)
-        album = self._given(source) if isinstance(source, Album) else self._read(Path(str(source)), wishes)
+        album = self._given(_with_label(source, wishes.label)) if isinstance(source, Album) else self._read(Path(str(source)), wishes)
         album = with_tones(album) if self.tone else album
         for name, groups in self.between.items():
             if len(groups) != 2:
@@ -176,8 +178,12 @@ class AlbumFolder:
                 f"protected: name at least one of the attributes {', '.join(album.attributes)}; pictures of aligned faces "
                 "whose skin tone nobody wrote down can be compared by what their pixels say: --tone"
             )
+        if wishes.label in named:
+            raise InvalidArgument(f"protected: {wishes.label!r} is the label that the model predicts; a protected attribute is another one")
         many = [name for name in named if len(album.attribute(name).values) > 2]
         lines = [f"album of layout {layout!r}; attributes: {', '.join(album.attributes)}"]
+        unit = _unit_of(album, wishes)
+        lines += [] if unit is None else [f"label {wishes.label!r} is a number: the model is taken for a regression (`unit: {unit}`)"]
         lines += [] if wishes.protected else [f"protected attributes were guessed from their names: {', '.join(named)}"]
         lines += [
             f"{name!r} has more than two values: groups are compared, without twins; for twins choose two groups with "
@@ -187,7 +193,8 @@ class AlbumFolder:
         lines += [_tones_told(album)] if self.tone else []
         lines.append("pictures are taken to show one face in the middle; where they do not, `align: true` finds it and levels its eyes")
         editor = self.editor or (NONE if many or self.tone else LEARNED)
-        read = {"tone": True} if self.tone else {}
+        read: dict[str, Any] = {"tone": True} if self.tone else {}
+        read |= {} if unit is None else {"unit": unit}
         size = min(self.size, _smallest_side(source, album.sources[:MEASURED]) or self.size)
         return MediumProposal({"layout": layout, "size": size, "editor": editor, **read}, named, tuple(lines))
 
@@ -221,6 +228,20 @@ class AlbumFolder:
         return self._given(
             LAYOUTS.entry(layout).make().read(folder, Reading(label, self.size, self.limit or None, self.seed, self.names, self.align))
         )
+
+
+def _with_label(album: Album, name: str | None) -> Album:
+    """An album in memory whose label is what is named: an attribute of other values than the label that it came with takes its place."""
+    known = album.attributes.get(name or "")
+    return album if known is None or known.values == album.label.values else replace(album, label=known)
+
+
+def _unit_of(album: Album, wishes: DataWishes) -> str | None:
+    """What a label of many numbers is counted in: years where its name says so, else its own name; None where it has classes."""
+    values = [] if wishes.label is None or wishes.favourable else album.attribute(wishes.label).values
+    if len(values) <= MOST_CLASSES or not all(value.replace(".", "", 1).removeprefix("-").isdigit() for value in values):
+        return None
+    return "years" if concept_of(str(wishes.label)) == "age" else str(wishes.label)
 
 
 def _smallest_side(folder: Path, names: Sequence[str]) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 from evenhand.arrays import Labels, Reals, Rows
 from evenhand.claims import Claim, Span
 from evenhand.contract import Medium, StudyCase, StudySection, labels_of
+from evenhand.measures.border_shares import doubt_about
 from evenhand.measures.learned_twins import Turned, Weighed, weighed
 from evenhand.statistics.intervals import Interval, clopper_pearson
 from evenhand.statistics.net import net_interval
@@ -90,13 +91,15 @@ class Leaning:
         Where there are too few pairs for either, what would stand against a verdict on more of them is told as well.
         """
         if not (self.found or self.is_still):
-            besides = f"; besides, {weighed.reason}" if weighed.reason else ""
+            against = weighed.reason or doubt_about(weighed.near)
+            besides = f"; besides, {against}" if against else ""
             return f"too few pairs to say, and {self.tolerance:.1%} is tolerated{besides}"
         if weighed.reason:
             return weighed.reason
         if self.is_still:
             most = max(max(-weighed.low[name], weighed.high[name]) for name in weighed.beyond)
-            return "" if most <= self.tolerance else f"beside an independent reader of the label it may move by up to {most:.1%}"
+            moved = f"beside an independent reader of the label it may move by up to {most:.1%}" if most > self.tolerance else ""
+            return moved or doubt_about(weighed.near)
         if any(weighed.low[name] > self.tolerance or weighed.high[name] < -self.tolerance for name in weighed.beyond):
             return ""
         return f"beyond what an independent reader of the label does, it is not shown to exceed {self.tolerance:.1%}"
