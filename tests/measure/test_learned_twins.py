@@ -25,6 +25,7 @@ from evenhand.media.editors import editor_for
 from evenhand.models.attribute_readers import linear_reader
 from evenhand.models.meter import Meter
 from evenhand.planted.portraits import AGE_GROUPS, synthetic_faces
+from evenhand.report.figures import shown
 from evenhand.verbs.measure_claims import claim_by_studies
 from evenhand.verbs.measure_result import MeasureOptions
 
@@ -68,6 +69,14 @@ def test_the_reader_and_the_meaningless_edits_stand_in_the_figures():
     assert found["null"] >= 0
     assert set(found["reader"]) == set(AGE_GROUPS)
     assert found["reason"]
+
+
+def test_a_page_shows_the_bounds_and_beside_them_what_is_beyond_a_reader():
+    titles = [each.title for each in shown(leanings(data("latent_difference", 240)).figures)]
+    assert titles[:2] == [
+        "tone goes from lighter to darker",
+        "tone goes from lighter to darker: beyond what an independent reader of the label does",
+    ]
 
 
 def test_too_few_pictures_for_a_reader_are_told():

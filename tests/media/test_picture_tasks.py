@@ -146,6 +146,7 @@ def test_faces_that_are_missed_are_counted_by_group() -> None:
     found = eh.measure(model, data, options=OPTIONS)
     assert [(figure.metric, figure.title) for figure in found.figures] == [("equal_opportunity", "Recall")]
     assert "Recall by group" in found.reason
+    assert "share answered 'found', which is right for everybody" in found.reason
     recalls = {part.name: part.estimate for part in found.figure("equal_opportunity", "group").groups}
     assert recalls["one"] == 1.0
     assert recalls["other"] < 1.0

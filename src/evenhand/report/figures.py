@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.report import words
@@ -14,6 +14,9 @@ from evenhand.report.frame import DataTable, TableCell, TableRow
 MOST_ROWS, MOST_COLUMNS, MOST_DRAWN = 200, 24, 24
 HEADS = ("label", "name", "class", "along", "attribute", "group", "layer", "operator")
 """Fields that name a line of a table, the first that there is."""
+
+INNER = {"weighed": "beyond what an independent reader of the label does"}
+"""Names of what stands inside a line, in words."""
 
 OUTCOMES = {
     "pass": ("✓ pass", "good"),
@@ -107,12 +110,29 @@ def _listed(title: str, lines: Sequence[Mapping[str, Any]]) -> Iterator[ShownFig
     if all(_parallel(line) for line in lines):
         for line in lines:
             yield ShownFigures(_head(line, title), *_table_and_chart(_head(line, title), _parallel(line)))
+            for name, inner in line.items():
+                if _holds_mappings(inner):
+                    yield from _beside(f"{_head(line, title)}: {INNER.get(name, name)}", inner)
         return
     named: dict[str, Mapping[str, Any]] = {}
     for number, line in enumerate(lines[:MOST_ROWS], 1):
         head = _head(line, str(number))
         named[head if head not in named else f"{head} ({number})"] = {n: v for n, v in line.items() if n != _head_field(line)}
     yield _lines(title, named)
+
+
+def _beside(title: str, inner: Mapping[str, Any]) -> Iterator[ShownFigures]:
+    """What stands in a line beside its own bounds: bounds of another kind, and single values."""
+    parallel = _parallel(inner)
+    if parallel:
+        yield _lines(title, parallel)
+    single = {name: value for name, value in inner.items() if _is_cell(value) and value != "" and value == value}
+    if single:
+        yield replace(_single(single), title="" if parallel else title)
+
+
+def _holds_mappings(value: Any) -> bool:
+    return isinstance(value, Mapping) and not is_share(value) and any(isinstance(each, Mapping) for each in value.values())
 
 
 def _heading(line: Mapping[str, Any]) -> str:
@@ -141,11 +161,11 @@ def _head(line: Mapping[str, Any], otherwise: str) -> str:
 
 def _parallel(value: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """{"net": {a: .., b: ..}, "low": {a: .., b: ..}, "high": ..} by a and b; empty where the mappings do not match."""
-    inner = {name: each for name, each in value.items() if isinstance(each, Mapping) and not is_share(each)}
+    inner = {name: each for name, each in value.items() if isinstance(each, Mapping) and not is_share(each) and not _holds_mappings(each)}
     keys = [tuple(each) for each in inner.values()]
     if len(inner) < 2 or len(set(keys)) != 1 or "low" not in inner or "high" not in inner:
         return {}
-    renamed = {("estimate" if name in ("net", "mean", "estimate") else name): each for name, each in inner.items()}
+    renamed = {("estimate" if name in ("net", "mean", "estimate", "beyond") else name): each for name, each in inner.items()}
     return {key: {name: each[key] for name, each in renamed.items()} for key in keys[0]}
 
 

@@ -66,6 +66,11 @@ class FigureWork:
         return found + [FigureTask("curve", place, metric) for place in range(len(self.numbers)) for metric in along]
 
     @property
+    def _due(self) -> str:
+        """The class of every picture, where all are of one."""
+        return "" if self.answer.truth is None else str(self.classes[int(self.answer.truth.max())])
+
+    @property
     def _metrics(self) -> tuple[int, ...]:
         """Places of the metrics that hold for the answer as a whole."""
         if self.answer.is_due_to_all:
@@ -93,7 +98,7 @@ class FigureWork:
             within = None if self.answer.has_favourable else self.answer.outcomes.actual
             made = figure(metric, self.answer.outcomes, self.groupings[task.place], self.settings, task.rng, within)
         if made and self.answer.is_due_to_all:
-            made = replace(made, title=WORDS[OF_EVERYBODY][0], meaning="share with the right answer, which is the same for everybody")
+            made = replace(made, title=WORDS[OF_EVERYBODY][0], meaning=f"share answered {self._due!r}, which is right for everybody")
         return [made] if made else []
 
     def _by_class(self, grouping: Grouping, rng: np.random.Generator) -> list[Figure]:

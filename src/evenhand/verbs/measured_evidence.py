@@ -48,10 +48,17 @@ class MeasuredEvidence:
         return {"where": None if self.rules is None else self.rules.as_dict(), "severity": told, **self.inner}
 
 
+NOT_ASKED = ("not asked", "it learnt from this picture")
+"""What stands in place of both readings where a reader knows the picture."""
+
+
 def _read(pair: witness.Witness, readers: Sequence[JuryReaders]) -> witness.Witness:
-    heard = [each for each in readers if pair.real_row is not None and not pair.changed and np.isin(pair.real_row, each.unseen)]
-    if not heard or set(SIDES) - set(pair.pictures):
+    if pair.real_row is None or pair.changed or set(SIDES) - set(pair.pictures):
         return pair
+    heard = [each for each in readers if np.isin(pair.real_row, each.unseen)]
+    if not heard:
+        names = [name for each in readers for name in each.by_name]
+        return replace(pair, readings={**{name: list(NOT_ASKED) for name in names}, **pair.readings})
     shown = np.stack([decoded(pair.pictures[side]) for side in SIDES])
     said = {
         name: [str(reader.classes[code]) for code in reader.scores(shown).argmax(axis=1)]
