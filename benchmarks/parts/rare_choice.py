@@ -15,7 +15,7 @@ from evenhand.measures.rare_rate import PlainStage, RareRateSettings, RareSearch
 from parts.rare_places import DEVELOPMENT, FAMILIES, KINDS, PlantedRate, densities, opened
 
 RATE, PEOPLE = 1e-5, 300_000
-REACHED, ALIKE = (0.0003, 0.001, 0.003), (1.0, 1.25, 1.5, 2.0)
+REACHED, ALIKE = (0.001, 0.003, 0.01), (1.0, 1.25, 1.5, 2.0)
 
 
 @dataclass(frozen=True, eq=False)

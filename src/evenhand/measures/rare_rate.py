@@ -25,8 +25,12 @@ from evenhand.synthesis.level_chain import LevelChain, LevelMove, LevelStates
 NOT_RARE = 400
 """So many affected people among plain draws tell the share within a tenth: nothing else is needed."""
 
-REACHES = (1.0, 0.1, 0.01, 0.001)
+REACHES = (1.0, 0.1, 0.01, 0.001, 0.0001)
 """How far a level may go in one move.  Where a model's answers come in steps, only short moves of a finely coded column stay near."""
+
+EXPLORED, FORGOTTEN = 0.15, 8.0
+"""This share of the moves is chosen whatever they are worth; and what is known of their worth counts so many times less at the next level,
+where other moves stay near."""
 
 LEVEL_SHARE = 0.06
 """This share of all people is judged at a level before the next one is chosen: islands whose people have hardly moved since they were
@@ -172,6 +176,7 @@ class RareSearch:
 
     def _stay(self, islands: Islands) -> None:
         """The moves of one level."""
+        self.tries, self.changes = 2.0 + self.tries / FORGOTTEN, 1.0 + self.changes / FORGOTTEN
         end = self.judged + LEVEL_SHARE * self.settings.people
         while self.judged < min(end, self.settings.people):
             self._step(islands)
@@ -188,7 +193,7 @@ class RareSearch:
     def _step(self, islands: Islands) -> None:
         """Everybody tries one move, and stays where it would lead below the level."""
         worth = self.changes / self.tries
-        number = int(self.rng.choice(len(self.moves), p=0.5 / len(worth) + 0.5 * worth / worth.sum()))
+        number = int(self.rng.choice(len(self.moves), p=EXPLORED / len(worth) + (1.0 - EXPLORED) * worth / worth.sum()))
         changed, there = self.chain.moved(islands.states, self.moves[number], self.rng)
         self.judged += max(1, len(islands.nearness) // 50)  # proposals cost something too
         self.tries[number] += len(islands.nearness)
