@@ -2,7 +2,7 @@
 what all kept runs say.  `--quick` makes none, and tells what is kept.
 
 `--development` tries the two constants (`RareRateSettings.reached`, `alike`) on the generated table instead, on other pockets, and keeps
-nothing.  Those in force were first chosen on the reported plantings.
+nothing.  Those in force were first chosen on the reported plantings, and looked at again there.
 """
 
 from __future__ import annotations
