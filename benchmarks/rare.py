@@ -14,7 +14,7 @@ from pathlib import Path
 
 from parts import common
 from parts.rare_choice import choose
-from parts.search_rare import KeptRuns, RareCell, Told, covered_cells, timed_cells
+from parts.search_rare import KeptRuns, RareCell, covered_cells, timed_cells
 
 AT_A_TIME = 5
 """Runs of a planting before they are written."""
@@ -38,7 +38,7 @@ def main() -> int:
         for cell, runs in asked.items():
             kept.runs(cell, range(first, min(first + AT_A_TIME, runs)), until)
     found = {cell: made for cell, runs in asked.items() if (made := kept.runs(cell, range(runs), 0.0))}
-    told = {cell: Told.of(cell, made) for cell, made in found.items()}
+    told = {cell: kept.told(cell, made) for cell, made in found.items()}
     figures = {
         "rare_plantings": len(asked),
         "rare_plantings_begun": len(found),
