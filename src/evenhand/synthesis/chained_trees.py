@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 Latents = NDArray[np.float64]  # (n, columns) standard normal
 
-_BATCH_ROWS, _BATCH_CELLS = 50_000, 2_000_000
+_BATCH_ROWS, _BATCH_CELLS = 100_000, 2_000_000
 """Rows and cells that are decoded at once at most."""
 _WORTH_SORTING, _LARGE_TREE = 4096, 500
 """Rows at once, and leaves of a tree, from which on rows are sorted before they go through the trees."""

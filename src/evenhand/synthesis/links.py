@@ -173,15 +173,7 @@ class Link:
         leaves = self.leaves(copies) if leaves is None else leaves
         for tilt in reversed(self.tilts):
             levels = tilt.bend(levels, tilt.groups(copies))
-        count = self.cells.count
-        first = leaves * count
-        cells = np.clip(self._place(levels, leaves, first) - first, 0, count - 1)
-        if self.cells.is_single:
-            return self.cells.codes(cells, levels)
-        flat = first + cells
-        with np.errstate(divide="ignore", invalid="ignore"):  # a cut link has cells without any share, which are never drawn
-            inner = (levels - self.before.ravel()[flat]) / self.share.ravel()[flat]
-        return self.cells.codes(cells, np.clip(inner, 0.0, BELOW_ONE))
+        return self.drawn(levels, leaves)[0]
 
     @property
     def is_plain(self) -> bool:
@@ -196,8 +188,8 @@ class Link:
         cells = flat - first
         if self.cells.is_single:
             return self.cells.codes(cells, levels), flat
-        with np.errstate(divide="ignore", invalid="ignore"):
-            inner = (levels - self.before.ravel()[flat]) / self.share.ravel()[flat]
+        with np.errstate(divide="ignore", invalid="ignore"):  # a cut link has cells without any share, which are never drawn
+            inner = (levels - self.before.take(flat)) / self.share.take(flat)
         return self.cells.codes(cells, np.clip(inner, 0.0, BELOW_ONE)), flat
 
     def log_shares_of(self, codes: Reals, copies: Copies) -> NDArray[np.float32]:
@@ -215,16 +207,17 @@ class Link:
 
     @cached_property
     def _guide(self) -> tuple[int, Index]:
-        """For every leaf and each of equally wide bins of levels, the place in `ends` of the bin's lower border.
+        """For every leaf and each of equally wide bins of levels, the cell in which the bin's lower border lies, in as few bytes as do:
+        the table is looked into all over, and what does not fit into the processor's cache is slow.
 
         The borders are as many as a power of two, so that the first one which is not below an end is told without rounding.
         """
         bins = int(np.clip(1 << (2 * self.cells.count - 1).bit_length(), _FEWEST_BINS, _MOST_BINS))
         borders = len(self.share) * bins
         counts = np.bincount(np.minimum(np.ceil(self.ends * bins).astype(np.intp), borders), minlength=borders + 1)
-        places = np.cumsum(counts[:borders]).reshape(-1, bins)
-        places[:, 0] = np.arange(len(self.share)) * self.cells.count  # the last sum of a leaf may be a hair above one
-        return bins, places.ravel()
+        cells = np.cumsum(counts[:borders]).reshape(-1, bins) - np.arange(len(self.share))[:, None] * self.cells.count
+        cells[:, 0] = 0  # the last sum of a leaf may be a hair above one
+        return bins, cells.ravel().astype(np.min_scalar_type(self.cells.count))
 
     def _place(self, levels: Reals, leaves: Index, first: Index) -> Index:
         """What `np.searchsorted(self.ends, levels + leaves, side="right")` gives, faster: the likeliest cell first where it is worth a
@@ -248,9 +241,9 @@ class Link:
 
     def _looked_up_place(self, wanted: Reals, levels: Reals, leaves: Index) -> Index:
         bins, guide = self._guide
-        places = guide[leaves * bins + (levels * bins).astype(np.intp)]
         last = (leaves + 1) * self.cells.count - 1
-        behind = np.flatnonzero((self.ends[places] <= wanted) & (places < last))
+        places = guide.take(leaves * bins + (levels * bins).astype(np.intp)) + (last - self.cells.count + 1)
+        behind = np.flatnonzero((self.ends.take(places) <= wanted) & (places < last))
         while behind.size:
             places[behind] += 1
             behind = behind[(self.ends[places[behind]] <= wanted[behind]) & (places[behind] < last[behind])]
