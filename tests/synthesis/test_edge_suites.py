@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 
@@ -110,3 +111,19 @@ def test_every_relation_is_broken_by_a_row_that_keeps_the_others():
     rows, domain = _related()
     faults = negative_frame(domain, rows, np.random.default_rng(8))["fault"].tolist()
     assert {f"breaks the rule {rule.text}" for rule in domain.constraints} <= set(faults)
+
+
+PAYS = np.random.default_rng(1).integers(1_000, 9_000, (400, 2))
+OPENED = eh.open(
+    pd.DataFrame(
+        {"base": PAYS[:, 0], "bonus": PAYS[:, 1], "pay": PAYS.sum(axis=1), "sex": ["f", "m"] * 200, "granted": ["no", "yes"] * 200}
+    ),
+    label="granted",
+    protected=["sex"],
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(eh.strategies(OPENED))
+def test_strategies_of_an_opened_table_keep_what_its_rows_keep(person):
+    assert person["pay"] == person["base"] + person["bonus"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,7 @@ from evenhand.cli.output import free_path, opening, tell, watching
 from evenhand.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from evenhand.datasets.dataset import Dataset
-    from evenhand.domain.tabular import TabularDomain
     from evenhand.synthesis.companions import Companion
     from evenhand.verbs.synth import SynthOptions
 
@@ -141,13 +138,14 @@ def write_suite(name: str, table: Dataset, draw: StoredDraw) -> None:
     """Rows at boundaries, rows that must be refused, or all combinations of the values of two or three columns."""
     import numpy as np
 
+    from evenhand.domain.relations import under_relations
     from evenhand.errors import UnknownName
     from evenhand.synthesis.chunks import write_frame
     from evenhand.synthesis.edge_rows import boundary_rows, negative_frame
     from evenhand.synthesis.value_combinations import covering_rows
 
     ways, rng = {"pairs": 2, "triples": 3}, np.random.default_rng(draw.seed)
-    domain = _under_relations(table, rng)
+    domain = under_relations(table.rows, table.domain, rng)
     carriers = table.rows[domain.contains(table.rows)]
     if name == "boundary":
         found = boundary_rows(domain, carriers, rng)
@@ -184,12 +182,3 @@ def write_paths(file: str, options: SynthOptions, draw: StoredDraw, trusted: boo
     source = synth(loaded.data, draw.rows, seed=draw.seed, options=options).source
     found = path_suite(loaded.model, loaded.data.rows, source, source.domain, draw.rows, np.random.default_rng([draw.seed, 5]))
     tell(f"{found.sentence()}: {write_frame(found.frame(), free_path(draw.output))}")
-
-
-def _under_relations(table: Dataset, rng: np.random.Generator) -> TabularDomain:
-    """The table's domain, in which what relates the columns of every row is a rule."""
-    from evenhand.domain.relations import find_relations
-
-    found = find_relations(table.rows, table.domain, rng) if table.domain.finds_relations else ()
-    always = tuple(each.rule for each in found if each.support == 1.0)
-    return replace(table.domain, constraints=(*table.domain.constraints, *always))

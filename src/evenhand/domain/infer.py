@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.domain.added_codes import added_up
 from evenhand.domain.co_changes import CoChange, learn_co_changes
 from evenhand.domain.code_texts import MOST_DIFFERENT, is_named_postcode, kind_of_codes
 from evenhand.domain.column_kinds import KindGuess, distinct_count, guess, is_float, is_whole, moments_in, same_answer, values_of
@@ -153,7 +154,19 @@ def _guesses(frame: pd.DataFrame, names: list[str], wishes: InferWishes) -> list
         tell_watcher("looking at the table", place, len(names) + 1, name)
         found.append(guess(frame[name], name in wishes.numbers))
     tell_watcher("looking at the table", len(names), len(names) + 1, "relations between columns")
-    return found
+    sums = added_up(frame, [each.column for each in found], [each.column.name for each in found if _may_be_amounts(each, frame, wishes)])
+    return [_as_amounts(frame, each.column.name, sums) if each.column.name in sums else each for each in found]
+
+
+def _may_be_amounts(found: KindGuess, frame: pd.DataFrame, wishes: InferWishes) -> bool:
+    """Whether a column is read as codes only because its whole numbers are few."""
+    name = found.column.name
+    return found.column.kind == "category" and name not in wishes.protected and is_whole(frame[name]) and not is_named_postcode(name)
+
+
+def _as_amounts(frame: pd.DataFrame, name: str, sums: Mapping[str, str]) -> KindGuess:
+    why = f"whole numbers that add up ({sums[name]}), read as amounts; if they are codes, write kind: category in the project file"
+    return replace(guess(frame[name], as_number=True), reason=why)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,9 @@ RARE_ZEROS = 0.01
 """The share of zeros up to which a number counts as positive: a small ratio may have been rounded to zero."""
 COARSE_STEPS = 20
 """Numbers of fewer steps than this are coarse."""
+INNER = (0.05, 0.95)
+FILLED = 0.2
+"""The part of the steps between these quantiles that a rounded number stands on at least, or of its parts' combinations if fewer."""
 MOST_DECIMALS = 9
 _EXACT = 1e-9
 
@@ -232,14 +235,29 @@ def _exact(rows: Rows, scaled: Rows, asked: _Asked) -> Equation | None:
     if not 1 <= len(parts) <= MOST_TERMS:
         return None
     together = [asked.at, *parts]
-    first = None
+    fits = []
     for target in together:
         others = sorted(asked.places[at] for at in together if at != target)
         found = _fitted(rows, asked.places[target], others, asked.is_product)
-        if found is not None and lands(found, rows):
+        if found is not None and not found.slack and lands(found, rows):
             return found
-        first = first or found
-    return first
+        if found is not None and (not found.slack or fills_its_steps(found, rows)):
+            fits.append(found)
+    rounded = [each for each in fits if each.slack]
+    return min(rounded, key=lambda each: each.slack / rows[:, each.target].std()) if rounded else next(iter(fits), None)
+
+
+def fills_its_steps(found: Equation, rows: Rows) -> bool:
+    """Whether the target stands on a good part of the steps that rounding leaves, as what is computed does.
+
+    Hours of 20, 30 or 40 a week are what a wage divided by a rate is in every row; but they were chosen, and the rate is what was computed.
+    """
+    cells = rows[:, found.target]
+    low, high = np.quantile(cells, INNER)
+    steps = (high - low) / (2 * found.slack) + 1
+    inner = rows[(cells >= low) & (cells <= high)]
+    possible = min(steps, len(np.unique(inner[:, list(found.places)], axis=0)))
+    return bool(len(np.unique(inner[:, found.target])) >= FILLED * possible)
 
 
 def lands(found: Equation, rows: Rows) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -89,6 +89,13 @@ def find_relations(rows: Rows, domain: TabularDomain, rng: np.random.Generator) 
         if support >= SUPPORT:
             found.append(Relation(each.kind, rule, each.target, support))
     return tuple(found)
+
+
+def under_relations(rows: Rows, domain: TabularDomain, rng: np.random.Generator) -> TabularDomain:
+    """The domain, in which what relates the columns of every row is a rule, unless it says that no relations are looked for."""
+    found = find_relations(rows, domain, rng) if domain.finds_relations else ()
+    always = tuple(each.rule for each in found if each.support == 1.0)
+    return replace(domain, constraints=(*domain.constraints, *always))
 
 
 @dataclass(frozen=True)

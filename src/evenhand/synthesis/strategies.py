@@ -6,17 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.arrays import Rows
 from evenhand.domain.columns import Column
+from evenhand.domain.relations import under_relations
 from evenhand.domain.tabular import TabularDomain
 from evenhand.errors import require
+from evenhand.synthesis.derivations import Following
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
+    from evenhand.datasets.dataset import Dataset
 
-def strategies(domain: TabularDomain) -> SearchStrategy[dict[str, Any]]:
+RELATIONS_SEED = 0
+"""Which rows of a large table relations are looked for in."""
+
+
+def strategies(source: TabularDomain | Dataset) -> SearchStrategy[dict[str, Any]]:
     """A strategy of rows as dictionaries of cells by column: inside every range, every rule kept, missing cells where they are allowed.
 
+    Of an opened table (`eh.open`) the rows also keep the relations that all its rows keep, such as total == a + b.
     Needs the extra `hypothesis`.  Rows shrink towards first values and small numbers.
 
     >>> import evenhand as eh
@@ -29,14 +38,28 @@ def strategies(domain: TabularDomain) -> SearchStrategy[dict[str, Any]]:
     >>> is_an_adult()
     """
     st: Any = require("hypothesis.strategies", "hypothesis")
+    if isinstance(source, TabularDomain):
+        domain, real = source, np.empty((0, len(source.columns)))
+    else:
+        domain, real = under_relations(source.rows, source.domain, np.random.default_rng(RELATIONS_SEED)), source.rows
     codes = st.tuples(*(_codes(column, st) for column in domain.columns))
     rows = codes.map(lambda row: np.array([row], dtype=np.float64))
     if domain.constraints:
-        rows = rows.map(lambda row: row if domain.contains(row).all() else domain.project(row)).filter(
-            lambda row: domain.contains(row).all()
-        )
+        follows = Following.of(domain, real)
+        rows = rows.map(lambda row: _put_right(row, domain, follows)).filter(lambda row: domain.contains(row).all())
     found: SearchStrategy[dict[str, Any]] = rows.map(lambda row: _cells(row[0], domain))
     return found
+
+
+def _put_right(row: Rows, domain: TabularDomain, follows: Following) -> Rows:
+    """The row with what follows computed, or the nearest that keeps the rules; as it is where neither helps."""
+    if domain.contains(row).all():
+        return row
+    computed = follows.computed(row)
+    for tried in (computed, follows.computed(domain.project(computed)), domain.project(row)):
+        if domain.contains(tried).all():
+            return tried
+    return row
 
 
 def _codes(column: Column, st: Any) -> Any:
