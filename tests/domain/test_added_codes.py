@@ -54,4 +54,5 @@ def test_hours_that_people_choose_are_not_what_is_computed_from_a_rate():
     assert "rate == pay / hours within 0.005" in found
     assert not any(each.startswith("hours ==") for each in found)
     assert not any(each.startswith("pay ==") for each in found)  # a month's pay is rounded, not the year's
-    assert relations_of(frame.drop(columns="pay")) == ["rate < month"]  # they are what a month's pay over a rate is rounded to, in every row
+    # A month's pay over the rate, rounded, is what they are in every row.
+    assert relations_of(frame.drop(columns="pay")) == ["rate < month"]
