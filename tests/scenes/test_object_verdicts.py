@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.contract import Detection
 from evenhand.measures.object_trials import matched, touched_by_change, trials_of_answers, trials_of_law
-from evenhand.measures.object_verdicts import NEVER, WORSE, ClassAnswer, ObjectVerdicts, _own_level, object_verdicts
+from evenhand.measures.object_verdicts import ALONE, NEVER, TOO_FEW, WORSE, ClassAnswer, ObjectVerdicts, _own_level, object_verdicts
 from evenhand.measures.shared_vocabulary import SharedVocabulary
 from evenhand.measures.studies.classes import _ranked, class_claims
 from evenhand.media.object_facts import ORIGINAL, ObjectFacts, film_runs, object_facts
@@ -199,3 +199,18 @@ def test_classes_with_too_few_objects_share_one_line():
     shown, folded = str(page).split("3 classes with too few objects to tell anything")
     assert "bowl" not in shown.split("In one sentence")[0]
     assert "bowl" in folded
+
+
+def test_a_single_class_with_enough_objects_is_not_said_to_have_too_few(monkeypatch):
+    one_class = DrawnTable(scenes=20)
+    one_class.facts.label[:] = "person"
+    one_class.facts.label[one_class.facts.thing == 0] = "car"
+    found = one_class.judged(Law(), 0, monkeypatch)
+    outcomes = {answer.label: answer.outcome for answer in found.answers}
+    assert outcomes == {"person": ALONE, "car": TOO_FEW}
+    assert all("no other class has enough objects" in answer.sentence for answer in found.of("person"))
+    claims = {claim.name: claim for claim in class_claims(found)}
+    assert claims["class person"].open
+    assert claims["class car"].open
+    page = str(html(StudyRecord(figures={"objects": {"answers": [asdict(one) for one in found.answers]}}, sentences=_ranked(found)), ""))
+    assert "nothing to compare it with" in page

@@ -21,7 +21,7 @@ from evenhand.statistics.adjusted import AdjustedGroup, adjusted_group, bent, ex
 from evenhand.statistics.multiplicity import holm
 
 LOST, MISSED = "lost", "missed"
-WORSE, NOT_SHOWN, NEVER, TOO_FEW = "treated worse", "not shown", "never recognised", "too few"
+WORSE, NOT_SHOWN, NEVER, TOO_FEW, ALONE = "treated worse", "not shown", "never recognised", "too few", "nothing to compare"
 SIZES = ("small", "medium", "large")
 
 
@@ -74,6 +74,8 @@ class ClassAnswer:
             return f"class {self.label!r} is never recognised (0 of {many})"
         if self.outcome == TOO_FEW:
             return f"class {self.label!r}: too few to tell whether it is {self.question} more often ({many})"
+        if self.outcome == ALONE:
+            return f"class {self.label!r}: no other class has enough objects to tell whether it is {self.question} more often ({many})"
         when = "after changes elsewhere" if self.question == LOST else "in the unchanged pictures"
         told = f"class {self.label!r} is {self.question} {when} in {self.rate:.1%} of {self.trials:,} chances ({many})"
         beside = f"comparable others in {self.others:.1%}: a factor of {self.ratio:.1f}{self._bounds}, corrected p {self.p_value:.2g}"
@@ -155,7 +157,7 @@ def object_verdicts(trials: ObjectTrials, rules: ObjectRules | None = None) -> O
     level = rules.level / max(1, len(found))
     answers = [tests[one.question].answer(one, float(p), level) for one, p in zip(found, corrected, strict=True)]
     answers += [answer for test in tests.values() for answer in test.open_ones()]
-    order = {WORSE: 0, NOT_SHOWN: 1, NEVER: 2, TOO_FEW: 3}
+    order = {WORSE: 0, NOT_SHOWN: 1, NEVER: 2, ALONE: 3, TOO_FEW: 4}
     answers.sort(key=lambda one: (order[one.outcome], one.p_value, -one.ratio if one.ratio == one.ratio else 0.0))
     levels = _levels(trials) if trials.is_annotated else ()
     return ObjectVerdicts(tuple(answers), levels, dict(trials.gains), rules, shift_rows(trials.shifts))
@@ -225,13 +227,15 @@ class _Question:
         )
 
     def open_ones(self) -> list[ClassAnswer]:
-        """Classes that are never recognised, told once, and those with too few objects."""
+        """Classes that are never recognised, told once, those with too few objects, and one that there is nothing to compare with."""
         found = []
         for label in sorted(set(self.every.facts.label.tolist())):
             if label in self.never and self.name == MISSED:
                 found.append(self._untested(label, NEVER))
-            elif label not in self.never and (label not in self.judged or len(self.judged) < 2 or not self.tried.hit.any()):
-                found.append(self._untested(label, TOO_FEW if label not in self.judged or len(self.judged) < 2 else NOT_SHOWN))
+            elif label not in self.never and label not in self.judged:
+                found.append(self._untested(label, TOO_FEW))
+            elif label not in self.never and (len(self.judged) < 2 or not self.tried.hit.any()):
+                found.append(self._untested(label, ALONE if len(self.judged) < 2 else NOT_SHOWN))
         return found
 
     def _untested(self, label: str, outcome: str) -> ClassAnswer:

@@ -18,11 +18,12 @@ from evenhand.report.record import Record
 MOST_FIRST = 6
 """Classes in the first picture; the section has all of them."""
 
-ORDER = {"treated worse": 0, "never recognised": 0, "not shown": 1, "too few": 2}
+ORDER = {"treated worse": 0, "never recognised": 0, "not shown": 1, "nothing to compare": 2, "too few": 3}
 MARKS = {
     "treated worse": "✕ treated worse",
     "not shown": "no difference shown",
     "too few": "? too few",
+    "nothing to compare": "? nothing to compare it with",
     "never recognised": "✕ never recognised",
 }
 
@@ -41,7 +42,7 @@ def answers_of(record: Record) -> list[Mapping[str, Any]]:
     told = (study.figures.get("objects") or {}) if study else {}
     found = told.get("answers") if isinstance(told, Mapping) else None
     lines = [each for each in found or [] if isinstance(each, Mapping) and isinstance(each.get("rate"), (int, float))]
-    return sorted(lines, key=lambda each: (ORDER.get(str(each.get("outcome")), 3), -float(each.get("ratio") or 0.0)))
+    return sorted(lines, key=lambda each: (ORDER.get(str(each.get("outcome")), 4), -float(each.get("ratio") or 0.0)))
 
 
 def class_picture(record: Record) -> FirstPicture | None:

@@ -82,6 +82,8 @@ def _rate(answer: Mapping[str, Any] | None) -> TableCell:
     if answer.get("outcome") == "never recognised":
         return TableCell("never recognised", kind="bad")
     rate = words.percent(answer.get("rate"))
+    if answer.get("outcome") == "nothing to compare":
+        return TableCell(rate, "nothing to compare it with")
     if answer.get("others") is None or answer.get("outcome") == "too few":
         return TableCell(rate, "too few to tell")
     beside = f"comparable others {words.percent(answer['others'])}, factor {answer['ratio']:.1f}{bounds(answer)}, p {answer['p_value']:.2g}"
