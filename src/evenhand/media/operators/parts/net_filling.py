@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.errors import require
 from evenhand.media.operators.parts.fill import USUAL_SIDE
 from evenhand.media.operators.parts.removal import borders_nearer, revealed, structure
-from evenhand.media.scene import GROUND_REGIONS, SKY, UNKNOWN, Instance, Scene, Stencil
+from evenhand.media.scene import GROUND_REGIONS, SAID_BY, SKY, UNKNOWN, Instance, Scene, Stencil
 
 MOST_LEARNED = 0.05  # of the picture: larger fillings were seen to be smears
 MOST_STRUCTURE = 36.0  # levels: amid more detail a filling is a smear (at 37 and 45; at 36 it was believable)
@@ -35,11 +35,15 @@ def is_deep_in_wall(scene: Scene, hole: Stencil) -> bool:
 
 
 def depth_in_wall(scene: Scene, hole: Stencil) -> float:
-    """How far from anything known a hole reaches where it mostly hides walls, plants and the like; 0 where it does not, or nobody knows."""
+    """How far from anything known a hole reaches where it mostly hides walls, plants and the like; 0 where it does not, or nobody knows.
+
+    Where a segmenter was asked for the ground alone, everything else counts as wall.
+    """
     if scene.regions is None or not hole.any():
         return 0.0
     cv2 = require("cv2", "image")
-    known = ~scene.occupied & ~hole & (scene.regions != UNKNOWN)
+    is_told = (scene.regions != UNKNOWN) | (SAID_BY in scene.facts)
+    known = ~scene.occupied & ~hole & is_told
     if not known.any():
         return 0.0
     _, nearest = cv2.distanceTransformWithLabels((~known).astype(np.uint8), cv2.DIST_L2, 5, labelType=cv2.DIST_LABEL_PIXEL)

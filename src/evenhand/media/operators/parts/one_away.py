@@ -11,7 +11,8 @@ from evenhand.errors import require
 from evenhand.media.operators.parts.company import CARRIED, companions
 from evenhand.media.operators.parts.fill import USUAL_SIDE
 from evenhand.media.operators.parts.mutated import DELETE, Became, Inpainter, Mutation, Skipped, finished
-from evenhand.media.operators.parts.removal import NO_BACKGROUND, REVEALED, borders_nearer, emptied, hole_for, reveals, structure
+from evenhand.media.operators.parts.net_filling import MOST_REVEALED, is_deep_in_wall
+from evenhand.media.operators.parts.removal import NO_BACKGROUND, REVEALED, borders_nearer, emptied, hole_for, revealed, reveals, structure
 from evenhand.media.operators.parts.seams import detail_ratio
 from evenhand.media.operators.parts.standing import has_feet
 from evenhand.media.scene import Instance, Picture, Scene, Stencil
@@ -21,6 +22,7 @@ MOST_STRUCTURE, MOST_AROUND_LARGE = 28.0, 24.0
 # Share of the surroundings' fine detail that a net's filling has: a smear has less, and one with as much or more shows something that the
 # net made up (of 24 fillings of the first half of coco128, seven of seven with .95 or more, and three of the 17 others).
 LEAST_DETAIL, MOST_DETAIL = 0.3, 0.95
+PLAIN = 12.0  # levels: open sky or water may be filled at any depth
 LARGE, MOST_HOLE = 0.05, 0.22  # of the picture
 WITH_POLES = ("skis",)  # what is used together with things that have no name
 LEAST_HEIGHT = 0.04  # of the picture's height: what is smaller is no change
@@ -72,12 +74,13 @@ class Removal:
             return HELD
         if any(one.touches_border(scene.shape) for one in gone) or (len(gone) == 1 and not is_free_standing(self.one)):
             return CUT_OFF
-        if any(reveals(scene, one, gone) for one in gone):
+        if any(reveals(scene, one, gone) or revealed(scene, one, gone) > MOST_REVEALED for one in gone):
             return REVEALED
         if any(borders_nearer(scene, one, gone) for one in gone):
             return TOUCHED
         most = MOST_STRUCTURE if self.hole.mean() <= LARGE else MOST_AROUND_LARGE
-        return None if self.structure <= most else NO_BACKGROUND
+        is_deep = self.structure > PLAIN and is_deep_in_wall(scene, self.hole)
+        return NO_BACKGROUND if is_deep or self.structure > most else None
 
     def made(self, label: str, inpainter: Inpainter | None) -> Mutation | str:
         """The scene without them, or why it cannot be."""
