@@ -44,6 +44,14 @@ def simulated(seed, factor=1.0, people=700):
     return PeopleTrials(trials, told, brightness, np.full(people, 0.2), np.arange(people))
 
 
+def test_one_value_that_everybody_has_is_not_said_to_have_too_few_people():
+    people = simulated(0)
+    alike = PeopleTrials(people.trials, [{"lighting": "well lit"}] * len(people.attributes), people.brightness, people.contrast, people.runs)
+    (only,) = person_verdicts(alike).answers
+    assert "nobody else is told apart" in only.sentence
+    assert person_verdicts(alike).claims()[0].open
+
+
 @pytest.mark.slow
 def test_people_who_are_alike_but_for_light_and_distance_are_not_called_worse_off():
     blamed = sum(bool(person_verdicts(simulated(seed)).blamed) for seed in range(60))

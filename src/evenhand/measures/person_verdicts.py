@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Mask, Reals
 from evenhand.claims import Claim
 from evenhand.measures.object_trials import Trials
-from evenhand.measures.object_verdicts import NOT_SHOWN, TOO_FEW, WORSE, ObjectRules, design_of
+from evenhand.measures.object_verdicts import ALONE, NOT_SHOWN, TOO_FEW, WORSE, ObjectRules, design_of
 from evenhand.media.scene import Instance, Scene
 from evenhand.statistics.adjusted import AdjustedGroup, adjusted_group, bent, expected_events
 from evenhand.statistics.multiplicity import holm
@@ -59,6 +59,8 @@ class PersonAnswer:
         many = f"{self.people:,} in {self.scenes:,} scenes"
         if self.outcome == TOO_FEW:
             return f"{whom}: too few to tell whether they are missed more often ({many})"
+        if self.outcome == ALONE:
+            return f"{whom}: nobody else is told apart in enough numbers to compare them with ({many})"
         told = f"{whom} are missed in {self.missed:.1%} ({many}), others that are alike in {self.others:.1%}"
         beside = f"a factor of {self.ratio:.1f}, corrected p {self.p_value:.2g}"
         if self.outcome == WORSE:
@@ -85,7 +87,7 @@ class PersonVerdicts:
     def _claim(self, attribute: str) -> Claim:
         mine = [one for one in self.answers if one.attribute == attribute]
         worse = [one.sentence for one in mine if one.outcome == WORSE]
-        weak = [one.sentence for one in mine if one.outcome != WORSE and (one.outcome == TOO_FEW or one.power < self.rules.power)]
+        weak = [one.sentence for one in mine if one.outcome != WORSE and (one.outcome in (ALONE, TOO_FEW) or one.power < self.rules.power)]
         holds = f"no {attribute} is missed more often; a factor of {self.rules.factor:g} would have been found with {self.rules.power:.0%}"
         return Claim(f"people by {attribute}", "; ".join(worse), "; ".join(weak), holds)
 
@@ -112,7 +114,7 @@ def person_verdicts(people: PeopleTrials, rules: ObjectRules | None = None) -> P
     by_name = {test.name: test for test in tests}
     answers = [by_name[one.attribute].answer(one, float(p), level) for one, p in zip(found, corrected, strict=True)]
     answers += [answer for test in tests for answer in test.open_ones()]
-    order = {WORSE: 0, NOT_SHOWN: 1, TOO_FEW: 2}
+    order = {WORSE: 0, NOT_SHOWN: 1, ALONE: 2, TOO_FEW: 3}
     return PersonVerdicts(tuple(sorted(answers, key=lambda one: (order[one.outcome], one.p_value, one.attribute, one.value))), rules)
 
 
@@ -166,7 +168,8 @@ class _Attribute:
 
     def _untested(self, value: str, mine: Mask) -> PersonAnswer:
         missed = float(self.trials.hit[mine].mean())
-        return PersonAnswer(self.name, value, TOO_FEW, int(mine.sum()), self._scenes(mine), missed, float("nan"), float("nan"), 1.0, 0.0)
+        outcome = ALONE if value in self.judged else TOO_FEW
+        return PersonAnswer(self.name, value, outcome, int(mine.sum()), self._scenes(mine), missed, float("nan"), float("nan"), 1.0, 0.0)
 
 
 def light_of(scene: Scene, one: Instance) -> tuple[float, float]:
