@@ -46,7 +46,7 @@ def simulated(seed, factor=1.0, people=700):
 
 def test_one_value_that_everybody_has_is_not_said_to_have_too_few_people():
     people = simulated(0)
-    alike = PeopleTrials(people.trials, [{"lighting": "well lit"}] * len(people.attributes), people.brightness, people.contrast, people.runs)
+    alike = replace(people, attributes=[{"lighting": "well lit"}] * len(people.attributes))
     (only,) = person_verdicts(alike).answers
     assert "nobody else is told apart" in only.sentence
     assert person_verdicts(alike).claims()[0].open
