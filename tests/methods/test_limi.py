@@ -155,6 +155,26 @@ def test_auxiliary_set_keeps_the_confident_and_balances() -> None:
     assert found.is_useful
 
 
+def test_labelling_ends_with_its_share_of_the_budget_and_the_rest_is_probed() -> None:
+    """The boundary comes from what was labelled; the stream goes on behind it."""
+    space, ends = Copula.fit(ROWS, DOMAIN, np.random.default_rng(0)), iter(np.arange(1.0, 0.0, -0.061))
+    task = Task(DOMAIN, Meter(Scorer()), ROWS, left=lambda: float(next(ends)))
+    found = imitate(space, task, Recipe(10_000, 0.7, 500, "svm", 1000, share=0.3), np.random.default_rng(0))
+    assert found.facts["latents"] == found.facts["auc_all_latents"] == task.model.rows_asked == 5_000
+    assert found.stream.total == sum(map(len, found.stream)) == 10_000
+    assert found.facts["auc_train"] > 0.9
+
+
+def test_a_budget_of_time_leaves_most_of_it_for_probing() -> None:
+    """A million latents would take several times as long as the search."""
+    outcome(Limi(), candidates=200)  # loads what it needs
+    found = run(Limi(), Subject(DOMAIN, Scorer(), ROWS), Plan(3, Budget(cpu_seconds=0.8)))
+    assert found.ledger.findings > 0
+    assert found.facts["boundary"]["latents"] < 1_000_000
+    assert found.ledger.candidates > found.facts["boundary"]["latents"] / 8
+    assert found.ended == "budget spent"
+
+
 @pytest.mark.parametrize(
     "method", [Limi(), Limi(boundary="closed-form"), Limi(probing="feedback"), Limi(probing="feedback", refit=True), Chains()]
 )

@@ -10,7 +10,9 @@ one thing: a CTGAN that is fitted here keeps a moving average of its generator's
 
 Differs: the default space is chained trees, which fit in a second, decode and invert exactly, and always give a boundary when there
 is one.  All latents advance together.  The plane's offset is divided by |w| (Eq. 7 as printed divides it by one).  With a budget
-below the million, as many latents are labelled as the budget may later probe.  A model that only says labels has no
+below the million, as many latents are labelled as the budget may later probe, and of a budget of time no more than a third of it pays
+for: where a million take longer than the whole search, nothing would ever be probed; probing goes on with latents that were not
+labelled.  A model that only says labels has no
 confidence: every latent then counts alike.  More than two classes are two sides, favourable and not.
 
 Better beside it: probing="feedback" follows the label that was heard instead of trying both sides, bisects once the sides differ,
@@ -37,6 +39,8 @@ from evenhand.methods.parts.probing import Feedback, ProbeLine
 from evenhand.synthesis.latent import LatentSpace
 
 SMALLEST_BATCH = 128
+LABELLED = 1 / 3
+"""The share of the budget that may go into the auxiliary set."""
 PROBINGS = ("paper", "feedback")
 
 
@@ -82,7 +86,7 @@ class Limi:
 
     def _global(self, task: Task, rng: np.random.Generator) -> Search:
         space = space_named(self.space, task, rng)
-        imitation = imitate(space, task, self._recipe(task), rng)
+        imitation = imitate(space, task, self._recipe(space, task, rng), rng)
         task.facts["space"] = space.name
         task.facts["boundary"] = imitation.facts
         if not imitation.is_useful and self.fallback:
@@ -91,14 +95,22 @@ class Limi:
         elif imitation.boundary is not None:
             yield from self._probe(imitation, imitation.boundary, task)
 
-    def _recipe(self, task: Task) -> Recipe:
-        """The paper's million, or what the budget can use: a third of its rows may go into the auxiliary set."""
-        fitting = task.fitting(self.latents)
-        left = task.model.rows_left
+    def _recipe(self, space: LatentSpace, task: Task, rng: np.random.Generator) -> Recipe:
+        """The paper's million, or what the budget can use: a third of its rows or of its time may go into the auxiliary set."""
+        fitting, left = task.fitting(self.latents), task.model.rows_left
         n = max(1, fitting if left is None else min(fitting, left // 3))
         # Several batches even of a small budget: else all of it would go into the first of the three probes.
-        batch = min(self.batch, max(SMALLEST_BATCH, n // 8))
-        return Recipe(n, self.confidence, self.per_class, self.boundary, batch)
+        batch = min(self.batch, max(SMALLEST_BATCH, min(n, self._in_time(space, task, rng)) // 8))
+        return Recipe(n, self.confidence, self.per_class, self.boundary, batch, LABELLED if task.deadline.is_set else 1.0)
+
+    def _in_time(self, space: LatentSpace, task: Task, rng: np.random.Generator) -> int:
+        """How many latents a third of the time labels: a few are drawn and labelled to see what one takes.  Without a clock, all."""
+        if not task.deadline.is_set:
+            return self.latents
+        before = task.left()
+        task.model.scores(space.decode(space.latents(SMALLEST_BATCH, rng)))
+        after = task.left()
+        return min(self.latents, int(LABELLED * after / max(1e-12, before - after)) * SMALLEST_BATCH)
 
     def _probe(self, imitation: Imitation, boundary: Boundary, task: Task) -> Search:
         if self.probing == "feedback":

@@ -28,13 +28,17 @@ LATENTS_OF_FITNESS = 200_000
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the auxiliary set is made: how many latents, the confidence from which on one counts, most of each class, the fit."""
+    """How the auxiliary set is made: how many latents, the confidence from which on one counts, most of each class, the fit.
+
+    share: of what is left of the budget, so much may go into it; latents that it does not pay for are not labelled
+    """
 
     latents: int
     confidence: float
     per_class: int
     boundary: str
     batch: int
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ class LatentStream:
         taken: Latents = np.empty((len(places), self.space.latent_size), dtype=next(iter(self)).dtype)
         ends = np.searchsorted(places, np.arange(len(self.seeds) + 1) * self.batch)
         for at, latents in enumerate(self):
+            if ends[at] == len(places):
+                break
             chosen = slice(ends[at], ends[at + 1])
             np.take(latents, places[chosen] - at * self.batch, axis=0, out=taken[chosen], mode="clip")
         return taken
@@ -124,12 +130,12 @@ def imitate(space: LatentSpace, task: Task, recipe: Recipe, rng: np.random.Gener
     """Label latents with the model, rank, balance, fit, and say how well the plane fits."""
     stream = LatentStream.new(space, recipe.latents, min(recipe.batch, recipe.latents), rng)
     classes = (Ranked(recipe.per_class), Ranked(recipe.per_class))
-    sides = _labelled(stream, task, classes)
-    facts: dict[str, Any] = {"latents": recipe.latents, "favourable_share": float(sides.mean()), "kind": recipe.boundary}
+    sides = _labelled(stream, task, classes, recipe.share)
+    facts: dict[str, Any] = {"latents": len(sides), "favourable_share": float(sides.mean()), "kind": recipe.boundary}
     if task.model.is_hard:
         facts["ranking"] = "the model says labels only: no latent is more confident than another, so none is left out"
     if sides.all() or not sides.any():
-        facts |= {"useless": True, "verdict": f"the model gives all {recipe.latents:,} samples the same side: there is no boundary to find"}
+        facts |= {"useless": True, "verdict": f"the model gives all {len(sides):,} samples the same side: there is no boundary to find"}
         return Imitation(stream, None, facts)
     places, counts = _balanced(classes, recipe, facts, rng)
     latents, is_favourable = stream.take(places), sides[places]
@@ -140,9 +146,9 @@ def imitate(space: LatentSpace, task: Task, recipe: Recipe, rng: np.random.Gener
     return Imitation(stream, boundary, facts)
 
 
-def _labelled(stream: LatentStream, task: Task, classes: tuple[Ranked, Ranked]) -> Mask:
-    """The side of every latent of the stream; the confident ones go to their class."""
-    favourable = favourable_classes(task)
+def _labelled(stream: LatentStream, task: Task, classes: tuple[Ranked, Ranked], share: float) -> Mask:
+    """The side of every latent of the stream, as far as this share of the budget goes; the confident ones go to their class."""
+    favourable, end = favourable_classes(task), (1.0 - share) * task.left()
     sides: list[Mask] = []
     for at, latents in enumerate(stream):
         scores = task.model.scores(stream.space.decode(latents))
@@ -151,6 +157,8 @@ def _labelled(stream: LatentStream, task: Task, classes: tuple[Ranked, Ranked]) 
             chosen = np.flatnonzero(side == bool(which))
             ranked.add(at * stream.batch + chosen, confidence[chosen])
         sides.append(side)
+        if task.left() < end:
+            break
     return np.concatenate(sides)
 
 
@@ -191,7 +199,7 @@ def _fitness(stream: LatentStream, boundary: Boundary, sides: Mask, of_noise: fl
     for latents in stream:
         values.append(boundary.distances(latents))
         heard += len(latents)
-        if heard >= LATENTS_OF_FITNESS:
+        if heard >= min(LATENTS_OF_FITNESS, len(sides)):
             break
     known = sides[:heard]
     auc = ranking_auc(np.concatenate(values), known)
