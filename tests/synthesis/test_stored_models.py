@@ -16,7 +16,7 @@ from evenhand.disk import sealed
 from evenhand.domain.columns import Column
 from evenhand.domain.constraints import compile_constraints
 from evenhand.domain.tabular import TabularDomain
-from evenhand.errors import ConstraintError, InvalidArgument, StoreError
+from evenhand.errors import ConstraintError, DataError, InvalidArgument, StoreError
 from evenhand.synthesis.chained_trees import ChainedTrees
 from evenhand.synthesis.chunks import Stream, write_rows
 from evenhand.synthesis.companions import beside, learn_companions
@@ -96,6 +96,20 @@ def test_what_is_no_model_is_refused(tmp_path):
             load_model(tmp_path / name)
 
 
+def test_changed_bytes_anywhere_are_refused_in_one_line(trees, tmp_path):
+    whole = save_model(trees, tmp_path / "whole.model").read_bytes()
+    told = []
+    for begin in range(0, len(whole), max(1, len(whole) // 60)):
+        path = tmp_path / "changed.model"
+        path.write_bytes(whole[:begin] + bytes([whole[begin] ^ 0xFF]) + whole[begin + 1 :])
+        try:
+            load_model(path)  # some bytes, such as a date within the archive, mean nothing
+        except StoreError as fault:
+            told.append(str(fault))
+    assert len(told) > 30
+    assert not any("\n" in each for each in told)
+
+
 def test_a_tree_that_leads_in_a_circle_is_refused():
     with pytest.raises(StoreError, match="do not lead to leaves"):
         StoredTree(np.array([0, -1]), np.array([1, -1]), np.array([0, -2]), np.zeros(2))
@@ -154,6 +168,11 @@ def test_what_cannot_be_completed_is_said():
 def test_partial_rows_of_a_table_leave_empty_cells_open():
     partial = partial_rows(pd.DataFrame({"region": ["s", None], "basic": [None, 12.5]}), DOMAIN)
     np.testing.assert_array_equal(partial.known, [[False, True, False, False, False], [False, False, True, False, False]])
+
+
+def test_a_wrong_cell_of_partial_rows_is_named_by_its_row():
+    with pytest.raises(DataError, match="row 2: 'x' is not one of"):
+        partial_rows(pd.DataFrame({"region": ["s", None, "x"]}), DOMAIN)
 
 
 def test_numbers_and_codes_never_repeat_and_are_none_of_the_data():

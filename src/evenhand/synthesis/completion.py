@@ -6,7 +6,7 @@ is taken in proportion to how likely it makes the known cells (sampling, importa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,7 +44,8 @@ def partial_rows(frame: pd.DataFrame, domain: TabularDomain) -> PartialRows:
         if column.name in frame.columns:
             given = frame[column.name].notna().to_numpy(dtype=bool)
             known[:, at] = given
-            rows[given, at] = column.encode(frame[column.name][given].reset_index(drop=True))
+            may_lack = replace(column, missing=max(column.missing, 0.5))  # whole columns are read, so that an error names the row
+            rows[given, at] = may_lack.encode(frame[column.name].reset_index(drop=True))[given]
     return PartialRows(rows, known)
 
 

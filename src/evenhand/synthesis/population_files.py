@@ -6,7 +6,9 @@ Only the classes listed here are made from a file, each by its own constructor; 
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -43,6 +45,10 @@ from evenhand.synthesis.trends import Trend
 
 FORMAT = 1
 MOST_BYTES = 2 << 30
+DAMAGED = (
+    *(KeyError, TypeError, ValueError, IndexError, AttributeError, EvenhandError),
+    *(zlib.error, EOFError, struct.error, RuntimeError),  # of the archive itself; RuntimeError where a bit says that it is encrypted
+)
 """Of a file's content once it is unpacked."""
 _PARTS = tuple(kind for part in (conditions, derivations) for kind in vars(part).values() if isinstance(kind, type) and is_dataclass(kind))
 KINDS: dict[str, Any] = {
@@ -96,7 +102,7 @@ def load_model(path: str | Path) -> ChainedTrees | SteeredTrees:
         raise StoreError(f"{source} is no model of data; make one with synth --save") from None
     except StoreError:
         raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, EvenhandError) as fault:
+    except DAMAGED as fault:
         raise StoreError(f"{source} is damaged ({type(fault).__name__}); restore it from a copy, or make it again") from None
 
 
