@@ -75,7 +75,8 @@ TRUTH_FROM = 2_000
 CYCLEGAN = {"steps": 400, "batch": 8, "checkpoint_every": 50}
 FILE = Path(__file__).with_suffix(".json")
 EDITORS_BY_NAME = tuple(EDITORS.entries())
-STRENGTHS = (0.0, 0.10, 0.20)
+DETECTED = 0.10
+STRENGTHS = (0.0, DETECTED, 0.20)
 ROUNDS = {("given", "wall"): 2, ("given", "badge"): 2, ("own", "age_group"): 3}
 """Jury and label, and from how many seeds there are fair classifiers: forests that read the age lean by themselves, and are not counted."""
 
@@ -315,6 +316,26 @@ SHORT = {
 def short(reason: str) -> str:
     """A reason in a few words."""
     return next((words for part, words in SHORT.items() if part in reason), reason[:60])
+
+
+@dataclass(frozen=True)
+class EditorVerdicts:
+    """What was said under one editor: of fair classifiers, and of those with ten planted points on which it was allowed a verdict."""
+
+    fair: list[str]
+    planted: list[str]
+
+
+def kept_verdicts() -> dict[str, EditorVerdicts]:
+    """Of every editor, as the last run left them in benchmarks/picture_calibration.json."""
+    found = {name: EditorVerdicts([], []) for name in EDITORS_BY_NAME}
+    for name, said in json.loads(FILE.read_text(encoding="utf-8"))["trials"].items():
+        editor, _, _, _, points, _, _ = name.split(" ")
+        if float(points) == 0.0 and said["truth"] <= TOLERANCE:
+            found[editor].fair.append(said["outcome"])
+        elif float(points) == DETECTED and is_allowed(said):
+            found[editor].planted.append(said["outcome"])
+    return found
 
 
 def main() -> None:

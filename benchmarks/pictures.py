@@ -4,7 +4,10 @@ false_alarm_max          the largest share of fair classifiers that is blamed, o
 false_alarm_upper        the upper end of its 95 % interval
 editors_calibrated       editors and changes that were tried
 power_at_10_points_min   of classifiers with a planted net change of ten points, the share that is found, wherever a verdict is allowed:
-                         with exact twins, and over all changes where so many pictures would show ten points in four cases of five
+                         with exact twins, under each learned editor, and over all changes where so many pictures would show ten points
+                         in four cases of five
+editors                  are the named ones, whose verdicts are those of benchmarks/picture_calibration.py, kept beside it, and what is
+                         tried here in addition
 verdicts_by_learned_twins  how often a learned editor was allowed a verdict at all (violation or pass) on fair classifiers
 group_metric_max_error   the largest difference of a group's value from Fairlearn's, photographs and portraits
 group_coverage_min       how often the bounds of all groups hold together, simulated; group_false_alarm_max: fair answers that are blamed
@@ -43,6 +46,7 @@ from parts.picture_photographs import FOLDER, GENDER, runs, twin_runs
 from parts.picture_robustness import grouped, judged
 from parts.picture_tones import tone_figures
 from parts.picture_verdicts import ARCHITECTURES, fair, leaning, opened, verdict
+from picture_calibration import kept_verdicts
 
 PAIRS, CHANGED = 700, 6_000
 KEPT = Path(__file__).with_name("pictures_kept.json")
@@ -151,8 +155,12 @@ def main() -> None:
     fairly |= {name: outcomes(name, few, architectures=some) for name in ("latent_difference", "reflection")}
     learned = [said for name, every in fairly.items() if name != "rerender" for said in every]
     fairly |= changes(few, 0.0, some)
+    print("kept from benchmarks/picture_calibration.py: verdicts under every editor")
+    kept = kept_verdicts()
+    fairly |= {name: [*fairly.get(name, []), *each.fair] for name, each in kept.items()}
     seen = [outcome for said in changes(few, 0.10, some).values() for outcome in said]
-    planted = {"rerender": outcomes("rerender", few, 0.10), "changes": seen}
+    planted = {name: each.planted for name, each in kept.items() if each.planted}
+    planted |= {"rerender": [*planted["rerender"], *outcomes("rerender", few, 0.10)], "changes": seen}
     blamed = [clopper_pearson(said.count("violation"), len(said)) for said in fairly.values()]
     worst = max(blamed, key=lambda share: (share.estimate, share.high))
     figures: dict[str, object] = {
