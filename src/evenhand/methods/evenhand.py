@@ -47,7 +47,7 @@ from evenhand.methods.parts.known import Known
 from evenhand.methods.parts.known_share import KnownShare
 from evenhand.methods.parts.latent_at_hand import rows_in_time
 from evenhand.methods.parts.patience import PATIENCE
-from evenhand.methods.parts.plausible_walks import PlausibleSet, PlausibleStates
+from evenhand.methods.parts.plausible_walks import PlausibleSet, PlausibleStates, has_pair
 from evenhand.methods.parts.roaming import Roaming, anywhere
 from evenhand.methods.parts.screen import Screen
 from evenhand.methods.parts.walk_groups import ROUNDS, Heard, Surroundings, WalkGroup
@@ -63,7 +63,7 @@ class Evenhand:
 
     walks: how many walks advance together
     seeds: how many findings are looked for before walking, people in the sample at most, and verdicts from which on a screen is grown
-    seed_share: of the budget at most this share goes into looking for them; of its seconds at most twice this share into learning
+    seed_share: of the budget at most this share goes into looking for them, and of its seconds at most as much into learning
     learnt_cells: how many cells of the data, rows times columns, the population is learnt from at most; a domain of fewer people than
         such rows is judged whole
     too_rare: the share of the population that is unlikeliest, and as large a share whose cells go together least, given how common each
@@ -72,8 +72,8 @@ class Evenhand:
     """
 
     walks: Count = 8192
-    seeds: Count = 4096
-    seed_share: ShareAboveZero = 0.1
+    seeds: Count = 3072
+    seed_share: ShareAboveZero = 0.25
     learnt_cells: Count = 168_000
     too_rare: Share = 0.2
     anybody: bool = False
@@ -123,7 +123,7 @@ class Evenhand:
 
     def _learnt(self, task: Task, rng: np.random.Generator) -> LevelChain:
         """The population, learnt from real rows, else from a sample of the one that was brought along, else from the whole domain."""
-        until = task.deadline.part(min(1.0, 2 * self.seed_share))
+        until = task.deadline.part(self.seed_share)
         n = min(self._rows(task), rows_in_time(until, len(task.domain.columns)))
         if task.population is not None:
             rows = task.population.sample(n, rng)
@@ -177,17 +177,17 @@ class Seeking:
 
     def look_everywhere(self) -> Search:
         """Plausible rows in turns with rows from anywhere in the domain."""
-        yield from self._judge(self.plausible.fresh(self.some(), self.rng), "fresh draws")
+        yield from self._judge(self.plausible.fresh(self.some(ROUNDS), self.rng), "fresh draws")
         if self.found or not self.task.fitting(1):
             return
         self.task.facts["scouted_whole_domain"] = True
         self.plausible = self.plausible.everything()
-        yield from self._judge(self.plausible.real(anywhere(self.task, self.some(), self.rng), self.rng), "whole domain")
+        yield from self._judge(self.plausible.real(anywhere(self.task, self.some(ROUNDS), self.rng), self.rng), "whole domain")
 
-    def some(self) -> int:
-        """As many rows as go into one of the rounds of what is left, but not too few to be worth a call."""
+    def some(self, rounds: int) -> int:
+        """As many rows as go into one of so many rounds of what is left, but not too few to be worth a call."""
         least = self.task.fitting(max(1, self.method.seeds // ROUNDS))
-        return max(least, self.task.fitting(ROUNDS * self.method.walks) // ROUNDS)
+        return max(least, self.task.fitting(rounds * self.method.walks) // rounds)
 
     def _real(self) -> Index:
         """The places of real rows in random order; none where the task brings none.  A long table is not copied."""
@@ -214,12 +214,12 @@ class Walking:
     def __init__(self, seeking: Seeking, method: Evenhand) -> None:
         self.task, self.plausible, self.known, self.rng = seeking.task, seeking.plausible, seeking.known, seeking.rng
         self.around = Surroundings(self.task, self.plausible, self.known, seeking.screen if seeking.is_expensive else None, self.rng)
-        self.most, self.count = method.walks, min(method.walks, seeking.some())
+        self.most, self.count = method.walks, min(method.walks, seeking.some(2 * ROUNDS))
         seeds, listed = LevelStates.join(seeking.states), LevelStates.join(seeking.listed)
         self.wide = WalkGroup(self.around, seeds, self.count, wants_pairs=False)
         has_pairs = len(listed) > 0 and not self.plausible.is_everything
         self.pairs = WalkGroup(self.around, listed, self.count, wants_pairs=True) if has_pairs else None
-        self.sampling = self.around.walks_from(seeds, min(len(seeds), method.seeds, max(1, self.count // 4)))
+        self.sampling = self.around.walks_from(seeds, min(len(seeds), method.seeds, max(1, self.count // 2)))
         self.latest: list[Rows] = []  # who was found last
         self.owed = 0.0  # what the sample's walks may cost until they have had their share
         self.task.sample = self.sampling.states.rows
@@ -280,7 +280,8 @@ class Walking:
         if more == self.count:
             return
         is_timed = self.task.deadline.is_set and taken > 0
-        if self.task.left() < 2 * ROUNDS * taken if is_timed else self.task.fitting(2 * ROUNDS * more) < 2 * ROUNDS * more:
+        rounds = 4 * ROUNDS
+        if self.task.left() < rounds * taken if is_timed else self.task.fitting(rounds * more) < rounds * more:
             return
         self.count = more
         for group in (self.wide, self.pairs):
@@ -300,6 +301,10 @@ class Walking:
         self.sampling.go(there.step, np.flatnonzero(unfair))
         new = self.known.is_new
         self.owed -= self.wide.shares.price(number, len(self.sampling), int(new.sum()))
+        self.wide.shares.learn(number, len(self.sampling), int(new.sum()), int((unfair & new).sum()))
+        if self.pairs is not None:
+            paired = new & has_pair(there.likelihood)
+            self.pairs.shares.learn(number, len(self.sampling), int(paired.sum()), int((self.known.is_listed & paired).sum()))
         self._remember(there.step.rows[unfair & new])
 
     def _note(self, heard: Heard) -> None:

@@ -16,6 +16,8 @@ from evenhand.synthesis.decimals import decimals_of
 
 NEAREST_KNOWN = 1e-9
 """A decoded real closer than this share of its column's range to a value of the data is that value."""
+_BINS, _WORTH_BINS, _CROWDED = 4096, 512, 8
+"""Bins of a column's range; from how many codes on they are worth a look; borders in one bin at most."""
 REPEATED = 8
 """Rows for each distinct value from which on values count as few although they are many: a rate of the day, a price of a list."""
 
@@ -45,7 +47,7 @@ class Cells:
             return np.where(np.isnan(codes) & self.has_missing, 0, -1).astype(np.intp)
         if self._is_run:
             return self._counted(codes)
-        place = np.searchsorted(self.edges, codes, side="right") - 1
+        place = self._last_edge(codes)
         inside = (place >= 0) & (codes <= self.column.highest)
         place = np.clip(place, 0, len(self.edges) - 1)
         found = np.where(codes == self.edges[place], self.at_edge[place], self.above_edge[place])
@@ -53,6 +55,35 @@ class Cells:
             inside &= codes == np.rint(codes)
         found = np.where(inside, found, -1)
         return np.where(np.isnan(codes), len(self.start) if self.has_missing else -1, found).astype(np.intp)
+
+    def _last_edge(self, codes: Reals) -> Index:
+        """The last border that is not above each code, -1 where there is none: by a table of bins for many codes, else by halving."""
+        if len(codes) < _WORTH_BINS or self._bins is None:
+            return np.searchsorted(self.edges, codes, side="right") - 1
+        table, pace, next_edge = self._bins
+        codes = np.minimum(codes, self.edges[-1])
+        bins = np.fmin(np.fmax((codes - self.edges[0]) * pace, 0.0), _BINS).astype(np.intp)  # these two take a missing one for the first
+        places: Index = table[bins]
+        behind = np.flatnonzero(next_edge[places] <= codes)
+        while behind.size:
+            places[behind] += 1
+            behind = behind[next_edge[places[behind]] <= codes[behind]]
+        places[codes < self.edges[0]] = -1
+        return places
+
+    @cached_property
+    def _bins(self) -> tuple[Index, float, Reals] | None:
+        """For equally wide bins of codes, a border that is surely not above them; how many bins a unit has; the border after each one.
+
+        None where too many borders lie in one bin: a column that has nearly everybody at one end.
+        """
+        width = self.edges[-1] - self.edges[0]
+        if not 0 < width < np.inf:
+            return None
+        pace = _BINS / width
+        sure = self.edges[0] + (np.arange(_BINS + 1) - 1) / pace  # a bin lower: what is rounded may lie on the other side
+        table = np.maximum(np.searchsorted(self.edges, sure, side="right") - 1, 0)
+        return None if np.diff(table).max() > _CROWDED else (table, pace, np.append(self.edges[1:], np.inf))
 
     def _counted(self, codes: Reals) -> Index:
         """The same where every whole number from the first on is a cell of its own: counted off, not looked up."""

@@ -29,8 +29,8 @@ NEAR = 0.1
 class MoveShares:
     """What every move has cost and brought.
 
-    Before it is tried, a move that decodes m columns is hoped to lead to a new finding once in m times; the hope weighs as much as one
-    round of all walks.
+    Before it is tried, a move that may change m columns is hoped to lead to a new finding once in m times; the hope weighs as much as a
+    small part of one round.  Too small a hope would never be put right: what is not made is not learnt about.
     """
 
     def __init__(self, chain: LevelChain, walks: int, question_seconds: float) -> None:
@@ -38,7 +38,7 @@ class MoveShares:
         self.question_seconds = question_seconds
         self.columns = np.array([chain.decoded(move) for move in self.moves], dtype=np.float64)
         self.spent = 0.0  # since somebody last looked
-        self.found: Reals = walks / self.columns
+        self.found: Reals = walks / np.array([len(chain.positions(move)) for move in self.moves], dtype=np.float64)
         self.cost: Reals = walks * (COLUMN_SECONDS * self.columns + self.question_seconds)
 
     @property
@@ -57,9 +57,12 @@ class MoveShares:
 
     def pay(self, move: int, walks: int, asked: int, found: int) -> None:
         """Book one round."""
-        price = self.price(move, walks, asked)
-        self.spent += price
-        self.cost[move] += price
+        self.spent += self.price(move, walks, asked)
+        self.learn(move, walks, asked, found)
+
+    def learn(self, move: int, walks: int, asked: int, found: int) -> None:
+        """Take to heart what others have paid for."""
+        self.cost[move] += self.price(move, walks, asked)
         self.found[move] += found
 
     def price(self, move: int, walks: int, asked: int) -> float:

@@ -81,8 +81,26 @@ class Heard:
         return self.rows[self.unfair & self.new]
 
 
+class Crew:
+    """Walks that make their moves together, and how readily each would be asked about where it stands."""
+
+    def __init__(self, walks: LevelWalks, around: Surroundings) -> None:
+        self.walks, self._around = walks, around
+        self.weigh()
+
+    def __len__(self) -> int:
+        return len(self.walks)
+
+    def weigh(self) -> None:
+        """Ask the screen."""
+        self.weights = self._around.weights(self.walks.states.copies)
+
+
 class WalkGroup:
-    """Walks that go on to findings, or to findings of plausible pairs alone; what their moves and they have brought for their cost."""
+    """Walks that go on to findings, or to findings of plausible pairs alone; what their moves and they have brought for their cost.
+
+    They move in crews, by turns: there are walks for all the places to begin at, and small batches of questions to learn about the moves.
+    """
 
     def __init__(self, around: Surroundings, seeds: LevelStates, count: int, wants_pairs: bool) -> None:
         self.around, self.wants_pairs = around, wants_pairs
@@ -90,21 +108,31 @@ class WalkGroup:
         self.set_out(seeds, count)
 
     def __len__(self) -> int:
-        return len(self.walks)
+        return len(self.crew)
+
+    @property
+    def crew(self) -> Crew:
+        """Those whose turn it is."""
+        return self.crews[0]
 
     def set_out(self, seeds: LevelStates, count: int) -> None:
-        """Begin at these places, with nothing known of the moves."""
-        self.walks, self.stale = self.around.walks_from(seeds, count), 0
+        """Begin at these places, in crews of so many, with nothing known of the moves."""
+        crews = -(-len(seeds) // count)
+        walks = self.around.dealt(seeds, crews * count)
+        self.crews = [self._crew(walks[at::crews]) for at in range(crews)]
+        self.stale = 0
         seconds = min(self.around.task.question_seconds, 1.0)
         self.shares = MoveShares(self.around.plausible.chain, max(1, count // ROUNDS), seconds)
         self.pace, self.listed_pace = FindingPace(), FindingPace()  # findings for their cost, and plausible pairs among them
-        self._weigh()
+
+    def _crew(self, states: LevelStates) -> Crew:
+        return Crew(LevelWalks(self.around.plausible.chain, states), self.around)
 
     def grow(self, count: int) -> None:
-        """So many walks, from where the present ones stand."""
-        states = self.walks.states[np.arange(count) % len(self)]
-        self.walks = LevelWalks(self.around.plausible.chain, states)
-        self._weigh()
+        """Crews of so many walks, from where the present ones stand."""
+        walks = LevelStates.join([crew.walks.states for crew in self.crews])
+        crews = -(-len(walks) // count)
+        self.crews = [self._crew(walks[np.arange(at, crews * count, crews) % len(walks)]) for at in range(crews)]
 
     def round(self, fresh: bool = False) -> Generator[Candidates, Verdict, Heard]:
         """One batch of questions: every walk tries one move after the other from where it stands, until there is enough to ask about, or
@@ -123,6 +151,7 @@ class WalkGroup:
         self.listed_pace.add(int((listed & new).sum()), cost)
         self._go_on(tries, wanted)
         self._learn(tries, wanted, new)
+        self.crews.append(self.crews.pop(0))
         is_fresh = np.repeat([each.number == self.shares.far and not self.wants_pairs for each in tries], [len(each) for each in tries])
         return Heard(rows, unfair, listed, new, is_fresh, cost)
 
@@ -136,10 +165,11 @@ class WalkGroup:
     def _tried(self, number: int) -> Try:
         """Where one move leads; everybody who is drawn afresh is asked about, since these say what is known."""
         plausible, rng = self.around.plausible, self.around.rng
-        there = plausible.moved(self.walks, self.shares.moves[number], self.wants_pairs, rng)
+        there = plausible.moved(self.crew.walks, self.shares.moves[number], self.wants_pairs, rng)
         weights = self.around.weights(there.step.copies)
-        if weights is not None and self.weights is not None and number != self.shares.far:
-            passed = np.flatnonzero(asked_first(self.weights[there.places], weights, rng))
+        here = self.crew.weights
+        if weights is not None and here is not None and number != self.shares.far:
+            passed = np.flatnonzero(asked_first(here[there.places], weights, rng))
             there, weights = there[passed], weights[passed]
         return Try(number, there, plausible.likeliest(there.step.rows, there.likelihood), weights)
 
@@ -167,22 +197,21 @@ class WalkGroup:
             last[each.there.places[accepted]] = at
         for at, (each, accepted) in enumerate(zip(tries, chosen, strict=True)):
             going = accepted[last[each.there.places[accepted]] == at]
-            if self.weights is not None and each.weights is not None:
-                self.weights[each.there.places[going]] = each.weights[going]
-            self.walks.go(each.there.step, going)
+            if self.crew.weights is not None and each.weights is not None:
+                self.crew.weights[each.there.places[going]] = each.weights[going]
+            self.crew.walks.go(each.there.step, going)
 
     def _accepted(self, tried: Try, wanted: Index) -> Index:
-        if tried.weights is None or self.weights is None or tried.number == self.shares.far:
+        here = self.crew.weights
+        if tried.weights is None or here is None or tried.number == self.shares.far:
             return wanted
-        return wanted[accepted_then(self.weights[tried.there.places[wanted]], tried.weights[wanted], self.around.rng)]
+        return wanted[accepted_then(here[tried.there.places[wanted]], tried.weights[wanted], self.around.rng)]
 
     def _learn(self, tries: Sequence[Try], wanted: Mask, new: Mask) -> None:
         screen = self.around.screen
         if screen is not None and screen.learn(np.concatenate([each.there.step.copies for each in tries])[new], wanted[new]):
-            self._weigh()
-
-    def _weigh(self) -> None:
-        self.weights = self.around.weights(self.walks.states.copies)
+            for crew in self.crews:
+                crew.weigh()
 
 
 def _parts(tries: Sequence[Try]) -> list[slice]:
