@@ -275,7 +275,7 @@ class TreeGrowth:
         shape = Shape(cut(column, codes, self.settings.cells), codes, None)
         numbers = [place for place in parents if not self.domain.columns[place].is_listed or len(self.domain.columns[place].values) == 2]
         trend = fit_trend(codes[self.structure], self._visible, column, numbers, self.lowest) if numbers else None
-        doubted = self.settings.doubts_protected and at in self.domain.protected_places and len(self.held) >= FEWEST_HELD_OUT
+        doubted = self.settings.doubts_protected and at in self.domain.protected_places
         if trend is None or len(self.held) < FEWEST_HELD_OUT:
             return self._borne_out(self._grown(at, shape, parents, rng)) if doubted else self._on_all._grown(at, shape, parents, rng)
         rests = codes - trend.expected(self.copies)
@@ -286,12 +286,13 @@ class TreeGrowth:
         return self._borne_out(better) if doubted else better
 
     def _borne_out(self, grown: Grown) -> Grown:
-        """The tree, where its own leaves or larger ones tell something of held-out rows; else none: a few rows that happen to lack a value
-        say nothing about it."""
+        """The tree with leaves as large as makes held-out rows likeliest; none where no tree tells anything of them: a few rows that happen
+        to lack a value say nothing about it."""
         alone = replace(grown, tree=None)
         sizes = [LARGER_LEAVES[0] * LEAF_STEP**step for step in range(1 + int(np.log(len(self.structure)) / np.log(LEAF_STEP)))]
         least = alone.likelihood(self) + GAIN * len(self.held)
-        return grown if any(grown.cut(size).likelihood(self) > least for size in reversed(sizes)) else alone
+        likeliest = max([grown, *map(grown.cut, sizes)], key=lambda each: each.likelihood(self))
+        return likeliest if likeliest.likelihood(self) > least else alone
 
     @cached_property
     def _on_all(self) -> TreeGrowth:
