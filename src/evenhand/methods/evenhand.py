@@ -63,7 +63,7 @@ class Evenhand:
 
     walks: how many walks advance together
     seeds: how many findings are looked for before walking, people in the sample at most, and verdicts from which on a screen is grown
-    seed_share: of the budget at most this share goes into looking for them, and of its seconds at most as much into learning
+    seed_share: of the budget at most this share goes into looking for them; of its seconds at most twice this share into learning
     learnt_cells: how many cells of the data, rows times columns, the population is learnt from at most; a domain of fewer people than
         such rows is judged whole
     too_rare: the share of the population that is unlikeliest, and as large a share whose cells go together least, given how common each
@@ -72,8 +72,8 @@ class Evenhand:
     """
 
     walks: Count = 8192
-    seeds: Count = 3072
-    seed_share: ShareAboveZero = 0.25
+    seeds: Count = 4096
+    seed_share: ShareAboveZero = 0.1
     learnt_cells: Count = 168_000
     too_rare: Share = 0.2
     anybody: bool = False
@@ -123,7 +123,7 @@ class Evenhand:
 
     def _learnt(self, task: Task, rng: np.random.Generator) -> LevelChain:
         """The population, learnt from real rows, else from a sample of the one that was brought along, else from the whole domain."""
-        until = task.deadline.part(self.seed_share)
+        until = task.deadline.part(min(1.0, 2 * self.seed_share))
         n = min(self._rows(task), rows_in_time(until, len(task.domain.columns)))
         if task.population is not None:
             rows = task.population.sample(n, rng)
@@ -223,6 +223,7 @@ class Walking:
         self.latest: list[Rows] = []  # who was found last
         self.owed = 0.0  # what the sample's walks may cost until they have had their share
         self.task.sample = self.sampling.states.rows
+        self.seeds_missing, self.seed_share = method.seeds - seeking.found, method.seed_share
         self.known_share = KnownShare(max(1, method.seeds // 2))
         self.known_people = replace(self.known_share)  # the same for everybody affected, plausible or not
         self.told = 0  # affected people who were drawn afresh in the last of all rounds
@@ -236,7 +237,7 @@ class Walking:
         while self.task.fitting(1) and self.wide.stale < PATIENCE:
             self._double(left - self.task.left())
             left = self.task.left()
-            is_due = spent >= ROUNDS * price or rounds >= ROUNDS * ROUNDS or self._is_last_chance
+            is_due = spent >= self._rounds_apart * price or rounds >= ROUNDS * ROUNDS or self._is_last_chance
             heard = yield from (self.wide.round(fresh=True) if is_due else self._next().round())
             self._note(heard)
             spent, rounds, price = (0.0, 0, heard.cost) if is_due else (spent + heard.cost, rounds + 1, price)
@@ -289,6 +290,12 @@ class Walking:
                 group.grow(more)
 
     @property
+    def _rounds_apart(self) -> float:
+        """How many times the cost of a round of fresh draws goes into walking before the next one: as long as there are too few seeds,
+        fresh draws have their share of the budget still, since each may be the only one of its kind."""
+        return 1.0 / self.seed_share - 1.0 if self.seeds_missing > 0 else ROUNDS
+
+    @property
     def _is_last_chance(self) -> bool:
         """Whether what is known must be told now: from the last of all rounds on, as often as it takes to be sure."""
         return self.told < self.known_share.remembered and self.task.left() <= 1 / ROUNDS
@@ -314,6 +321,7 @@ class Walking:
         if not heard.is_fresh.any():
             return
         listed, unfair, known = heard.listed & heard.is_fresh, heard.unfair & heard.is_fresh, ~heard.new
+        self.seeds_missing -= int((unfair & heard.new).sum())
         self.known_share.add(int((listed & known).sum()), int(listed.sum()))
         self.known_people.add(int((unfair & known).sum()), int(unfair.sum()))
         self.told += int(listed.sum()) if self.task.left() <= 1 / ROUNDS else 0

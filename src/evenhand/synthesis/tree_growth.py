@@ -286,13 +286,12 @@ class TreeGrowth:
         return self._borne_out(better) if doubted else better
 
     def _borne_out(self, grown: Grown) -> Grown:
-        """The tree with leaves as large as makes held-out rows likeliest; none where no tree tells anything of them: a few rows that happen
-        to lack a value say nothing about it."""
+        """The tree, where its own leaves or larger ones tell something of held-out rows; else none: a few rows that happen to lack a value
+        say nothing about it."""
         alone = replace(grown, tree=None)
         sizes = [LARGER_LEAVES[0] * LEAF_STEP**step for step in range(1 + int(np.log(len(self.structure)) / np.log(LEAF_STEP)))]
         least = alone.likelihood(self) + GAIN * len(self.held)
-        likeliest = max([grown, *map(grown.cut, sizes)], key=lambda each: each.likelihood(self))
-        return likeliest if likeliest.likelihood(self) > least else alone
+        return grown if any(grown.cut(size).likelihood(self) > least for size in reversed(sizes)) else alone
 
     @cached_property
     def _on_all(self) -> TreeGrowth:
