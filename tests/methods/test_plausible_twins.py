@@ -103,8 +103,8 @@ def test_walks_over_pairs_end_where_fresh_draws_or_the_other_walks_tell_that_the
     if not is_told:
         monkeypatch.setattr(KnownShare, "is_nine_tenths", lambda _share, _draws: False)
     subject = Subject(replace(DOMAIN, columns=DOMAIN.columns[:4]), model, people(4000)[:, :4])
-    done = run(Evenhand(learnt_cells=16_000), subject, Plan(4, Budget(candidates=24_000)))
-    assert len(left) == 1  # once, and not at the very end
-    assert left[0] > 0.1
+    done, *_ = (run(Evenhand(learnt_cells=16_000), subject, Plan(seed, Budget(candidates=24_000))) for seed in (4, 5, 6))
+    assert len(left) == 3  # once in each run
+    assert sorted(left)[1] > 0.1  # and not at the very end
     assert done.aside is not None
     assert len(done.aside) > len(done.findings) > 80
