@@ -11,6 +11,7 @@ from evenhand.measures.group import Outcomes
 from evenhand.measures.group_figures import Figure, GroupSettings, corrected
 from evenhand.measures.groups import Grouping
 from evenhand.verbs.group_tasks import FigureWork
+from evenhand.verbs.measure_result import worst_sentence
 from evenhand.verbs.measurement import Answer
 
 CLASSES = ("young", "middle", "older")
@@ -89,3 +90,10 @@ def test_a_fair_regression_that_jumps_between_two_ages_is_not_blamed(people: int
     found = _compared(codes, said, actual)
     assert "different" not in {each.verdict for each in found.values()}
     assert _compared(codes, said + 5.0 * (codes == 0), actual)["mean_error"].verdict == "different"
+
+
+def test_a_figure_that_shows_no_difference_blames_no_group() -> None:
+    worse = np.array([[0.5, 0.4, 0.1], [0.3, 0.5, 0.2], [0.2, 0.4, 0.4]])
+    alike, apart = (_figures(np.full((2, 3), 1 / 3), np.stack([SAID, second])) for second in (SAID, worse))
+    assert worst_sentence(list(alike.values())).startswith("no difference is shown in accuracy of the label by race; ")
+    assert worst_sentence(list(apart.values())).startswith("Accuracy of the label is lowest for race = two: ")

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand import report
 from evenhand.datasets.albums.reading import SkippedPictures
 from evenhand.engine.gate import Gate
 from evenhand.errors import DataError, InvalidArgument, WrongAnswer
 from evenhand.media.album import Album, Attribute
 from evenhand.media.png import write_png
 from evenhand.models.picture_tasks import FaceFinder, ManyLabels, Verifier, ZeroShot
+from evenhand.report.record import plain
 
 COUNT = 400
 RNG = np.random.default_rng(5)
@@ -118,6 +120,18 @@ def test_false_matches_are_counted_by_group(tmp_path: Path, fragile: bool, expec
     assert [part["estimate"] for part in errors["false_non_match"]["groups"]] == [0.0, 0.0]
     assert Gate.rule(found.studies["match_errors"].claims[0]).outcome == expected
     assert (found.outcome == "violation") == fragile
+
+
+def test_too_few_pairs_are_told_first_and_no_group_is_blamed(tmp_path: Path) -> None:
+    data = _verification(tmp_path / "pairs", 120, fragile=False)
+    found = eh.measure(eh.wrap(Verifier(_turned, threshold=0.9), data), data, options=OPTIONS)
+    assert found.outcome == "inconclusive"
+    told = plain(found.as_dict())
+    assert not any("is lowest for" in each for each in told["sentences"])
+    page = report.render(told)
+    first = page.partition('<h1 id="verdict-title">')[2].partition("</h1>")[0]
+    assert "Too few pairs to say whether groups differ by more than the tolerated 5.0%: false" in first
+    assert page.partition("In two minutes")[0].count("by group:") == len(told["body"]["studies"]["match_errors"]["sentences"])
 
 
 def test_pairs_of_nobody_knows_what_are_refused(tmp_path: Path) -> None:

@@ -157,3 +157,29 @@ def test_a_search_among_learned_twins_is_followed_by_a_measurement() -> None:
     header = {**content["header"], "medium": {"kind": "album", "learned_twins": ["skin"]}}
     page = report.render({**content, "outcome": "inconclusive", "header": header})
     assert "Look at the pairs as leads." in page
+
+
+def test_amounts_of_pairs_are_rounded_in_their_unit_and_counted_by_which_is_more() -> None:
+    content = told("scan")
+    pair = {**content["witnesses"][0], "outcome": 5.842051606132685, "twin_outcome": 32.57241915597146}
+    header = {**content["header"], "oracle": "amounts:tolerance=1.5,unit=years"}
+    page = report.render({**content, "header": header, "witnesses": [pair, {**pair, "outcome": 7.25, "twin_outcome": 30.125}]})
+    assert "5.842 years becomes 32.57 years" in page
+    assert "5.842051606132685" not in page
+    evidence = page.partition("Who gets what")[2].partition("</ul>")[0]
+    assert "2 of 2" in evidence
+    assert "more" in evidence
+    assert "less" in evidence
+
+
+def test_what_a_study_found_leads_where_it_decides_and_many_sentences_of_it_stand_in_its_section() -> None:
+    content = told("measure")
+    many = [f"lost after change {place}: 10.0% of the right answers" for place in range(9)]
+    study = {"figures": {"tolerated": 0.05}, "sentences": many, "checks": []}
+    body = {**content["body"], "rates": [], "studies": {"robust_groups": study}}
+    reason = "one group is hurt more: lost after change 7"
+    page = report.render({**content, "body": body, "sentences": many, "outcome": "violation", "reason": reason})
+    first = page.partition('<h1 id="verdict-title">')[2].partition("In two minutes")[0]
+    assert "One group is hurt more: lost after change 7." in first.partition("</h1>")[0]
+    assert "lost after change 3" not in first.lower()
+    assert "lost after change 3" in page.lower()

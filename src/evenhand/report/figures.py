@@ -12,6 +12,8 @@ from evenhand.report.charts.rows import IntervalChart, IntervalRow
 from evenhand.report.frame import DataTable, TableCell, TableRow
 
 MOST_ROWS, MOST_COLUMNS, MOST_DRAWN = 200, 24, 24
+MOST_BESIDE = 7
+"""Columns beyond which a table is moved sideways to be seen."""
 HEADS = ("label", "name", "class", "along", "attribute", "group", "layer", "operator")
 """Fields that name a line of a table, the first that there is."""
 
@@ -38,6 +40,7 @@ SHARES = (
     "alpha",
     "before",
     "after",
+    "reader",
 )
 """Words in the name of a figure between -1 and 1 that is shown in percent; any other is shown as a number."""
 
@@ -176,8 +179,13 @@ def _lines(title: str, lines: Mapping[str, Mapping[str, Any]]) -> ShownFigures:
 def _table_and_chart(title: str, lines: Mapping[str, Mapping[str, Any]]) -> tuple[DataTable, IntervalChart | None]:
     flat = {name: _flat(line) for name, line in list(lines.items())[:MOST_ROWS]}
     columns = list(dict.fromkeys(column for line in flat.values() for column in line))[:MOST_COLUMNS]
+    is_wide = len(columns) > MOST_BESIDE
+    if is_wide and len(flat) == 1:  # a single line that is too wide to be seen whole stands upright
+        (name, line), *_ = flat.items()
+        upright = [TableRow(words.title(column), [cell(column, line.get(column))]) for column in columns]
+        return DataTable("", ("", words.text(name, 80)), upright), _chart(title, flat)
     rows = [TableRow(words.text(name, 80), [cell(column, line.get(column)) for column in columns]) for name, line in flat.items()]
-    table = DataTable("", ["", *(words.title(column) for column in columns)], rows, len(columns) > 7)
+    table = DataTable("", ["", *(words.title(column) for column in columns)], rows, is_wide)
     return table, _chart(title, flat)
 
 

@@ -52,7 +52,27 @@ def lead(record: Record) -> str:
         return change
     if record.body.standings:
         return standings.headline(record.body.standings)
+    if record.verb == "measure" and (record.outcome == "inconclusive" or not _is_of_groups(record.sentences[:1], record)):
+        return sentence(record.reason)
     return sentence(record.sentences[0] if record.sentences else record.reason)
+
+
+def _is_of_groups(first: list[str], record: Record) -> bool:
+    """Whether the first sentence is about groups; one of a study may be any of many, and not the one that decides."""
+    return all(told not in study.sentences for told in first for study in record.body.studies.values())
+
+
+MOST_OF_A_STUDY = 4
+"""Sentences of one study that stand at the top of a page; a study with more tells them in its own section."""
+
+
+def beside(record: Record) -> list[str]:
+    """What stands below the reason where no rate leads, without what the reason says already."""
+    if record.body.rates:
+        return []
+    long = [study.sentences for study in record.body.studies.values() if len(study.sentences) > MOST_OF_A_STUDY]
+    told = [each for each in record.sentences if each not in record.reason and sentence(each) != lead(record)]
+    return [sentence(each) for each in told if not any(each in sentences for sentences in long)]
 
 
 def classes_decide(record: Record) -> bool:

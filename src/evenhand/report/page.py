@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from evenhand.report import frame, two_minutes, words
 from evenhand.report.frame import Section
-from evenhand.report.lead import SYMBOLS, classes_decide, lead, outcome_word, sentence
+from evenhand.report.lead import SYMBOLS, beside, classes_decide, lead, outcome_word, sentence
 from evenhand.report.provenance import gate_sentence
 from evenhand.report.record import Record
 from evenhand.report.sections import (
@@ -112,7 +112,7 @@ def banner(record: Record) -> dict[str, Any]:
         "version": words.text(record.header.evenhand, 40) if record.header.evenhand else "",
         "alarms": [words.text(each, 900).rstrip(".") for each in record.body.alarms],
         "notes": [words.text(each, 1200).rstrip(".") for each in record.body.notes],
-        "sentences": [words.text(each, 600) for each in record.sentences[1:]] if not record.body.rates else [],
+        "sentences": beside(record),
         "is_search": record.verb in ("scan", "bench"),
         "failures": [(words.text(c.name, 60), words.text(c.message, 600)) for c in record.checks if c.outcome == "failed"],
         "interrupted": [words.text(run.method, 60) for run in record.body.runs if run.is_interrupted],

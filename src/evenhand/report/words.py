@@ -171,6 +171,14 @@ def treated(name: str, columns: str) -> str:
         return f"would be treated differently if only {columns} were different"
 
 
+def unit(name: str) -> str:
+    """The unit of the amounts that an oracle compares; empty where there is none."""
+    try:
+        return text(getattr(oracle_of(name), "unit", ""), 40)
+    except EvenhandError:
+        return ""
+
+
 def sentence_case(written: str) -> str:
     """The same words with a capital at the beginning."""
     return f"{written[:1].upper()}{written[1:]}"

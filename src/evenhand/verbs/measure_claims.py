@@ -43,17 +43,22 @@ def _groups_beyond(figures: Sequence[Figure], tolerated: float) -> str:
     worst = [each for each in figures if _exceeds(each, tolerated)]
     named = ", ".join(f"{each.title} by {each.attribute}" for each in worst[:3])
     more = f" and {len(worst) - 3} more" if len(worst) > 3 else ""
-    return f"groups differ in {len(worst)} of {len(figures)} figures: {named}{more}{_widest(worst)}" if worst else ""
+    return f"groups differ{_widest(worst)}; {len(worst)} of {len(figures)} figures: {named}{more}" if worst else ""
 
 
 def _widest(figures: Sequence[Figure]) -> str:
-    """The widest of these gaps in plain words: the two groups and their shares; empty where no shares were compared."""
-    known = [(each, [part for part in each.groups if part.estimate is not None]) for each in figures if each.unit == "share"]
+    """The widest of these gaps in plain words: the two groups and what is said of them; shares first, else the first amounts."""
+    known = [(each, [part for part in each.groups if part.estimate is not None]) for each in figures if each.unit != "ratio"]
     ends = [(each, min(parts, key=_estimate), max(parts, key=_estimate)) for each, parts in known if len(parts) > 1]
     if not ends:
         return ""
-    each, low, high = max(ends, key=lambda found: _estimate(found[2]) - _estimate(found[1]))
-    return f"; the widest gap, {each.meaning}: {_estimate(low):.1%} of {low.name}, {_estimate(high):.1%} of {high.name}"
+    shares = [found for found in ends if found[0].unit == "share"]
+    each, low, high = max(shares, key=lambda found: _estimate(found[2]) - _estimate(found[1])) if shares else ends[0]
+    of = each.title.partition(": ")[2]  # the class or label that the figure is about
+    what = f"{each.meaning} ({of})" if of else each.meaning
+    if not shares:
+        return f" in {what}: {_estimate(low):.3g} for {low.name}, {_estimate(high):.3g} for {high.name}"
+    return f", most in the {what}: {_estimate(low):.1%} of {low.name}, {_estimate(high):.1%} of {high.name}"
 
 
 def _estimate(part: GroupPart) -> float:
@@ -77,7 +82,8 @@ def claim_by_studies(
     if worst:
         jury = [Gate.check(claim) for claim in studies["jury"].claims] if "jury" in studies else []
         unproven = next((check.message for check in jury if check.outcome != "pass"), "")
-        return Claim("measure", "" if unproven else worst, unproven)
+        groups = "" if "leaning" in studies else _groups_beyond(figures, options.max_gap)
+        return Claim("measure", "" if unproven else "; ".join(filter(None, (worst, groups))), unproven)
     if checks and not (individual or figures):  # nothing but studies was asked for
         rest = Claim("measure", holds=checks[0].message)
     else:

@@ -178,12 +178,17 @@ class Measurement(Rendered):
 
 
 def worst_sentence(figures: Sequence[Figure]) -> str:
-    """The group that fares worst in the leading figure, over every value and intersection; empty where no group has enough rows."""
+    """The group that fares worst in the leading figure, over every value and intersection; empty where no group has enough rows.
+
+    A figure that shows a difference goes first; where none does, no group is called the worst.
+    """
     leading = next((name for name in LEADING if any(each.metric == name for each in figures)), "")
     parts = [(each, each.worst) for each in figures if each.metric == leading]
     known = [(each, part) for each, part in parts if part is not None and part.estimate is not None]
     if not known:
         return ""
-    figure, worst = min(known, key=lambda one: one[1].estimate or 0.0)
+    figure, worst = min(known, key=lambda one: (one[0].verdict != "different", one[1].estimate or 0.0))
     bounds = f"{worst.low:.1%} to {worst.high:.1%}, {worst.rows:,} rows"
+    if figure.verdict != "different":
+        return f"no difference is shown in {figure.title.lower()} by {figure.attribute}; {worst.name}: {worst.estimate:.1%} ({bounds})"
     return f"{figure.title} is lowest for {figure.attribute} = {worst.name}: {worst.estimate:.1%} ({bounds})"

@@ -48,7 +48,7 @@ class MeasuredEvidence:
         return {"where": None if self.rules is None else self.rules.as_dict(), "severity": told, **self.inner}
 
 
-NOT_ASKED = ("not asked", "it learnt from this picture")
+NOT_ASKED = ("learnt from it", "not asked")
 """What stands in place of both readings where a reader knows the picture."""
 
 

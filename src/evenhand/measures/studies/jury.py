@@ -16,6 +16,7 @@ from evenhand.arrays import Index, Labels, Mask, Rows
 from evenhand.claims import Claim
 from evenhand.contract import JuryReaders, PictureModel, Pictures, StudyCase, StudySection
 from evenhand.media.picture_batches import batches
+from evenhand.media.skin_tone import STEP, TONE
 from evenhand.models.attribute_readers import attribute_reader
 from evenhand.statistics.intervals import Interval, clopper_pearson
 
@@ -65,7 +66,9 @@ class EditorFacts:
     @property
     def claim(self) -> Claim:
         """That the twins are what they claim; where that is not shown, it stays open what they prove."""
-        doubt = "" if self.confirmed.low >= LEAST_CONFIRMED else f"an independent classifier does not confirm the twins: {self.lines()[0]}"
+        seen = f"it reads the other value in {self.confirmed}; how they were made: {self.flip}"
+        few = f"an independent classifier does not confirm the twins in {self.attribute}: {seen}"
+        doubt = "" if self.confirmed.low >= LEAST_CONFIRMED else few
         if self.baseline[self.attribute] <= self.guessing[self.attribute]:
             doubt = f"the independent classifier reads {self.attribute!r} no better than by guessing"
         return Claim(f"twins in {self.attribute}", open=doubt, holds=self.lines()[0])
@@ -174,7 +177,8 @@ class EditorJury:
             return {}
         label = [case.domain.label.column] if case.domain.label else []
         names = dict.fromkeys([*label, *(name for name in case.frame.columns if name not in case.domain.names), *case.domain.protected])
-        found = {name: _of_frame(case, name) for name in names if name != attribute and name in case.frame.columns}
+        own = (attribute, STEP) if attribute == TONE else (attribute,)  # steps of a tone must change along with it
+        found = {name: _of_frame(case, name) for name in names if name not in own and name in case.frame.columns}
         readable = [name for name, each in found.items() if KnownValues(each.values, each.codes[learning]).is_readable]
         return {name: found[name] for name in readable[: self.watched]}
 

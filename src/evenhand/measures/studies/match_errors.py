@@ -57,7 +57,7 @@ def _sentence(each: Figure) -> str:
 def _claim(each: Figure, tolerance: float) -> Claim:
     name, sentence = f"{each.title.lower()} by {each.attribute}", _sentence(each)
     low, high = each.size.low, each.size.high
-    unclear = f"too few pairs to say: {sentence}; {tolerance:.1%} is tolerated"
+    unclear = f"too few pairs to say whether groups differ by more than the tolerated {tolerance:.1%}: {sentence}"
     if low is None or high is None:
         return Claim(name, open=unclear)
     span = Span(low if each.verdict == "different" else 0.0, high, tolerance)

@@ -65,7 +65,7 @@ def _sentences(figures: list[Figure], names: list[str]) -> list[str]:
     told = []
     for name in names:
         different = [each for each in figures if each.metric.endswith(f"[{name}]") and each.verdict == "different"]
-        apart = ", ".join(f"{each.title.split(':')[0].lower()} by {each.attribute}" for each in different)
+        apart = ", ".join(f"{each.title.split(':')[0]} by {each.attribute}" for each in different)
         told.append(f"label {name}: groups differ in {apart}" if apart else f"label {name}: no difference between groups is shown")
     return told
 
@@ -73,9 +73,9 @@ def _sentences(figures: list[Figure], names: list[str]) -> list[str]:
 def _claim(each: Figure, tolerance: float) -> Claim:
     name = f"{each.title} by {each.attribute}"
     low, high = each.size.low, each.size.high
-    told = f"{each.title} ({each.meaning}) by {each.attribute}"
+    told = f"label {each.title.partition(': ')[2]}, {each.meaning}, by {each.attribute}"
     if low is None or high is None:
-        return Claim(name, open=f"{told}: too few pictures to say")
-    bounds = f"groups are {low:.1%} to {high:.1%} apart, {tolerance:.1%} is tolerated"
+        return Claim(name, open=f"too few pictures to say whether groups differ: {told}")
+    bounds = f"{told}: groups are {low:.1%} to {high:.1%} apart, {tolerance:.1%} is tolerated"
     span = Span(low if each.verdict == "different" else 0.0, high, tolerance)
-    return Claim(name, f"{told}: {bounds}", f"{told}: {bounds}", f"{told}: {bounds}", (span,))
+    return Claim(name, f"groups differ: {bounds}", f"too few pictures to say whether groups differ by more: {bounds}", bounds, (span,))

@@ -90,6 +90,7 @@ def _panel(each: Mapping[str, Any]) -> dict[str, Any] | None:
         "height": "" if each.get("curve") else _height(len(groups)),
         "left_out": max(0, len(groups) - MOST_GROUPS),
         "insufficient": small[:MOST_GROUPS],
+        "is_shown": each.get("verdict") == "different" and len(groups) - len(small) < 2,
     }
 
 

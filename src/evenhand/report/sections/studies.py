@@ -64,7 +64,8 @@ KNOWN = {
     ),
     "match_errors": Topic(
         "False matches and false non-matches",
-        "How often pairs of different people are taken for one person, and pairs of one person for two people, in every group.",
+        "How often pairs of different people are taken for one person, and pairs of one person for two people, in every group. As many "
+        "pairs of a group are needed as show a gap of 10 %; a smaller gap takes more.",
     ),
     "other_labels": Topic(
         "The other labels",

@@ -57,6 +57,14 @@ class CardCell:
 
 
 @dataclass(frozen=True)
+class OutcomeKinds:
+    """What the outcomes of pairs are: classes in the order of their colours, or amounts in a unit."""
+
+    classes: Sequence[str]
+    unit: str
+
+
+@dataclass(frozen=True)
 class PairCard:
     """One card."""
 
@@ -171,7 +179,8 @@ def _difference_row(name: str, twins: int, real: int, total: int) -> BarRow:
 
 def pairs_of(record: Record, most: int | None = None) -> list[PairCard]:
     """All witnesses, or the first ones, as cards in the result's order; pictures of the first ones, as many as a page may hold."""
-    cards = [_pair(place, witness, record.protected, _toned(record)) for place, witness in enumerate(record.witnesses[:most], 1)]
+    kinds = OutcomeKinds(_toned(record), words.unit(record.header.oracle or ""))
+    cards = [_pair(place, witness, record.protected, kinds) for place, witness in enumerate(record.witnesses[:most], 1)]
     if not _were_asked(record):
         cards = [replace(card, fate=LISTED_FATES[card.fate[: card.fate.index(":")].lower()]) if card.fate else card for card in cards]
     if record.header.medium.learned_twins:
@@ -183,14 +192,14 @@ def pairs_of(record: Record, most: int | None = None) -> list[PairCard]:
     ]
 
 
-def _pair(place: int, witness: WitnessRecord, protected: Sequence[str], classes: Sequence[str]) -> PairCard:
+def _pair(place: int, witness: WitnessRecord, protected: Sequence[str], kinds: OutcomeKinds) -> PairCard:
     cells = [_cell(name, witness, witness.protected or protected) for name in witness.columns]
     differing = [c for c in cells if c.role == "protected"] + [c for c in cells if c.role == "implied"]
     # The number of a picture that is shown says nothing.
     shared = [c for c in cells if c.role in ("held", "shared") and not (c.column == "picture" and witness.pictures)]
     if len(shared) > MOST_SHARED:  # too many to show them all: the telling ones come first
         shared.sort(key=lambda c: (c.role != "held", c.real is None))
-    outcome, twin_outcome = words.text(witness.outcome), words.text(witness.twin_outcome)
+    outcome, twin_outcome = _answers(witness, kinds.unit)
     fate, _, method = (witness.method or "").rpartition(": ")
     fate, method = (fate, method) if fate in FATES else ("", witness.method or "")
     return PairCard(
@@ -199,7 +208,7 @@ def _pair(place: int, witness: WitnessRecord, protected: Sequence[str], classes:
         headline="; ".join(f"{c.column}: {c.person} → {c.twin}" for c in differing if c.role == "protected") or "the same protected cells",
         outcome=outcome,
         twin_outcome=twin_outcome,
-        tones=(_tone(outcome, classes), _tone(twin_outcome, classes)),
+        tones=(_tone(outcome, kinds.classes), _tone(twin_outcome, kinds.classes)),
         is_flip=witness.outcome != witness.twin_outcome,
         gap=witness.gap,
         method=FOUND_AMONG.get(method, words.text(method, 60)) if method else "",
@@ -262,13 +271,29 @@ def _toned(record: Record) -> list[str]:
 def directions(record: Record) -> list[Direction]:
     """Which protected values got which outcome in the pairs, the most frequent first; pairs whose outcomes agree are left out."""
     sides = Counter(
-        tuple(
-            sorted([(_protected(w, w.person, record), words.text(w.outcome)), (_protected(w, w.twin, record), words.text(w.twin_outcome))])
-        )
+        tuple(sorted(zip((_protected(w, w.person, record), _protected(w, w.twin, record)), _gets(w), strict=True)))
         for w in record.witnesses[:MOST_COUNTED]
         if w.outcome != w.twin_outcome
     )
     return [Direction((side[0], side[1]), count) for side, count in sides.most_common()]
+
+
+def _answers(witness: WitnessRecord, unit: str) -> tuple[str, str]:
+    """Both outcomes in words; amounts are rounded and in their unit."""
+    first, second = witness.outcome, witness.twin_outcome
+    if not (isinstance(first, float) and isinstance(second, float)):
+        return words.text(first), words.text(second)
+    said = words.rounded(first), words.rounded(second)
+    said = words.different(first, second) if said[0] == said[1] and first != second else said
+    return f"{said[0]} {unit}".strip(), f"{said[1]} {unit}".strip()
+
+
+def _gets(witness: WitnessRecord) -> tuple[str, str]:
+    """What both get, as it is counted over pairs; of amounts, of which hardly any occurs twice, which one is more."""
+    first, second = witness.outcome, witness.twin_outcome
+    if isinstance(first, float) and isinstance(second, float):
+        return ("more", "less") if first > second else ("less", "more")
+    return words.text(first), words.text(second)
 
 
 def _protected(witness: WitnessRecord, who: dict[str, object], record: Record) -> str:
