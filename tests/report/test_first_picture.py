@@ -4,6 +4,8 @@ import re
 from typing import Any
 
 from evenhand.report import page
+from evenhand.report.charts.canvas import Axis
+from evenhand.report.charts.tolerances import ToleranceRow, tolerances
 from evenhand.report.lead import lead
 from evenhand.report.record import Record, read
 from evenhand.report.two_minutes import strip
@@ -102,3 +104,14 @@ def test_a_repair_shows_what_must_fall_and_what_it_costs() -> None:
     drawn = shown(told("repair", body, details={"terms": {"goal": "groups", "tolerance": 0.01, "confidence": 0.95}}))
     assert "−27.00% (−30.00% to −24.00%); it must fall" in drawn
     assert "0.70% (0.40% to 0.90%); tolerated up to 1%" in drawn
+
+
+def test_a_long_name_has_two_lines_so_that_a_phone_shows_all_of_it() -> None:
+    long = "“female” when origin goes from African or Indian to European or Asian"
+    drawn = str(
+        tolerances([ToleranceRow(long, "8% (1% to 16%)", 0.01, 0.16), ToleranceRow("short", "5%", 0.0, 0.1)], Axis(0.0, 0.2, unit="share"))
+    )
+    lines = re.findall(r'class="name" x="0" y="(\d+)">([^<]*)<', drawn)
+    assert " ".join(line for _, line in lines) == f"{long} short"
+    assert max(len(line) for _, line in lines) <= 40
+    assert [int(height) for height, _ in lines] == [16, 33, 33]

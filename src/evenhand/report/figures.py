@@ -19,6 +19,12 @@ HEADS = ("label", "name", "class", "along", "attribute", "group", "layer", "oper
 
 INNER = {"weighed": "beyond what an independent reader of the label does"}
 """Names of what stands inside a line, in words."""
+BESIDE = {
+    "null": "moved by edits that mean nothing",
+    "accuracy": "accuracy of the model",
+    "near": "twins near the model's border, for each of the pictures as they came",
+}
+"""Names of single values beside bounds, in words."""
 
 OUTCOMES = {
     "pass": ("✓ pass", "good"),
@@ -129,7 +135,7 @@ def _beside(title: str, inner: Mapping[str, Any]) -> Iterator[ShownFigures]:
     parallel = _parallel(inner)
     if parallel:
         yield _lines(title, parallel)
-    single = {name: value for name, value in inner.items() if _is_cell(value) and value != "" and value == value}
+    single = {BESIDE.get(name, name): value for name, value in inner.items() if _is_cell(value) and value != "" and value == value}
     if single:
         yield replace(_single(single), title="" if parallel else title)
 

@@ -43,7 +43,7 @@ def _groups_beyond(figures: Sequence[Figure], tolerated: float) -> str:
     worst = [each for each in figures if _exceeds(each, tolerated)]
     named = ", ".join(f"{each.title} by {each.attribute}" for each in worst[:3])
     more = f" and {len(worst) - 3} more" if len(worst) > 3 else ""
-    return f"groups differ{_widest(worst)}; {len(worst)} of {len(figures)} figures: {named}{more}" if worst else ""
+    return f"groups differ{_widest(worst)}; figures that differ ({len(worst)} of {len(figures)}): {named}{more}" if worst else ""
 
 
 def _widest(figures: Sequence[Figure]) -> str:

@@ -76,6 +76,8 @@ def _claim(each: Figure, tolerance: float) -> Claim:
     told = f"label {each.title.partition(': ')[2]}, {each.meaning}, by {each.attribute}"
     if low is None or high is None:
         return Claim(name, open=f"too few pictures to say whether groups differ: {told}")
-    bounds = f"{told}: groups are {low:.1%} to {high:.1%} apart, {tolerance:.1%} is tolerated"
+    bounds, most = f"{told}: {low:.1%} to {high:.1%} apart", f"by more than the tolerated {tolerance:.1%}"
     span = Span(low if each.verdict == "different" else 0.0, high, tolerance)
-    return Claim(name, f"groups differ: {bounds}", f"too few pictures to say whether groups differ by more: {bounds}", bounds, (span,))
+    return Claim(
+        name, f"groups differ {most}: {bounds}", f"too few pictures to say whether groups differ {most}: {bounds}", bounds, (span,)
+    )

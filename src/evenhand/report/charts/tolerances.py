@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,9 @@ TALL = 74
 LINE = 17
 MOST_ON_A_LINE = 44
 """Letters of figures that a phone shows on one line; where a row has more, what is tolerated gets a line of its own in every row."""
+
+MOST_IN_A_NAME = 40
+"""Letters of a name that a phone shows on one line; where a row has more, every row has two lines for it."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +39,12 @@ class ToleranceRow:
 def tolerances(rows: Sequence[ToleranceRow], axis: Axis) -> Markup:
     """The picture."""
     is_split = any(len(f"{row.caption}; {_allowed(row, axis)}") > MOST_ON_A_LINE for row in rows)
-    tall = TALL + (LINE if is_split else 0)
+    is_long = any(len(row.name) > MOST_IN_A_NAME for row in rows)
+    tall = TALL + LINE * (is_split + is_long)
     height = tall * len(rows) + 26
-    drawn = [f'<svg y="{tall * at}" width="100%" height="{tall}">{_words(row, axis, is_split)}</svg>' for at, row in enumerate(rows)]
+    drawn = [
+        f'<svg y="{tall * at}" width="100%" height="{tall}">{_words(row, axis, is_split, is_long)}</svg>' for at, row in enumerate(rows)
+    ]
     drawn += [f'<svg y="{tall * at + tall - TALL}" width="100%" height="{TALL}">{_marks(row, axis)}</svg>' for at, row in enumerate(rows)]
     ticks = [
         f'<text class="tick" x="{place(axis, tick.value)}%" y="{height - 6}" text-anchor="{_side(place(axis, tick.value))}">'
@@ -73,11 +80,13 @@ def _side(at: float) -> str:
     return "start" if at < 8 else "end" if at > 92 else "middle"
 
 
-def _words(row: ToleranceRow, axis: Axis, is_split: bool) -> str:
-    name, caption, allowed = escape(row.name), escape(row.caption), escape(_allowed(row, axis))
+def _words(row: ToleranceRow, axis: Axis, is_split: bool, is_long: bool) -> str:
+    caption, allowed, down = escape(row.caption), escape(_allowed(row, axis)), LINE if is_long else 0
+    lines = textwrap.wrap(row.name, MOST_IN_A_NAME, max_lines=2, placeholder="…") if is_long else [row.name]
+    names = [f'<text class="name" x="0" y="{16 + down - LINE * above}">{escape(line)}</text>' for above, line in enumerate(lines[::-1])]
     first = caption if is_split else f"{caption}; {allowed}"
-    second = f'<text class="figures" x="0" y="{33 + LINE}">{allowed}</text>' if is_split else ""
-    return f'<text class="name" x="0" y="16">{name}</text><text class="figures" x="0" y="33">{first}</text>{second}'
+    second = f'<text class="figures" x="0" y="{33 + LINE + down}">{allowed}</text>' if is_split else ""
+    return f'{"".join(names[::-1])}<text class="figures" x="0" y="{33 + down}">{first}</text>{second}'
 
 
 def _marks(row: ToleranceRow, axis: Axis) -> str:
