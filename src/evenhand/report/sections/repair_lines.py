@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -220,7 +221,8 @@ def _how(details: Mapping[str, Any]) -> str:
     needed = ("train_method", "judge_method", "train_rows", "held_out_rows")
     if any(details.get(name) is None for name in needed):
         return ""
-    train, judge = (words.text(details[name], 400).split("(")[0].lower() for name in needed[:2])
+    classes = (words.text(details[name], 400).split("(")[0] for name in needed[:2])
+    train, judge = (re.sub(r"(?<=[a-z])(?=[A-Z])(?!Fair|Sift)", "_", name).lower() for name in classes)  # as methods are named
     return (
         f"For every seed a model of the given kind was fitted to about {words.number(details['train_rows'])} training rows and judged on "
         f"{words.number(details['held_out_rows'])} held-out ones. The findings of {train} trained. The findings of {judge} that are no "
