@@ -82,7 +82,7 @@ def claim_by_studies(
     if worst:
         jury = [Gate.check(claim) for claim in studies["jury"].claims] if "jury" in studies else []
         unproven = next((check.message for check in jury if check.outcome != "pass"), "")
-        groups = "" if "leaning" in studies else _groups_beyond(figures, options.max_gap)
+        groups = "" if "leaning" in studies else _groups_beyond(figures, options.max_gap).partition("; figures")[0]
         return Claim("measure", "" if unproven else "; ".join(filter(None, (worst, groups))), unproven)
     if checks and not (individual or figures):  # nothing but studies was asked for
         rest = Claim("measure", holds=checks[0].message)
