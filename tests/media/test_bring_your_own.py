@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -196,6 +197,43 @@ def test_nets_take_and_give_values_from_0_to_1() -> None:
     twins = data.medium.show(data.domain.twin(data.rows, 1 - data.rows[:, 1].astype(int)))
     assert set(np.unique(twins[:, :8])) == {130, 200}
     assert np.array_equal(twins[:, 8:], data.medium.album.pictures[:, 8:])
+
+
+def test_a_torchscript_file_is_told_the_wanted_value(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+
+    class Darken(torch.nn.Module):
+        def forward(self, pictures, wanted):
+            return pictures * 0 + torch.where(wanted > 0, 130 / 255, 200 / 255)[:, None, None, None]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.jit.save(torch.jit.trace(Darken(), (torch.zeros(3, 3, SIDE, SIDE), torch.ones(3))), str(tmp_path / "darken.pt"))
+    settings = {"editor": str(tmp_path / "darken.pt"), "trusted": True}
+    data = eh.open(_album(), label="verdict", protected=["tone"], favourable="yes", settings=settings)
+    wanted = 1 - data.rows[:, 1].astype(int)
+    assert np.array_equal(data.medium.show(data.domain.twin(data.rows, wanted))[:, 0, 0, 0], np.where(wanted, 130, 200))
+
+
+def test_a_net_that_wants_more_than_a_picture_and_a_value_is_refused_in_words(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    helper, shape = onnx.helper, ["n", 3, SIDE, SIDE]
+    ports = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name in ("one", "two", "three", "sum")]
+    node = helper.make_node("Sum", ["one", "two", "three"], ["sum"])
+    graph = helper.make_graph([node], "three", ports[:3], ports[3:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(tmp_path / "three.onnx"))
+    with pytest.raises(InvalidArgument, match=r"three\.onnx takes 3 inputs \(one, two, three\)"):
+        _first_twins({"editor": str(tmp_path / "three.onnx")})
+
+
+def _cropped(pictures: np.ndarray, values: list[str]) -> np.ndarray:
+    return pictures[:, :4]
+
+
+def test_a_refused_editor_is_called_by_its_name() -> None:
+    with pytest.raises(WrongAnswer, match="editor _cropped gave pictures of shape"):
+        _first_twins({"editor": _cropped})
 
 
 def test_torch_files_need_trust(tmp_path: Path) -> None:

@@ -112,7 +112,8 @@ class GivenParts:
                 raise InvalidArgument(f"editor: {self.names[attribute]} edits {part.attribute!r}, and {attribute!r} is protected")
             return part
         learns = bool(getattr(part, "learns", True)) and not self.exact
-        return GivenEditor(attribute, edits_of(part), f"editor {self.names[attribute]}", learns)
+        what = f"editor {self.names[attribute]}"
+        return GivenEditor(attribute, edits_of(part, what), what, learns)
 
     def own(self, album: Album) -> OwnParts:
         """The readers, asked about some of the pictures, and the generator, told how large a picture is."""

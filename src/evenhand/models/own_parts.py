@@ -23,6 +23,8 @@ from evenhand.models.onnx_session import NUMPY_TYPES, OnnxSession, open_onnx
 from evenhand.models.python_objects import imported, is_python_name
 
 AT_ONCE = 64
+EDITOR_INPUTS = 2
+"""Pictures, and the code of the value that each is to show."""
 MARGIN, OUTSIDE = 0.05, 0.2
 """A net may overshoot 0 to 1 a little, or somewhat in a few pixels; beyond this in more than this share its values mean something else."""
 
@@ -80,6 +82,9 @@ def takes_values(part: Any) -> bool:
     import inspect
 
     forward = getattr(part, "forward", part)
+    script = getattr(forward, "schema", None)  # of a TorchScript program, which Python's inspection sees as (*args, **kwargs)
+    if script is not None:
+        return len([one for one in script.arguments if one.name != "self" and not one.has_default_value()]) > 1
     try:
         return len([one for one in inspect.signature(forward).parameters.values() if one.default is one.empty]) > 1
     except (TypeError, ValueError):
@@ -91,6 +96,9 @@ def edits_of(part: Any, what: str = "editor") -> Callable[[Pictures, Sequence[st
     net = net_function(part)
     if net is None and not callable(part):
         raise InvalidArgument(f"{what} is a {type(part).__name__}; expected a function (pictures, values) -> pictures, or a net")
+    if isinstance(part, OnnxSession) and len(part.inputs) > EDITOR_INPUTS:
+        names = ", ".join(port.name for port in part.inputs)
+        raise InvalidArgument(f"{what} takes {len(part.inputs)} inputs ({names}); expected the pictures, and at most the code of the value")
     has_values = net is not None and takes_values(part)
 
     def edit(pictures: Pictures, values: Sequence[str], codes: NDArray[np.int64]) -> Pictures:
