@@ -237,6 +237,19 @@ def test_an_interrupted_training_of_translators_is_finished_before_they_edit(tmp
         CycleGan.made(album, "tone", replace(tools, settings={"network": "published"}))
 
 
+def test_a_checkpoint_that_lacks_weights_is_refused_in_words(tmp_path, album):
+    settings = CycleSettings(steps=1, batch=4, width=8)
+    train_cyclegan(album, "tone", np.random.default_rng(0), settings, TranslatorWorkshop(tmp_path))
+    saved = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    saved["quartet"].popitem()
+    torch.save(saved, tmp_path / "checkpoint.pt")
+    with pytest.raises(StoreError, match=r"does not fit the networks .* remove it to begin again"):
+        load_cyclegan(tmp_path)
+    longer = replace(settings, steps=2)
+    with pytest.raises(StoreError, match="does not fit the networks"):
+        train_cyclegan(album, "tone", np.random.default_rng(0), longer, TranslatorWorkshop(tmp_path, resume=True))
+
+
 @pytest.mark.slow
 def test_the_whole_chain_finds_a_planted_bias_and_draws_its_figures():
     from deepfait import ChainPlan, figure_3, figure_4, run_chain

@@ -89,7 +89,9 @@ class CycleGan:
         if tools.folder is not None and (tools.folder / "checkpoint.pt").exists():
             kept = load_cyclegan(tools.folder)
             if kept.attribute != attribute:
-                raise StoreError(f"{tools.folder} translates {kept.attribute!r}, not {attribute!r}; give another folder")
+                raise StoreError(
+                    f"{tools.folder} translates {kept.attribute!r}, not {attribute!r}; move or remove the folder to learn again"
+                )
             if (unfinished := _unfinished(tools.folder, tools.settings)) is None:
                 return kept.turned_for(album)
             return train_cyclegan(album, attribute, tools.rng, unfinished, replace(workshop, resume=True)).turned_for(album)
@@ -101,7 +103,7 @@ class CycleGan:
         if set(values) != set(self.sides) or size != self.size:
             raise StoreError(
                 f"the kept CycleGAN translates {' and '.join(self.sides)} in pictures of {self.size} pixels, and the album has "
-                f"{' and '.join(values)} in pictures of {size}; give another folder"
+                f"{' and '.join(values)} in pictures of {size}; move or remove its folder to learn again"
             )
         if values == self.sides:
             return self
@@ -248,7 +250,7 @@ class TranslatorLesson:
         if saved["attribute"] != self.attribute or not same:
             raise StoreError(f"{folder}: the checkpoint is of {saved['attribute']!r} with settings {saved['settings']}; use another folder")
         for name in ("quartet", "translating", "judging"):
-            getattr(self, name).load_state_dict(saved[name])
+            _take_in(getattr(self, name), saved[name], folder)
         for pool, kept in zip(self.pools, saved["pools"], strict=True):
             pool.kept[:] = kept
         self.step, self.confirmed = int(saved["step"]), [Confirmation(**each) for each in saved["confirmed"]]
@@ -268,6 +270,15 @@ def _read_checkpoint(folder: Path) -> dict[str, Any]:
     if not isinstance(saved, dict) or set(saved) != CHECKPOINT_PARTS:
         raise StoreError(f"{file} is no checkpoint of this training; remove it to begin again")
     return saved
+
+
+def _take_in(part: Any, state: Any, folder: Path) -> None:
+    """Load what a network or an optimiser had learnt."""
+    try:
+        part.load_state_dict(state)
+    except (RuntimeError, ValueError, TypeError, KeyError) as fault:
+        file = folder / "checkpoint.pt"
+        raise StoreError(f"{file} does not fit the networks that it names: {first_words(fault)}; remove it to begin again") from fault
 
 
 def _unfinished(folder: Path, given: Mapping[str, Any]) -> CycleSettings | None:
@@ -437,6 +448,6 @@ def load_cyclegan(folder: Path, device: str = "cpu") -> CycleGan:
     """The editor that a saved training has reached."""
     saved = _read_checkpoint(folder)
     quartet = Quartet(int(saved["settings"]["width"]), saved["settings"]["network"] == "published")
-    quartet.load_state_dict(saved["quartet"])
+    _take_in(quartet, saved["quartet"], folder)
     confirmed = tuple(Confirmation(**each) for each in saved["confirmed"])
     return CycleGan(str(saved["attribute"]), quartet.to(device), device, tuple(saved["sides"]), int(saved["size"]), confirmed)
