@@ -17,7 +17,7 @@ from evenhand.engine.witness import Witness
 from evenhand.errors import InvalidArgument
 from evenhand.limits import ConfidenceLevel, Count, InnerShare, RandomDeals, ShareBelowOne, WholeNumber, check_limits
 from evenhand.measures.group_fairlearn import FairlearnFigure
-from evenhand.measures.group_figures import Figure
+from evenhand.measures.group_figures import Figure, GroupPart
 from evenhand.measures.oracles_side_by_side import OracleComparison
 from evenhand.measures.rates import Rate
 from evenhand.measures.reweighted_rate import WeightedRate
@@ -180,15 +180,20 @@ class Measurement(Rendered):
 def worst_sentence(figures: Sequence[Figure]) -> str:
     """The group that fares worst in the leading figure, over every value and intersection; empty where no group has enough rows.
 
-    A figure that shows a difference goes first; where none does, no group is called the worst.
+    A figure that shows a difference goes first, and the group that is lower still beside it; where none does, no group is called the worst.
     """
     leading = next((name for name in LEADING if any(each.metric == name for each in figures)), "")
     parts = [(each, each.worst) for each in figures if each.metric == leading]
-    known = [(each, part) for each, part in parts if part is not None and part.estimate is not None]
+    known = sorted(((each, part) for each, part in parts if part is not None), key=lambda one: one[1].estimate or 0.0)
+    shown = next(((each, part) for each, part in known if each.verdict == "different"), None)
     if not known:
         return ""
-    figure, worst = min(known, key=lambda one: (one[0].verdict != "different", one[1].estimate or 0.0))
-    bounds = f"{worst.low:.1%} to {worst.high:.1%}, {worst.rows:,} rows"
-    if figure.verdict != "different":
-        return f"no difference is shown in {figure.title.lower()} by {figure.attribute}; {worst.name}: {worst.estimate:.1%} ({bounds})"
-    return f"{figure.title} is lowest for {figure.attribute} = {worst.name}: {worst.estimate:.1%} ({bounds})"
+    figure, worst = known[0]
+    if shown is None:
+        return f"no difference is shown in {figure.title.lower()} by {figure.attribute}; {worst.name}: {_told(worst)}"
+    below = f"; {figure.attribute} = {worst.name} has {_told(worst)}, where no difference is shown" if figure.verdict != "different" else ""
+    return f"{shown[0].title} is lowest for {shown[0].attribute} = {shown[1].name}: {_told(shown[1])}{below}"
+
+
+def _told(part: GroupPart) -> str:
+    return f"{part.estimate or 0.0:.1%} ({part.low:.1%} to {part.high:.1%}, {part.rows:,} rows)"
