@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.arrays import Index
 from evenhand.campaign.opened_project import editor_tools
 from evenhand.contract import StudyCase
 from evenhand.datasets.album_data import from_album
@@ -195,15 +196,25 @@ def leaning(start: PortraitClassifier, points: float, seed: int, label: str = "a
     return PortraitClassifier(start.fitted, threshold, high)
 
 
-def portraits(count: int, seed: int, correlated: bool, label: str = "age_group") -> Album:
-    """Portraits to test on; where label and tone go together, people of the last class are dark three times as often as light."""
+def drawn_portraits(count: int, seed: int, correlated: bool, label: str) -> tuple[Album, Index]:
+    """Portraits, and which of them are tested.
+
+    Where label and tone go together, people of the last class are dark three times as often as light.
+    """
     rng = np.random.default_rng([seed, 3])
+    drawn = synthetic_faces(2 * count if correlated else count, rng, SIZE)
     if not correlated:
-        return labelled(synthetic_faces(count, rng, SIZE), label)
-    album = labelled(synthetic_faces(2 * count, rng, SIZE), label)
+        return drawn, np.arange(count)
+    album = labelled(drawn, label)
     last, dark = album.label.codes == len(album.label.values) - 1, album.attribute("tone").codes == 1
     kept = rng.random(len(album)) < np.where(last == dark, 0.9, 0.3)
-    return album[np.flatnonzero(kept)[:count]]
+    return drawn, np.flatnonzero(kept)[:count]
+
+
+def portraits(count: int, seed: int, correlated: bool, label: str = "age_group") -> Album:
+    """Portraits to test on."""
+    drawn, kept = drawn_portraits(count, seed, correlated, label)
+    return labelled(drawn, label)[kept]
 
 
 def opened(editor: str, count: int, seed: int, correlated: bool = False) -> Dataset:
