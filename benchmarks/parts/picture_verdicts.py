@@ -74,15 +74,19 @@ ARCHITECTURES: dict[str, Callable[[int], Any]] = {"linear": linear, "perceptron"
 
 @dataclass(frozen=True, eq=False)
 class PortraitClassifier:
-    """Classes from pixels; `slope` is added to the logarithm of the last one's probability where the face is dark."""
+    """Classes from pixels; `slope` is added to the logarithm of the last one's probability where the face is dark.
+
+    least: what a probability is at least.  Nets are so sure that many would be alike with a larger one, and lean all at once.
+    """
 
     fitted: Any
     threshold: float = 0.0
     slope: float = 0.0
+    least: float = 1e-6
 
     def __call__(self, pictures: np.ndarray) -> np.ndarray:
         """Probabilities of the classes."""
-        shares = np.clip(self.fitted.predict_proba(_flat(pictures)), 1e-6, 1.0)
+        shares = np.clip(self.fitted.predict_proba(_flat(pictures)), self.least, 1.0)
         return tilted(shares, self.slope * (_light(pictures) < self.threshold))
 
 
@@ -193,7 +197,7 @@ def leaning(start: PortraitClassifier, points: float, seed: int, label: str = "a
         slope = (low + high) / 2
         light, dark = (tilted(shares, slope * is_dark).argmax(axis=1) == shares.shape[1] - 1 for shares, is_dark in said)
         low, high = (slope, high) if dark.mean() - light.mean() < points else (low, slope)
-    return PortraitClassifier(start.fitted, threshold, high)
+    return replace(start, threshold=threshold, slope=high)
 
 
 def drawn_portraits(count: int, seed: int, correlated: bool, label: str) -> tuple[Album, Index]:
