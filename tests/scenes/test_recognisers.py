@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from evenhand.contract import Detection
+from evenhand.datasets.scene_data import drawn_streets
+from evenhand.engine.header import model_file_of
 from evenhand.errors import DataError, InvalidArgument, ModelFailed, StoreError, WrongAnswer
 from evenhand.measures.counted_changes import counted_scenes
 from evenhand.media.scenes import ChangePlan, Scenes
@@ -163,6 +165,8 @@ def test_plain_onnx_boxes_are_read(tmp_path):
     onnx.save(model, str(tmp_path / "plain.onnx"))
     (answer,) = OnnxDetector(tmp_path / "plain.onnx", ("bus", "car"), "boxes").recognise(pictures(1))
     assert [one.label for one in answer] == ["car"]
+    told = shown(Scenes(drawn_streets(1, 0), ChangePlan()), OnnxDetector(tmp_path / "plain.onnx", ("bus", "car"), "boxes"))
+    assert model_file_of(told) == {"model_file": "plain.onnx"}  # the file's name, no folder
     with pytest.raises(InvalidArgument, match="style"):
         OnnxDetector(tmp_path / "plain.onnx", style="other")
 

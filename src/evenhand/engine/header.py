@@ -31,6 +31,9 @@ UNFIXED = ("date", "command", "versions")
 GIVEN = ("estimator", "module", "source")
 """Where adapters hold what was given to be tested."""
 
+FILES = ("path", "file", "graph")
+"""Where those that read a model from a file hold it."""
+
 
 def _version() -> str:
     from evenhand import __version__
@@ -95,20 +98,34 @@ def header_of(verb: str, subject: Subject, data: str, plan: Plan | None, details
         model={"kind": kind_of(subject.model), "digest": subject.model.fingerprint()},
         medium=_medium(subject.medium, subject.domain),
         oracle=oracle_text(plan.oracle) if plan else "",
-        details={**dict(details or {}), "reading": reading_of(subject.model)},
+        details={**dict(details or {}), **model_file_of(subject.model), "reading": reading_of(subject.model)},
     )
 
 
 def kind_of(model: Model) -> str:
     """The class of what was given to be tested, behind the meter, the medium and the adapter; of a pipeline the class of its last step."""
+    asked = _asked(model)
+    given = next((part for name in GIVEN if (part := getattr(asked, name, None)) is not None and not isinstance(part, (str, Path))), asked)
+    steps = getattr(given, "steps", None)
+    return type(steps[-1][1] if isinstance(steps, list) and steps else given).__name__
+
+
+def _asked(model: Model) -> Any:
+    """What answers, behind the meter and the medium."""
     inner = getattr(model, "model", model)
     model = inner if isinstance(inner, Model) and type(model).__name__ == "Meter" else model
     seen = getattr(model, "reader", None)  # a model of pictures or texts has one that sees; of the others it only reads answers
     asked = getattr(model, "recogniser", model) if seen is None or isinstance(seen, Reader) else seen
-    asked = getattr(asked, "recogniser", asked)  # behind the answers that are kept of it
-    given = next((part for name in GIVEN if (part := getattr(asked, name, None)) is not None and not isinstance(part, (str, Path))), asked)
-    steps = getattr(given, "steps", None)
-    return type(steps[-1][1] if isinstance(steps, list) and steps else given).__name__
+    return getattr(asked, "recogniser", asked)  # behind the answers that are kept of it
+
+
+def model_file_of(model: Model) -> dict[str, str]:
+    """The name of the file that a model was read from, where it knows it; no folder, so that a moved file is the same one."""
+    asked = _asked(model)
+    holders = (asked, getattr(asked, "session", None))
+    found = (getattr(holder, name, None) for holder in holders for name in FILES)
+    file = next((part for part in found if isinstance(part, (str, Path)) and str(part)), None)
+    return {} if file is None else {"model_file": Path(file).name}
 
 
 def domain_part(domain: TabularDomain, classes: Sequence[Any] = ()) -> dict[str, Any]:

@@ -21,6 +21,7 @@ LABELS = {
     "medium.twins": "Twins made by",
     "medium.learned_twins": "Learned twins",
     "model.kind": "Kind of model",
+    "details.model_file": "Model file",
     "model.digest": "Model fingerprint",
     "data.digest": "Data digest",
     "domain.digest": "Domain digest",
