@@ -262,19 +262,19 @@ def trials(editors: tuple[str, ...]) -> list[Trial]:
 
     Twenty are planted for each label and editor, half of them with each strength, from the first seed alone; and as many held out.
     """
-    some, nets = tuple(ARCHITECTURES), ("vgg", "resnet")
+    every, albums = (*ARCHITECTURES, "vgg", "resnet"), ("alone", "correlated")
     held_out = [
         Trial(editor, "given", architecture, album, points, seed, "badge")
-        for kinds, seed, editor in product((some, nets), HELD_OUT, editors)
-        for album, points, architecture in product(("alone", "correlated"), (0.0, DETECTED), kinds)
+        for seed, editor, album, points, architecture in product(HELD_OUT, editors, albums, (0.0, DETECTED), every)
         if ("badge", editor) not in IMPOSSIBLE
     ]
-    return held_out + [
+    before = [
         Trial(editor, jury, architecture, album, points, seed, label)
-        for ((jury, label), seeds), kinds, editor in product(ROUNDS.items(), (some, nets), editors)
-        for seed, album, points, architecture in product(range(seeds), ("alone", "correlated"), STRENGTHS, kinds)
+        for ((jury, label), seeds), editor in product(ROUNDS.items(), editors)
+        for seed, album, points, architecture in product(range(seeds), albums, STRENGTHS, every)
         if (seed == 0 or not points) and (label, editor) not in IMPOSSIBLE and editor in EDITORS_BY_NAME
     ]
+    return sorted([*held_out, *before], key=lambda each: each.architecture not in ARCHITECTURES)
 
 
 HEAD = (

@@ -206,7 +206,7 @@ def test_twins_that_are_clearer_than_the_pictures_as_they_came_are_told_by_the_b
 
 
 def test_twins_tell_from_which_change_on_they_would_show_one(monkeypatch):
-    """Beyond what is tolerated, by what chance does to so many pairs; where an edit that means nothing moves it farther, only beyond that."""
+    """Beyond what is tolerated, by what chance does to so many pairs; where an edit that means nothing moves it farther, beyond that."""
     opened = data("latent_difference", 240)
     truth = opened.labels
     monkeypatch.setattr(learned_twins.Readers, "read", lambda _self, _pictures, part=slice(None): truth[part])
