@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from evenhand.contract import Detection
-from evenhand.measures.object_trials import matched, touched_by_change, trials_of_answers, trials_of_law
+from evenhand.measures.alike_objects import AlikeObjects
+from evenhand.measures.object_trials import Trials, matched, touched_by_change, trials_of_answers, trials_of_law
 from evenhand.measures.object_verdicts import ALONE, NEVER, TOO_FEW, WORSE, ClassAnswer, ObjectVerdicts, _own_level, object_verdicts
 from evenhand.measures.shared_vocabulary import SharedVocabulary
 from evenhand.measures.studies.classes import _ranked, class_claims
@@ -143,6 +144,37 @@ def test_adjustment_takes_away_what_a_covariate_explains_and_leaves_what_is_the_
     assert 0.8 < alike.ratio < 1.2
     assert worse.p_value < 1e-4
     assert worse.ratio > 1.3
+
+
+def placed_objects(rng):
+    """Objects of two classes, one of them mostly at the left and right edge, and how likely each is missed there: steeply more often."""
+    n = 2400
+    group = rng.random(n) < 0.3
+    side = np.where(group, rng.beta(60, 12, n), rng.random(n))
+    codes, level = np.zeros(n, np.intp), rng.random(n)
+    facts = ObjectFacts(
+        np.where(group, "sign", "car").astype(object), np.arange(n) // 15, codes - 1, np.arange(n), 0.01 + 0.02 * level,
+        0.4 + 0.6 * rng.random(n), side, np.ones(n), 0.2 * level, codes + 1.5, codes + 0.0,
+    )  # fmt: skip
+    return facts, group, 0.04 + 0.5 / (1 + np.exp((0.75 - side) / 0.04))
+
+
+def test_a_difference_that_is_one_of_place_is_open_and_one_of_the_class_is_found():
+    blamed, opened, found = 0, 0, 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        facts, group, chance = placed_objects(rng)
+        for factor in (1.0, 2.5):
+            hit = rng.random(len(facts)) < np.minimum(np.where(group, factor, 1.0) * chance, 0.95)
+            trials = Trials(facts, hit, np.zeros(len(facts), bool), np.full(len(facts), "", object))
+            (told,) = AlikeObjects(trials, facts.scene).compared([group], 2.0)
+            if factor == 1.0:
+                blamed, opened = blamed + (told.group.p_value < 0.01), opened + told.is_place_open(0.01)
+            else:
+                found += told.group.p_value < 0.01
+    assert blamed <= 1
+    assert opened >= 5, "the line alone is misled, so that this test means something"
+    assert found >= 7
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.5, 2.5])
