@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,17 @@ import pytest
 from evenhand.contract import Detection
 from evenhand.measures.alike_objects import AlikeObjects
 from evenhand.measures.object_trials import Trials, matched, touched_by_change, trials_of_answers, trials_of_law
-from evenhand.measures.object_verdicts import ALONE, NEVER, TOO_FEW, WORSE, ClassAnswer, ObjectVerdicts, _own_level, object_verdicts
+from evenhand.measures.object_verdicts import (
+    ALONE,
+    NEVER,
+    NOT_SHOWN,
+    TOO_FEW,
+    WORSE,
+    ClassAnswer,
+    ObjectVerdicts,
+    _own_level,
+    object_verdicts,
+)
 from evenhand.measures.shared_vocabulary import SharedVocabulary
 from evenhand.measures.studies.classes import _ranked, class_claims
 from evenhand.media.object_facts import ORIGINAL, ObjectFacts, film_runs, object_facts
@@ -192,6 +202,16 @@ def test_bounds_of_the_factor_say_what_the_test_says_and_hold_the_truth(factor):
         missed_below, missed_above = missed_below + (factor < low), missed_above + (factor > high)
     assert missed_below <= 6  # each side 5 % of 40: more than 6 has a chance of 1 %
     assert missed_above <= 6
+
+
+def test_a_sentence_says_what_could_explain_a_difference_away_and_where_place_may_be_the_reason():
+    worse = ClassAnswer("sign", "lost", WORSE, 90, 40, 900, 270, 0.3, 0.1, 3.0, 1e-6, 0.95, low=2.0, high=4.5)
+    assert worse.hidden_factor == pytest.approx(2 + 2**0.5)
+    assert "would have to go with the class and with losses by a factor of 3.4 each" in worse.sentence
+    small = ClassAnswer("car", "missed", NOT_SHOWN, 90, 40, 900, 90, 0.1, 0.1, 1.0, 1.0, 0.95, low=0.8, high=1.3)
+    assert small.hidden_factor is None
+    assert "place" not in small.sentence
+    assert "place may be the reason" in replace(small, is_place_open=True).sentence
 
 
 def test_bounds_are_corrected_as_the_p_value_is():

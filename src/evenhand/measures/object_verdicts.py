@@ -83,10 +83,26 @@ class ClassAnswer:
         beside = f"comparable others in {self.others:.1%}: a factor of {self.ratio:.1f}{self._bounds}, corrected p {self.p_value:.2g}"
         calm = f"; under matched null changes {self.null:.1%}" if self.null is not None else ""
         if self.outcome == WORSE:
-            return f"{told}, {beside}{calm}"
+            return f"{told}, {beside}{calm}{self._hidden}"
         place = PLACE_IS_OPEN if self.is_place_open else ""
         known = f"a factor of 2 would have been found with a chance of {self.power:.0%}"
         return f"{told}, {beside}{calm}; no difference is shown{place}, and {known}"
+
+    @property
+    def hidden_factor(self) -> float | None:
+        """How strongly something unmeasured would have to go with the class, and with losses, to explain the lower bound away.
+
+        The E-value of VanderWeele and Ding (2017): both as ratios of frequencies.
+        """
+        return self.low + (self.low * (self.low - 1)) ** 0.5 if self.low is not None and self.low > 1 else None
+
+    @property
+    def _hidden(self) -> str:
+        if self.hidden_factor is None:
+            return ""
+        doing = "losses" if self.question == LOST else "misses"
+        factor = f"by a factor of {self.hidden_factor:.1f} each"
+        return f"; to explain that away, a reason that was not measured would have to go with the class and with {doing} {factor}"
 
     @property
     def _bounds(self) -> str:
