@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.errors import WrongAnswer
+from evenhand.errors import InvalidArgument, WrongAnswer
 from evenhand.models.recognisers.box_layouts import LAYOUTS, grid_of
 from evenhand.models.recognisers.detectors import COCO_80, COCO_91, OnnxDetector
 
@@ -19,8 +19,8 @@ PADDED = (60.0, 80.0, 180.0, 240.0)  # in the middle of 320 x 320
 CAR_80, CAR_91 = COCO_80.index("car"), COCO_91.index("car")
 
 
-def saved(folder, outputs, source=("FLOAT", [1, 3, SIDE, SIDE]), more=()):
-    """A net that answers with these arrays whatever it is shown."""
+def saved(folder, outputs, source=("FLOAT", [1, 3, SIDE, SIDE]), more=(), sides=(1, 2), notes=""):
+    """A net that answers with these arrays whatever it is shown; `more` names further inputs, `notes` its classes."""
     from onnx import TensorProto, helper, numpy_helper
 
     nodes = [helper.make_node("Constant", [], [name], value=numpy_helper.from_array(value)) for name, value in outputs.items()]
@@ -28,9 +28,12 @@ def saved(folder, outputs, source=("FLOAT", [1, 3, SIDE, SIDE]), more=()):
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape) for name, value in outputs.items()
     ]
     inputs = [helper.make_tensor_value_info("images", getattr(TensorProto, source[0]), source[1])]
-    inputs += [helper.make_tensor_value_info(name, TensorProto.INT64, [1, 2]) for name in more]
+    inputs += [helper.make_tensor_value_info(name, TensorProto.INT64, list(sides)) for name in more]
     graph = helper.make_graph(nodes, "detector", inputs, told)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), str(folder / "net.onnx"))
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    if notes:
+        helper.set_model_props(model, {"names": notes})
+    onnx.save(model, str(folder / "net.onnx"))
     return folder / "net.onnx"
 
 
@@ -102,6 +105,23 @@ def efficientdet():
     return {"detections": raw}
 
 
+def yolov8_of(kinds, car):
+    raw = np.zeros((1, 4 + kinds, len(grid_of(SIDE, SIDE)[0])), np.float32)
+    raw[0, :4, 300], raw[0, 4 + car, 300] = middle(PADDED), 0.85
+    return {"output0": raw}
+
+
+def yolov8_instances():
+    boxes = yolov8()["output0"]
+    return {"output0": np.concatenate([boxes, boxes[:, :32]], axis=1), "output1": np.zeros((1, 32, 80, 80), np.float32)}
+
+
+def rtdetr():
+    raw = np.zeros((1, 300, 84), np.float32)
+    raw[0, 5, :4], raw[0, 5, 4 + CAR_80] = middle(STRETCHED) / SIDE, 0.9
+    return {"output0": raw}
+
+
 BYTES = ("UINT8", [1, SIDE, SIDE, 3])
 NETS = {
     "yolov5": (yolov5, {}),
@@ -114,7 +134,21 @@ NETS = {
     "ssd with another input": (ssd, {"more": ("orig_target_sizes",)}),
     "tensorflow": (tensorflow, {"source": BYTES}),
     "efficientdet": (efficientdet, {"source": BYTES}),
+    "yolov8, instances": (yolov8_instances, {}),
+    "yolov8, half": (lambda: {"output0": yolov8()["output0"].astype(np.float16)}, {"source": ("FLOAT16", [1, 3, SIDE, SIDE])}),
+    "rtdetr": (rtdetr, {}),
+    "detr with a mask of pixels": (detr, {"more": ("pixel_mask",), "sides": ("n", "rows", "columns")}),
+    "torchvision, numbered": (lambda: dict(zip("123", torchvision().values(), strict=True)), {"source": ("FLOAT", [3, SIDE, SIDE])}),
+    "queries without nothing": (lambda: detr(80), {}),
+    "own classes": (lambda: yolov8_of(3, 1), {"notes": "{0: 'person', 1: 'car', 2: 'dog'}"}),
 }
+
+
+def test_classes_that_are_not_cocos_must_be_named(tmp_path):
+    with pytest.raises(InvalidArgument, match="3 classes and does not name them"):
+        OnnxDetector(saved(tmp_path, yolov8_of(3, 1)))
+    (answer,) = OnnxDetector(tmp_path / "net.onnx", ("person", "car", "dog")).recognise([PICTURE])
+    assert [one.label for one in answer] == ["car"]
 
 
 @pytest.mark.parametrize("name", NETS)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 from evenhand.contract import Detection
-from evenhand.measures.object_trials import matched, touched_by_change, trials_of_answers, trials_of_law
-from evenhand.measures.object_verdicts import ALONE, NEVER, TOO_FEW, WORSE, ClassAnswer, ObjectVerdicts, _own_level, object_verdicts
+from evenhand.measures.alike_objects import AlikeObjects
+from evenhand.measures.object_trials import Trials, matched, touched_by_change, trials_of_answers, trials_of_law
+from evenhand.measures.object_verdicts import (
+    ALONE,
+    NEVER,
+    NOT_SHOWN,
+    TOO_FEW,
+    WORSE,
+    ClassAnswer,
+    ObjectVerdicts,
+    _own_level,
+    object_verdicts,
+)
 from evenhand.measures.shared_vocabulary import SharedVocabulary
 from evenhand.measures.studies.classes import _ranked, class_claims
 from evenhand.media.object_facts import ORIGINAL, ObjectFacts, film_runs, object_facts
@@ -145,6 +156,37 @@ def test_adjustment_takes_away_what_a_covariate_explains_and_leaves_what_is_the_
     assert worse.ratio > 1.3
 
 
+def placed_objects(rng):
+    """Objects of two classes, one of them mostly at the left and right edge, and how likely each is missed there: steeply more often."""
+    n = 2400
+    group = rng.random(n) < 0.3
+    side = np.where(group, rng.beta(60, 12, n), rng.random(n))
+    codes, level = np.zeros(n, np.intp), rng.random(n)
+    facts = ObjectFacts(
+        np.where(group, "sign", "car").astype(object), np.arange(n) // 15, codes - 1, np.arange(n), 0.01 + 0.02 * level,
+        0.4 + 0.6 * rng.random(n), side, np.ones(n), 0.2 * level, codes + 1.5, codes + 0.0,
+    )  # fmt: skip
+    return facts, group, 0.04 + 0.5 / (1 + np.exp((0.75 - side) / 0.04))
+
+
+def test_a_difference_that_is_one_of_place_is_open_and_one_of_the_class_is_found():
+    blamed, opened, found = 0, 0, 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        facts, group, chance = placed_objects(rng)
+        for factor in (1.0, 2.5):
+            hit = rng.random(len(facts)) < np.minimum(np.where(group, factor, 1.0) * chance, 0.95)
+            trials = Trials(facts, hit, np.zeros(len(facts), bool), np.full(len(facts), "", object))
+            (told,) = AlikeObjects(trials, facts.scene).compared([group], 2.0)
+            if factor == 1.0:
+                blamed, opened = blamed + (told.group.p_value < 0.01), opened + told.is_place_open(0.01)
+            else:
+                found += told.group.p_value < 0.01
+    assert blamed <= 1
+    assert opened >= 5, "the line alone is misled, so that this test means something"
+    assert found >= 7
+
+
 @pytest.mark.parametrize("factor", [1.0, 1.5, 2.5])
 def test_bounds_of_the_factor_say_what_the_test_says_and_hold_the_truth(factor):
     missed_below = missed_above = 0
@@ -160,6 +202,16 @@ def test_bounds_of_the_factor_say_what_the_test_says_and_hold_the_truth(factor):
         missed_below, missed_above = missed_below + (factor < low), missed_above + (factor > high)
     assert missed_below <= 6  # each side 5 % of 40: more than 6 has a chance of 1 %
     assert missed_above <= 6
+
+
+def test_a_sentence_says_what_could_explain_a_difference_away_and_where_place_may_be_the_reason():
+    worse = ClassAnswer("sign", "lost", WORSE, 90, 40, 900, 270, 0.3, 0.1, 3.0, 1e-6, 0.95, low=2.0, high=4.5)
+    assert worse.hidden_factor == pytest.approx(2 + 2**0.5)
+    assert "would have to go with the class and with losses by a factor of 3.4 each" in worse.sentence
+    small = ClassAnswer("car", "missed", NOT_SHOWN, 90, 40, 900, 90, 0.1, 0.1, 1.0, 1.0, 0.95, low=0.8, high=1.3)
+    assert small.hidden_factor is None
+    assert "place" not in small.sentence
+    assert "place may be the reason" in replace(small, is_place_open=True).sentence
 
 
 def test_bounds_are_corrected_as_the_p_value_is():

@@ -13,6 +13,7 @@ import numpy as np
 
 from evenhand.datasets.dataset import Dataset
 from evenhand.datasets.scenes.legends import legend_named
+from evenhand.datasets.scenes.map_layouts import found_layout
 from evenhand.datasets.scenes.people_boxes import from_facet, from_miap, people_format
 from evenhand.datasets.scenes.picture_files import SceneSample
 from evenhand.errors import DataError, InvalidArgument, UnknownName
@@ -232,10 +233,8 @@ def _from_folder(path: Path, count: int) -> SceneSource | None:
         return SceneSource("cityscapes-ids", path, path, count)
     if (path / "Annotations").is_dir() and (path / "JPEGImages").is_dir():
         return SceneSource("voc", path / "JPEGImages", path / "Annotations", count)
-    for frames, maps in (("frames", "labels"), ("images", "labels"), ("images", "masks")):
-        if (path / frames).is_dir() and any((path / maps).glob("*.png")):
-            return SceneSource("maps", path / frames, path / maps, count)
-    return None
+    layout = found_layout(path)
+    return None if layout is None else SceneSource("maps", path / layout.pictures, path / layout.maps, count, legend=layout.legend)
 
 
 def _streets(source: SceneSource) -> Iterator[Scene]:

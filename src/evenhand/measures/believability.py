@@ -73,7 +73,7 @@ class Believability:
     @property
     def sentences(self) -> list[str]:
         """For a reader."""
-        lines = [f"{self.valid} of {self.sheets} answer sheets are valid"]
+        lines = [f"{self.valid} of {self.sheets} answer sheets are valid{self._rule}"]
         for name in SCALES:
             means = getattr(self, name)
             lines += [f"{name}: " + ", ".join(f"{kind} {_told(means[kind])}" for kind in sorted(means))] if means else []
@@ -83,6 +83,14 @@ class Believability:
                 f"(Mann-Whitney p = {self.test.p_value:.3g}), and {_share(self.likelihood_of_real)} as likely to occur"
             )
         return [*lines, *(cell.sentence for cell in self.table)]
+
+    @property
+    def _rule(self) -> str:
+        """Why the others are not, where there are any."""
+        if self.valid == self.sheets:
+            return ""
+        wanted = f"{RIGHT_AT_LEAST:.0%} of the {len(self.control)} clear pictures, on which most people agree"
+        return f"; the others do not count the vehicles rightly on {wanted}"
 
 
 def _told(mean: Interval) -> str:

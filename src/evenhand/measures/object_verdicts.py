@@ -13,15 +13,16 @@ import numpy as np
 
 from evenhand.arrays import Reals
 from evenhand.limits import Count, Share, check_limits
+from evenhand.measures.alike_objects import AlikeObjects, ComparedGroup
 from evenhand.measures.average_precision import average_precision
 from evenhand.measures.object_shifts import ShiftRow, shift_rows
 from evenhand.measures.object_trials import ObjectTrials, Trials
 from evenhand.media.object_facts import ObjectFacts
-from evenhand.statistics.adjusted import AdjustedGroup, adjusted_group, bent, expected_events
 from evenhand.statistics.multiplicity import holm
 
 LOST, MISSED = "lost", "missed"
 WORSE, NOT_SHOWN, NEVER, TOO_FEW, ALONE = "treated worse", "not shown", "never recognised", "too few", "nothing to compare"
+PLACE_IS_OPEN = " (it goes away where the place in the picture is adjusted for with bends, so that place may be the reason)"
 SIZES = ("small", "medium", "large")
 
 
@@ -65,6 +66,7 @@ class ClassAnswer:
     null: float | None = None  # the same rate under null changes, matched in place and size
     low: float | None = None  # bounds of the ratio, corrected as the p-value is: the lower one is above 1 where the test finds a difference
     high: float | None = None
+    is_place_open: bool = False  # a difference stands with place as a line only, so that place may be the reason
 
     @property
     def sentence(self) -> str:
@@ -81,8 +83,26 @@ class ClassAnswer:
         beside = f"comparable others in {self.others:.1%}: a factor of {self.ratio:.1f}{self._bounds}, corrected p {self.p_value:.2g}"
         calm = f"; under matched null changes {self.null:.1%}" if self.null is not None else ""
         if self.outcome == WORSE:
-            return f"{told}, {beside}{calm}"
-        return f"{told}, {beside}{calm}; no difference is shown, and a factor of 2 would have been found with a chance of {self.power:.0%}"
+            return f"{told}, {beside}{calm}{self._hidden}"
+        place = PLACE_IS_OPEN if self.is_place_open else ""
+        known = f"a factor of 2 would have been found with a chance of {self.power:.0%}"
+        return f"{told}, {beside}{calm}; no difference is shown{place}, and {known}"
+
+    @property
+    def hidden_factor(self) -> float | None:
+        """How strongly something unmeasured would have to go with the class, and with losses, to explain the lower bound away.
+
+        The E-value of VanderWeele and Ding (2017): both as ratios of frequencies.
+        """
+        return self.low + (self.low * (self.low - 1)) ** 0.5 if self.low is not None and self.low > 1 else None
+
+    @property
+    def _hidden(self) -> str:
+        if self.hidden_factor is None:
+            return ""
+        doing = "losses" if self.question == LOST else "misses"
+        factor = f"by a factor of {self.hidden_factor:.1f} each"
+        return f"; to explain that away, a reason that was not measured would have to go with the class and with {doing} {factor}"
 
     @property
     def _bounds(self) -> str:
@@ -143,7 +163,12 @@ class TestedClass:
 
     question: str
     label: str
-    group: AdjustedGroup
+    compared: ComparedGroup
+
+    @property
+    def p_value(self) -> float:
+        """Of this question alone."""
+        return self.compared.group.p_value
 
 
 def object_verdicts(trials: ObjectTrials, rules: ObjectRules | None = None) -> ObjectVerdicts:
@@ -153,7 +178,7 @@ def object_verdicts(trials: ObjectTrials, rules: ObjectRules | None = None) -> O
     asked = (LOST, MISSED) if trials.is_annotated else (LOST,)
     tests = {question: _Question(question, trials, rules, never) for question in asked}
     found = [entry for test in tests.values() for entry in test.found()]
-    corrected: Reals = holm([one.group.p_value for one in found])
+    corrected: Reals = holm([one.p_value for one in found])
     level = rules.level / max(1, len(found))
     answers = [tests[one.question].answer(one, float(p), level) for one, p in zip(found, corrected, strict=True)]
     answers += [answer for test in tests.values() for answer in test.open_ones()]
@@ -198,12 +223,13 @@ class _Question:
         facts = self.tried.facts
         _, clusters = np.unique(self.runs[facts.scene], return_inverse=True)
         _, things = np.unique(np.stack([facts.scene, facts.thing]), axis=1, return_inverse=True)
-        fit = expected_events(self.tried.hit, design_of(self.tried), clusters.astype(np.intp), things.ravel().astype(np.intp))
-        return [TestedClass(self.name, label, adjusted_group(fit, facts.label == label, self.rules.factor)) for label in self.judged]
+        objects = AlikeObjects(self.tried, clusters.astype(np.intp), things.ravel().astype(np.intp))
+        found = objects.compared([facts.label == label for label in self.judged], self.rules.factor)
+        return [TestedClass(self.name, label, compared) for label, compared in zip(self.judged, found, strict=True)]
 
     def answer(self, tested: TestedClass, p_value: float, level: float) -> ClassAnswer:
         """What is said of one class; the power is that at this level, which is what the correction leaves to one test."""
-        label, group = tested.label, tested.group
+        label, group = tested.label, tested.compared.group
         objects, scenes = self._counts(self.tried, label)
         rate = group.observed / max(1, group.entries)
         low, high = group.bounds(_own_level(group.p_value, p_value, self.rules.level, level))
@@ -224,6 +250,7 @@ class _Question:
             _matched_null(self.tried, self.null, label) if self.name == LOST else None,
             low if np.isfinite(high) else None,
             high if np.isfinite(high) else None,
+            tested.compared.is_place_open(level),
         )
 
     def open_ones(self) -> list[ClassAnswer]:
@@ -248,18 +275,6 @@ class _Question:
 def _own_level(p_value: float, corrected: float, level: float, least: float) -> float:
     """The level that the correction leaves to one test, so that its bounds say what the corrected p-value says."""
     return level * p_value / corrected if p_value > 0 and corrected < 1 else least
-
-
-def design_of(trials: Trials) -> Reals:
-    """What is not the class: broken lines of every reason, size with nearness together, and the operator."""
-    facts = trials.facts
-    large = np.log(np.maximum(facts.area, 1e-6))
-    near = np.exp(-facts.distance / 0.1)
-    reasons = [(large, 3), (facts.foot, 1), (facts.side, 0), (facts.visible, 1), (facts.crowding, 1), (facts.distance, 2), (near, 1)]
-    parts = [np.ones((len(facts), 1)), *(bent(values, bends) for values, bends in reasons), bent(np.log(facts.edit + 1e-4), 0)]
-    parts += [bent(large * near, 0), bent(large * facts.visible, 0), bent(near * np.log(facts.edit + 1e-4), 0)]
-    names = sorted(set(trials.operator.tolist()))[1:]
-    return np.hstack([*parts, *((trials.operator == name).astype(float)[:, None] for name in names)])
 
 
 def _matched_null(tried: Trials, null: Trials, label: str) -> float | None:

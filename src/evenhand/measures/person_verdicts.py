@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Mask, Reals
 from evenhand.claims import Claim
+from evenhand.measures.alike_objects import AlikeObjects
 from evenhand.measures.object_trials import Trials
-from evenhand.measures.object_verdicts import ALONE, NOT_SHOWN, TOO_FEW, WORSE, ObjectRules, design_of
+from evenhand.measures.object_verdicts import ALONE, NOT_SHOWN, TOO_FEW, WORSE, ObjectRules
 from evenhand.media.scene import Instance, Scene
-from evenhand.statistics.adjusted import AdjustedGroup, adjusted_group, bent, expected_events
+from evenhand.statistics.adjusted import AdjustedGroup, bent
 from evenhand.statistics.multiplicity import holm
 
 
@@ -148,9 +149,10 @@ class _Attribute:
         if not self.is_tested:
             return []
         _, clusters = np.unique(self.people.runs[self.trials.facts.scene], return_inverse=True)
-        light = [bent(self.people.brightness[self.told], 2), bent(self.people.contrast[self.told], 1)]
-        fit = expected_events(self.trials.hit, np.hstack([design_of(self.trials), *light]), clusters.astype(np.intp))
-        return [_TestedValue(self.name, value, adjusted_group(fit, self.values == value, self.rules.factor)) for value in self.judged]
+        light = np.hstack([bent(self.people.brightness[self.told], 2), bent(self.people.contrast[self.told], 1)])
+        groups = [self.values == value for value in self.judged]
+        found = AlikeObjects(self.trials, clusters.astype(np.intp), further=light).compared(groups, self.rules.factor)
+        return [_TestedValue(self.name, value, compared.group) for value, compared in zip(self.judged, found, strict=True)]
 
     def answer(self, tested: _TestedValue, p_value: float, level: float) -> PersonAnswer:
         """What is said of one value."""

@@ -34,8 +34,9 @@ Asked = Literal["rows", "pictures", "texts", "scenes"]
 class ObjectSettings:
     """How a recogniser of objects is used.
 
-    names: the classes of a detector from a file or a module, in the order of its numbers; COCO's 80 without.
-    style: how an .onnx detector takes pictures and tells boxes: auto, yolox, yolo, detr, boxes, torchvision, ssd, tensorflow, efficientdet.
+    names: the classes of a detector from a file or a module, in the order of its numbers; without, those that the file names, else COCO's.
+    style: how an .onnx detector takes pictures and tells boxes: auto, yolox, yolo, rtdetr, detr, boxes, torchvision, ssd, tensorflow,
+    efficientdet.
     first_label: the number of the first name, 1 where 0 means background.
     least, overlap: the least score of a box that is kept, and how far two boxes of a class may overlap; the recogniser's own without.
     endpoint, key: the address of a service instead of its usual one, "stand-in" for a local trial without a bill, and its key, in which

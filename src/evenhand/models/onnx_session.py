@@ -6,6 +6,7 @@ What goes in and how answers are read is the business of those who ask: tables, 
 from __future__ import annotations
 
 import hashlib
+from ast import literal_eval
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -52,6 +53,16 @@ class OnnxSession:
     def digest(self) -> str:
         """Twenty-four digits of the file's content."""
         return hashlib.sha256(self.content).hexdigest()[:24]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The classes that the file names in its own notes, as Ultralytics writes them: "{0: 'person', 1: 'car'}"; none without."""
+        try:
+            told = literal_eval(self.runtime_session.get_modelmeta().custom_metadata_map.get("names", ""))
+        except (ValueError, SyntaxError, MemoryError, RecursionError, AttributeError):
+            return ()
+        listed = [told.get(place) for place in range(len(told))] if isinstance(told, dict) else told
+        return tuple(listed) if isinstance(listed, (list, tuple)) and listed and all(isinstance(one, str) for one in listed) else ()
 
     @property
     def fixed_rows(self) -> int | None:

@@ -61,7 +61,7 @@ def _table(result: Believability) -> frame.DataTable | None:
         for cell in result.table
     ]
     head = ("Data", "Change", "Pictures", "Number", "Realism", "Likelihood")
-    return frame.DataTable("By data set, and for error-inducing pictures", head, rows) if rows else None
+    return frame.DataTable("By data set, and for error-inducing pictures", head, rows, is_wide=True) if rows else None
 
 
 def _chart(name: str, means: dict[str, Interval]) -> Markup:

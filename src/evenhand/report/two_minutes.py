@@ -102,6 +102,12 @@ NEXT_BY_MEDIUM = {
 }
 """What to do about a violation where the repairs of tables do not apply."""
 
+NEXT_OF_OPEN_CLASSES = (
+    "Add pictures that show the classes which are open, or raise `count` in the project file where the folder has more, and run it again; "
+    "a class that no larger set would settle is one to look at by hand."
+)
+"""Where the classes of scenes could not be settled."""
+
 NEXT_OF_LEADS = (
     "Run `evenhand measure`: it weighs what all pairs show against independent readers of the pictures, and compares groups, which needs "
     "no twins. Look at the pairs as leads."
@@ -153,6 +159,8 @@ def _next(record: Record) -> str:
     is_broken = record.outcome == "violation"
     if record.verb == "scan" and record.outcome == "inconclusive" and record.header.medium.learned_twins:
         return NEXT_OF_LEADS
+    if record.outcome == "inconclusive" and medium == "scenes" and record.verb in ("scan", "measure"):
+        return NEXT_OF_OPEN_CLASSES
     if is_broken and record.verb == "measure" and record.body.groups and not record.witnesses:
         return NEXT_OF_GROUPS
     return told or (NEXT_BY_MEDIUM.get(medium, NEXT[record.outcome]) if is_broken else NEXT[record.outcome])

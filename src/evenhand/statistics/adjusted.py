@@ -7,7 +7,7 @@ are repeats of one thing say less than fresh ones: each is weighted by what it a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,10 @@ class AdjustedGroup:
         reach = float(t.isf(level, max(self.clusters - 1.0, 1.0))) * self.error
         spread = float(np.sqrt((1 + max(1 + self.excess, 1.0)) / 2))
         return max(0.0, 1 + self.excess - reach), max(0.0, 1 + self.excess + spread * reach)
+
+    def with_power_of(self, other: AdjustedGroup) -> AdjustedGroup:
+        """The same group, whose power is that of another test of it."""
+        return replace(self, clusters=min(self.clusters, other.clusters), shift=other.shift, wider=other.wider)
 
     def power(self, level: float) -> float:
         """The chance with which the test, at this level, finds events that are so many times as frequent as those of the others."""

@@ -83,6 +83,7 @@ class SceneFiles:
         classes = tuple(self.classes) or tuple(name for name in names if name in PAPER_CLASSES)
         settings: dict[str, Any] = {"format": found.form, "count": self.count, "classes": list(classes or names[:4])}
         settings |= {"recogniser": self.recogniser} if self.recogniser else {}
+        settings |= {"legend": found.legend} if found.legend else {}
         lines = [f"scenes of the format {found.form!r}; the first {len(scenes)} show: {', '.join(names)}"]
         lines += [] if wishes.protected else ["protected is whether a scene was changed: a change elsewhere must not cost an object"]
         return MediumProposal(settings, ("changed",), tuple(lines))
@@ -110,14 +111,15 @@ class SceneFiles:
         if not self.format:
             if known is None:
                 raise DataError(f"{path} holds no scenes of a known layout; say format: one of {', '.join(FORMATS)}")
-            known = replace(known, seed=self.seed, legend=self.legend)
+            known = replace(known, seed=self.seed, legend=self.legend or known.legend)
             return known if not self.pictures else replace(known, pictures=_below(path, self.pictures))
         inside = known if known is not None and known.form == self.format else None
         pictures = _below(path, self.pictures) if self.pictures else inside.pictures if inside else path
         annotations = _below(path, self.annotations) if self.annotations else inside.annotations if inside else None
         segmenter = _below(path, self.segmenter) if self.segmenter else None
         recogniser = self.recogniser if not self.recogniser.endswith(".onnx") else str(_below(path, self.recogniser))
-        return SceneSource(self.format, pictures, annotations, self.count, segmenter, self.seed, self.legend, recogniser)
+        legend = self.legend or (inside.legend if inside else "")
+        return SceneSource(self.format, pictures, annotations, self.count, segmenter, self.seed, legend, recogniser)
 
 
 def is_bare(path: Path) -> bool:

@@ -8,18 +8,19 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.datasets.scenes.legends import CAMVID, MapLegend, check_like_camvid
-from evenhand.datasets.scenes.picture_files import EVERY, SceneSample, pairs, read_map, read_picture
+from evenhand.datasets.scenes.map_layouts import ending_of
+from evenhand.datasets.scenes.picture_files import EVERY, SceneSample, pairs, read_map, read_picture, scene_name
 from evenhand.errors import DataError, require
 from evenhand.media.scene import Instance, PixelBox, Regions, Scene
 
 
 def from_label_maps(frames: Path, maps: Path, legend: MapLegend | None = None, sample: SceneSample = EVERY) -> Iterator[Scene]:
-    """Scenes from two folders with equal file stems; without a legend the maps must look like CamVid's."""
-    for picture_path, map_path in sample.of(list(pairs(frames, maps))):
+    """Scenes from two folders with equal file stems (or a known layout's); without a legend the maps must look like CamVid's."""
+    for picture_path, map_path in sample.of(list(pairs(frames, maps, ending_of(maps)))):
         codes = read_map(map_path)
         if legend is None:
             check_like_camvid(str(map_path), codes)
-        yield scene_from_map(picture_path.stem, read_picture(picture_path), codes, legend or CAMVID)
+        yield scene_from_map(scene_name(frames, picture_path), read_picture(picture_path), codes, legend or CAMVID)
 
 
 def scene_from_map(

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from evenhand.datasets.open_picture import check_picture, open_picture
+from evenhand.datasets.scenes.map_layouts import PICTURE_ENDING
 from evenhand.disk import below, write_whole
 from evenhand.errors import DataError, EvenhandError, require
 from evenhand.media.scene import Picture, Regions
@@ -127,14 +128,26 @@ def write_picture(path: Path, picture: Picture) -> None:
         raise DataError(f"{path} could not be written: {getattr(fault, 'strerror', None) or fault}") from fault
 
 
-def pairs(frames: Path, maps: Path) -> Iterator[tuple[Path, Path]]:
-    """Pictures with the map of the same stem, by name; a picture without a map is an error."""
+def pairs(frames: Path, maps: Path, ending: str = "") -> Iterator[tuple[Path, Path]]:
+    """Pictures with the map of the same place and stem, by name; a picture without a map is an error.
+
+    ending: what a map's name adds to its picture's; other maps are not looked at.
+    """
     for folder in (frames, maps):
         if not folder.is_dir():
             raise DataError(f"{folder} is not a folder")
-    known = {path.stem: path for path in maps.iterdir() if path.suffix.lower() in SUFFIXES}
-    for path in sorted(frames.iterdir()):
-        if path.suffix.lower() in SUFFIXES:
-            if path.stem not in known:
-                raise DataError(f"{path} has no label map of the same name in {maps}")
-            yield path, known[path.stem]
+    known = {_place(maps, path, ending): path for path in _pictures_below(maps) if path.stem.endswith(ending)}
+    for path in _pictures_below(frames):
+        place = _place(frames, path, PICTURE_ENDING)
+        if place not in known:
+            raise DataError(f"{path} has no label map of the same name in {maps}")
+        yield path, known[place]
+
+
+def _pictures_below(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+
+
+def _place(folder: Path, path: Path, ending: str) -> Path:
+    """Where a file is below its folder, without what its name adds."""
+    return path.relative_to(folder).with_name(path.stem.removesuffix(ending))

@@ -165,7 +165,7 @@ def _parts(out: CountedScenes, rng: np.random.Generator) -> Iterator[ClassPart]:
 def _reference_figures(found: Sequence[Campaigned], expected: Mapping[str, Counter[str]]) -> dict[str, int]:
     """Equation 3 in numbers: objects that the data names, and those that only recognisers name."""
     truth = sum(sum(each.values()) for each in found[0].out.truth)
-    return {"objects": sum(sum(each.values()) for each in expected.values()), "in_the_data": truth}
+    return {"objects": sum(sum(each.values()) for each in expected.values()), "annotated": truth}
 
 
 def _violations(each: Campaigned, parts: Sequence[ClassPart]) -> Iterator[dict[str, Any]]:
@@ -257,7 +257,7 @@ def _reference_sentence(found: Sequence[Campaigned], told: Mapping[str, int]) ->
     names = ", ".join(each.name for each in found)
     return (
         f"The reference is the data's truth and what {names} name in the unchanged pictures (Equation 3): "
-        f"{told['objects']:,} objects, {told['in_the_data']:,} of them in the data."
+        f"{told['objects']:,} objects, {told['annotated']:,} of them in the data."
     )
 
 
@@ -269,7 +269,7 @@ def _sentences(each: Campaigned, overlap: Mapping[str, Any], beside: Sequence[Ma
     )
     first, second = (next(row for row in beside if row["oracle"] == EXCLUSION and row["style"] == style) for style in (OUT, IN))
     ratio = first["out_over_in"]
-    told = f", {ratio['estimate']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f}) times as often" if ratio else ""
+    told = f", {ratio['estimate']:.2f} ({_bounds(ratio)}) times as often" if ratio else ""
     yield (
         f"{each.name}: {first['error_inducing']} of {first['inputs']} insertions out of the distribution lose an object of a class that "
         f"lies above the mean, {second['error_inducing']} of {second['inputs']} inside it{told}."
@@ -279,3 +279,7 @@ def _sentences(each: Campaigned, overlap: Mapping[str, Any], beside: Sequence[Ma
             f"{each.name}: on {kept['pictures']} error-inducing pictures untouched classes keep {kept['relative_accuracy']:.0%} of the "
             "accuracy that they have on the originals."
         )
+
+
+def _bounds(ratio: Mapping[str, float]) -> str:
+    return f"{ratio['low']:.2f} to {ratio['high']:.2f}" if np.isfinite(ratio["high"]) else f"{ratio['low']:.2f} upwards"

@@ -21,6 +21,8 @@ IMAGENET_MEAN, IMAGENET_SPREAD = np.array([0.485, 0.456, 0.406], np.float32), np
 GREY = 114.0
 DECODED = 20.0
 """Sizes of boxes above this are pixels; raw answers on a grid are logarithms, and far smaller."""
+MOST_QUERIES = 1000
+"""A net with so few places asks queries, and has no grid."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +45,19 @@ class PlacedPicture:
 
 @dataclass(frozen=True)
 class RawBoxes:
-    """What a net said: boxes (n, 4) as left, top, right, bottom in input pixels, with their scores and class numbers."""
+    """What a net said: boxes (n, 4) as left, top, right, bottom in input pixels, with their scores and class numbers.
+
+    kinds: how many classes it has a score for; 0 where it only names the number of each box.
+    """
 
     boxes: Floats
     scores: Floats
     classes: NDArray[np.intp]
+    kinds: int = 0
 
     def where(self, chosen: Mask) -> RawBoxes:
         """The chosen ones."""
-        return RawBoxes(self.boxes[chosen], self.scores[chosen], self.classes[chosen])
+        return RawBoxes(self.boxes[chosen], self.scores[chosen], self.classes[chosen], self.kinds)
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,7 @@ def _corners(middles: NDArray[Any]) -> Floats:
 def _best(boxes: Floats, chances: NDArray[Any]) -> RawBoxes:
     """Each box with its likeliest class."""
     classes = chances.argmax(axis=1)
-    return RawBoxes(boxes, chances[np.arange(len(chances)), classes].astype(np.float32), classes.astype(np.intp))
+    return RawBoxes(boxes, chances[np.arange(len(chances)), classes].astype(np.float32), classes.astype(np.intp), chances.shape[1])
 
 
 def _single(found: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -140,18 +146,30 @@ def _yolox(found: Sequence[NDArray[Any]], at: PlacedPicture) -> RawBoxes:
 
 
 def _yolo(found: Sequence[NDArray[Any]], at: PlacedPicture) -> RawBoxes:
-    """YOLOv5 to v7 (places, 5 + classes), v8, v9 and v11 (4 + classes, places), v10 and others that choose themselves (n, 6 or 7)."""
-    raw = _single(found)
-    if raw.shape[1] in (6, 7) and len(raw) not in (len(grid_of(at.rows, at.columns)[0]), 3 * len(grid_of(at.rows, at.columns)[0])):
+    """YOLOv5 to v7 (places, 5 + classes), v8, v9 and v11 (4 + classes, places), v10 and others that choose themselves (n, 6 or 7).
+
+    RT-DETR as Ultralytics exports it is (queries, 4 + classes).  Instance heads bring weights of masks behind the classes.
+    """
+    raw, places = _single(found), len(grid_of(at.rows, at.columns)[0])
+    is_grid = len(raw) in (places, 3 * places)
+    if raw.shape[1] in (6, 7) and not is_grid:
         return _chosen(raw)
-    if raw.shape[0] < raw.shape[1]:  # classes first: no separate sureness of an object
-        raw = raw.T
+    has_classes_first = raw.shape[0] < raw.shape[1]
+    raw = raw.T if has_classes_first else raw
+    raw = raw[:, : raw.shape[1] - _mask_values(found)]
+    if has_classes_first or (len(raw) <= MOST_QUERIES and not is_grid):  # no separate sureness of an object
         boxes, chances = _corners(raw), raw[:, 4:]
     else:
         boxes, chances = _corners(raw), raw[:, 4:5] * raw[:, 5:]
     if len(boxes) and np.abs(boxes).max() <= 2.0:  # shares of the input
         boxes = boxes * np.array([at.columns, at.rows] * 2, np.float32)
     return _best(boxes, chances)
+
+
+def _mask_values(found: Sequence[NDArray[Any]]) -> int:
+    """How many values of each box are weights of a second output's masks, (1, values, rows, columns): those of instance heads."""
+    masks = [np.asarray(part) for part in found[1:]]
+    return int(masks[0].shape[1]) if len(masks) == 1 and masks[0].ndim == 4 else 0
 
 
 def _chosen(raw: Floats) -> RawBoxes:
@@ -226,6 +244,7 @@ def _efficientdet(found: Sequence[NDArray[Any]], at: PlacedPicture) -> RawBoxes:
 LAYOUTS: dict[str, BoxLayout] = {
     "yolox": BoxLayout(_yolox, "corner", "bytes", blue_first=True),
     "yolo": BoxLayout(_yolo, "middle"),
+    "rtdetr": BoxLayout(_yolo),
     "detr": BoxLayout(_detr, values="imagenet", is_91=True),
     "boxes": BoxLayout(_plain),
     "torchvision": BoxLayout(_plain, is_91=True),
@@ -245,11 +264,16 @@ def layout_of(names: Sequence[str], answers: Sequence[NDArray[Any]], at: PlacedP
         return "detr"
     if "bboxes" in words:
         return "ssd"
-    if len(answers) > 1:
-        return "torchvision" if {"boxes", "labels", "scores"} <= words else "boxes"
     raw = np.asarray(answers[0])
+    has_maps_only = all(np.asarray(part).ndim >= 4 for part in answers[1:])  # masks, or the same boxes before they are decoded
+    if len(answers) > 1 and not (raw.ndim == 3 and has_maps_only):
+        # torchvision's own exporter numbers its outputs: boxes, labels, scores, and what instance heads add
+        is_torchvision = {"boxes", "labels", "scores"} <= words or (len(answers) > 2 and all(word.isdigit() for word in words))
+        return "torchvision" if is_torchvision else "boxes"
     places = len(grid_of(at.rows, at.columns)[0])
     if raw.ndim == 3 and raw.shape[1] == places and raw[0, :, 2:4].max() < DECODED:
         return "yolox"
+    if raw.ndim == 3 and 7 < raw.shape[2] < raw.shape[1] <= MOST_QUERIES < places:
+        return "rtdetr"
     is_automl = raw.ndim == 3 and raw.shape[2] == 7 and raw.shape[1] != 3 * places
     return "efficientdet" if is_automl else "yolo"

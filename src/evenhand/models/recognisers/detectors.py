@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.contract import Answer, Detection
+from evenhand.contract import Answer, Detection, Port
 from evenhand.errors import InvalidArgument, WrongAnswer, require
 from evenhand.media.scene import Picture
 from evenhand.models.onnx_session import NUMPY_TYPES, OnnxSession, open_onnx
@@ -126,12 +126,21 @@ def detections(boxes: Floats, scores: Floats, classes: NDArray[np.intp], names: 
     return tuple(Detection(names[classes[k]], float(scores[k]), tuple(float(v) for v in boxes[k])) for k in kept)  # type: ignore[arg-type]
 
 
+def _besides(asked: Port, views: Sequence[PlacedPicture]) -> NDArray[Any]:
+    """A second input: ones for every pixel that counts, (n, rows, columns), or the sizes of the pictures, (n, 2)."""
+    if len(asked.shape) != 3:
+        return np.array([[view.rows, view.columns] for view in views])
+    free = (len(views), views[0].rows, views[0].columns)
+    return np.ones([side if isinstance(side, int) and side > 0 else own for side, own in zip(asked.shape, free, strict=True)])
+
+
 @dataclass(frozen=True)
 class OnnxDetector:
     """An ONNX detector.
 
     style: how it takes pictures and tells boxes, a name of `box_layouts.LAYOUTS`; "auto" finds out from its outputs.
-    names: the classes in the order of their numbers; COCO's 80 without, or COCO's own numbers where the layout has them.
+    names: the classes in the order of their numbers; without, those that the file names (Ultralytics' exports do), else COCO's 80, or
+    COCO's own numbers where the layout has them.
     first_label: what the first name is called: 1 where 0 means background.
     """
 
@@ -147,9 +156,19 @@ class OnnxDetector:
         if not Path(self.path).is_file():
             raise InvalidArgument(f"path={str(self.path)!r} is not a file")
         if not self.names:
-            usual = self.style == "auto" or LAYOUTS[self.style].is_91
-            object.__setattr__(self, "names", COCO_91 if usual and self._layout.is_91 else COCO_80)
+            object.__setattr__(self, "names", self._session.names or self._coco())
             object.__setattr__(self, "first_label", self.first_label or self._layout.first_label)
+
+    def _coco(self) -> tuple[str, ...]:
+        """COCO's names in the numbering that the layout has, or that the number of its classes shows; of other classes, an error."""
+        kinds = self._read_grey.kinds if self.style == "auto" else 0
+        if kinds not in (0, len(COCO_80), len(COCO_91) - 1, len(COCO_91)):
+            raise InvalidArgument(
+                f"{Path(self.path).name} has {kinds} classes and does not name them, so that they are not COCO's; "
+                "say `objects: {names: [...]}` in the order of their numbers"
+            )
+        is_91 = LAYOUTS[self.style].is_91 if self.style != "auto" else self._layout.is_91
+        return COCO_80 if kinds == len(COCO_80) or not (is_91 or kinds) else COCO_91
 
     @property
     def name(self) -> str:
@@ -170,10 +189,20 @@ class OnnxDetector:
         """The one that was said, or the one that its answer to a grey picture shows."""
         if self.style != "auto":
             return LAYOUTS[self.style]
+        return LAYOUTS[layout_of([port.name for port in self._session.outputs], *self._grey)]
+
+    @cached_property
+    def _grey(self) -> tuple[list[NDArray[Any]], PlacedPicture]:
+        """The answer to a grey picture, and the picture."""
         source = self._session.inputs[0]
         grey = placed(np.full((480, 640, 3), 114, np.uint8), source.shape, source.type, LAYOUTS["yolo"])
-        answers = self._session.run(self._feed([grey] * self._at_once))
-        return LAYOUTS[layout_of([port.name for port in self._session.outputs], answers, grey)]
+        return self._session.run(self._feed([grey] * self._at_once)), grey
+
+    @property
+    def _read_grey(self) -> RawBoxes:
+        """What the layout reads in it."""
+        answers, grey = self._grey
+        return self._layout.read([part[:1] for part in answers] if self._at_once > 1 else answers, grey)
 
     def fingerprint(self) -> str:
         """A digest of file, style and thresholds."""
@@ -193,11 +222,11 @@ class OnnxDetector:
         return [self._answer(self._layout.read(part, view), view) for part, view in zip(parts, views, strict=True)]
 
     def _feed(self, views: Sequence[PlacedPicture]) -> dict[str, NDArray[Any]]:
-        """The pictures, and where a second input asks for their size, that."""
+        """The pictures, and where a second input asks for their size or for which pixels count, that."""
         source, *others = self._session.inputs
         batch = np.stack([view.tensor for view in views]) if len(source.shape) == 4 else views[0].tensor
-        sizes = np.array([[view.rows, view.columns] for view in views])
-        return {source.name: batch, **{one.name: sizes.astype(NUMPY_TYPES.get(one.type, np.int64)) for one in others}}
+        asked = {one.name: _besides(one, views).astype(NUMPY_TYPES.get(one.type, np.int64)) for one in others}
+        return {source.name: batch.astype(NUMPY_TYPES.get(source.type, batch.dtype), copy=False), **asked}
 
     def _answer(self, raw: RawBoxes, view: PlacedPicture) -> Answer:
         likely = raw.where(raw.scores > self.suppression.least)

@@ -91,7 +91,8 @@ def _rate(answer: Mapping[str, Any] | None) -> TableCell:
     calm = f", under null changes {words.percent(null)}" if null is not None else ""
     is_worse = answer.get("outcome") == "treated worse"
     power = "" if is_worse else f"; a factor of 2 would be found with a chance of {answer['power']:.0%}"
-    return TableCell(rate, f"{beside}{calm}{power}", "bad" if is_worse else "")
+    place = "; no difference any more once place is adjusted for with bends" if answer.get("is_place_open") else ""
+    return TableCell(rate, f"{beside}{calm}{power}{place}", "bad" if is_worse else "")
 
 
 def _is_shown(each: Mapping[str, Any]) -> bool:
