@@ -12,7 +12,7 @@ import evenhand as eh
 from evenhand.contract import Candidates
 from evenhand.datasets.album_data import from_album
 from evenhand.engine import witness
-from evenhand.engine.exhibits import exhibit
+from evenhand.engine.exhibits import decoded, exhibit
 from evenhand.engine.run import Plan, Subject, run
 from evenhand.engine.shrunk_findings import Hearing, shrink
 from evenhand.errors import DataError, StoreError
@@ -22,6 +22,9 @@ from evenhand.oracles.flip import LabelFlip
 from evenhand.planted.doors import DoorCamera, door_camera
 from evenhand.planted.letters import letters
 from evenhand.planted.portraits import album_of
+from evenhand.report import record
+from evenhand.report.sections.witness_cards import pairs_of
+from evenhand.verbs import jury_of_pairs
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +53,37 @@ def test_witnesses_of_a_scan_show_their_pictures_and_are_replayed(door, tmp_path
         again = witness.replay(witness.load(path), door.data.domain, door.model)
         assert again.is_unfair
         assert (again.outcome, again.twin_outcome) == (kept.outcome, kept.twin_outcome)
+
+
+def test_a_jury_that_learnt_from_other_pictures_reads_the_pairs_of_a_scan(door, monkeypatch):
+    taught = []
+
+    class Reader:
+        def __init__(self, pictures, values):
+            taught.extend(picture.tobytes() for picture in pictures)
+            self.classes = values
+
+        def scores(self, pictures):
+            light = pictures.mean(axis=(1, 2, 3)) > 128
+            return np.column_stack([~light, light])
+
+    monkeypatch.setattr(jury_of_pairs, "attribute_reader", lambda pictures, codes, values, rng: Reader(pictures, values))
+    monkeypatch.setattr("evenhand.measures.studies.jury.FEWEST_PICTURES", 3)
+    found = eh.scan(
+        door.model, door.data, methods=["themis"], budget=eh.Budget(candidates=100), seed=1, options=eh.Options(most_witnesses=4)
+    )
+    label = door.data.domain.label.column
+    for pair in found.witnesses:
+        assert set(pair.readings) == {"tone", label}
+        shown = [decoded(pair.pictures[side]) for side in ("person", "twin")]
+        assert pair.readings["tone"] == [["lighter", "darker"][int(side.mean() > 128)] for side in shown]
+        assert not {side.tobytes() for side in shown} & set(taught)
+    assert taught
+    assert any("further ones" in note for note in found.notes)
+    assert any(card.readings for card in pairs_of(record.read(found.as_dict())))
+    hasty = eh.scan(door.model, door.data, methods=["themis"], budget=eh.Budget(seconds=1), seed=1)
+    assert not any(pair.readings for pair in hasty.witnesses)
+    assert any("trains no jury" in note for note in hasty.notes)
 
 
 def test_a_witness_names_the_file_of_its_picture(door):

@@ -1,4 +1,4 @@
-"""Whether a classifier of pictures reads them better wired otherwise: other order of colours, other scale, upside down, labels exchanged.
+"""Whether a classifier of pictures reads them better wired otherwise: other order of colours, other scale, other layout, labels exchanged.
 
 Weak classifiers read all wirings badly; one that is wired wrongly reads another one better, and is still often better than guessing.  An
 endpoint gets pictures as files, which say their colours and scale themselves, and is not asked.
@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from evenhand.arrays import Labels, Mask, Rows, Scores
 from evenhand.contract import Model, labels_of
@@ -21,29 +21,73 @@ from evenhand.engine.wiring_checks import Check, Patient, best_exchange, is_reve
 from evenhand.errors import EvenhandError
 from evenhand.models.meter import Meter
 from evenhand.models.readings import FEWEST
+from evenhand.statistics.better_reading import how_well_read, p_of_more_right, p_of_more_told
 
 WHITE = 255.0
 MEAN, DEVIATION = (np.array(each, np.float32) * np.float32(WHITE) for each in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
 """By which many published nets want colours shifted and scaled."""
-OTHER_WIRINGS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
-    "red and blue exchanged (prepare: blue_first)": lambda pictures: pictures[..., ::-1],
-    "values 255 times as large (prepare: scale)": lambda pictures: pictures * WHITE,
-    "values 255 times as small (prepare: scale)": lambda pictures: pictures / WHITE,
-    "values from -1 to 1 instead of 0 to 1 (prepare: mean, deviation)": lambda pictures: 2.0 * pictures - WHITE,
-    "values from 0 to 1 instead of -1 to 1 (prepare: mean, deviation)": lambda pictures: (pictures + WHITE) / 2.0,
-    "values shifted and scaled by ImageNet's colours (prepare: mean, deviation)": lambda pictures: (pictures - MEAN) / DEVIATION * WHITE,
-    "values not shifted and scaled by ImageNet's colours (prepare: mean, deviation)": lambda pictures: pictures / WHITE * DEVIATION + MEAN,
-    "the pictures upside down": lambda pictures: pictures[:, ::-1],
-}
-RESERVED_BELOW = 0.05
-"""From which p-value on a better wiring keeps a classifier from passing.  It is no doubt, which would keep it from being blamed too: a
-classifier that leans on the colour or the light of skin may read pictures better where these are changed."""
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """Another way to hand pictures over.
+
+    told: what is then different.  cure: what to change where the model reads such pictures better.
+    is_tonal: whether it changes colours and light as they differ between people, too.
+    """
+
+    told: str
+    change: Callable[[NDArray[Any]], NDArray[Any]]
+    cure: str
+    is_tonal: bool = True
+
+
+def _planes_first(pictures: NDArray[Any]) -> NDArray[Any]:
+    """The numbers of red, of green and of blue one after the other, in the shape that pictures have."""
+    return np.ascontiguousarray(np.moveaxis(pictures, 3, 1)).reshape(pictures.shape)
+
+
+def _planes_last(pictures: NDArray[Any]) -> NDArray[Any]:
+    """What undoes it: read as planes, and put where a model expects them that is given planes by mistake."""
+    count, height, width, colours = pictures.shape
+    return np.ascontiguousarray(np.moveaxis(pictures.reshape(count, colours, height, width), 1, 3))
+
+
+OTHER_WIRINGS = (
+    Wiring("values 255 times as small", lambda p: p / WHITE, "pictures / 255 in a function, prepare: {scale: 0.00392} for a net", False),
+    Wiring("red and blue exchanged", lambda p: p[..., ::-1], "pictures[..., ::-1] in a function, prepare: {blue_first: true} for a net"),
+    Wiring("values 255 times as large", lambda p: p * WHITE, "no division by 255 in a function, prepare: {scale: 1} for a net"),
+    Wiring(
+        "values from -1 to 1 instead of 0 to 1",
+        lambda p: 2.0 * p - WHITE,
+        "pictures / 127.5 - 1 in a function, prepare: {mean: [0.5, 0.5, 0.5], deviation: [0.5, 0.5, 0.5]} for a net",
+    ),
+    Wiring(
+        "values from 0 to 1 instead of -1 to 1",
+        lambda p: (p + WHITE) / 2.0,
+        "pictures / 255 in a function, prepare: without mean and deviation for a net",
+    ),
+    Wiring(
+        "values shifted and scaled by ImageNet's colours",
+        lambda p: (p - MEAN) / DEVIATION * WHITE,
+        "subtract the mean and divide by the deviation, prepare: {mean: [0.485, 0.456, 0.406], deviation: [0.229, 0.224, 0.225]} for a net",
+    ),
+    Wiring(
+        "values not shifted and scaled by ImageNet's colours",
+        lambda p: p / WHITE * DEVIATION + MEAN,
+        "leave ImageNet's mean and deviation out, of prepare: for a net",
+    ),
+    Wiring("the colours as planes (n, 3, height, width)", _planes_first, "np.moveaxis(pictures, 3, 1) in a function", False),
+    Wiring("the colours last (n, height, width, 3)", _planes_last, "leave pictures as they come: (n, height, width, 3)", False),
+    Wiring("the pictures upside down", lambda p: p[:, ::-1], "pictures[:, ::-1] in a function", False),
+    Wiring("rows and columns exchanged", lambda p: p.transpose(0, 2, 1, 3), "pictures.transpose(0, 2, 1, 3) in a function", False),
+)
+LEVEL = 0.05 / len(OTHER_WIRINGS)
+"""From which p-value on a wiring is a better one: so many are tried."""
 BEHIND = 0.1
 """A wiring that is so much worse on the usual rows is not tried on the further ones."""
-LEAST_GAIN = 0.02
+LEAST_GAIN, LARGE_GAIN = 0.02, 0.1
 MOST_FURTHER = 450
-FEWEST_MOVED = 8
-"""Fewer pictures that only one of two wirings reads rightly tell nothing."""
 
 
 @runtime_checkable
@@ -54,38 +98,68 @@ class SeenOtherwise(Protocol):
         """The same model, for which pictures are changed first; None where it is not shown pictures, or asked over a network."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Compared:
-    """The answers as it is wired, and wired otherwise: which of them are right.
+    """The answers to the same pictures as the model is wired, and wired otherwise."""
 
-    Every class counts alike: a wiring under which only the commonest label is said is often right, and reads nothing.
-    """
-
-    given: Mask
-    other: Mask
+    wiring: Wiring
+    given: Scores
+    other: Scores
     labels: Labels
+    groups: Labels
 
-    @property
-    def _weights(self) -> NDArray[np.float64]:
-        counts = np.bincount(self.labels)
-        return 1.0 / (counts[self.labels] * np.count_nonzero(counts))
-
-    def share(self, right: Mask) -> float:
-        """Of right answers, as the mean over the classes."""
-        return float((self._weights * right).sum())
-
-    @property
+    @cached_property
     def gain(self) -> float:
-        """How much more of the mean class the other wiring reads rightly."""
-        return self.share(self.other) - self.share(self.given)
+        """How much more it reads rightly: of all pictures, or of the mean class, where that is less.
+
+        A wiring under which only the commonest label is said is right more often and reads nothing; one under which the rarer ones are
+        guessed has a better mean.
+        """
+        return min(self._gains)
+
+    @cached_property
+    def _gains(self) -> tuple[float, float]:
+        as_wired, otherwise = (how_well_read(scores, self.labels) for scores in (self.given, self.other))
+        return otherwise.share - as_wired.share, otherwise.mean_of_classes - as_wired.mean_of_classes
+
+    @cached_property
+    def more_right(self) -> float:
+        """The p-value of more right answers, of all pictures and of the mean class."""
+        return p_of_more_right(labels_of(self.given) == self.labels, labels_of(self.other) == self.labels, self.labels)
+
+    @cached_property
+    def more_told(self) -> float:
+        """The p-value of telling more of the label within groups, whatever the thresholds are."""
+        return p_of_more_told(self.given, self.other, self.labels, self.groups)
+
+    @property
+    def is_better(self) -> bool:
+        """Whether it is shown to read pictures better."""
+        return self.gain >= LEAST_GAIN and min(self.more_right, self.more_told) <= LEVEL
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing but the wiring explains that.
+
+        A classifier that leans on skin may be right more often where colours or light are changed, since it then leans less; it cannot
+        tell more of the label within every group for that, gains little in the group that it favours, and cannot gain anything from black
+        pictures or exchanged pixels.
+        """
+        if not self.wiring.is_tonal:
+            return self.is_better and self.more_told <= LEVEL
+        gained = self._least_gain_of_a_group
+        return self.is_better and self.more_right <= LEVEL and gained > 0 and (self.more_told <= LEVEL or gained >= LARGE_GAIN)
+
+    @property
+    def _least_gain_of_a_group(self) -> float:
+        moved = (labels_of(self.other) == self.labels).astype(float) - (labels_of(self.given) == self.labels)
+        large = np.unique(self.groups[self.groups >= 0])
+        return min([float(moved[self.groups == group].mean()) for group in large] or [float(moved.mean())])
 
     @property
     def p_value(self) -> float:
-        """Of so large a gain where either wiring is as likely to be the right one for a picture (signs exchanged, normal)."""
-        moved = self._weights * (self.other.astype(float) - self.given)
-        if np.count_nonzero(moved) < FEWEST_MOVED:
-            return 1.0
-        return float(norm.sf(moved.sum() / np.sqrt((moved**2).sum())))
+        """The smaller one; for choosing among wirings."""
+        return min(self.more_right, self.more_told)
 
 
 def look_at_wiring(patient: Patient, seconds: float) -> Iterator[Check]:
@@ -96,7 +170,7 @@ def look_at_wiring(patient: Patient, seconds: float) -> Iterator[Check]:
     if model.seen_otherwise(np.asarray) is None or len(np.unique(patient.labels)) < 2:
         return
     pictures = _LabelledPictures.of(patient)
-    found = _better_wiring(model, pictures, seconds)
+    found = _told(_better_wirings(model, pictures, seconds))
     exchanged = _exchanged(pictures, patient.model.classes)
     yield from (each for each in (found, exchanged) if each is not None)
 
@@ -109,17 +183,18 @@ class _LabelledPictures:
     labels: Labels
     scores: Scores
     usual: int
+    groups: Labels
 
     @classmethod
     def of(cls, patient: Patient) -> _LabelledPictures:
         """Of the further rows, no more than show a loss of ten points."""
         assert patient.labels is not None
-        usual = cls(patient.rows, patient.labels, patient.scores, len(patient.rows))
-        if patient.further is None:
-            return usual
-        rows, labels = patient.further.rows[:MOST_FURTHER], patient.further.labels[:MOST_FURTHER]
-        scores = np.concatenate([usual.scores, patient.model.scores(rows)])
-        return cls(np.concatenate([usual.rows, rows]), np.concatenate([usual.labels, labels]), scores, usual.usual)
+        rows, labels, scores = patient.rows, patient.labels, patient.scores
+        if patient.further is not None:
+            more, known = patient.further.rows[:MOST_FURTHER], patient.further.labels[:MOST_FURTHER]
+            rows, labels = np.concatenate([rows, more]), np.concatenate([labels, known])
+            scores = np.concatenate([scores, patient.model.scores(more)])
+        return cls(rows, labels, scores, len(patient.rows), _groups(rows, patient))
 
     @property
     def right(self) -> Mask:
@@ -127,48 +202,67 @@ class _LabelledPictures:
         return np.asarray(labels_of(self.scores) == self.labels)
 
 
-def _better_wiring(model: SeenOtherwise, pictures: _LabelledPictures, seconds: float) -> Check | None:
-    """The wiring that reads pictures better than the one that is given, if there is one; None where no other can be tried."""
+def _groups(rows: Rows, patient: Patient) -> Labels:
+    """The combination of protected values of every row; those with few rows together."""
+    protected = rows[:, [patient.domain.place(name) for name in patient.domain.protected]]
+    _, places, sizes = np.unique(protected, axis=0, return_inverse=True, return_counts=True)
+    places = places.reshape(-1)
+    return np.where(sizes[places] >= FEWEST, places, -1)
+
+
+def _better_wirings(model: SeenOtherwise, pictures: _LabelledPictures, seconds: float) -> list[_Compared]:
+    """What it says of pictures handed over otherwise, as far as there is time."""
     ends = time.perf_counter() + seconds
-    compared: dict[str, _Compared] = {}
-    for name, change in OTHER_WIRINGS.items():
-        other = model.seen_otherwise(change)
-        if other is None or (compared and time.perf_counter() > ends):
+    found: list[_Compared] = []
+    for wiring in OTHER_WIRINGS:
+        other = model.seen_otherwise(wiring.change)
+        if other is None or (found and time.perf_counter() > ends):
             break
-        read = _read_otherwise(Meter(other, remembers=False), pictures)
-        if read is not None:
-            compared[name] = _Compared(pictures.right[: len(read)], read, pictures.labels[: len(read)])
-    return _told(compared) if compared else None
+        said = _said_otherwise(Meter(other, remembers=False), pictures)
+        if said is not None:
+            asked = slice(0, len(said))
+            found.append(_Compared(wiring, pictures.scores[asked], said, pictures.labels[asked], pictures.groups[asked]))
+    return found
 
 
-def _read_otherwise(model: Model, pictures: _LabelledPictures) -> Mask | None:
-    """Which pictures are read rightly, of the further ones only where the usual ones let it seem possible that more are."""
+def _said_otherwise(model: Model, pictures: _LabelledPictures) -> Scores | None:
+    """The answers, to the further pictures only where the usual ones let it seem possible that more are read."""
     usual = pictures.usual
-    first = _right(model, pictures.rows[:usual], pictures.labels[:usual])
-    if first is None or len(pictures.rows) == usual or first.mean() < pictures.right[:usual].mean() - BEHIND:
+    first = _scores(model, pictures.rows[:usual])
+    if first is None or len(pictures.rows) == usual:
         return first
-    rest = _right(model, pictures.rows[usual:], pictures.labels[usual:])
+    right = float((labels_of(first) == pictures.labels[:usual]).mean())
+    if right < pictures.right[:usual].mean() - BEHIND:
+        return first
+    rest = _scores(model, pictures.rows[usual:])
     return first if rest is None else np.concatenate([first, rest])
 
 
-def _right(model: Model, rows: Rows, labels: Labels) -> Mask | None:
-    """Which answers are right; None where the model cannot take such pictures."""
+def _scores(model: Model, rows: Rows) -> Scores | None:
+    """Finite answers; None where the model cannot take such pictures."""
     try:
         with np.errstate(all="ignore"):
-            return np.asarray(labels_of(model.scores(rows)) == labels)
+            said = model.scores(rows)
     except EvenhandError:
         return None
+    return said if np.isfinite(said).all() else None
 
 
-def _told(compared: dict[str, _Compared]) -> Check:
-    name, best = min(compared.items(), key=lambda each: each[1].p_value)
-    if best.p_value > RESERVED_BELOW or best.gain < LEAST_GAIN:
+def _told(compared: list[_Compared]) -> Check | None:
+    """The best of them, the clear ones first; None where none could be tried."""
+    if not compared:
+        return None
+    better = [each for each in compared if each.is_better]
+    if not better:
         return Check("input", "ok", f"wired otherwise in {len(compared)} ways, it reads pictures no better.")
+    best = min(better, key=lambda each: (not each.is_clear, each.p_value, -each.gain))
+    as_wired, otherwise = (how_well_read(scores, best.labels) for scores in (best.given, best.other))
     sentence = (
-        f"with {name} it reads {best.share(best.other):.1%} of {len(best.other):,} labelled pictures rightly, every class counted "
-        f"alike, as it is wired {best.share(best.given):.1%}: is it given pictures as it was trained on?"
+        f"with {best.wiring.told} it reads {otherwise.share:.1%} of {len(best.labels):,} labelled pictures rightly (of the mean class "
+        f"{otherwise.mean_of_classes:.1%}), as it is wired {as_wired.share:.1%} ({as_wired.mean_of_classes:.1%}): is it given pictures as "
+        f"it was trained on?  Try {best.wiring.cure}"
     )
-    return Check("input", "warn", sentence, is_reserve=True)
+    return Check("input", "warn", sentence, is_doubt=best.is_clear, is_reserve=not best.is_clear)
 
 
 def _exchanged(pictures: _LabelledPictures, classes: tuple[Any, ...]) -> Check | None:

@@ -59,6 +59,7 @@ from evenhand.oracles.flip import LabelFlip
 from evenhand.oracles.gap import ScoreGap
 from evenhand.oracles.parts.people import twins_of
 from evenhand.statistics.anytime import AnytimeShare
+from evenhand.verbs.jury_of_pairs import read_by_jury
 from evenhand.verbs.scan_result import ScanResult
 from evenhand.verbs.time_plan import TimePlan, timed_budget
 
@@ -221,13 +222,14 @@ def _scanned(model: Model, data: Data, order: _Order, options: Options) -> ScanR
     ruling = ruling.unless(searched.doubt).unless(looked.reserve).if_wired(doubt)
     hearing = Hearing(subject.domain, subject.model, plan.oracle, subject.medium, time_plan.for_evidence())
     witnesses = _evidence(samples[0].unfair, found, subject, hearing, options.most_witnesses)
+    read = read_by_jury(witnesses, subject.medium, not time_plan.deadline.is_set, np.random.default_rng([seed, 12]))
     paths = view.paths(found, np.random.default_rng([seed, 10]), time_plan.deadline)
     return ScanResult(
         domain=subject.domain,
         model=model,
         runs=tuple(searched.runs),
         rates=tuple(each.rate for each in samples),
-        witnesses=tuple(witnesses),
+        witnesses=read.pairs,
         outcome=ruling.outcome,
         reason=ruling.reason,
         header=header,
@@ -239,7 +241,13 @@ def _scanned(model: Model, data: Data, order: _Order, options: Options) -> ScanR
         classes=classes,
         looked=looked.checks,
         severity=None if isinstance(subject.medium, Scenes) else samples[0].severity,
-        notes=(*time_plan.notes(samples, searched.runs), *_notes(data, subject), *searched.happened(), *(each.sentence for each in words)),
+        notes=(
+            *time_plan.notes(samples, searched.runs),
+            *_notes(data, subject),
+            *searched.happened(),
+            *(each.sentence for each in words),
+            *read.notes,
+        ),
         wiring_doubt=doubt,
         unfair_rows=_unfair_rows(samples[0], subject),
         natural=_natural(subject, found, time_plan.deadline, np.random.default_rng([seed, 9])),
